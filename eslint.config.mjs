@@ -27,6 +27,8 @@ const NODE_GLOBALS = [
   'setTimeout',
 ];
 
+const PAGE_GLOBALS = ['PerformanceObserver', 'document', 'localStorage', 'window'];
+
 const tooMany = 'Give it at most 4 parameters: pass one object, or split it.';
 const always = [
   {
@@ -102,6 +104,13 @@ export default tseslint.config(
     files: ['**/*.mjs', '**/*.cjs'],
     languageOptions: {
       globals: Object.fromEntries(NODE_GLOBALS.map((name) => [name, 'readonly'])),
+    },
+  },
+  {
+    // Functions that Playwright runs in the page.
+    files: ['test/bench/console/*.mjs'],
+    languageOptions: {
+      globals: Object.fromEntries(PAGE_GLOBALS.map((name) => [name, 'readonly'])),
     },
   },
   {

@@ -162,7 +162,7 @@ describe('a function of the client', () => {
       },
     ];
 
-    const file = (await attachContent({ path: { id: 1 } })) as File;
+    const file = await attachContent({ path: { id: 1 } });
 
     expect(file.name).toBe('notes.txt');
     expect(await file.text()).toBe('Hello');

@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -132,7 +131,7 @@ describeConsole('the harness in the console', () => {
     await createSession(page, 'second', 'Second');
     await startRun(page);
 
-    (console.plinth.app.getHttpServer() as Server).closeAllConnections();
+    console.plinth.app.getHttpServer().closeAllConnections();
     await button(page, 'Approve plan').click();
     await page.getByRole('region', { name: 'Remove these files?' }).waitFor();
     await button(page, 'Deny').click();

@@ -14,7 +14,6 @@ import {
   Title,
   useMantineColorScheme,
 } from '@mantine/core';
-import type { MantineColorScheme } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { profileChangePassword, profileGet, profileUpdate } from '@plinth/client';
 import type { ProfileView } from '@plinth/client';
@@ -177,7 +176,7 @@ function Appearance() {
         <SegmentedControl
           aria-labelledby="theme-label"
           value={colorScheme}
-          onChange={(value) => setColorScheme(value as MantineColorScheme)}
+          onChange={(value) => setColorScheme(value)}
           data={(['light', 'dark', 'auto'] as const).map((value) => ({
             value,
             label: t(`appearance.themes.${value}`),

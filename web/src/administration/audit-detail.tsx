@@ -6,7 +6,7 @@ type Detail = Readonly<Record<string, unknown>>;
 
 function textOf(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function isRecord(value: unknown): value is Detail {
@@ -17,7 +17,7 @@ function isRecord(value: unknown): value is Detail {
 export function AuditDetail({ detail }: { readonly detail: Detail }) {
   const { t } = useTranslation('administration');
   const { before, after, fields, changed, ...rest } = detail;
-  const names = [fields, changed].flatMap((one) => (Array.isArray(one) ? one : [])) as unknown[];
+  const names = [fields, changed].flatMap((one): unknown[] => (Array.isArray(one) ? one : []));
   const others = Object.entries(rest);
   if (Object.keys(detail).length === 0) {
     return (

@@ -64,7 +64,7 @@ function targetOf(t: TFunction<'administration'>, { targetType, targetId }: Entr
 /** "admin changed user 12" */
 export function sentenceOf(t: TFunction<'administration'>, entry: Entry): string {
   const values = {
-    who: entry.actorName ?? t('audit.nobody'),
+    who: entry.actorName ?? t('audit.service'),
     what: targetOf(t, entry),
     action: entry.action,
   };
@@ -73,8 +73,9 @@ export function sentenceOf(t: TFunction<'administration'>, entry: Entry): string
 }
 
 function keyOf({ action, targetType, detail }: Entry): keyof (typeof texts)['audit']['said'] {
-  if (action === 'status-change' && detail['status'] !== undefined) {
-    return String(detail['status']) === '0' ? 'enable' : 'disable';
+  const { status } = detail;
+  if (action === 'status-change' && status !== undefined) {
+    return status === '0' || status === 0 ? 'enable' : 'disable';
   }
   if (action === 'revoke') return targetType === 'user' ? 'end-sign-in' : 'revoke';
   return ACTIONS.find((one) => one === action) ?? 'other';

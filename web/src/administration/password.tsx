@@ -39,7 +39,7 @@ interface FieldProps {
   readonly onGenerate: (password: string) => void;
 }
 
-/** A password in clear, because it was generated for somebody else, who has to be told. */
+/** A password in clear: it is generated for another user, and the administrator passes it on. */
 export function NewPasswordField({ label, description, onGenerate, ...input }: FieldProps) {
   const { t } = useTranslation('administration');
   return (

@@ -38,7 +38,7 @@ export function RoleForm({ permissions, role, copied }: Props) {
   const navigate = useNavigate();
   const [failure, setFailure] = useState<unknown>();
   const source = role ?? copied;
-  const given = expanded(source?.permissions ?? [], permissions).filter(
+  const given: readonly string[] = expanded(source?.permissions ?? [], permissions).filter(
     // A copy has what its maker may give.
     (permission) => role !== undefined || may(permission),
   );
@@ -49,7 +49,7 @@ export function RoleForm({ permissions, role, copied }: Props) {
       roleKey: role?.roleKey ?? '',
       roleSort: source?.roleSort ?? 0,
       remark: source?.remark ?? '',
-      permissions: given as readonly string[],
+      permissions: given,
     },
     validate: {
       roleName: (value) => (value.trim() === '' ? t('roles.nameMissing') : null),
@@ -163,7 +163,7 @@ interface SummaryProps {
   readonly chosen: readonly string[];
 }
 
-/** What somebody with this role can do, in words. */
+/** What a user with this role can do, in words. */
 function Summary({ permissions, chosen }: SummaryProps) {
   const { t } = useTranslation('administration');
   const groups = groupsOf(permissions.filter(({ permission }) => chosen.includes(permission)));
@@ -176,7 +176,7 @@ function Summary({ permissions, chosen }: SummaryProps) {
         {t('role.allows')}
       </Title>
       <Text size="sm" c="dimmed" mb="sm">
-        {t('role.everybody')}
+        {t('role.everyUser')}
       </Text>
       {groups.length === 0 && <Text size="sm">{t('role.nothing')}</Text>}
       {groups.map((group) => (

@@ -200,7 +200,7 @@ function AddMembers({ role: { roleId, roleName }, onClose }: AddProps) {
             searchable
             searchValue={search}
             onSearchChange={setSearch}
-            nothingFoundMessage={t('members.nobody')}
+            nothingFoundMessage={t('members.noUser')}
             value={[...names.keys()]}
             onChange={(values) =>
               setNames(

@@ -94,6 +94,7 @@ async function readChoices(signal: AbortSignal) {
 }
 
 type OptionalNumber = number | '';
+const orEmpty = (value: number | null | undefined): OptionalNumber => value ?? '';
 
 function initialValues(agent: AgentView | undefined) {
   return {
@@ -107,10 +108,10 @@ function initialValues(agent: AgentView | undefined) {
     tools: [...(agent?.tools ?? [])],
     useSkills: agent?.useSkills ?? false,
     skillNames: [...(agent?.skillNames ?? [])],
-    maxSteps: (agent?.maxSteps ?? '') as OptionalNumber,
-    temperature: (agent?.temperature ?? '') as OptionalNumber,
-    topP: (agent?.topP ?? '') as OptionalNumber,
-    maxTokens: (agent?.maxTokens ?? '') as OptionalNumber,
+    maxSteps: orEmpty(agent?.maxSteps),
+    temperature: orEmpty(agent?.temperature),
+    topP: orEmpty(agent?.topP),
+    maxTokens: orEmpty(agent?.maxTokens),
     filter: jsonText(agent?.filter),
     responseFormat: jsonText(agent?.responseFormat),
     enabled: (agent?.status ?? '0') === '0',

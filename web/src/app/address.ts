@@ -15,7 +15,7 @@ export function addressText(address: Record<string, unknown>): string {
 
 /** The parameters of this page's address, and a function that changes some of them; undefined removes one. */
 export function useAddress(): readonly [Address, (changes: Address) => void] {
-  const address = useSearch({ strict: false }) as Address;
+  const address: Address = useSearch({ strict: false });
   const navigate = useNavigate();
   const change = (changes: Address): void => {
     void navigate({

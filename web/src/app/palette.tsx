@@ -89,11 +89,11 @@ function useRecords(text: string) {
       allowed: may('coding:harness:use'),
       read: async (signal: AbortSignal): Promise<Found[]> =>
         (await harnessSessionList({ query: { pageSize: 100 }, signal }))
-          .filter(({ title }) => title?.toLowerCase().includes(text.toLowerCase()))
+          .filter(({ title }) => title.toLowerCase().includes(text.toLowerCase()))
           .slice(0, MOST)
           .map(({ sessionId, title }) => ({
             id: `harness ${sessionId}`,
-            label: title ?? sessionId,
+            label: title,
             path: `/harness/${sessionId}`,
           })),
     },

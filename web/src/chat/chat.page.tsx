@@ -58,7 +58,7 @@ const LONGEST_TITLE = 60;
 const WATCH_MS = 1_500;
 
 export default function ChatPage() {
-  const { sessionId } = useParams({ strict: false }) as { readonly sessionId?: string };
+  const { sessionId } = useParams({ strict: false });
   const { may } = useMe();
   const visit = useWishes(sessionId);
   const missing = NEEDED.filter((permission) => !may(permission));
@@ -97,7 +97,7 @@ function useWishes(sessionId: string | undefined): number | undefined {
     }
     change({ agent: undefined, model: undefined, knowledge: undefined, draft: undefined });
     setVisit((before) => before + 1);
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- `change` is new with every render
+    // `change` is left out: it is new with every render.
   }, [isAsked, agent, model, knowledge, draft]);
   return isAsked ? undefined : visit;
 }
@@ -215,7 +215,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   } = useQuery({
     ...sessionQuery(sessionId ?? ''),
     enabled: !isNew && !isOwn,
-    // Somebody writes in it: another tab or device of the user, or an answer that is being ended.
+    // Another tab or device of the user writes in it, or an answer is being ended.
     refetchInterval: ({ state }) => (state.data?.answering ? WATCH_MS : false),
   });
   const conversation = useQuery({

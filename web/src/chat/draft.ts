@@ -25,7 +25,7 @@ export function draftOf(sessionId: string | undefined): Kept<Draft> {
   const key = keyFor('draft', sessionId);
   return {
     key,
-    read: () => ({ ...EMPTY, ...stored<Partial<Draft>>(key) }),
+    read: () => ({ ...EMPTY, ...(stored(key) as Partial<Draft> | undefined) }),
     write: (draft) => {
       const isEmpty = draft.text === '' && draft.files.length === 0;
       keep(key, isEmpty ? undefined : draft);
@@ -45,7 +45,7 @@ export function choiceOf(sessionId: string | undefined): Kept<Choice | undefined
   const key = keyFor('choice', sessionId);
   return {
     key,
-    read: () => stored<Choice>(key),
+    read: () => stored(key) as Choice | undefined,
     write: (choice) => keep(key, choice),
   };
 }
@@ -61,9 +61,9 @@ function keyFor(what: string, sessionId: string | undefined): string {
   return `plinth.chat.${what}.${user?.tenantId ?? ''}.${user?.userId ?? ''}.${sessionId ?? 'new'}`;
 }
 
-function stored<Value>(key: string): Value | undefined {
+function stored(key: string): unknown {
   try {
-    return (JSON.parse(localStorage.getItem(key) ?? 'null') as Value | null) ?? undefined;
+    return (JSON.parse(localStorage.getItem(key) ?? 'null') as unknown) ?? undefined;
   } catch {
     return undefined;
   }

@@ -199,7 +199,7 @@ function Links({ source }: { readonly source: ShownSource }) {
   });
   const download = useAction(async () => {
     if (!document) return;
-    saveFile((await attachContent({ path: { id: document.id } })) as File);
+    saveFile(await attachContent({ path: { id: document.id } }));
   });
   if (!document) return null;
   return (

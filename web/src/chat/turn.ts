@@ -112,6 +112,10 @@ export class Turn {
    * sure that the message is sent once.
    */
   async run(body: ChatSendBody): Promise<void> {
+    this.finish(await this.read(body));
+  }
+
+  private async read(body: ChatSendBody): Promise<TurnEnd> {
     const { signal } = this.abort;
     const idempotencyKey = this.outline.key;
     for (let attempts = 0; ; attempts += 1) {
@@ -121,13 +125,13 @@ export class Turn {
           isAnswered = true;
           this.collect(event);
         }
-        return this.finish({ kind: 'done' });
+        return { kind: 'done' };
       } catch (error) {
-        if (error instanceof ApiError) return this.finish({ kind: 'failed', error });
-        if (signal.aborted) return this.finish({ kind: 'done' });
-        if (!(error instanceof ConnectionError)) return this.finish({ kind: 'failed', error });
-        if (isAnswered) return this.finish({ kind: 'lost' });
-        if (attempts >= MOST_ATTEMPTS) return this.finish({ kind: 'failed', error });
+        if (error instanceof ApiError) return { kind: 'failed', error };
+        if (signal.aborted) return { kind: 'done' };
+        if (!(error instanceof ConnectionError)) return { kind: 'failed', error };
+        if (isAnswered) return { kind: 'lost' };
+        if (attempts >= MOST_ATTEMPTS) return { kind: 'failed', error };
         this.show({ ...this.view, attempts: attempts + 1 });
         await pause(FIRST_DELAY_MS * 2 ** attempts, signal);
       }

@@ -134,32 +134,39 @@ async function settle(turn: Turn, known: ReadonlySet<string>, draft: Kept<Draft>
   const { end } = turn.view;
   const isRefused = end?.kind === 'failed' && !isInProgress(end.error);
   while (turns.get(sessionId) === turn && signIn.current) {
-    try {
-      const { answering } = await queryClient.fetchQuery({
-        ...sessionQuery(sessionId),
-        staleTime: 0,
-        retry: false,
-      });
-      if (!answering || isRefused) {
-        const { messages } = await queryClient.fetchQuery({
-          ...conversationQuery(sessionId),
-          staleTime: 0,
-          retry: false,
-        });
-        if (turns.get(sessionId) !== turn) return;
-        if (!messages.some((one) => isOf(turn, one, known)) && end?.kind === 'failed')
-          refuse(turn, end.error, draft);
-        else remember(turn, messages);
-        break;
-      }
-    } catch (error) {
-      // Without the session there is nothing to show; a lost connection comes back.
-      if (isGone(error)) break;
+    const stored = await storedMessages(sessionId, isRefused);
+    if (stored === 'gone') break;
+    if (stored !== 'later') {
+      if (turns.get(sessionId) !== turn) return;
+      if (end?.kind === 'failed' && !stored.some((one) => isOf(turn, one, known)))
+        refuse(turn, end.error, draft);
+      else remember(turn, stored);
+      break;
     }
     await pause(ASK_AGAIN_MS);
   }
   drop(turn);
   void queryClient.invalidateQueries({ queryKey: sessionsKey });
+}
+
+/**
+ * The messages of the session once no answer is being written, or at once after a refusal. `later`: they are to be asked for
+ * again. `gone`: there is no such session, or the sign-in has ended.
+ */
+async function storedMessages(
+  sessionId: string,
+  isRefused: boolean,
+): Promise<readonly MessageView[] | 'later' | 'gone'> {
+  const once = { staleTime: 0, retry: false };
+  try {
+    const { answering } = await queryClient.query({ ...sessionQuery(sessionId), ...once });
+    if (answering && !isRefused) return 'later';
+    const { messages } = await queryClient.query({ ...conversationQuery(sessionId), ...once });
+    return messages;
+  } catch (error) {
+    // Without the session there is nothing to show; a lost connection comes back.
+    return isGone(error) ? 'gone' : 'later';
+  }
 }
 
 function isGone(error: unknown): boolean {

@@ -10,9 +10,10 @@ import { Failure } from '../ui/failure';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { DecisionCard } from './decision-card';
+import { approvalOf } from './event-data';
 import styles from './harness.module.css';
 import { useBrowserStream } from './stream/browser-stream';
-import type { Approval, Pending } from './timeline';
+import type { Pending } from './timeline';
 
 /** Everything that waits for a decision of this user, in all sessions; the longest waiting first. */
 export default function ApprovalsPage() {
@@ -124,7 +125,7 @@ function itemOf(
     case 'TOOL':
       return {
         ...{ kind: 'approval', key, at },
-        approval: { ...(entry as unknown as Approval), at, decision: undefined, note: undefined },
+        approval: approvalOf(entry, at),
       };
     case 'PLAN':
       if (!plan) return undefined;

@@ -129,7 +129,7 @@ export function Composer({ session, activeRunId }: Props) {
             }))}
             value={mode ?? session.permissionMode}
             allowDeselect={false}
-            onChange={(value) => setMode((value as Mode | null) ?? undefined)}
+            onChange={(value) => setMode(value ?? undefined)}
           />
         </Group>
       )}
@@ -143,7 +143,7 @@ export function Composer({ session, activeRunId }: Props) {
               { value: 'STEER', label: t('composer.steer') },
               { value: 'FOLLOW_UP', label: t('composer.followUp') },
             ]}
-            onChange={(value) => setKind(value as 'STEER' | 'FOLLOW_UP')}
+            onChange={(value) => setKind(value)}
           />
         ) : (
           <Tooltip label={t('composer.options')}>

@@ -24,10 +24,11 @@ import { useAction } from '../ui/action';
 import { Diff } from '../ui/diff';
 import { Time } from '../ui/time';
 import { ArtifactOutput } from './artifact';
+import type { Approval, Decision, Plan, Uncertain } from './event-data';
 import styles from './harness.module.css';
 import { newKey, timeOf } from './key';
 import { PlanBody } from './plan-body';
-import type { Approval, Decision, Pending, Plan, Uncertain } from './timeline';
+import type { Pending } from './timeline';
 
 interface Place {
   readonly sessionId: string;
@@ -108,7 +109,7 @@ const WRITE = 'coding:harness:write';
 /** A key that is pressed for the card before this one must not decide about this one. */
 const SETTLED_MS = 600;
 
-/** Calls back for the keys a and d, unless somebody types or a dialog is open. */
+/** Calls back for the keys a and d, unless the user types or a dialog is open. */
 function useDecisionKeys(active: boolean, approve: () => void, deny: () => void): void {
   const shown = useRef(Date.now());
   const actions = useRef({ approve, deny });

@@ -15,7 +15,7 @@ interface Props {
 
 /**
  * A chat model by its name. Models that are hidden from the chat, such as that of the demo, are offered to who may list
- * models; anybody may type their names.
+ * models; every user may type their names.
  */
 export function ModelSelect({ onChange, ...props }: Props) {
   const { may } = useMe();

@@ -6,8 +6,8 @@ import {
   IconCircleMinus,
 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import type { Plan, PlanStep } from './event-data';
 import styles from './harness.module.css';
-import type { Plan, PlanStep } from './timeline';
 
 const STEP_ICONS = {
   PENDING: IconCircle,

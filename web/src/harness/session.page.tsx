@@ -39,10 +39,7 @@ import { useTimeline } from './use-timeline';
 /** A session: its runs, and the chosen one as a timeline that grows as the run does. */
 export default function SessionPage() {
   const { t } = useTranslation('harness');
-  const { sessionId = '', runId } = useParams({ strict: false }) as {
-    readonly sessionId?: string;
-    readonly runId?: string;
-  };
+  const { sessionId = '', runId } = useParams({ strict: false });
   const session = useQuery({
     queryKey: ['harness', 'session', sessionId],
     queryFn: ({ signal }) => harnessSessionGet({ path: { sessionId }, signal }),
@@ -84,7 +81,7 @@ function SessionView({ session, runs, runId }: Props) {
   const feed = useTimeline(sessionId, runId);
   const { timeline } = feed;
   const stored = runs.find((one) => one.runId === runId);
-  const status = timeline.status ?? (stored?.status as RunStatus | undefined);
+  const status = timeline.status ?? stored?.status;
   const isNarrow = useMediaQuery('(max-width: 68em)', false, { getInitialValueInEffect: false });
   const [showing, setShowing] = useState(false);
   const ended = isEnded(status);

@@ -8,11 +8,12 @@ import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { number, shortNumber } from '../ui/format';
 import { Time } from '../ui/time';
+import type { Usage } from './event-data';
 import { FileTree } from './file-tree';
 import styles from './harness.module.css';
 import { timeOf } from './key';
 import { StatusIcon } from './run-status';
-import type { RunStatus, Timeline, Usage } from './timeline';
+import type { RunStatus, Timeline } from './timeline';
 
 interface Props {
   readonly session: HarnessSessionView;

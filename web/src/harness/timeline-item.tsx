@@ -21,6 +21,7 @@ import { duration } from '../ui/format';
 import { Time } from '../ui/time';
 import { ArtifactOutput } from './artifact';
 import { ApprovalSubject, prettyJson, UncertainFacts } from './decision-card';
+import type { Approval, Call, FileChange, Plan } from './event-data';
 import styles from './harness.module.css';
 import { timeOf } from './key';
 import { Lines } from './lines';
@@ -28,7 +29,7 @@ import { PlanBody } from './plan-body';
 import { Prose } from './prose';
 import { StepCard } from './step-card';
 import { RunSummary } from './summary';
-import type { Approval, Call, FileChange, Item, Plan } from './timeline';
+import type { Item } from './timeline';
 
 interface Props {
   readonly item: Item;

@@ -1,4 +1,17 @@
 import type { HarnessEvent } from '@plinth/client';
+import {
+  approvalOf,
+  changeOf,
+  planOf,
+  resolutionOf,
+  resultOf,
+  startedCallOf,
+  text,
+  uncertainOf,
+  usageOf,
+  verdictOf,
+} from './event-data';
+import type { Approval, Call, Data, FileChange, Plan, Uncertain, Usage } from './event-data';
 
 /** What a run is doing, as its events say. */
 export type RunStatus =
@@ -10,97 +23,6 @@ export type RunStatus =
   | 'COMPLETED'
   | 'FAILED'
   | 'CANCELLED';
-
-export type Decision = 'APPROVE' | 'APPROVE_SESSION' | 'DENY' | 'DENY_AND_STOP';
-
-export interface FileChange {
-  readonly path: string;
-  readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
-  readonly additions: number | null;
-  readonly deletions: number | null;
-  readonly diff: string;
-  readonly diffTruncated: boolean;
-}
-
-/** A tool call. */
-export interface Call {
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly title: string;
-  readonly description: string | undefined;
-  readonly effectClass: string;
-  readonly argumentsJson: string;
-  readonly at: number;
-  /** RUNNING until it is completed. */
-  readonly status: string;
-  readonly error: boolean;
-  readonly summary: string;
-  readonly output: string | undefined;
-  readonly exitCode: number | undefined;
-  readonly artifactId: string | undefined;
-  readonly durationMs: number | undefined;
-  readonly files: readonly FileChange[];
-}
-
-export interface PlanStep {
-  readonly id: string;
-  readonly text: string;
-  readonly status: 'PENDING' | 'IN_PROGRESS' | 'DONE' | 'SKIPPED';
-}
-
-export interface Plan {
-  readonly taskId: string;
-  readonly revision: number;
-  readonly summary: string;
-  readonly steps: readonly PlanStep[];
-  readonly files: readonly string[];
-  readonly risks: readonly string[];
-  readonly state: 'DRAFT' | 'AWAITING_APPROVAL' | 'REVISION_REQUESTED' | 'APPROVED' | 'REPLACED';
-  /** What a decision has to name. */
-  readonly hash: string | undefined;
-  readonly feedback: string | undefined;
-}
-
-export interface PreviewFile {
-  readonly path: string;
-  readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
-  readonly additions: number | null;
-  readonly deletions: number | null;
-}
-
-export interface Approval {
-  readonly approvalId: string;
-  readonly toolName: string;
-  readonly summary: string;
-  readonly modelDescription: string | null;
-  readonly command: string | null;
-  readonly files: readonly PreviewFile[];
-  readonly diff: string | null;
-  readonly diffTruncated: boolean;
-  readonly argumentsJson: string;
-  readonly argumentsSha256: string;
-  readonly expectedRevision: number;
-  readonly expiresAt: number;
-  readonly available: readonly Decision[];
-  readonly notes: readonly string[];
-  readonly at: number;
-  readonly state: 'PENDING' | 'APPROVED' | 'DENIED' | 'EXPIRED' | 'CANCELLED';
-  readonly decision: Decision | undefined;
-  readonly note: string | undefined;
-}
-
-export interface Uncertain {
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly title: string;
-  readonly reason: string;
-  readonly startedAt: number | undefined;
-  readonly fileCount: number | undefined;
-  readonly files: readonly { readonly path: string; readonly op: string }[];
-  readonly artifactId: string | undefined;
-  readonly resolution: 'EXECUTED' | 'NOT_EXECUTED' | undefined;
-  readonly note: string | undefined;
-}
 
 /** Something short that happened; the name is a key of the texts (`note.…`). */
 export type NoteName =
@@ -158,15 +80,6 @@ export type Item =
       readonly error: { readonly code: string; readonly message: string } | undefined;
     });
 
-export interface Usage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens: number;
-  readonly cost: number | undefined;
-  readonly contextUsed: number | undefined;
-  readonly contextLimit: number | undefined;
-}
-
 export interface Timeline {
   readonly items: readonly Item[];
   readonly status: RunStatus | undefined;
@@ -190,8 +103,6 @@ export const EMPTY: Timeline = {
   fileChanges: 0,
   cancelRequested: false,
 };
-
-type Data = Readonly<Record<string, unknown>>;
 
 const QUEUE_NOTES: Readonly<Record<string, NoteName>> = {
   server_restart: 'serverRestart',
@@ -245,7 +156,7 @@ export class TimelineBuilder {
       case 'run.queued': {
         const name = QUEUE_NOTES[text(data['reason'])];
         this.answerWaiting();
-        if (name) this.note(name, key, at);
+        if (name) this.note(key, at, name);
         break;
       }
       case 'run.waiting_for_input':
@@ -264,14 +175,14 @@ export class TimelineBuilder {
         }
         break;
       case 'run.recovering':
-        this.note('recovering', key, at);
+        this.note(key, at, 'recovering');
         break;
       case 'run.recovered':
-        this.note('recovered', key, at);
+        this.note(key, at, 'recovered');
         break;
       case 'run.cancel.requested':
         this.rest = { ...this.rest, cancelRequested: true };
-        this.note('cancelRequested', key, at);
+        this.note(key, at, 'cancelRequested');
         break;
       case 'run.completed':
       case 'run.failed':
@@ -332,48 +243,35 @@ export class TimelineBuilder {
         this.changePlan({ state: 'REVISION_REQUESTED', feedback: text(data['content']) });
         break;
       case 'approval.requested': {
-        const asked = data as unknown as Approval;
-        const approval = { ...asked, at, decision: undefined, note: undefined };
-        this.push({ kind: 'approval', key: `a${asked.approvalId}`, at, approval });
+        const approval = approvalOf(data, at);
+        this.push({ kind: 'approval', key: `a${approval.approvalId}`, at, approval });
         break;
       }
       case 'approval.resolved':
       case 'approval.expired': {
         const item = this.find(`a${approvalId ?? text(data['approvalId'])}`);
         if (item?.kind === 'approval') {
-          const { state, decision, note } = data as unknown as Approval;
-          this.put({ ...item, approval: { ...item.approval, state, decision, note } });
+          this.put({ ...item, approval: { ...item.approval, ...verdictOf(data) } });
         }
         break;
       }
       case 'effect.uncertain': {
-        const call = this.callOf(toolCallId);
-        const facts = data as unknown as Uncertain;
-        this.push({
-          ...{ kind: 'uncertain', key: `u${toolCallId ?? sequence}`, at },
-          uncertain: {
-            ...facts,
-            toolCallId: toolCallId ?? '',
-            title: call?.title ?? facts.toolName,
-            files: facts.files ?? [],
-            resolution: undefined,
-            note: undefined,
-          },
-        });
+        const title = this.callOf(toolCallId)?.title;
+        const uncertain = uncertainOf(data, toolCallId ?? '', title);
+        this.push({ kind: 'uncertain', key: `u${toolCallId ?? sequence}`, at, uncertain });
         break;
       }
       case 'effect.resolved': {
         const item = this.find(`u${toolCallId ?? ''}`);
         if (item?.kind === 'uncertain') {
-          const { resolution, note } = data as unknown as Uncertain;
-          this.put({ ...item, uncertain: { ...item.uncertain, resolution, note } });
+          this.put({ ...item, uncertain: { ...item.uncertain, ...resolutionOf(data) } });
         }
       }
     }
   }
 
   private addPlan({ type, sequence, timestamp: at }: HarnessEvent, data: Data): void {
-    const given = data as unknown as Omit<Plan, 'state' | 'hash' | 'feedback'>;
+    const given = planOf(data);
     const current = this.lastPlan();
     if (type === 'plan.updated' && current) {
       this.put({ ...current, plan: { ...current.plan, ...given } });
@@ -399,29 +297,16 @@ export class TimelineBuilder {
     const { type, timestamp: at, toolCallId } = event;
     if (type === 'file.changed') {
       this.rest = { ...this.rest, fileChanges: event.sequence };
-      this.addFile(toolCallId, data as unknown as FileChange);
+      this.addFile(toolCallId, changeOf(data));
       return;
     }
-    const toolName = text(data['toolName']);
-    if (!toolCallId || SHOWN_ELSEWHERE.has(toolName)) return;
+    if (!toolCallId || SHOWN_ELSEWHERE.has(text(data['toolName']))) return;
     if (type === 'tool.started') {
-      const call: Call = {
-        ...{ toolCallId, toolName, at, status: 'RUNNING', error: false, summary: '', files: [] },
-        title: text(data['title']),
-        description: data['modelDescription'] as string | undefined,
-        effectClass: text(data['effectClass']),
-        argumentsJson: text(data['argumentsJson']),
-        ...{ output: undefined, exitCode: undefined, artifactId: undefined, durationMs: undefined },
-      };
-      this.pushCall(call);
+      this.pushCall(startedCallOf(data, toolCallId, at));
       return;
     }
-    const { status, error, summary, output, exitCode, artifactId, durationMs } =
-      data as unknown as Call;
-    this.changeCall(toolCallId, (call) => ({
-      ...call,
-      ...{ status, error, summary, output, exitCode, artifactId, durationMs },
-    }));
+    const result = resultOf(data);
+    this.changeCall(toolCallId, (call) => ({ ...call, ...result }));
   }
 
   private addFile(toolCallId: string | null, file: FileChange): void {
@@ -491,7 +376,7 @@ export class TimelineBuilder {
         if (answer) this.put({ ...answer, state: 'abandoned' });
         break;
       case 'model.retrying':
-        this.note('modelRetrying', `e${sequence}`, at, {
+        this.note(`e${sequence}`, at, 'modelRetrying', {
           seconds: Math.max(1, Math.round(Number(data['delayMs']) / 1_000)),
           retry: Number(data['retry']),
           most: Number(data['maxRetries']),
@@ -529,10 +414,10 @@ export class TimelineBuilder {
         break;
       }
       case 'usage.updated':
-        this.rest = { ...this.rest, usage: data as unknown as Usage };
+        this.rest = { ...this.rest, usage: usageOf(data) };
         break;
       case 'context.compacted':
-        this.note('compacted', key, at, {
+        this.note(key, at, 'compacted', {
           before: Number(data['beforeTokens']),
           after: Number(data['afterTokens']),
         });
@@ -541,7 +426,7 @@ export class TimelineBuilder {
       case 'limit.warning': {
         const { kind, count, limit } = data;
         const values = { kind: text(kind), count: Number(count), limit: Number(limit) };
-        this.note('warning', key, at, values, true);
+        this.push({ kind: 'note', key, at, name: 'warning', values, bad: true });
         break;
       }
       case 'undo.applied':
@@ -549,19 +434,18 @@ export class TimelineBuilder {
         const { files } = data as { files: readonly string[] };
         this.rest = { ...this.rest, fileChanges: sequence };
         const name = type === 'undo.applied' ? 'undone' : 'redone';
-        this.note(name, key, at, { count: files.length });
+        this.note(key, at, name, { count: files.length });
       }
     }
   }
 
   private note(
-    name: NoteName,
     key: string,
     at: number,
+    name: NoteName,
     values: Readonly<Record<string, string | number>> = {},
-    bad = false,
   ): void {
-    this.push({ kind: 'note', key, at, name, values, bad });
+    this.push({ kind: 'note', key, at, name, values, bad: false });
   }
 
   private find(key: string): Item | undefined {
@@ -578,10 +462,6 @@ export class TimelineBuilder {
     const place = this.places.get(item.key);
     if (place !== undefined) this.items[place] = item;
   }
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 const ENDED: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'CANCELLED']);

@@ -1,4 +1,4 @@
-/** The categories of the specification that the console offers; the service also keeps older ones. */
+/** The categories of models that the console offers; the service also keeps older ones. */
 export const CATEGORIES = ['chat', 'vector', 'rerank', 'image', 'audio', 'video'] as const;
 export type Category = (typeof CATEGORIES)[number];
 

@@ -72,6 +72,7 @@ interface FormProps {
 
 /** A number field left empty stands for "unknown". */
 type OptionalNumber = number | '';
+const orEmpty = (value: number | null | undefined): OptionalNumber => value ?? '';
 const orNull = (value: OptionalNumber): number | null => (value === '' ? null : value);
 
 function initialValues(model: ModelView | undefined, providerCode: string, category: string) {
@@ -83,13 +84,13 @@ function initialValues(model: ModelView | undefined, providerCode: string, categ
     modelName: model?.modelName ?? '',
     modelDescribe: model?.modelDescribe ?? '',
     modelShow: (model?.modelShow ?? 'Y') === 'Y',
-    modelDimension: (model?.modelDimension ?? '') as OptionalNumber,
-    contextWindow: (model?.contextWindow ?? '') as OptionalNumber,
-    maxOutput: (model?.maxOutput ?? '') as OptionalNumber,
+    modelDimension: orEmpty(model?.modelDimension),
+    contextWindow: orEmpty(model?.contextWindow),
+    maxOutput: orEmpty(model?.maxOutput),
     supportsTools: booleanText(model?.supportsTools),
     supportsVision: booleanText(model?.supportsVision),
-    inputPrice: (model?.inputPrice ?? '') as OptionalNumber,
-    outputPrice: (model?.outputPrice ?? '') as OptionalNumber,
+    inputPrice: orEmpty(model?.inputPrice),
+    outputPrice: orEmpty(model?.outputPrice),
     remark: model?.remark ?? '',
   };
 }

@@ -150,11 +150,7 @@ export default function ProvidersPage() {
             <Menu.Item
               leftSection={<IconCpu size={16} stroke={1.5} />}
               renderRoot={(props) => (
-                <Link
-                  to={'/models' as never}
-                  search={{ provider: row.providerCode } as never}
-                  {...props}
-                />
+                <Link to="/models" search={{ provider: row.providerCode } as never} {...props} />
               )}
             >
               {t('showModels')}

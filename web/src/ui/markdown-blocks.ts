@@ -24,11 +24,9 @@ export function blocksOf(text: string): string[] {
   for (const line of text.split('\n')) {
     if (fence !== '') {
       lines.push(line);
-      const end = line.trim();
-      if (end.length >= fence.length && end === (fence[0] ?? '').repeat(end.length)) {
-        fence = '';
-        if (!isList) close();
-      }
+      if (!endsFence(line, fence)) continue;
+      fence = '';
+      if (!isList) close();
       continue;
     }
     if (isFormula) {
@@ -55,6 +53,12 @@ export function blocksOf(text: string): string[] {
   return blocks;
 }
 
+/** A fence ends with a line of at least as many of its signs, and nothing else. */
+function endsFence(line: string, fence: string): boolean {
+  const end = line.trim();
+  return end.length >= fence.length && end === (fence[0] ?? '').repeat(end.length);
+}
+
 function count(text: string, part: string): number {
   return text.split(part).length - 1;
 }
@@ -71,14 +75,7 @@ export function withFormulas(block: string): string {
   if (FENCE.test(block)) return block;
   return block.replaceAll(
     CODE_OR_FORMULA,
-    (
-      all,
-      _ticks: string | undefined,
-      inline: string | undefined,
-      display: string | undefined,
-      line: string | undefined,
-      single: string | undefined,
-    ) => {
+    (all, ...[, inline, display, line, single]: readonly (string | undefined)[]) => {
       if (inline !== undefined) return `$$${inline.trim()}$$`;
       if (display !== undefined) return `\n$$\n${display.trim()}\n$$\n`;
       if (line !== undefined) return `\n$$\n${line.trim()}\n$$\n`;

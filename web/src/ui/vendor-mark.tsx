@@ -2,7 +2,7 @@ import { Avatar } from '@mantine/core';
 
 const COLOURS = ['indigo', 'teal', 'grape', 'orange', 'cyan', 'pink', 'lime', 'blue'] as const;
 
-/** A coloured tile with a letter, made from the code of a provider. Nobody's logo. */
+/** A coloured tile with a letter, made from the code of a provider; it is not the provider's logo. */
 export function VendorMark({ code, size = 24 }: { readonly code: string; readonly size?: number }) {
   const sum = [...code].reduce(
     (total, sign) => (total * 31 + (sign.codePointAt(0) ?? 0)) % 9_973,

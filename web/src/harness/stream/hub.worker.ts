@@ -13,11 +13,9 @@ configure({
   language: () => session?.language ?? 'en',
 });
 
-const scope = self as unknown as {
-  onconnect: (event: { readonly ports: readonly MessagePort[] }) => void;
-};
-
-scope.onconnect = ({ ports: [port] }) => {
+// A tab connects: the event carries the port to it.
+addEventListener('connect', (event) => {
+  const port = event instanceof MessageEvent ? event.ports[0] : undefined;
   if (!port) return;
   const tab: Tab = { post: (message) => port.postMessage(message) };
   let watched = false;
@@ -33,4 +31,4 @@ scope.onconnect = ({ ports: [port] }) => {
     }
     hub.receive(tab, data);
   };
-};
+});

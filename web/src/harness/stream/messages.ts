@@ -11,7 +11,7 @@ export interface Followed {
 export type ToHub =
   | {
       readonly kind: 'session';
-      /** Undefined when nobody is signed in. */
+      /** Undefined when no user is signed in. */
       readonly token: string | undefined;
       readonly clientId: string;
       readonly language: string;
