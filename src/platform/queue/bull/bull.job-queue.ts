@@ -17,6 +17,11 @@ import { RunningJobs } from '../running-jobs.js';
 
 type Queue = Bull.Queue<QueuedJob>;
 
+/** What `process` calls and Bull's types do not have. */
+interface Named {
+  setWorkerName: () => Promise<unknown>;
+}
+
 /** How long a command may take before it counts as failed. */
 const COMMAND_MS = 5_000;
 
@@ -73,6 +78,10 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     queue.on('failed', (job: Bull.Job<QueuedJob> | null, error: Error) => {
       this.logger.error({ msg: 'Job failed permanently', kind, job: job?.data.id, err: error });
     });
+    // Bull does not handle the rejection when the connection is closed before Redis has answered.
+    const named = queue as Queue & Named;
+    const setWorkerName = named.setWorkerName.bind(queue);
+    named.setWorkerName = () => setWorkerName().catch((error: unknown) => this.onError(queue, error));
     queue
       .process(this.kinds[kind] ?? 1, ({ data }) => this.run(kind, data))
       .catch((error: unknown) => this.onError(queue, error));
