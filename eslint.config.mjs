@@ -97,7 +97,7 @@ export default tseslint.config(
       'test/architecture/violations/',
     ],
   },
-  // There are no exceptions in files: change a rule here, with its reason.
+  // There are no exceptions in files: change a rule here, with its reason. Rules that need types: .oxlintrc.json.
   { linterOptions: { noInlineConfig: true, reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
   {
@@ -115,33 +115,14 @@ export default tseslint.config(
   },
   {
     files: ['**/*.{ts,tsx}'],
-    extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: {
-      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
-    },
+    extends: [tseslint.configs.strict],
     plugins: {
       plinth: { rules: { 'decorated-types': decoratedTypes, 'plain-words': plainWords } },
     },
     rules: {
       'plinth/decorated-types': 'error',
-      '@typescript-eslint/switch-exhaustiveness-check': [
-        'error',
-        { considerDefaultExhaustiveForUnions: true },
-      ],
-      '@typescript-eslint/no-misused-promises': [
-        'error',
-        { checksVoidReturn: { attributes: false } },
-      ],
       // A module, an entity or a DTO is a class with nothing but its decorators.
       '@typescript-eslint/no-extraneous-class': 'off',
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
-      // `() => emitter.emit(…)` in a callback says what it does.
-      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
-      // A method may be async because its contract is.
-      '@typescript-eslint/require-await': 'off',
-      // DTOs and views are classes only so that their decorators exist: object literals and spreads of them are meant.
-      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
-      '@typescript-eslint/no-misused-spread': 'off',
       '@typescript-eslint/no-unused-vars': [
         'error',
         { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
@@ -195,11 +176,6 @@ export default tseslint.config(
       ],
     },
   },
-  {
-    // It applies a method of node-postgres to the client it was taken from.
-    files: ['src/platform/database/pool.ts'],
-    rules: { '@typescript-eslint/unbound-method': 'off' },
-  },
   { files: ['src/platform/database/migrations/*.ts'], rules: { 'max-lines-per-function': 'off' } },
   {
     files: ['src/platform/error/**/*.ts'],
@@ -230,10 +206,7 @@ export default tseslint.config(
     files: specs,
     rules: {
       'max-lines-per-function': 'off',
-      // Jest reads a rejected expectation itself; a captured method is how a test looks at it.
-      '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/no-empty-function': 'off',
-      '@typescript-eslint/no-unnecessary-condition': 'off',
     },
   },
   { files: ['test/bench/**/*.ts'], rules: { 'no-console': 'off' } },
@@ -242,11 +215,6 @@ export default tseslint.config(
     rules: {
       // A component is its markup, which reads from top to bottom.
       'max-lines-per-function': 'off',
-      // The router is told of a redirect by throwing it.
-      '@typescript-eslint/only-throw-error': [
-        'error',
-        { allow: [{ from: 'package', package: '@tanstack/router-core', name: 'Redirect' }] },
-      ],
     },
   },
 );

@@ -68,6 +68,7 @@ function isKept(path) {
 function runNpm(command) {
   console.log(`${stages.at(-1).name}: ${command.join(' ')}`);
   if (command[1] === 'ci' && !command.includes('--omit=dev') && linkPackages()) return;
+  if (command[1] === 'run') copyBuild();
   const { status, stdout, stderr } = spawnSync(command[0], command.slice(1), {
     cwd: inStage(stages.at(-1), '.'),
     encoding: 'utf8',
@@ -87,4 +88,14 @@ function linkPackages() {
       const { status } = spawnSync('cp', ['-al', join(root, folder), join(target, folder)]);
       return status === 0;
     });
+}
+
+/** Gives the stage what this tree has built. The build keeps it only where the stage's sources have the same digest. */
+function copyBuild() {
+  const target = inStage(stages.at(-1), '.');
+  for (const folder of ['dist', join('client', 'dist'), join('client', 'src', 'generated')]) {
+    if (existsSync(join(root, folder))) {
+      cpSync(join(root, folder), join(target, folder), { recursive: true });
+    }
+  }
 }
