@@ -9,6 +9,7 @@ import {
   AnswersPage,
   AnswersStatus,
   AnswersWorkbook,
+  FailsWith,
   IdPipe,
   IdsPipe,
   Page,
@@ -32,7 +33,13 @@ import {
 import { UserImport, userImportSheet } from './user.import.js';
 import type { UserRow } from './user.import.js';
 import { UserService } from './user.service.js';
-import { UserDetailView, UserRolesView, userSheet, UserView } from './user.view.js';
+import {
+  RefusedRowsView,
+  UserDetailView,
+  UserRolesView,
+  userSheet,
+  UserView,
+} from './user.view.js';
 
 @ApiTags('users')
 @Controller('system/user')
@@ -77,6 +84,7 @@ export class UserController {
     updateSupport: { type: 'boolean', description: 'Change users who exist already' },
   })
   @AnswersStatus()
+  @FailsWith(RefusedRowsView)
   async importUsers(
     @CurrentCaller() caller: Caller,
     @Body() { updateSupport }: UserImportBody,

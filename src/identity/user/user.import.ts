@@ -14,6 +14,7 @@ import { RoleRepository } from '../role/role.repository.js';
 import { ChangedUserDto, NewUserDto } from './user.dto.js';
 import { UserRepository } from './user.repository.js';
 import { UserService } from './user.service.js';
+import type { RefusedRow } from './user.view.js';
 
 /** Rows of one file: hashing their passwords takes some seconds, and existing clients wait for ten. */
 const MOST_ROWS = 200;
@@ -43,12 +44,6 @@ export const userImportSheet = sheetOf<UserRow>('User import', COLUMNS);
 /** What people write for the codes of the wire. */
 const SEX: Readonly<Record<string, string>> = { male: '0', female: '1', 'not specified': '2' };
 const STATUS: Readonly<Record<string, string>> = { enabled: '0', disabled: '1' };
-
-/** A row that is not imported, with the reason as text. */
-interface RefusedRow {
-  readonly row: number;
-  readonly reason: string;
-}
 
 /** What one row asks for, checked. */
 type Change =

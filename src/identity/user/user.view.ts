@@ -128,3 +128,12 @@ function masked(phone: string): string {
   if (phone === '') return phone;
   return phone.length < 8 ? '****' : `${phone.slice(0, 3)}****${phone.slice(-4)}`;
 }
+
+/** A row that is not imported, with the reason as text. */
+export class RefusedRow extends View({
+  row: integer({ example: 2, description: 'Its number in the workbook; the headers are row 1' }),
+  reason: text({ example: 'The user name is missing.' }),
+}) {}
+
+/** `data` of a refused import. */
+export class RefusedRowsView extends View({ rows: list(RefusedRow) }) {}

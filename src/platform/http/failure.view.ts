@@ -25,6 +25,10 @@ export class FailureData extends View(failureFields) {}
 /** How a route names the `data` of its failures to the OpenAPI document. */
 export const FAILURE_DATA = 'x-failure-data';
 
+/** Documents a route whose failures may have the view as `data`. */
+export const FailsWith = (view: Type): MethodDecorator =>
+  applyDecorators(ApiExtraModels(view), ApiExtension(FAILURE_DATA, { $ref: getSchemaPath(view) }));
+
 /** Documents a route whose failures may have an array of the view as `data`. */
 export const FailsWithArray = (view: Type): MethodDecorator =>
   applyDecorators(

@@ -26,7 +26,13 @@ export {
   Whole,
   ZeroOrOne,
 } from './field.js';
-export { FAILURE_DATA, FailureData, failureFields, FailsWithArray } from './failure.view.js';
+export {
+  FAILURE_DATA,
+  FailureData,
+  failureFields,
+  FailsWith,
+  FailsWithArray,
+} from './failure.view.js';
 export { ICON } from './icon.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';

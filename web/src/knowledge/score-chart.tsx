@@ -30,7 +30,7 @@ export default function ScoreChart({ runs }: { readonly runs: readonly Evaluatio
         data={data}
         dataKey="time"
         withLegend
-        legendProps={{ verticalAlign: 'bottom' }}
+        legendProps={{ position: 'bottom' }}
         yAxisProps={{ domain: [0, 1], width: 36 }}
         xAxisProps={{ tickFormatter: (time: string) => short.get(time) ?? time }}
         valueFormatter={(value) => value.toFixed(3)}

@@ -81,7 +81,8 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     // Bull does not handle the rejection when the connection is closed before Redis has answered.
     const named = queue as Queue & Named;
     const setWorkerName = named.setWorkerName.bind(queue);
-    named.setWorkerName = () => setWorkerName().catch((error: unknown) => this.onError(queue, error));
+    named.setWorkerName = () =>
+      setWorkerName().catch((error: unknown) => this.onError(queue, error));
     queue
       .process(this.kinds[kind] ?? 1, ({ data }) => this.run(kind, data))
       .catch((error: unknown) => this.onError(queue, error));
