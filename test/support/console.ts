@@ -17,8 +17,12 @@ import { CONFIG } from '../../src/platform/config/index.js';
 import type { Config } from '../../src/platform/config/index.js';
 import { UploadEngine } from '../../src/platform/storage/index.js';
 import { ProviderService } from '../../src/provider/index.js';
+import { PARSED } from './knowledge.js';
+import type { AttachmentRow } from './knowledge.js';
 import { Plinth } from './plinth.js';
+import type { Session } from './session.js';
 import { ADMIN_PASSWORD, FULL_CLIENT } from './template.js';
+import { eventually } from './wait.js';
 
 /** The shell is the same browser without what only a screen needs. */
 const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
@@ -68,7 +72,10 @@ export class Console {
     readonly browser: Browser,
   ) {}
 
-  /** Boots both. The models are those of the offline demo; `settings` overrides variables. */
+  /**
+   * Boots both. The models and the documents are those of the offline demo, and nothing is at work any more: a call of
+   * its parsing would use up a step that a test has scripted. `settings` overrides variables.
+   */
   static async open({
     settings = {},
   }: { settings?: Record<string, string> } = {}): Promise<Console> {
@@ -76,6 +83,7 @@ export class Console {
     const plinth = await Plinth.start(settings);
     try {
       await seedOf(plinth).apply(simulator.url);
+      await allParsed(await plinth.signIn());
       // A sandbox of its own needs rights that a container does not give.
       const args = ['--no-sandbox', '--disable-dev-shm-usage'];
       const browser = await chromium.launch({ executablePath, args });
@@ -202,6 +210,13 @@ export async function expectNoViolations(page: Page): Promise<void> {
     }
   }
   if (found.length > 0) throw new Error(`axe, ${page.url()}:\n  ${found.join('\n  ')}`);
+}
+
+async function allParsed(admin: Session): Promise<void> {
+  await eventually(
+    () => admin.get<AttachmentRow[]>('/system/attach/list'),
+    ({ rows }) => rows.length > 0 && rows.every(({ status }) => status === PARSED),
+  );
 }
 
 /** The records of the offline demo, whose own simulator is a program of the build. */
