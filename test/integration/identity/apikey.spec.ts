@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { newApiKey, newKeyId } from '../../../src/platform/access/index.js';
-import { Database } from '../../../src/platform/database/index.js';
+import { acrossTenants, Database } from '../../../src/platform/database/index.js';
+import { ApiKeys1763683200032 } from '../../../src/platform/database/migrations/32-api-keys.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, rotateKey, withKey } from '../../support/api-keys.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
@@ -12,6 +13,7 @@ import { done, makeRole, makeTenant, makeUser, PASSWORD, roleId } from '../../su
 import type { Person } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import { Session } from '../../support/session.js';
+import { withoutRecording } from '../../support/statement-recorder.js';
 import { eventually } from '../../support/wait.js';
 
 const SLOW = 'sim--chunks-5000--delay-10';
@@ -506,6 +508,43 @@ describe('API keys', () => {
       const { id } = await makeKey(admin);
       expect(await session.post(`/system/apikey/${id}/rotate`, {})).toMatchObject({ code: 403 });
       expect(await session.delete(`/system/apikey/${id}`)).toMatchObject({ code: 403 });
+    });
+  });
+
+  it('come with their permissions to the roles that change users', async () => {
+    const wanted = {
+      editor: ['system:user:edit'],
+      every: ['system:user:*'],
+      viewer: ['system:user:list'],
+    };
+    const ids = new Map<string, number>();
+    for (const [name, given] of Object.entries(wanted)) {
+      ids.set(name, await makeRole(admin, `before-${name}`, given));
+    }
+    const held = async (name: string): Promise<readonly string[]> => {
+      const path = `/system/role/${ids.get(name)}`;
+      return done(await admin.get<{ permissions: string[] }>(path)).data.permissions;
+    };
+    const runner = database.dataSource.createQueryRunner();
+    const migration = new ApiKeys1763683200032();
+    try {
+      for (const direction of ['down', 'up'] as const) {
+        await withoutRecording(() =>
+          acrossTenants('a migration', () => migration[direction](runner)),
+        );
+      }
+    } finally {
+      await runner.release();
+    }
+    const all = ['list', 'query', 'add', 'edit', 'remove', 'others'];
+    const added = all.map((action) => `system:apikey:${action}`);
+    expect(await held('editor')).toEqual([...wanted.editor, ...added]);
+    expect(await held('every')).toEqual([...wanted.every, ...added]);
+    expect(await held('viewer')).toEqual(wanted.viewer);
+    expect(await admin.get('/system/apikey/list?scope=tenant')).toMatchObject({ total: 0 });
+    // The release before knows no service accounts and would take a password for them.
+    expect(await admin.get('/system/user/list?userName=reports')).toMatchObject({
+      rows: [{ userName: 'reports', status: '1' }],
     });
   });
 });

@@ -47,7 +47,7 @@ export class ApiKeys1763683200032 implements MigrationInterface {
     await runner.query(
       `UPDATE role SET permissions = permissions ||
            ARRAY(SELECT one FROM unnest($1::text[]) one WHERE NOT one = ANY (permissions))
-        WHERE 'system:user:edit' = ANY (permissions)`,
+        WHERE permissions && ARRAY['system:user:edit', 'system:user:*']`,
       [PERMISSIONS],
     );
     // What is cached for a revision includes the permissions of its users.
