@@ -33,6 +33,7 @@ const features = [
   'langchain',
   'media',
   'agent',
+  'apikey',
   'chat',
   'harness',
   'demo',

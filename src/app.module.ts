@@ -3,6 +3,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { AccessModule } from './platform/access/index.js';
 import { AgentModule } from './agent/index.js';
+import { ApiKeyModule } from './apikey/index.js';
 import { AttachModule } from './attach/index.js';
 import { AuditModule } from './platform/audit/index.js';
 import { ChatModule } from './chat/index.js';
@@ -77,6 +78,7 @@ export class AppModule {
         RetrievalModule,
         MediaModule.for(media),
         AgentModule,
+        ApiKeyModule,
         HarnessModule,
         ...DemoModule.for(config),
       ],

@@ -1,8 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
 /** `npm run dev` in this folder: the console from its sources, beside a running Plinth. */
 const SERVICE = process.env['PLINTH_URL'] ?? 'http://127.0.0.1:6039';
+
+/** The icons of the menu, which every page has. */
+const navigation = readFileSync(join(import.meta.dirname, 'src/app/navigation.ts'), 'utf8');
+const menuIcons = [...new Set(navigation.match(/\bIcon[A-Z]\w*/g))].join('|');
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -24,6 +30,7 @@ export default defineConfig({
         codeSplitting: {
           // What every page needs, in one file: together it compresses better than in its parts.
           groups: [
+            { name: 'menu', test: new RegExp(`/icons-react/.*/(${menuIcons})\\.m?js$`) },
             {
               name: 'base',
               test: /node_modules\/(react|react-dom|scheduler|i18next|react-i18next|use-sync-external-store|@floating-ui\/[\w-]+|@tanstack\/(query-core|react-query|react-router|router-core|history|react-store|store))\//,

@@ -59,7 +59,7 @@ export class AgentController {
 
   /** The enabled agents of the tenant, without their prompts; every user of the tenant may use them. */
   @Get('agentOptions')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'chat:chat:use' })
   @AnswersArray(AgentOptionView)
   options(@CurrentCaller() caller: Caller): Promise<AgentOptionView[]> {
     return this.agents.options(caller);
@@ -141,7 +141,7 @@ export class McpToolController {
 export class WorkflowController {
   /** The public workflows. The list is empty: there are none yet. */
   @Get('search')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'chat:chat:use' })
   @Answers(WorkflowsView)
   search(): WorkflowsView {
     return { records: [], total: 0 };

@@ -1,4 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
+import { idsOfKey } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { MOST_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
@@ -75,23 +78,26 @@ export class AgentRepository {
     this.agents = new TenantScoped(database, Agent, phrase`The agent`);
   }
 
-  async page(tenantId: string, query: AgentListQuery): Promise<Page<Agent>> {
+  async page(caller: Caller, query: AgentListQuery): Promise<Page<Agent>> {
     const { agentName, status } = query;
+    const limit = idsOfKey(caller, 'agents');
     const where = {
+      ...(limit && { id: In(limit) }),
       ...(agentName && { agentName: containing(agentName) }),
       ...(status && { status }),
     };
-    return this.agents.page(tenantId, query, where, { updateTime: 'DESC', id: 'DESC' });
+    return this.agents.page(caller.tenantId, query, where, { updateTime: 'DESC', id: 'DESC' });
   }
 
   /** The enabled agents, last changed first. */
-  async options(tenantId: string): Promise<AgentOption[]> {
+  async options(caller: Caller): Promise<AgentOption[]> {
     return this.database.query<AgentOption>(
       `SELECT a.id, a.agent_name AS "agentName", a.agent_describe AS "agentDescribe",
           a.agent_show AS "agentShow", m.model_name AS "modelName"
         FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
-        WHERE a.tenant_id = $1 AND a.status = '0' ORDER BY a.update_time DESC, a.id DESC LIMIT $2`,
-      [tenantId, MOST_CHOICES],
+        WHERE a.tenant_id = $1 AND a.status = '0' AND ($3::bigint[] IS NULL OR a.id = ANY ($3::bigint[]))
+        ORDER BY a.update_time DESC, a.id DESC LIMIT $2`,
+      [caller.tenantId, MOST_CHOICES, idsOfKey(caller, 'agents') ?? null],
     );
   }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isWithinKey, requireUnlimitedKey, requireWithinKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
@@ -35,6 +36,7 @@ import type {
 import { AgentRuntimes } from './runtime/runtime.registry.js';
 import { AgentTools } from './tool/tool.registry.js';
 
+const LABEL = phrase`The agent`;
 const MOST_KNOWLEDGE_BASES = 20;
 const MOST_SKILLS = 50;
 const MOST_TOOLS = 50;
@@ -71,7 +73,7 @@ export class AgentService {
   }
 
   async list(caller: Caller, query: AgentListQuery): Promise<Page<AgentView>> {
-    const page = await this.agents.page(caller.tenantId, query);
+    const page = await this.agents.page(caller, query);
     const names = await this.agents.boundNames(caller.tenantId, page.rows);
     return page.map((agent) => toAgentView(agent, names));
   }
@@ -81,13 +83,14 @@ export class AgentService {
   }
 
   async get(caller: Caller, id: number): Promise<AgentView> {
+    requireWithinKey(caller, 'agents', [id], LABEL);
     const agent = await this.agents.agents.get(caller.tenantId, id);
     return toAgentView(agent, await this.agents.boundNames(caller.tenantId, [agent]));
   }
 
   /** The enabled agents, for every signed-in user. */
   async options(caller: Caller): Promise<AgentOptionView[]> {
-    return (await this.agents.options(caller.tenantId)).map(toAgentOptionView);
+    return (await this.agents.options(caller)).map(toAgentOptionView);
   }
 
   /** The tools that an agent can switch on. Those for skills come with `useSkills`. */
@@ -115,14 +118,17 @@ export class AgentService {
    * AgentWithoutModelError when its model was deleted. Must not be called inside a transaction.
    */
   async forChat(caller: Caller, agentId: number): Promise<AgentForChat> {
+    requireWithinKey(caller, 'agents', [agentId], LABEL);
     const agent = await this.agents.forChat(caller.tenantId, agentId);
-    if (!agent) throw new NotFoundError(phrase`The agent`);
+    if (!agent) throw new NotFoundError(LABEL);
     const { hasModel, status, systemPrompt, temperature, topP, maxTokens, ...rest } = agent;
     const { responseFormat, filter, useSkills, maxSteps, ...bound } = rest;
     if (status !== ENABLED) throw new AgentDisabledError(agent.name);
     if (!hasModel) throw new AgentWithoutModelError(agent.name);
     return {
       ...bound,
+      // An agent gives access to its bases, but not past the limit of a key.
+      knowledgeIds: bound.knowledgeIds.filter((id) => isWithinKey(caller, 'knowledgeBases', id)),
       tools: useSkills ? [...bound.tools, ...SKILL_TOOLS] : bound.tools,
       skills: useSkills
         ? this.skills.documents.filter(({ name }) => bound.skillNames.includes(name))
@@ -138,6 +144,7 @@ export class AgentService {
   }
 
   async create(caller: Caller, body: CreateAgentBody): Promise<AgentView> {
+    requireUnlimitedKey(caller, 'agents', phrase`agents`);
     const values = await this.valuesOf(body);
     return this.database.transaction(async () => {
       await this.checkBindings(caller, values);
@@ -151,6 +158,7 @@ export class AgentService {
 
   async update(caller: Caller, body: UpdateAgentBody): Promise<AgentView> {
     const { id } = body;
+    requireWithinKey(caller, 'agents', [id], LABEL);
     const values = await this.valuesOf(body);
     return this.database.transaction(async () => {
       const before = await this.agents.agents.get(caller.tenantId, id);
@@ -162,6 +170,7 @@ export class AgentService {
   }
 
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    requireWithinKey(caller, 'agents', ids, LABEL);
     await this.database.transaction(async () => {
       await this.agents.agents.remove(caller.tenantId, ids);
       for (const id of ids) await this.record(caller, 'delete', id);

@@ -37,7 +37,7 @@ export class ChatController {
 
   /** Sends a message and streams the answer as server-sent events; docs/API.md lists the frames. */
   @Post('send')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'chat:chat:use' })
   @NoEnvelope()
   @UseFilters(ChatErrorFilter)
   @ApiHeader({ name: 'Idempotency-Key', required: false })
@@ -54,7 +54,7 @@ export class ChatController {
 
   /** Stops the running answer of a session, from any connection. */
   @Post('stop/:sessionId')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'chat:chat:use' })
   @Answers(StopView)
   async stop(
     @CurrentCaller() caller: Caller,

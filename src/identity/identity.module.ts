@@ -90,6 +90,6 @@ import { UserService } from './user/user.service.js';
     SessionCallerResolver,
     { provide: CallerResolver, useExisting: SessionCallerResolver },
   ],
-  exports: [CallerResolver, UserCallers],
+  exports: [AccessChange, CallerResolver, UserAccessPolicy, UserCallers],
 })
 export class IdentityModule {}

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
-import { isSuperAdmin } from '../platform/access/index.js';
+import { idsOfKey, isSuperAdmin } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
@@ -100,7 +100,8 @@ function readable(
   caller: Caller,
   given: FindOptionsWhere<KnowledgeBase>,
 ): FindOptionsWhere<KnowledgeBase>[] {
-  const where = { ...given, sessionId: IsNull() };
+  const limit = idsOfKey(caller, 'knowledgeBases');
+  const where = { ...given, sessionId: IsNull(), ...(limit && { id: In(limit) }) };
   if (isSuperAdmin(caller)) return [where];
   return [
     { ...where, userId: caller.userId },

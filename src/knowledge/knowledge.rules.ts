@@ -1,4 +1,4 @@
-import { isSuperAdmin } from '../platform/access/index.js';
+import { isSuperAdmin, isWithinKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { ConflictError, ForbiddenError, InvalidInputError } from '../platform/error/index.js';
 import { allOf, msg } from '../platform/message/index.js';
@@ -7,12 +7,13 @@ import type { KnowledgeBase } from './knowledge.entity.js';
 /** Who may read and change a knowledge base of the caller's tenant; the repository has the same rule in SQL. */
 export function mayRead(caller: Caller, knowledge: KnowledgeBase): boolean {
   if (isOfSession(knowledge)) return knowledge.userId === caller.userId;
+  if (!isWithinKey(caller, 'knowledgeBases', knowledge.id)) return false;
   return mayWrite(caller, knowledge) || knowledge.share === 1;
 }
 
 /** The base of a chat session changes with the files that are sent in it, and in no other way. */
 export function mayWrite(caller: Caller, knowledge: KnowledgeBase): boolean {
-  if (isOfSession(knowledge)) return false;
+  if (isOfSession(knowledge) || !isWithinKey(caller, 'knowledgeBases', knowledge.id)) return false;
   return isSuperAdmin(caller) || knowledge.userId === caller.userId;
 }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { requireUnlimitedKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
@@ -69,9 +70,10 @@ export class KnowledgeService {
 
   async create(caller: Caller, body: CreateKnowledgeBody): Promise<Answer<null>> {
     const { tenantId } = caller;
+    requireUnlimitedKey(caller, 'knowledgeBases', phrase`knowledge bases`);
     const values = withOverlap(valuesOf(body));
     return this.database.transaction(async () => {
-      const notice = await this.check(tenantId, values);
+      const notice = await this.check(caller, values);
       // The service itself (systemCaller) is not a user.
       const id = await this.bases.insert(tenantId, caller.userId || null, values);
       await this.audit.record(caller, { action: 'create', target: 'knowledge_base', id });
@@ -87,7 +89,7 @@ export class KnowledgeService {
       await this.bases.lockForUpdate(tenantId, [id]);
       const before = await this.writable(caller, id);
       const values = withOverlap(valuesOf(fields), before);
-      const notice = await this.check(tenantId, values, before);
+      const notice = await this.check(caller, values, before);
       if (!reindex) await this.assertNoReindexNeeded(before, values);
       await this.bases.update(tenantId, id, values);
       const changed = changedFields(before, values);
@@ -226,18 +228,18 @@ export class KnowledgeService {
    * checked again, because their model may have been deleted since.
    */
   private async check(
-    tenantId: string,
+    caller: Caller,
     values: KnowledgeValues,
     before?: KnowledgeBase,
   ): Promise<Message | undefined> {
     if (values.name !== undefined && isBlank(values.name))
       throw new InvalidInputError(msg`name must not be empty.`);
     requireSplitSettings(splitSettings(values, before));
-    await this.requireModel(tenantId, 'embeddingModel', 'vector', { values, before });
-    await this.requireModel(tenantId, 'rerankModel', 'rerank', { values, before });
-    await this.requireModel(tenantId, 'ocrModel', 'chat', { values, before });
-    await this.requireModel(tenantId, 'contextModel', 'chat', { values, before });
-    await this.requireVision(tenantId, values, before);
+    await this.requireModel(caller, 'embeddingModel', 'vector', { values, before });
+    await this.requireModel(caller, 'rerankModel', 'rerank', { values, before });
+    await this.requireModel(caller, 'ocrModel', 'chat', { values, before });
+    await this.requireModel(caller, 'contextModel', 'chat', { values, before });
+    await this.requireVision(caller.tenantId, values, before);
     return joined([this.storeNotice(values, before), rerankNotice({ ...before, ...values })]);
   }
 
@@ -280,14 +282,14 @@ export class KnowledgeService {
   }
 
   private async requireModel(
-    tenantId: string,
+    caller: Caller,
     field: 'embeddingModel' | 'rerankModel' | 'ocrModel' | 'contextModel',
     category: string,
     { values, before }: { values: KnowledgeValues; before: KnowledgeBase | undefined },
   ): Promise<void> {
     const modelName = values[field];
     if (!modelName || modelName === before?.[field]) return;
-    if (await this.models.exists(tenantId, modelName, category)) return;
+    if (await this.models.exists(caller, modelName, category)) return;
     throw new UnknownModelError(field, modelName, category);
   }
 

@@ -13,7 +13,7 @@ import { KnowledgeRetriever } from './retriever.js';
 import type { RetrieverOptions } from './retriever.js';
 
 /** Whose models are called. */
-type ModelOwner = Pick<Caller, 'tenantId' | 'revision'>;
+type ModelOwner = Pick<Caller, 'tenantId' | 'revision' | 'apiKey'>;
 
 /** Plinth's models and knowledge bases as parts of LangChain, each for one caller. */
 @Injectable()

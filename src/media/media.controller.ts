@@ -20,7 +20,7 @@ export class MediaController {
 
   /** Draws a picture, or begins the task that does. */
   @Post('image')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'media:media:use' })
   @Answers(MediaResultView)
   image(
     @CurrentCaller() caller: Caller,
@@ -32,7 +32,7 @@ export class MediaController {
 
   /** Speaks a text, or begins the task that does. */
   @Post('speech')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'media:media:use' })
   @Answers(MediaResultView)
   speech(
     @CurrentCaller() caller: Caller,
@@ -44,7 +44,7 @@ export class MediaController {
 
   /** Begins to make a video. */
   @Post('video')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'media:media:use' })
   @Answers(MediaResultView)
   video(
     @CurrentCaller() caller: Caller,
@@ -56,7 +56,7 @@ export class MediaController {
 
   /** How a video is getting on. */
   @Get('video')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'media:media:use' })
   @Answers(MediaResultView)
   async lookUpVideo(
     @CurrentCaller() caller: Caller,
@@ -68,7 +68,7 @@ export class MediaController {
 
   /** How a picture, a speech or a video of an asynchronous service is getting on. */
   @Get('prediction')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'media:media:use' })
   @Answers(MediaResultView)
   async lookUpPrediction(
     @CurrentCaller() caller: Caller,

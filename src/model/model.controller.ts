@@ -63,7 +63,7 @@ export class ModelController {
 
   /** The provider codes that have an adapter. */
   @Get('providerOptions')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'any' })
   @AnswersArray(ProviderOptionView)
   providerOptions(): ProviderOptionView[] {
     return this.models.providerCodes();

@@ -1,4 +1,4 @@
-import { DomainError, InvalidInputError } from '../platform/error/index.js';
+import { DomainError, ForbiddenError, InvalidInputError } from '../platform/error/index.js';
 import { either, msg, phrase } from '../platform/message/index.js';
 import type { Phrase } from '../platform/message/index.js';
 
@@ -42,6 +42,15 @@ export class ModelNotFoundError extends DomainError {
       {
         data: { modelName },
       },
+    );
+  }
+}
+
+/** The API key of the caller is limited to other models. */
+export class ModelOutsideKeyError extends ForbiddenError {
+  constructor(modelName: string) {
+    super(
+      msg`This API key cannot use the model ${modelName}. Add the model to the key, or use another model.`,
     );
   }
 }

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { In, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
+import { idsOfKey } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
 import { phrase } from '../platform/message/index.js';
@@ -13,6 +15,9 @@ import { Model } from './model.entity.js';
 export type ModelValues = Partial<
   Omit<Model, 'id' | 'tenantId' | 'credential' | 'createTime' | 'updateTime'>
 >;
+
+/** Whose tenant, and whose key, a model must be of. */
+type KeyOwner = Pick<Caller, 'tenantId' | 'apiKey'>;
 
 /** The model rows. Plain keys go in and come out here and nowhere else; the column holds what the vault made of them. */
 @Injectable()
@@ -27,28 +32,33 @@ export class ModelRepository {
   }
 
   /** Newest first. */
-  async page(tenantId: string, query: ModelListQuery): Promise<Page<Model>> {
+  async page(caller: Caller, query: ModelListQuery): Promise<Page<Model>> {
     const { modelDescribe } = query;
     return this.models.page(
-      tenantId,
+      caller.tenantId,
       query,
-      { ...filter(query), ...(modelDescribe && { modelDescribe: containing(modelDescribe) }) },
+      {
+        ...filter(query),
+        ...within(caller),
+        ...(modelDescribe && { modelDescribe: containing(modelDescribe) }),
+      },
       { id: 'DESC' },
     );
   }
 
   /** Models that end users may choose: shown ones of the given providers, oldest first, because the first is the default. */
   async pageShown(
-    tenantId: string,
+    caller: Caller,
     query: ModelEntriesQuery,
     providerCodes: readonly string[],
   ): Promise<Page<Model>> {
     const where = {
       ...filter(query),
+      ...within(caller),
       modelShow: Not('N'),
       providerCode: In([...providerCodes]),
     };
-    return this.models.page(tenantId, query, where, { id: 'ASC' });
+    return this.models.page(caller.tenantId, query, where, { id: 'ASC' });
   }
 
   async get(tenantId: string, id: number): Promise<Model> {
@@ -67,22 +77,23 @@ export class ModelRepository {
 
   /** The first model that end users may choose. */
   async firstShown(
-    tenantId: string,
+    caller: KeyOwner,
     category: string,
     providerCodes: readonly string[],
   ): Promise<Model | null> {
-    const where = { category, modelShow: Not('N'), providerCode: In([...providerCodes]) };
-    return this.models.findOne(tenantId, where, { id: 'ASC' });
+    const shown = { category, modelShow: Not('N'), providerCode: In([...providerCodes]) };
+    const where = { ...shown, ...within(caller) };
+    return this.models.findOne(caller.tenantId, where, { id: 'ASC' });
   }
 
   /** The first model of the category, also one that end users do not choose. */
   async first(
-    tenantId: string,
+    caller: KeyOwner,
     category: string,
     providerCodes: readonly string[],
   ): Promise<Model | null> {
-    const where = { category, providerCode: In([...providerCodes]) };
-    return this.models.findOne(tenantId, where, { id: 'ASC' });
+    const where = { category, providerCode: In([...providerCodes]), ...within(caller) };
+    return this.models.findOne(caller.tenantId, where, { id: 'ASC' });
   }
 
   async idsOfProvider(tenantId: string, providerCode: string): Promise<number[]> {
@@ -142,6 +153,12 @@ export class ModelRepository {
   async remove(tenantId: string, ids: readonly number[]): Promise<void> {
     await this.models.remove(tenantId, ids);
   }
+}
+
+/** The models that the API key of the caller is limited to. */
+function within(caller: KeyOwner): FindOptionsWhere<Model> {
+  const limit = idsOfKey(caller, 'models');
+  return limit ? { id: In(limit) } : {};
 }
 
 function filter(query: Partial<ModelListQuery>): FindOptionsWhere<Model> {

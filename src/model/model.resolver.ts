@@ -1,6 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { Injectable } from '@nestjs/common';
-import { TenantRevision } from '../platform/access/index.js';
+import {
+  idsOfKey,
+  isWithinKey,
+  requireWithinKey,
+  TenantRevision,
+} from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { ProviderService } from '../provider/index.js';
 import type {
@@ -11,10 +16,12 @@ import type {
   ModelConnection,
   RerankAdapter,
 } from '../provider/index.js';
+import { phrase } from '../platform/message/index.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
   storedCategory,
   ModelNotFoundError,
+  ModelOutsideKeyError,
   NoChatModelError,
   NoModelChosenError,
   WrongCategoryError,
@@ -26,6 +33,9 @@ import { labelOf } from './model.view.js';
 
 /** Whose data is cached, and at which revision. */
 type CacheOwner = Pick<Caller, 'tenantId' | 'revision'>;
+
+/** Who names a model: an API key can be limited to some. */
+type ModelCaller = CacheOwner & Pick<Caller, 'apiKey'>;
 
 interface TenantEntries<T> {
   readonly revision: number;
@@ -144,21 +154,29 @@ export class ModelResolver {
     this.media = new RevisionCache(revision);
   }
 
-  /** The chat model of the name or, without one, the first that end users may choose. */
-  resolveChat(caller: CacheOwner, modelName: string | undefined): Promise<ResolvedChatModel> {
+  /** The chat model of the name or, without one, the first that end users and the key of the caller may choose. */
+  resolveChat(caller: ModelCaller, modelName: string | undefined): Promise<ResolvedChatModel> {
     const name = modelName?.trim() ?? DEFAULT_MODEL;
-    return this.chats.get(caller, `name ${name}`, async () => {
-      const found =
-        name === DEFAULT_MODEL ? this.firstChat(caller) : this.named(caller, name, ['chat']);
-      return this.asChat(caller, await found);
-    });
+    // The first one depends on the limit, and it alone.
+    const limit = name === DEFAULT_MODEL ? (idsOfKey(caller, 'models')?.join() ?? '') : '';
+    return this.allowed(
+      caller,
+      this.chats.get(caller, `name ${name} ${limit}`, async () => {
+        const found =
+          name === DEFAULT_MODEL ? this.firstChat(caller) : this.named(caller, name, ['chat']);
+        return this.asChat(caller, await found);
+      }),
+    );
   }
 
   /** The chat model with the id. Fails as not found, or because the model is of another category. */
-  resolveChatById(caller: CacheOwner, id: number): Promise<ResolvedChatModel> {
-    return this.chats.get(caller, `id ${id}`, async () => {
-      return this.asChat(caller, await this.withId(caller, id, 'chat'));
-    });
+  resolveChatById(caller: ModelCaller, id: number): Promise<ResolvedChatModel> {
+    return this.allowed(
+      caller,
+      this.chats.get(caller, `id ${id}`, async () => {
+        return this.asChat(caller, await this.withId(caller, id, 'chat'));
+      }),
+    );
   }
 
   /**
@@ -175,45 +193,65 @@ export class ModelResolver {
   }
 
   /** The embedding model (category vector) of the name. */
-  resolveEmbedding(caller: CacheOwner, modelName: string): Promise<ResolvedEmbeddingModel> {
+  resolveEmbedding(caller: ModelCaller, modelName: string): Promise<ResolvedEmbeddingModel> {
     const name = modelName.trim();
-    return this.embeddings.get(caller, `name ${name}`, async () =>
-      this.asEmbedding(caller, await this.named(caller, name, ['vector'])),
+    return this.allowed(
+      caller,
+      this.embeddings.get(caller, `name ${name}`, async () =>
+        this.asEmbedding(caller, await this.named(caller, name, ['vector'])),
+      ),
     );
   }
 
   /** The name of the tenant's first embedding model of an enabled provider, if it has one. */
-  async firstEmbedding({ tenantId }: CacheOwner): Promise<string | undefined> {
-    const codes = await this.providers.enabledCodes(tenantId);
-    return (await this.models.first(tenantId, 'vector', codes))?.modelName;
+  async firstEmbedding(caller: ModelCaller): Promise<string | undefined> {
+    const codes = await this.providers.enabledCodes(caller.tenantId);
+    return (await this.models.first(caller, 'vector', codes))?.modelName;
   }
 
   /** The rerank model of the name. */
-  resolveRerank(caller: CacheOwner, modelName: string): Promise<ResolvedRerankModel> {
+  resolveRerank(caller: ModelCaller, modelName: string): Promise<ResolvedRerankModel> {
     const name = modelName.trim();
-    return this.reranks.get(caller, `name ${name}`, async () =>
-      this.asRerank(caller, await this.named(caller, name, ['rerank'])),
+    return this.allowed(
+      caller,
+      this.reranks.get(caller, `name ${name}`, async () =>
+        this.asRerank(caller, await this.named(caller, name, ['rerank'])),
+      ),
     );
   }
 
   /** The model of the name that makes media of one of the types. */
   resolveMedia(
-    caller: CacheOwner,
+    caller: ModelCaller,
     modelName: string,
     types: readonly MediaType[],
   ): Promise<ResolvedMediaModel> {
     const name = modelName.trim();
-    return this.media.get(caller, `${types.join()} ${name}`, async () => {
-      const model = await this.named(caller, name, types);
-      const adapter = this.adapters.media.get(model.providerCode);
-      const resolved = await this.resolved(caller, model);
-      return { ...resolved, category: model.category as MediaType, adapter };
-    });
+    return this.allowed(
+      caller,
+      this.media.get(caller, `${types.join()} ${name}`, async () => {
+        const model = await this.named(caller, name, types);
+        const adapter = this.adapters.media.get(model.providerCode);
+        const resolved = await this.resolved(caller, model);
+        return { ...resolved, category: model.category as MediaType, adapter };
+      }),
+    );
   }
 
   /** The model with the id, of any category, for a test of its connection. */
-  async resolveForTest(caller: CacheOwner, id: number): Promise<ResolvedModel> {
+  async resolveForTest(caller: ModelCaller, id: number): Promise<ResolvedModel> {
+    requireWithinKey(caller, 'models', [id], phrase`The model`);
     return this.resolved(caller, await this.models.get(caller.tenantId, id));
+  }
+
+  /** The cache is of all callers: what the key of this one is limited to is asked each time. */
+  private async allowed<T extends ResolvedModel>(
+    caller: ModelCaller,
+    resolving: Promise<T>,
+  ): Promise<T> {
+    const model = await resolving;
+    if (isWithinKey(caller, 'models', model.id)) return model;
+    throw new ModelOutsideKeyError(model.modelName);
   }
 
   private again(owner: CacheOwner, id: number, category: string): Promise<ResolvedModel> {
@@ -261,9 +299,9 @@ export class ModelResolver {
       : new ModelNotFoundError(name, wanted);
   }
 
-  private async firstChat({ tenantId }: CacheOwner): Promise<Model> {
-    const codes = await this.providers.enabledCodes(tenantId);
-    const model = await this.models.firstShown(tenantId, 'chat', codes);
+  private async firstChat(caller: ModelCaller): Promise<Model> {
+    const codes = await this.providers.enabledCodes(caller.tenantId);
+    const model = await this.models.firstShown(caller, 'chat', codes);
     if (!model) throw new NoChatModelError();
     return model;
   }

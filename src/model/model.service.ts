@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { InvalidInputError } from '../platform/error/index.js';
 import { OutboundHttp } from '../platform/outbound/index.js';
 import { ProviderService } from '../provider/index.js';
-import { mayAny, TenantRevision } from '../platform/access/index.js';
+import {
+  isWithinKey,
+  mayAny,
+  requireUnlimitedKey,
+  requireWithinKey,
+  TenantRevision,
+} from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
@@ -23,6 +29,8 @@ import { ModelRepository } from './model.repository.js';
 import type { ModelValues } from './model.repository.js';
 import { toModelEntryView, toModelView } from './model.view.js';
 import type { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
+
+const LABEL = phrase`The model`;
 
 /** Lets the stored key of a model go to another address. */
 const MOVE_CREDENTIAL = 'system:model:credential';
@@ -49,7 +57,7 @@ export class ModelService {
   ) {}
 
   async list(caller: Caller, query: ModelListQuery): Promise<Page<ModelView>> {
-    return (await this.models.page(caller.tenantId, query)).map(toModelView);
+    return (await this.models.page(caller, query)).map(toModelView);
   }
 
   /** The shown models of enabled providers, as `data` and, for other clients, as `rows` and `total`. */
@@ -60,7 +68,7 @@ export class ModelService {
     const { tenantId } = caller;
     const codes = await this.providers.enabledCodes(tenantId);
     const category = query.category?.trim() || 'chat';
-    const page = await this.models.pageShown(tenantId, { ...query, category }, codes);
+    const page = await this.models.pageShown(caller, { ...query, category }, codes);
     const { rows, total } = page.map(toModelEntryView);
     return new Answer(rows, OK_MESSAGE, { rows, total });
   }
@@ -75,11 +83,13 @@ export class ModelService {
   }
 
   async get(caller: Caller, id: number): Promise<ModelView> {
+    requireWithinKey(caller, 'models', [id], LABEL);
     return toModelView(await this.models.get(caller.tenantId, id));
   }
 
   async create(caller: Caller, body: CreateModelBody): Promise<Answer<ModelView>> {
     const { tenantId } = caller;
+    requireUnlimitedKey(caller, 'models', phrase`models`);
     const { values, apiKey } = readModel(body);
     return this.database.transaction(async () => {
       await this.check(tenantId, { ...body, ...values });
@@ -94,6 +104,7 @@ export class ModelService {
   async update(caller: Caller, body: UpdateModelBody): Promise<Answer<ModelView>> {
     const { tenantId } = caller;
     const { id } = body;
+    requireWithinKey(caller, 'models', [id], LABEL);
     const { values, apiKey } = readModel(body);
     return this.database.transaction(async () => {
       // Locked, so that no key is stored between the check of the address and its change.
@@ -120,6 +131,7 @@ export class ModelService {
   async changeKeys(caller: Caller, body: BatchKeyBody): Promise<Answer<null>> {
     const { tenantId } = caller;
     const { providerCode } = body;
+    requireUnlimitedKey(caller, 'models', phrase`models`);
     const apiKey = readKey(body.apiKey);
     return this.database.transaction(async () => {
       await this.providers.requireEnabled(tenantId, providerCode);
@@ -133,6 +145,7 @@ export class ModelService {
   }
 
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    requireWithinKey(caller, 'models', ids, LABEL);
     const { tenantId } = caller;
     await this.database.transaction(async () => {
       await this.models.remove(tenantId, ids);
@@ -141,10 +154,14 @@ export class ModelService {
     });
   }
 
-  /** Whether the tenant has a model of the name and category; whether it can be called is another question. */
-  async exists(tenantId: string, modelName: string, category: string): Promise<boolean> {
-    const named = await this.models.named(tenantId, modelName);
-    return named.some((model) => storedCategory(model.category) === category);
+  /**
+   * Whether the tenant has a model of the name and category that the key of the caller may use; whether it can be called is
+   * another question.
+   */
+  async exists(caller: Caller, modelName: string, category: string): Promise<boolean> {
+    const named = await this.models.named(caller.tenantId, modelName);
+    const called = named.find((model) => storedCategory(model.category) === category);
+    return called !== undefined && isWithinKey(caller, 'models', called.id);
   }
 
   /** Whether the chat model of the name is known to see images. */

@@ -36,7 +36,7 @@ class EmptyQueryError extends InvalidInputError {
 
 export interface RetrievalRequest {
   /** The tenant of the search. The right to read the knowledge base must be checked before. */
-  readonly caller: Pick<Caller, 'tenantId' | 'revision'>;
+  readonly caller: Pick<Caller, 'tenantId' | 'revision' | 'apiKey'>;
   readonly knowledge: KnowledgeBase;
   readonly query: string;
   readonly overrides?: RetrievalOverrides;

@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/platform/config/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { startFailure } from '../../src/platform/observability/index.js';
 import { Canary, canary } from '../support/canary.js';
+import { makeKey, rotateKey, withKey } from '../support/api-keys.js';
 import { PIXELS, uploadFile } from '../support/chat-files.js';
 import { createModel, createProvider } from '../support/models.js';
 import { done, makeUser, PASSWORD, roleId } from '../support/people.js';
@@ -109,12 +110,29 @@ describe('secrets of a running Plinth', () => {
     const client = { clientKey: 'canary', clientSecret, grantTypeList: ['password'] };
     done(await admin.post('/system/client', client));
     await useModels();
+    await useKeys();
   });
 
   afterAll(async () => {
     await plinth.stop();
     await simulator.close();
   });
+
+  /** Keys that are used, mistyped, sent where they do not belong, and replaced. */
+  async function useKeys(): Promise<void> {
+    const made = await makeKey(admin, { permissions: ['chat:chat:use', 'system:model:list'] });
+    const own = withKey(admin, made);
+    done(await own.get('/system/model/list'));
+    await own.raw('POST', '/chat/send', { model: 'custom_api--leak', content: 'Hello' });
+    const next = await rotateKey(admin, made.id, 60);
+    expect(await withKey(admin, { key: `${next.key}0` }).get('/system/model/list')).toMatchObject({
+      code: 401,
+    });
+    await plinth.anonymous().get(`/system/model/list?Authorization=Bearer%20${next.key}`);
+    new Logger('Careless').log(`The key is ${next.key}.`);
+    expect(plinth.log.at(-1)).toContain(`The key is ${next.prefix}-[hidden].`);
+    done(await admin.delete(`/system/apikey/${made.id}`));
+  }
 
   /** Models whose services quote the key they were sent, in every way they can fail. */
   async function useModels(): Promise<void> {

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BlobStore } from '../../src/harness/change/blob.store.js';
+import { makeKey } from '../support/api-keys.js';
 import { longText, PIXELS, uploadFile } from '../support/chat-files.js';
 import { file, fresh } from '../support/isolation/records.js';
 import { recordSession } from '../support/isolation/harness.records.js';
@@ -52,6 +53,7 @@ async function leaveTraces(mark: string, session: Session): Promise<void> {
       phonenumber: `+${mark}`.slice(0, 20),
     }),
   );
+  await makeKey(session, { name: `${mark} key` });
   const title = { sessionTitle: `${mark} title`, sessionContent: `${mark} content`, remark: mark };
   const sessionId = done(await session.post<string>('/system/session', title)).data;
   done(await session.put('/system/session', { id: sessionId, conversationId: mark }));

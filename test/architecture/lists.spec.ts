@@ -20,7 +20,15 @@ interface ApiDocument {
 }
 
 /** Columns that no list shows. */
-const HIDDEN = ['passwordHash', 'credential', 'clientSecret', 'storageKey', 'leaseToken', 'turnId'];
+const HIDDEN = [
+  'passwordHash',
+  'credential',
+  'clientSecret',
+  'storageKey',
+  'leaseToken',
+  'turnId',
+  'secretDigest',
+];
 
 const MODEL = { providerCode: 'custom_api', category: 'chat', apiHost: 'http://127.0.0.1:9' };
 

@@ -69,9 +69,30 @@ const loginOnlyRoutes: Record<string, string> = {
   'DELETE /chat/feedback/:messageId': 'The own vote.',
 };
 
+/** Routes of the list above that an API key may call, and the permission that it needs for them. All others refuse keys. */
+const routesOfKeys: Record<string, string> = {
+  'GET /system/user/getInfo': 'any',
+  'GET /system/model/providerOptions': 'any',
+  'GET /agent/agent/agentOptions': 'chat:chat:use',
+  'GET /workflow/public/search': 'chat:chat:use',
+  'POST /media/image': 'media:media:use',
+  'POST /media/speech': 'media:media:use',
+  'POST /media/video': 'media:media:use',
+  'GET /media/video': 'media:media:use',
+  'GET /media/prediction': 'media:media:use',
+  'GET /media/content': 'media:media:use',
+  'GET /media/task/list': 'media:media:use',
+  'DELETE /media/task/:ids': 'media:media:use',
+  'POST /chat/send': 'chat:chat:use',
+  'POST /chat/stop/:sessionId': 'chat:chat:use',
+  'PUT /chat/feedback/:messageId': 'chat:chat:use',
+  'DELETE /chat/feedback/:messageId': 'chat:chat:use',
+};
+
 /** Under each path, the permissions that fit it: a route may not ask for that of another feature. */
 const permissionsOfPaths: Record<string, RegExp> = {
   '/system/permission': /^system:role:/,
+  '/system/apikey': /^system:apikey:/,
   '/monitor/use': /^monitor:use:/,
   '/monitor/audit': /^monitor:audit:/,
   '/monitor/operlog': /^monitor:operlog:/,
@@ -172,6 +193,14 @@ describe('every route', () => {
 
   it('stands on the reviewed list when any signed-in user may call it', () => {
     expect(keysOf('login').sort()).toEqual(Object.keys(loginOnlyRoutes).sort());
+  });
+
+  it('takes an API key only as far as the key may, and for nothing of the account', () => {
+    const taking = routes.flatMap(({ key, rule }) =>
+      rule?.kind === 'login' && rule.apiKey !== undefined ? [[key, rule.apiKey]] : [],
+    );
+
+    expect(Object.fromEntries(taking)).toEqual(routesOfKeys);
   });
 
   it('takes a token from the query only where a browser opens the address by itself', () => {

@@ -11,6 +11,7 @@ const bound: Readonly<Record<string, string>> = {
   'identity/access/access.change.ts':
     'The tenant that the actor names: the one worked in, or the own.',
   'identity/sign-in/session.caller-resolver.ts': 'Before the caller is known: of the token.',
+  'apikey/stored-key.callers.ts': 'Before the caller is known: of the stored key.',
   'identity/sign-in/sign-in.service.ts': 'Own sign-ins are rows of the own tenant.',
   'identity/login-session/login-session.service.ts': 'A sign-in belongs to the tenant of its user.',
   'identity/user/profile.service.ts': 'The own profile is a row of the own tenant.',
@@ -36,6 +37,7 @@ const bound: Readonly<Record<string, string>> = {
 
 /** Every work that belongs to no tenant, with the file of its statement. */
 const across: readonly (readonly [file: string, reason: string])[] = [
+  ['apikey/api-key.repository.ts', 'API key of a request'],
   ['attach/parsing/lost-vectors.repository.ts', 'metric of incomplete bases'],
   ['attach/parsing/lost-vectors.repository.ts', 'sweep of bases with vectors'],
   ['attach/parsing/parsing.repository.ts', 'expiry of leases at the start'],

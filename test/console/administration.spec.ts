@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { done, makeRole, makeUser, PASSWORD } from '../support/people.js';
-import type { Session } from '../support/session.js';
+import { Session } from '../support/session.js';
 
 describeConsole('the pages of administration and the account', () => {
   let console: Console;
@@ -69,6 +69,63 @@ describeConsole('the pages of administration and the account', () => {
     await choose('nora', 'Delete user');
     await button('Delete user', dialog()).click();
     await page.getByText('Nothing matches the filters.').waitFor();
+  });
+
+  it('adds an API key without permissions but the chosen one, shows it once, and revokes it', async () => {
+    await page.goto('/account');
+    await page.getByRole('link', { name: 'Open API keys' }).click();
+    await heading('Your API keys').waitFor();
+    await page.getByText('No API keys yet').waitFor();
+    await button('Add API key').click();
+    await button('Add API key', dialog()).click();
+    await dialog().getByText('Enter a name.').waitFor();
+    await dialog().getByRole('textbox', { name: 'Name' }).fill('Notebook');
+    const boxes = dialog().getByRole('checkbox');
+    await boxes.first().waitFor();
+    expect(await boxes.count()).toBeGreaterThan(20);
+    expect(await dialog().getByRole('checkbox', { checked: true }).count()).toBe(0);
+    await button('Expand Chat', dialog()).click();
+    await dialog().getByRole('checkbox', { name: 'Send messages' }).check();
+    await expectNoViolations(page);
+    await button('Add API key', dialog()).click();
+    const once = page.getByRole('dialog', { name: 'Your new API key' });
+    const key = await once.locator('code').innerText();
+    await expectNoViolations(page);
+    await button('I have copied the key', once).click();
+    await row('Notebook').getByText('1 permission').waitFor();
+    await expectNoViolations(page);
+
+    const program = new Session(console.plinth.url, { authorization: `Bearer ${key}` });
+    const me = '/system/user/getInfo';
+    expect(done(await program.get(me)).data).toMatchObject({ permissions: ['chat:chat:use'] });
+    await choose('Notebook', 'Edit key');
+    await button('Expand Chat', dialog()).click();
+    await dialog().getByRole('checkbox', { name: 'Send messages' }).uncheck();
+    await button('Save key', dialog()).click();
+    await page.getByText('The key is saved.').waitFor();
+    expect(done(await program.get(me)).data).toMatchObject({ permissions: [] });
+
+    await page.goto('/keys');
+    await row('Notebook').getByText('admin').waitFor();
+    await choose('Notebook', 'Revoke key');
+    await button('Revoke key', dialog()).click();
+    await row('Notebook').getByText('Revoked').waitFor();
+    expect(await program.get(me)).toMatchObject({ code: 401 });
+  });
+
+  it('adds a service account and a key that acts for it', async () => {
+    await page.goto('/keys');
+    await button('Add service account').click();
+    await dialog().getByRole('textbox', { name: 'User name' }).fill('reports');
+    await button('Add service account', dialog()).click();
+    await page.getByText('The service account is added.').waitFor();
+    await button('Add API key').click();
+    await dialog().getByRole('textbox', { name: 'Name' }).fill('Nightly');
+    await dialog().getByRole('combobox', { name: 'Owner' }).click();
+    await page.getByRole('option', { name: 'reports' }).click();
+    await button('Add API key', dialog()).click();
+    await button('I have copied the key').click();
+    await row('Nightly').getByText('service account').waitFor();
   });
 
   it('shows the refused rows of an import', async () => {

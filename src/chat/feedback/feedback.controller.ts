@@ -63,7 +63,7 @@ export class FeedbackController {
 
   /** Sets the caller's vote on one of their answers. */
   @Put(':messageId')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'chat:chat:use' })
   @AnswersStatus()
   vote(
     @CurrentCaller() caller: Caller,
@@ -75,7 +75,7 @@ export class FeedbackController {
 
   /** Removes the caller's vote. */
   @Delete(':messageId')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'chat:chat:use' })
   @AnswersStatus()
   remove(
     @CurrentCaller() caller: Caller,

@@ -25,6 +25,7 @@ import { RoleRepository } from '../role/role.repository.js';
 import { tenantProblem } from '../tenant/tenant.entity.js';
 import type { Tenant } from '../tenant/tenant.entity.js';
 import { TenantRepository } from '../tenant/tenant.repository.js';
+import { SERVICE_ACCOUNT } from '../user/user.entity.js';
 import type { User } from '../user/user.entity.js';
 import { UserRepository } from '../user/user.repository.js';
 import { UserService } from '../user/user.service.js';
@@ -158,7 +159,7 @@ export class LoginService {
     return tenant;
   }
 
-  /** Unknown and disabled users are refused with the same message and in the same time as a wrong password. */
+  /** Unknown and disabled users and service accounts are refused with the same message and in the same time as a wrong password. */
   private async authenticate(
     tenantId: string,
     { username, password }: LoginDto,
@@ -169,7 +170,8 @@ export class LoginService {
       throw new InvalidInputError(msg`username and password are required to sign in.`);
     }
     const user = await this.users.byName(tenantId, username);
-    const enabled = user?.status === '0' ? user : undefined;
+    const canSignIn = user?.status === '0' && user.userType !== SERVICE_ACCOUNT;
+    const enabled = canSignIn ? user : undefined;
     const attempt = {
       account: accountOf(tenantId, user, await this.users.foldedName(username)),
       passwordHash: enabled?.passwordHash,

@@ -24,17 +24,17 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
   }
 
   override async resolve(claims: TokenClaims): Promise<Caller | undefined> {
-    const { sid: id, tenantId, userId, clientid: clientId } = claims;
+    const { sid: id, tenantId, userId, clientid: clientId, exp } = claims;
     const key = { id, tenantId, userId, clientId };
-    const found = await inTenant(tenantId, () => this.current(key));
+    const found = await inTenant(tenantId, () => this.current(key, exp * 1_000));
     if (found?.renewalDue) inTenant(tenantId, () => this.renew(tenantId, id));
     return found?.caller;
   }
 
   override async refresh(caller: Caller): Promise<Caller | undefined> {
-    const { loginSessionId: id, homeTenantId: tenantId, userId, clientId } = caller;
+    const { loginSessionId: id, homeTenantId: tenantId, userId, clientId, validUntil } = caller;
     const key = { id, tenantId, userId, clientId };
-    const found = await inTenant(tenantId, () => this.current(key));
+    const found = await inTenant(tenantId, () => this.current(key, validUntil));
     return found?.caller;
   }
 
@@ -44,6 +44,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
 
   private async current(
     key: SignInKey,
+    validUntil: number | undefined,
   ): Promise<{ caller: Caller; renewalDue: boolean } | undefined> {
     const state = await this.sessions.state(key);
     if (!state) return undefined;
@@ -64,6 +65,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
       permissions,
       roleKeys,
       revision: (acting === null ? null : state.actingRevision) ?? state.homeRevision,
+      validUntil,
     };
     return { caller, renewalDue: state.renewalDue };
   }

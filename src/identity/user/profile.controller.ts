@@ -15,6 +15,7 @@ export class ProfileController {
 
   /** The caller with their permissions and roles. Ends a switch to another tenant, unless `keepTenant` is true. */
   @Get('getInfo')
+  @LoginOnly({ apiKey: 'any' })
   @Answers(UserInfoView)
   info(@CurrentCaller() caller: Caller, @Query() query: OwnInfoQuery): Promise<UserInfoView> {
     return this.profiles.info(caller, query.keepTenant === true);

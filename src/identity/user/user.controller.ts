@@ -6,6 +6,7 @@ import {
   Answer,
   Answers,
   AnswersArray,
+  AnswersId,
   AnswersPage,
   AnswersStatus,
   AnswersWorkbook,
@@ -22,6 +23,7 @@ import { msg } from '../../platform/message/index.js';
 import { DepartmentView, departmentTree } from '../role/department.js';
 import {
   ChangedUserDto,
+  NewServiceAccountDto,
   NewUserDto,
   ResetPasswordDto,
   UserImportBody,
@@ -149,6 +151,17 @@ export class UserController {
   @AnswersStatus()
   create(@CurrentCaller() caller: Caller, @Body() body: NewUserDto): Promise<void> {
     return this.users.create(caller, body);
+  }
+
+  /** Creates a service account: a user without a password, who cannot sign in and acts by API keys alone. Answers its id. */
+  @Post('service')
+  @RequirePermission('system:user:add')
+  @AnswersId('integer')
+  createService(
+    @CurrentCaller() caller: Caller,
+    @Body() body: NewServiceAccountDto,
+  ): Promise<number> {
+    return this.users.createService(caller, body);
   }
 
   /** Changes a user. Absent fields keep their values. */

@@ -68,6 +68,13 @@ export class NewUserDto extends Input({
   roleIds: Ids({ optional: true }),
 }) {}
 
+export class NewServiceAccountDto extends Input({
+  userName: Text({ ...NAME, example: 'reports' }),
+  nickName: Text({ optional: true, max: 64, description: 'Default: the user name' }),
+  remark: Text({ optional: true, max: 500 }),
+  roleIds: Ids({ optional: true }),
+}) {}
+
 export class ChangedUserDto extends Input({
   ...userFields,
   userId: Id(),

@@ -11,6 +11,9 @@ import {
   nullable,
 } from '../../platform/database/index.js';
 
+/** The userType of accounts for programs: without a password, so that they act by API keys alone. */
+export const SERVICE_ACCOUNT = 'service';
+
 @Entity({ name: 'user_account' })
 export class User {
   @GeneratedId() id: number;
@@ -24,6 +27,7 @@ export class User {
   @Varchar(20, nullable) phonenumber: string | null;
   @Char(1) sex: string;
   @Bigint(nullable) avatar: number | null;
+  /** Empty for a service account. */
   @Varchar(255) passwordHash: string;
   @Char(1) status: string;
   @Varchar(64, nullable) loginIp: string | null;

@@ -15,11 +15,20 @@ import { SUPERADMIN_ROLE } from '../role/role.entity.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { requireNotSelf, UserAccessPolicy } from './user.access-policy.js';
-import type { ChangedUserDto, NewUserDto, RoleMemberQuery, UserListQuery } from './user.dto.js';
+import type {
+  ChangedUserDto,
+  NewServiceAccountDto,
+  NewUserDto,
+  RoleMemberQuery,
+  UserListQuery,
+} from './user.dto.js';
+import { SERVICE_ACCOUNT } from './user.entity.js';
 import type { User } from './user.entity.js';
 import { UserRepository } from './user.repository.js';
 import { maySeePhone, toUserView, viewFor } from './user.view.js';
 import type { UserDetailView, UserRolesView, UserView } from './user.view.js';
+
+const NO_PASSWORD = msg`A service account has no password. Create an API key for it.`;
 
 export type NewAccount = NewUserDto & Required<Pick<NewUserDto, 'nickName' | 'roleIds'>>;
 
@@ -84,6 +93,14 @@ export class UserService {
     await this.createAccount(caller, account, 'create', passwordHash);
   }
 
+  async createService(caller: Caller, given: NewServiceAccountDto): Promise<number> {
+    const { roleIds = [], nickName = '', ...values } = given;
+    await this.policy.assignable(caller, roleIds);
+    const shownName = isBlank(nickName) ? given.userName : nickName;
+    const account = { ...values, nickName: shownName, userType: SERVICE_ACCOUNT };
+    return this.insert(caller, { ...account, passwordHash: '' }, roleIds, 'create');
+  }
+
   /**
    * Creates a user without asking what the actor may do: for registrations and the first user of a tenant.
    * ConflictError if the name is taken or the tenant has reached its user limit.
@@ -94,18 +111,27 @@ export class UserService {
     action: AuditAction,
     passwordHash?: string,
   ): Promise<void> {
-    const { tenantId } = actor;
     const hash = passwordHash ?? (await this.passwords.hash(password));
-    await this.change.apply(
+    await this.insert(actor, { ...values, passwordHash: hash }, roleIds, action);
+  }
+
+  private async insert(
+    actor: AuditActor,
+    values: Partial<User> & Pick<User, 'userName'>,
+    roleIds: readonly number[],
+    action: AuditAction,
+  ): Promise<number> {
+    const { tenantId } = actor;
+    return this.change.apply(
       actor,
       async () => {
         await this.requireRoom(tenantId);
         await this.requireFreeName(tenantId, values.userName);
-        const user = await this.users.users.insert(tenantId, { ...values, passwordHash: hash });
-        await this.roles.replaceOf(tenantId, user.id, roleIds);
-        return user;
+        const { id } = await this.users.users.insert(tenantId, values);
+        await this.roles.replaceOf(tenantId, id, roleIds);
+        return id;
       },
-      (user) => [{ action, target: 'user', id: user.id, detail: { roleIds } }],
+      (id) => [{ action, target: 'user', id, detail: { roleIds } }],
     );
   }
 
@@ -143,7 +169,8 @@ export class UserService {
     await this.change.apply(
       caller,
       async () => {
-        await this.policy.manageableOne(caller, userId);
+        const { userType } = await this.policy.manageableOne(caller, userId);
+        if (userType === SERVICE_ACCOUNT) throw new ConflictError(NO_PASSWORD);
         await this.users.users.update(caller.tenantId, userId, { passwordHash });
         await this.sessions.endAllOf(caller.tenantId, userId);
       },

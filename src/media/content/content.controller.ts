@@ -15,7 +15,7 @@ export class MediaContentController {
   /** The picture, sound or film of a completed prediction. */
   @Get('content')
   @NoEnvelope()
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'media:media:use' })
   @AnswersRaw('*/*', 'The resource in its own type, at most 64 MiB')
   get(
     @CurrentCaller() caller: Caller,

@@ -14,7 +14,7 @@ export class MediaTaskController {
 
   /** The caller's own tasks, newest first, with what is needed to look them up. */
   @Get('list')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'media:media:use' })
   @AnswersPage(TaskView)
   async list(
     @CurrentCaller() caller: Caller,
@@ -28,7 +28,7 @@ export class MediaTaskController {
 
   /** Forgets tasks; the provider goes on with them. */
   @Delete(':ids')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'media:media:use' })
   @AnswersStatus()
   remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
     return this.tasks.remove(caller, ids);

@@ -4,12 +4,17 @@ import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { UnauthenticatedError } from '../error/index.js';
 import type { Caller } from './caller.js';
-import { isKnownPermission } from './permission.catalogue.js';
+import { isKeyPermission, isKnownPermission } from './permission.catalogue.js';
 
 /** What a route requires of its caller. Routes without a rule are refused. */
 export type AccessRule =
   | { readonly kind: 'public' }
-  | { readonly kind: 'login'; readonly tokenInQuery: boolean }
+  | {
+      readonly kind: 'login';
+      readonly tokenInQuery: boolean;
+      /** The permission that an API key needs, or ANY_KEY; undefined refuses every key. */
+      readonly apiKey: string | undefined;
+    }
   | {
       readonly kind: 'permission';
       readonly anyOf: readonly string[];
@@ -20,9 +25,17 @@ export type AccessRule =
 
 export const ACCESS_RULE = 'access:rule';
 
+/** Every API key may call the route. */
+export const ANY_KEY = 'any';
+
 interface AccessOptions {
   /** Accept `Authorization` and `clientid` in the query, for addresses that a browser opens without headers. */
   readonly tokenInQuery?: boolean;
+}
+
+interface LoginOptions extends AccessOptions {
+  /** A permission of `keyPermissionCatalogue`, or 'any'. Without it the route refuses API keys. */
+  readonly apiKey?: string;
 }
 
 interface PermissionOptions extends AccessOptions {
@@ -49,11 +62,15 @@ export function RequirePermission(
 }
 
 /** Any signed-in caller. Allowed only for the routes listed in test/architecture/routes.spec.ts. */
-export function LoginOnly(options: AccessOptions = {}): MethodDecorator & ClassDecorator {
-  return declared(
-    { kind: 'login', tokenInQuery: options.tokenInQuery ?? false },
-    'any signed-in user',
-  );
+export function LoginOnly(options: LoginOptions = {}): MethodDecorator & ClassDecorator {
+  const { apiKey, tokenInQuery = false } = options;
+  if (apiKey !== undefined && apiKey !== ANY_KEY && !isKeyPermission(apiKey)) {
+    throw new Error(`Permission ${apiKey} is not in the catalogue of API keys.`);
+  }
+  const rule = declared({ kind: 'login', tokenInQuery, apiKey }, 'any signed-in user');
+  return apiKey === undefined
+    ? rule
+    : applyDecorators(rule, ApiExtension('x-key-permission', apiKey));
 }
 
 /** Any caller, signed in or not. */
@@ -65,10 +82,12 @@ export function Public(): MethodDecorator & ClassDecorator {
 }
 
 function declared(rule: AccessRule, shown: string): MethodDecorator & ClassDecorator {
+  const takesKeys = rule.kind === 'permission' || (rule.kind === 'login' && rule.apiKey);
   return applyDecorators(
     SetMetadata(ACCESS_RULE, rule),
     ApiExtension('x-permission', shown),
     ApiSecurity({ authorization: [], clientid: [] }),
+    ...(takesKeys ? [ApiSecurity({ apiKey: [] })] : []),
   );
 }
 

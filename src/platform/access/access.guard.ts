@@ -5,17 +5,22 @@ import { AuthGuard } from '@nestjs/passport';
 import passport from 'passport';
 import { anyOf, msg } from '../message/index.js';
 import { ForbiddenError, UnauthenticatedError } from '../error/index.js';
-import { ACCESS_RULE } from './access.decorators.js';
+import { ACCESS_RULE, ANY_KEY } from './access.decorators.js';
 import type { AccessRule, AuthenticatedRequest, Credentials } from './access.decorators.js';
+import { ApiKeyCallers } from './api-key.callers.js';
+import { API_KEY_PREFIX } from './api-key.token.js';
 import { mayAny } from './caller.js';
+import type { Caller } from './caller.js';
+import { doorOf } from './door.js';
 import { JwtStrategy } from './jwt.strategy.js';
 
-/** Reads the token and puts the caller on the request; refuses routes that declare no access rule. */
+/** Reads the token or API key and puts the caller on the request; refuses routes that declare no access rule. */
 @Injectable()
 export class AuthenticationGuard extends AuthGuard('jwt') {
   constructor(
     private readonly reflector: Reflector,
     private readonly strategy: JwtStrategy,
+    private readonly keys: ApiKeyCallers,
   ) {
     super({ property: 'caller' });
   }
@@ -24,9 +29,23 @@ export class AuthenticationGuard extends AuthGuard('jwt') {
     const rule = accessRule(this.reflector, context);
     if (!rule) throw new ForbiddenError();
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const key = readKey(request);
+    if (key !== undefined) return this.byKey(request, key, rule);
     request.credentials = readCredentials(request, rule.kind !== 'public' && rule.tokenInQuery);
     const authenticated = super.canActivate(context) as Promise<boolean>;
     return rule.kind === 'public' ? authenticated.catch(() => true) : authenticated;
+  }
+
+  /** A key opens no sign-in: a public route, such as that of signing out, is called without a caller. */
+  private async byKey(
+    request: AuthenticatedRequest,
+    key: string,
+    { kind }: AccessRule,
+  ): Promise<boolean> {
+    if (kind === 'public') return true;
+    const origin = { door: doorOf(request), address: request.ip };
+    request.caller = await this.keys.resolve(key, origin);
+    return true;
   }
 
   /**
@@ -52,8 +71,9 @@ export class PermissionGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const rule = accessRule(this.reflector, context);
     if (!rule) throw new ForbiddenError();
-    if (rule.kind !== 'permission') return true;
     const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    if (rule.kind === 'login' && caller?.apiKey) requireForKey(caller, rule.apiKey);
+    if (rule.kind !== 'permission') return true;
     if (!caller) throw new UnauthenticatedError();
     if (!mayAny(caller, rule.anyOf)) {
       throw new ForbiddenError(
@@ -69,6 +89,18 @@ export class PermissionGuard implements CanActivate {
   }
 }
 
+/** ForbiddenError unless the key of the caller may call a route that every signed-in user may. */
+function requireForKey(caller: Caller, needed: string | undefined): void {
+  if (needed === ANY_KEY) return;
+  if (needed === undefined) {
+    throw new ForbiddenError(msg`API keys cannot be used for this. Sign in instead.`);
+  }
+  if (mayAny(caller, [needed])) return;
+  throw new ForbiddenError(
+    msg`This API key lacks the permission ${needed}. Add it to the key, or use another key.`,
+  );
+}
+
 function accessRule(reflector: Reflector, context: ExecutionContext): AccessRule | undefined {
   return reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, [
     context.getHandler(),
@@ -82,6 +114,12 @@ function readCredentials(request: AuthenticatedRequest, inQuery: boolean): Crede
   const clientId = text(request.headers['clientid']) ?? text(query['clientid']);
   const token = authorization?.replace(/^Bearer\s+/i, '').trim();
   return token && clientId ? { token, clientId } : undefined;
+}
+
+/** The API key of the headers. One in the query would be in the logs of every proxy. */
+function readKey({ headers }: AuthenticatedRequest): string | undefined {
+  const sent = headers.authorization?.replace(/^Bearer\s+/i, '').trim() ?? headers['x-api-key'];
+  return typeof sent === 'string' && sent.startsWith(API_KEY_PREFIX) ? sent : undefined;
 }
 
 function text(value: unknown): string | undefined {

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { isOutage } from '../database/index.js';
 import { EventBus } from '../event/index.js';
+import { ApiKeyCallers } from './api-key.callers.js';
 import type { Caller } from './caller.js';
 import { CallerResolver } from './caller.resolver.js';
 
@@ -15,6 +16,8 @@ export type StreamKind = 'chat' | 'harness';
 export class StreamPlace {
   private ended: StreamEnd | undefined;
   private ending: ((why: StreamEnd) => void) | undefined;
+  /** Checks the stream when the sign-in or the key of its caller ends by itself. */
+  expiry: NodeJS.Timeout | undefined;
 
   constructor(
     readonly caller: Caller,
@@ -46,6 +49,10 @@ export interface StreamLimit {
 
 /** Interval of checking open streams against the database without an event. */
 const CHECK_MS = 15_000;
+/** The clocks of process and database may differ: a stream that is still valid at its end is checked again after this time. */
+const EXPIRY_RETRY_MS = 250;
+/** A timer of Node cannot run for more than 24 days. */
+const LONGEST_TIMER_MS = 86_400_000;
 
 /**
  * The open streams of this process. A stream ends when its sign-in ends, its user is disabled or loses a permission:
@@ -63,6 +70,7 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   constructor(
     private readonly bus: EventBus,
     private readonly callers: CallerResolver,
+    private readonly keys: ApiKeyCallers,
   ) {}
 
   onModuleInit(): void {
@@ -104,11 +112,23 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
     { perUser, kind = 'chat', endless = false }: StreamLimit,
   ): StreamPlace | undefined {
     if (this.countOf(caller, kind) >= perUser) return undefined;
-    const release = (): void => void this.streams.delete(place);
+    const release = (): void => {
+      clearTimeout(place.expiry);
+      this.streams.delete(place);
+    };
     const place: StreamPlace = new StreamPlace(caller, kind, endless, release);
     this.streams.add(place);
+    this.watchExpiry(place, caller);
     if (this.ended === 'all' || (endless && this.ended === 'endless')) place.end('shutdown');
     return place;
+  }
+
+  private watchExpiry(place: StreamPlace, { validUntil }: Caller): void {
+    clearTimeout(place.expiry);
+    if (validUntil === undefined || !this.streams.has(place)) return;
+    const left = Math.max(EXPIRY_RETRY_MS, validUntil - Date.now());
+    const check = (): void => void this.checkGroup([place]);
+    place.expiry = setTimeout(check, Math.min(left, LONGEST_TIMER_MS)).unref();
   }
 
   /** The number of places of the kind that the user has in this process. */
@@ -135,11 +155,13 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
     const [first] = group;
     if (!first) return;
     try {
-      const now = await this.callers.refresh(first.caller);
+      const { caller } = first;
+      const now = await (caller.apiKey ? this.keys : this.callers).refresh(caller);
       for (const stream of group) {
         const { permissions } = stream.caller;
         if (!now || [...permissions].some((one) => !now.permissions.has(one)))
           stream.end('signed-out');
+        else this.watchExpiry(stream, now);
       }
     } catch (error) {
       // The next check tries again. Ending streams because the database is unavailable would lose answers.

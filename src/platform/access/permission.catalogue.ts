@@ -60,6 +60,12 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     },
   }),
   ...group({ name: 'roles', prefix: 'system:role', actions: crud }),
+  ...group({
+    name: 'API keys',
+    prefix: 'system:apikey',
+    actions: ['list', 'query', 'add', 'edit', 'remove'],
+    more: { others: 'Manage the API keys of other users and of service accounts' },
+  }),
   ...group({ name: 'dictionary', prefix: 'system:dict', actions: crud }),
   ...group({
     name: 'files',
@@ -110,6 +116,32 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     },
   }),
 ];
+
+/**
+ * What every signed-in user may do and an API key only if it was chosen for it. They are permissions of keys alone:
+ * roles have no use for them.
+ */
+export const keyPermissionCatalogue: readonly PermissionInfo[] = [
+  ...group({
+    name: 'chat',
+    prefix: 'chat:chat',
+    actions: [],
+    more: { use: 'Send messages, stop answers and vote on them' },
+  }),
+  ...group({
+    name: 'media',
+    prefix: 'media:media',
+    actions: [],
+    more: { use: 'Make images, speech and video' },
+  }),
+];
+
+const ofKeys = new Set(keyPermissionCatalogue.map(({ permission }) => permission));
+
+/** Whether every user has it, and an API key only if it was chosen for it. */
+export function isKeyPermission(permission: string): boolean {
+  return ofKeys.has(permission);
+}
 
 const known = new Set([ALL_PERMISSIONS, ...permissionCatalogue.map((info) => info.permission)]);
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { permissionCatalogue } from './permission.catalogue.js';
+import { keyPermissionCatalogue, permissionCatalogue } from './permission.catalogue.js';
 
 interface Texts {
   readonly permission: Readonly<Record<string, string>>;
@@ -9,13 +9,10 @@ interface Texts {
 
 /** As the console makes the key of a text: a colon has a meaning in keys. */
 const keyOf = (permission: string): string => permission.replaceAll(':', '_');
-const keys = permissionCatalogue.map(({ permission }) => keyOf(permission)).sort();
+const all = [...permissionCatalogue, ...keyPermissionCatalogue];
+const keys = all.map(({ permission }) => keyOf(permission)).sort();
 const groups = [
-  ...new Set(
-    permissionCatalogue.map(({ permission }) =>
-      keyOf(permission.slice(0, permission.lastIndexOf(':'))),
-    ),
-  ),
+  ...new Set(all.map(({ permission }) => keyOf(permission.slice(0, permission.lastIndexOf(':'))))),
 ].sort();
 
 it.each(['en', 'zh'])('the console says in words what each permission allows: %s', (language) => {

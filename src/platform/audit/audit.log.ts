@@ -21,7 +21,7 @@ export type AuditAction =
 
 /** Who acted: a caller or, without a sign-in, what is known. `tenantId` is the tenant of the changed record. */
 export type AuditActor =
-  | Pick<Caller, 'homeTenantId' | 'tenantId' | 'userId' | 'userName'>
+  | Pick<Caller, 'homeTenantId' | 'tenantId' | 'userId' | 'userName' | 'apiKey'>
   | { readonly tenantId: string; readonly userName?: string; readonly userId?: number };
 
 export interface AuditRecord {
@@ -58,7 +58,7 @@ export class AuditLog {
       action: entry.action,
       targetType: entry.target,
       targetId: storable(entry.id, TARGET_ID_LENGTH),
-      detail: { ...entry.detail, ...visitor(actor) },
+      detail: { ...entry.detail, ...visitor(actor), ...keyOf(actor) },
       ip: storable(request?.ip, NAME_LENGTH),
       requestId: storable(request?.id, REQUEST_ID_LENGTH),
     });
@@ -69,6 +69,11 @@ export class AuditLog {
 function visitor(actor: AuditActor): Record<string, string> {
   if (!('homeTenantId' in actor) || actor.homeTenantId === actor.tenantId) return {};
   return { actorTenantId: actor.homeTenantId };
+}
+
+/** Names the API key of the actor. */
+function keyOf(actor: AuditActor): Record<string, number> {
+  return 'apiKey' in actor && actor.apiKey ? { byApiKey: actor.apiKey.id } : {};
 }
 
 /** Without NUL, which PostgreSQL refuses, and cut to the column, because a failing entry would roll back the change. */

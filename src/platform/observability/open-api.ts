@@ -37,6 +37,8 @@ While the process is stopping, the HTTP status is 503, too. Health routes use th
 
 **Signing in.** \`POST /auth/login\` answers an \`access_token\`. Send it as \`Authorization: Bearer …\` together with the
 id of the client it was issued to as \`clientid\`. Each route names the permission it needs as \`x-permission\`.
+Programs send an API key (\`POST /system/apikey\`) as \`Authorization: Bearer sk-plinth-…\` instead, without \`clientid\`. Where any
+signed-in user may call a route, \`x-key-permission\` is what a key needs; without it the route refuses keys.
 
 **Reading.** Ids are numbers; those of chat sessions, messages and files are strings. Digit strings are accepted for
 every number. Times are \`yyyy-MM-dd HH:mm:ss\`. Unknown fields of a body are ignored. Every answer carries the id of
@@ -74,6 +76,10 @@ export function openApiOf(
         description: 'Id of the client that signed in',
       },
       'clientid',
+    )
+    .addBearerAuth(
+      { type: 'http', scheme: 'bearer', description: 'An API key, without clientid' },
+      'apiKey',
     )
     .addExtension('x-envelope-codes', ENVELOPE_CODES)
     .build();

@@ -33,6 +33,7 @@ export function requestLog(logger: Logger, metrics: Pick<Metrics, 'answered'>): 
         path,
         tenant: caller?.tenantId,
         user: caller?.userId,
+        key: caller?.apiKey?.id,
         code,
         ms: Math.round(ms * 10) / 10,
         bytes: request.socket.bytesWritten - sentBefore,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { makeKey } from '../api-keys.js';
 import { canary } from '../canary.js';
 import { PIXELS, uploadFile } from '../chat-files.js';
 import { createProvider } from '../models.js';
@@ -259,6 +260,13 @@ export const signIn: RecordKind = {
 
 /** The same as the user's own. */
 export const ownSignIn: RecordKind = { ...signIn, owner: 'user' };
+
+/** An API key, which administrators of the tenant may see and revoke. */
+export const apiKey: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) => String((await makeKey(session, { name: fresh('key') })).id),
+};
 
 /** MCP tools do not exist yet: every id names none. */
 export const nothing: RecordKind = {

@@ -11,6 +11,7 @@ import {
 import { mediaTask } from './media.records.js';
 import {
   agent,
+  apiKey,
   chatFile,
   chatAnswer,
   chatMessage,
@@ -64,6 +65,11 @@ function agentWith(field: string): Reference['body'] & object {
   });
 }
 
+/** A change of an API key of the stranger's own. */
+function changedKey(field: string): Reference['body'] & object {
+  return async (ids, by, world) => ({ id: await apiKey.make(by, world), [field]: ids });
+}
+
 /** One entry for each parameter of each route that names a record. The suite fails when one is missing. */
 export const references: Record<string, Record<string, Reference>> = {
   'GET /system/user/list': {
@@ -83,6 +89,37 @@ export const references: Record<string, Record<string, Reference>> = {
     actorId: { kind: user, body: (actorId) => ({ actorId }), code: EMPTY },
     targetId: { kind: model, body: (targetId) => ({ targetId }), code: EMPTY },
   },
+
+  'GET /system/apikey/list': {
+    userId: { kind: user, query: (id) => `scope=tenant&userId=${id}`, code: EMPTY },
+  },
+  'GET /system/apikey/:id': { id: { kind: apiKey } },
+  'POST /system/apikey': {
+    userId: { kind: user, body: (userId) => ({ name: fresh('key'), userId }) },
+    modelIds: {
+      kind: model,
+      body: (modelIds) => ({ name: fresh('key'), modelIds }),
+      several: true,
+    },
+    agentIds: {
+      kind: agent,
+      body: (agentIds) => ({ name: fresh('key'), agentIds }),
+      several: true,
+    },
+    knowledgeIds: {
+      kind: knowledgeBase,
+      body: (knowledgeIds) => ({ name: fresh('key'), knowledgeIds }),
+      several: true,
+    },
+  },
+  'PUT /system/apikey': {
+    id: { kind: apiKey, body: (id) => ({ id, name: 'New' }) },
+    modelIds: { kind: model, body: changedKey('modelIds'), several: true },
+    agentIds: { kind: agent, body: changedKey('agentIds'), several: true },
+    knowledgeIds: { kind: knowledgeBase, body: changedKey('knowledgeIds'), several: true },
+  },
+  'POST /system/apikey/:id/rotate': { id: { kind: apiKey, body: () => ({}) } },
+  'DELETE /system/apikey/:ids': { ids: { kind: apiKey, several: true } },
 
   'DELETE /monitor/online/:tokenId': { tokenId: { kind: signIn } },
   'DELETE /monitor/online/myself/:tokenId': { tokenId: { kind: ownSignIn } },
@@ -473,6 +510,13 @@ export const references: Record<string, Record<string, Reference>> = {
     roleIds: {
       kind: role,
       body: (roleIds) => ({ userName: fresh('new'), password: PASSWORD, roleIds }),
+      several: true,
+    },
+  },
+  'POST /system/user/service': {
+    roleIds: {
+      kind: role,
+      body: (roleIds) => ({ userName: fresh('new'), roleIds }),
       several: true,
     },
   },

@@ -12,6 +12,11 @@ export interface AllowedStatement {
  */
 export const allowedStatements: readonly AllowedStatement[] = [
   {
+    begins: 'SELECT id, tenant_id AS "tenantId" FROM api_key WHERE key_id = $1',
+    file: 'src/apikey/api-key.repository.ts',
+    why: 'The key of a request, before its tenant is known: its id is unique to the installation, and the tenant is answered.',
+  },
+  {
     begins:
       'UPDATE chat_message message SET turn_id = NULL FROM ( SELECT tenant_id, id, row_number() OVER ( PARTITION BY tenant_id, turn_id',
     file: 'src/platform/database/migrations/16-turn-answers.ts',

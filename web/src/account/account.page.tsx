@@ -18,9 +18,11 @@ import { useForm } from '@mantine/form';
 import { profileChangePassword, profileGet, profileUpdate } from '@plinth/client';
 import type { ProfileView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
 import { changeLanguage, language, LANGUAGES } from '../i18n';
 import type { Language } from '../i18n';
 import { useAction } from '../ui/action';
@@ -35,6 +37,7 @@ import styles from './account.module.css';
 /** What users see and change of themselves. */
 export default function AccountPage() {
   const { t } = useTranslation('account');
+  const { may } = useMe();
   const profile = useQuery({
     queryKey: ['profile'],
     queryFn: ({ signal }) => profileGet({ signal }),
@@ -52,6 +55,19 @@ export default function AccountPage() {
       <Section title={t('password.title')}>
         <Password userName={profile.data?.user.userName ?? ''} />
       </Section>
+      {may('system:apikey:list') && (
+        <Section title={t('keys.title')}>
+          <Stack gap="sm" align="flex-start">
+            <Text c="dimmed">{t('keys.about')}</Text>
+            <Button
+              variant="default"
+              renderRoot={(props) => <Link to="/account/keys" {...props} />}
+            >
+              {t('keys.open')}
+            </Button>
+          </Stack>
+        </Section>
+      )}
       <Section title={t('signIns.title')}>
         <Stack gap="sm">
           <Text c="dimmed">{t('signIns.about')}</Text>

@@ -24,6 +24,7 @@ export const TARGETS = [
   'role',
   'tenant',
   'client',
+  'api_key',
   'provider',
   'model',
   'agent',

@@ -23,11 +23,14 @@ interface Props {
   readonly permissions: readonly PermissionView[];
   readonly chosen: readonly string[];
   readonly readOnly: boolean;
+  /** Whether the user has the permission and so can give it; by default as the service says of them. */
+  readonly held?: (permission: string) => boolean;
   readonly onChange: (chosen: readonly string[]) => void;
 }
 
 /** Permissions by group, with a search. One that the user does not have themselves cannot be given or taken. */
-export function PermissionTree({ permissions, chosen, readOnly, onChange }: Props) {
+export function PermissionTree({ permissions, chosen, readOnly, held, onChange }: Props) {
+  const { may } = useMe();
   const { t } = useTranslation('administration');
   const [search, setSearch] = useState('');
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
@@ -78,6 +81,7 @@ export function PermissionTree({ permissions, chosen, readOnly, onChange }: Prop
             group={group}
             chosen={chosen}
             readOnly={readOnly}
+            held={held ?? may}
             open={wanted !== '' || open.has(group.key)}
             onOpen={(on) => {
               const next = new Set(open);
@@ -102,17 +106,17 @@ interface GroupProps {
   readonly group: PermissionGroup;
   readonly chosen: readonly string[];
   readonly readOnly: boolean;
+  readonly held: (permission: string) => boolean;
   readonly open: boolean;
   readonly onOpen: (open: boolean) => void;
   readonly onToggle: (members: readonly string[], on: boolean) => void;
 }
 
-function GroupRows({ group, chosen, readOnly, open, onOpen, onToggle }: GroupProps) {
+function GroupRows({ group, chosen, readOnly, held, open, onOpen, onToggle }: GroupProps) {
   const { t } = useTranslation('administration');
-  const { may } = useMe();
   const names = group.permissions.map(({ permission }) => permission);
   const given = names.filter((name) => chosen.includes(name));
-  const mine = names.filter((name) => may(name));
+  const mine = names.filter((name) => held(name));
   const title = groupTitle(t, group);
   const Arrow = open ? IconChevronDown : IconChevronRight;
   const id = `permissions-${group.key}`;
@@ -147,16 +151,16 @@ function GroupRows({ group, chosen, readOnly, open, onOpen, onToggle }: GroupPro
       <Collapse expanded={open} id={id}>
         <Stack gap="xs" className={styles['members']}>
           {group.permissions.map((one) => {
-            const held = may(one.permission);
+            const isHeld = held(one.permission);
             return (
               <Checkbox
                 key={one.permission}
                 label={allowedBy(t, one)}
                 description={
-                  held || readOnly ? one.permission : t('role.notYours', { name: one.permission })
+                  isHeld || readOnly ? one.permission : t('role.notYours', { name: one.permission })
                 }
                 checked={chosen.includes(one.permission)}
-                disabled={readOnly || !held}
+                disabled={readOnly || !isHeld}
                 onChange={({ currentTarget }) => onToggle([one.permission], currentTarget.checked)}
               />
             );

@@ -53,6 +53,7 @@ const routes = root.addChildren([
   shell.addChildren([
     page('/', () => import('../home/home.page')),
     page('/account', () => import('../account/account.page')),
+    page('/account/keys', () => import('../apikey/own-keys.page')),
 
     page('/chat', () => import('../chat/chat.page')),
     page('/chat/$sessionId', () => import('../chat/chat.page')),
@@ -81,6 +82,7 @@ const routes = root.addChildren([
     page('/users', () => import('../administration/users.page')),
     page('/roles', () => import('../administration/roles.page')),
     page('/roles/$roleId', () => import('../administration/role.page')),
+    page('/keys', () => import('../apikey/keys.page')),
     page('/tenants', () => import('../administration/tenants.page')),
     page('/clients', () => import('../administration/clients.page')),
     page('/dictionary', () => import('../administration/dictionary.page')),

@@ -2,6 +2,7 @@ import 'i18next';
 import type account from '../account/texts.en.json';
 import type administration from '../administration/texts.en.json';
 import type agent from '../agent/texts.en.json';
+import type apikey from '../apikey/texts.en.json';
 import type app from '../app/texts.en.json';
 import type chat from '../chat/texts.en.json';
 import type harness from '../harness/texts.en.json';
@@ -20,6 +21,7 @@ declare module 'i18next' {
       account: typeof account;
       administration: typeof administration;
       agent: typeof agent;
+      apikey: typeof apikey;
       app: typeof app;
       chat: typeof chat;
       harness: typeof harness;

@@ -29,6 +29,7 @@ import { DocumentMetadata1763683200028 } from './28-document-metadata.js';
 import { KnowledgeOcr1763683200029 } from './29-knowledge-ocr.js';
 import { LostVectors1763683200030 } from './30-lost-vectors.js';
 import { AnswerTime1763683200031 } from './31-answer-time.js';
+import { ApiKeys1763683200032 } from './32-api-keys.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -63,4 +64,5 @@ export const migrations = [
   KnowledgeOcr1763683200029,
   LostVectors1763683200030,
   AnswerTime1763683200031,
+  ApiKeys1763683200032,
 ];

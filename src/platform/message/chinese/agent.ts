@@ -40,6 +40,7 @@ export const agent: Texts = {
   phrases: {
     'must not be empty': '不能为空',
     'The agent': '智能体',
+    agents: '智能体',
     skills: '技能',
     tools: '工具',
     'knowledge bases': '知识库',

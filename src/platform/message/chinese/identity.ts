@@ -2,6 +2,8 @@ import type { Texts } from '../catalogue.js';
 
 export const identity: Texts = {
   messages: {
+    'A service account has no password. Create an API key for it.':
+      '服务账号没有密码。请为其创建 API 密钥。',
     'You cannot assign the permission {0}, because you do not have it. Ask an administrator who does.':
       '您不能分配权限 {0}，因为您自己没有该权限。请联系拥有该权限的管理员。',
     'This would change permissions that you do not have. Ask an administrator who has them.':

@@ -14,6 +14,7 @@ import { retrieval } from './retrieval.js';
 import { langchain } from './langchain.js';
 import { media } from './media.js';
 import { agent } from './agent.js';
+import { apikey } from './apikey.js';
 import { chat } from './chat.js';
 import { harness } from './harness.js';
 
@@ -34,6 +35,7 @@ export const parts: readonly Texts[] = [
   langchain,
   media,
   agent,
+  apikey,
   chat,
   harness,
 ];

@@ -2,6 +2,8 @@ import type { Texts } from '../catalogue.js';
 
 export const model: Texts = {
   messages: {
+    'This API key cannot use the model {0}. Add the model to the key, or use another model.':
+      '此 API 密钥不能使用模型 {0}。请将该模型加入密钥，或使用其他模型。',
     'Connected.': '已连接。',
     'The certificate is valid ({0}).': '证书有效（{0}）。',
     'The name has 1 address.': '该名称有 1 个地址。',
@@ -56,6 +58,7 @@ export const model: Texts = {
       '无法发送 apiKey：第 {0} 个字符是控制字符或超出 Latin-1 范围。请重新复制密钥，不要带换行和不可见字符。',
   },
   phrases: {
+    models: '模型',
     empty: '空',
     chat: '对话',
     embedding: '向量',

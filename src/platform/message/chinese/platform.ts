@@ -4,6 +4,11 @@ export const platform: Texts = {
   messages: {
     'You need the permission {0}. Ask an administrator for it.':
       '您需要权限 {0:phrase}。请联系管理员授予。',
+    'This API key is limited to chosen {0} and cannot change others. Use a key without this limit, or sign in.':
+      '此 API 密钥仅限于所选的{0:phrase}，不能更改其他的。请使用没有此限制的密钥，或登录后操作。',
+    'API keys cannot be used for this. Sign in instead.': '此处不能使用 API 密钥。请登录后操作。',
+    'This API key lacks the permission {0}. Add it to the key, or use another key.':
+      '此 API 密钥没有权限 {0}。请将其加入密钥，或使用其他密钥。',
     'You also need the permission {0}. Ask an administrator for it.':
       '您还需要权限 {0}。请联系管理员授予。',
     'You are not signed in, or the sign-in has ended. Sign in again.':

@@ -1,0 +1,53 @@
+import { Entity } from 'typeorm';
+import {
+  Bigint,
+  Char,
+  CreateTime,
+  GeneratedId,
+  Integer,
+  Jsonb,
+  TenantId,
+  Text,
+  Timestamp,
+  UpdateTime,
+  Varchar,
+  nullable,
+} from '../platform/database/index.js';
+
+/** A key with which a program acts for its owner. Limits are null where there is none; an empty one allows nothing. */
+@Entity({ name: 'api_key' })
+export class ApiKey {
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  /** Its owner. */
+  @Bigint() userId: number;
+  @Varchar(100) name: string;
+  /** The part of the key that names it. */
+  @Char(16) keyId: string;
+
+  /** SHA-256 of the key, in hex. */
+  @Char(64) secretDigest: string;
+  /** Incremented by each rotation. */
+  @Integer({ default: 1 }) secretVersion: number;
+  /** Of the key before the last rotation, which is valid until previousExpireTime. */
+  @Char(64, nullable) previousDigest: string | null;
+  @Timestamp(nullable) previousExpireTime: Date | null;
+
+  /** As they were chosen; the key has those of them that its owner has. */
+  @Text({ array: true }) permissions: string[];
+  @Jsonb(nullable) modelIds: number[] | null;
+  @Jsonb(nullable) agentIds: number[] | null;
+  @Jsonb(nullable) knowledgeIds: number[] | null;
+  /** Addresses and networks (CIDR). */
+  @Jsonb(nullable) addresses: string[] | null;
+  @Jsonb(nullable) doors: string[] | null;
+  /** Incremented when permissions or limits change. */
+  @Integer({ default: 1 }) rightsVersion: number;
+
+  @Timestamp(nullable) expireTime: Date | null;
+  /** To the minute. */
+  @Timestamp(nullable) lastUsedTime: Date | null;
+  @Timestamp(nullable) revokedTime: Date | null;
+  @CreateTime() createTime: Date;
+  @UpdateTime() updateTime: Date;
+}

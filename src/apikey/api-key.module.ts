@@ -1,0 +1,26 @@
+import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AgentModule } from '../agent/index.js';
+import { KnowledgeModule } from '../knowledge/index.js';
+import { ModelModule } from '../model/index.js';
+import { ApiKeyCallers } from '../platform/access/index.js';
+import { ApiKeyController } from './api-key.controller.js';
+import { ApiKey } from './api-key.entity.js';
+import { ApiKeyRepository } from './api-key.repository.js';
+import { ApiKeyService } from './api-key.service.js';
+import { StoredKeyCallers } from './stored-key.callers.js';
+
+/** Keys with which programs act for their owners. Global, because platform/access resolves the callers of keys here. */
+@Global()
+@Module({
+  imports: [TypeOrmModule.forFeature([ApiKey]), ModelModule, KnowledgeModule, AgentModule],
+  controllers: [ApiKeyController],
+  providers: [
+    ApiKeyRepository,
+    ApiKeyService,
+    StoredKeyCallers,
+    { provide: ApiKeyCallers, useExisting: StoredKeyCallers },
+  ],
+  exports: [ApiKeyCallers],
+})
+export class ApiKeyModule {}

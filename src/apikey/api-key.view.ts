@@ -1,0 +1,67 @@
+import { API_KEY_PREFIX, DOORS } from '../platform/access/index.js';
+import {
+  flag,
+  integer,
+  integers,
+  nullable,
+  number,
+  oneOf,
+  someOf,
+  text,
+  texts,
+  time,
+  View,
+} from '../platform/http/index.js';
+import type { ListedApiKey } from './api-key.repository.js';
+
+/** A key without its secret. */
+export class ApiKeyView extends View({
+  id: number({ example: 1 }),
+  name: text({ example: 'Notebook' }),
+  prefix: text({ description: 'sk-plinth-<keyId>: how the key begins; names it in logs' }),
+  keyId: text({ example: '0123456789abcdef' }),
+  userId: number({ example: 1, description: 'Id of the owner' }),
+  userName: text({ example: 'admin' }),
+  isServiceAccount: flag({ description: 'Whether the owner is a service account' }),
+  permissions: texts({ example: ['chat:chat:use'] }),
+  modelIds: nullable(integers({ description: 'null: no limit' })),
+  agentIds: nullable(integers({ description: 'null: no limit' })),
+  knowledgeIds: nullable(integers({ description: 'null: no limit' })),
+  addresses: nullable(texts({ example: ['192.0.2.0/24'], description: 'null: no limit' })),
+  doors: nullable(someOf(DOORS, { description: 'null: no limit' })),
+  state: oneOf(['active', 'expired', 'revoked']),
+  expireTime: nullable(time({ description: 'The key is not valid from then on' })),
+  previousExpireTime: nullable(
+    time({ description: 'The key before the last rotation is valid until then' }),
+  ),
+  lastUsedTime: nullable(time({ description: 'To the minute' })),
+  revokedTime: nullable(time()),
+  createTime: time(),
+}) {}
+
+/** A key with its secret: the only answer that has it. */
+export class NewApiKeyView extends View({
+  id: integer({ example: 1 }),
+  prefix: text({ description: 'sk-plinth-<id>: how the key begins' }),
+  key: text({
+    description: 'sk-plinth-<id>-<256 bits>-<checksum>. Keep it: it is never shown again',
+  }),
+}) {}
+
+export class ApiKeyPermissionView extends View({
+  permission: text({ example: 'chat:chat:use' }),
+  group: text({ example: 'chat' }),
+  description: text({ example: 'Send messages, stop answers and vote on them' }),
+}) {}
+
+export function toApiKeyView(key: ListedApiKey, now = new Date()): ApiKeyView {
+  const isExpired = key.expireTime !== null && key.expireTime <= now;
+  return ApiKeyView.of(key, {
+    prefix: prefixOf(key.keyId),
+    state: key.revokedTime ? 'revoked' : isExpired ? 'expired' : 'active',
+  });
+}
+
+export function prefixOf(keyId: string): string {
+  return `${API_KEY_PREFIX}${keyId}`;
+}

@@ -1,0 +1,1 @@
+export { ApiKeyModule } from './api-key.module.js';

@@ -1,0 +1,13 @@
+import { expect, it } from '@jest/globals';
+import { doorOf } from './door.js';
+
+it.each([
+  ['/v1', 'v1'],
+  ['/v1/models', 'v1'],
+  ['/V1/chat/completions', 'v1'],
+  ['/v10/models', 'rest'],
+  ['/system/v1/list', 'rest'],
+  ['/', 'rest'],
+])('%s is an address of the door %s', (path, door) => {
+  expect(doorOf({ path })).toBe(door);
+});

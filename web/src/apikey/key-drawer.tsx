@@ -1,0 +1,249 @@
+import { MultiSelect, Select, TagsInput, Text, TextInput, Title } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import {
+  agentOptions,
+  apiKeyCreate,
+  apiKeyPermissions,
+  apiKeyUpdate,
+  knowledgeList,
+  modelList,
+  userOptions,
+} from '@plinth/client';
+import type { ApiKeyView, NewApiKeyView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { PermissionTree } from '../administration/permission-tree';
+import { compacted, expanded } from '../administration/permissions';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { Failure } from '../ui/failure';
+import { FormDrawer } from '../ui/form-drawer';
+import { RowsSkeleton } from '../ui/skeleton';
+import { KEY_LISTS } from './keys';
+import type { Scope } from './keys';
+
+interface Props {
+  /** Undefined for a new one. */
+  readonly apiKey: ApiKeyView | undefined;
+  readonly scope: Scope;
+  readonly onCreated: (made: NewApiKeyView) => void;
+  readonly onClose: () => void;
+}
+
+interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+const DOORS = ['rest', 'v1'] as const;
+
+const texts = (ids: readonly number[] | null | undefined): string[] => (ids ?? []).map(String);
+
+/** A limit of records: those of a key that can no longer be chosen stay visible by their ids. */
+function withStored(choices: readonly Choice[], stored: readonly number[] | null | undefined) {
+  const gone = texts(stored).filter((id) => !choices.some(({ value }) => value === id));
+  return [...choices, ...gone.map((id) => ({ value: id, label: id }))];
+}
+
+/** A key. A new one has no permission until some are chosen; a limit without an entry is none. */
+export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
+  const { t } = useTranslation('apikey');
+  const { may } = useMe();
+  const canEdit = apiKey
+    ? may('system:apikey:edit') && apiKey.state === 'active'
+    : may('system:apikey:add');
+  const permissions = useQuery({
+    queryKey: ['api-keys', 'permissions'],
+    queryFn: ({ signal }) => apiKeyPermissions({ signal }),
+  });
+  const owners = useQuery({
+    queryKey: ['users', 'choices'],
+    queryFn: ({ signal }) => userOptions({ signal }),
+    enabled: scope === 'tenant' && !apiKey && may('system:user:query'),
+  });
+  const choices = useRecords();
+  const form = useForm({
+    initialValues: {
+      name: apiKey?.name ?? '',
+      userId: '',
+      /** Undefined until one is chosen or removed. */
+      permissions: undefined as readonly string[] | undefined,
+      modelIds: texts(apiKey?.modelIds),
+      agentIds: texts(apiKey?.agentIds),
+      knowledgeIds: texts(apiKey?.knowledgeIds),
+      addresses: [...(apiKey?.addresses ?? [])],
+      doors: [...(apiKey?.doors ?? [])] as string[],
+      expireTime: apiKey?.expireTime?.slice(0, 10) ?? '',
+    },
+    validate: {
+      name: (value) => (value.trim() === '' ? t('nameMissing') : null),
+      userId: (value) => (scope === 'tenant' && !apiKey && value === '' ? t('ownerMissing') : null),
+    },
+  });
+  const offered = permissions.data ?? [];
+  const stored = apiKey?.permissions ?? [];
+  const changedPermissions = form.values.permissions;
+  const chosen = changedPermissions ?? expanded(stored, offered);
+  const save = useAction(
+    async ({ name, userId, expireTime, ...limits }: typeof form.values) => {
+      const ids = {
+        modelIds: limits.modelIds.map(Number),
+        agentIds: limits.agentIds.map(Number),
+        knowledgeIds: limits.knowledgeIds.map(Number),
+      };
+      const given = { ...ids, addresses: limits.addresses, doors: limits.doors };
+      const limited = Object.fromEntries(
+        Object.entries(given).filter(([, entries]) => entries.length > 0),
+      ) as Partial<typeof given>;
+      if (!apiKey) {
+        const owner = userId === '' ? {} : { userId: Number(userId) };
+        const end = expireTime === '' ? {} : { expireTime };
+        return apiKeyCreate({
+          body: { ...limited, ...owner, ...end, name, permissions: [...chosen] },
+        });
+      }
+      const changed = Object.fromEntries(
+        Object.entries(limited).filter(([limit]) => form.isDirty(limit)),
+      ) as typeof limited;
+      const withoutLimits = [
+        ...(limits.modelIds.length === 0 && apiKey.modelIds ? ['models'] : []),
+        ...(limits.agentIds.length === 0 && apiKey.agentIds ? ['agents'] : []),
+        ...(limits.knowledgeIds.length === 0 && apiKey.knowledgeIds ? ['knowledgeBases'] : []),
+        ...(limits.addresses.length === 0 && apiKey.addresses ? ['addresses'] : []),
+        ...(limits.doors.length === 0 && apiKey.doors ? ['doors'] : []),
+        ...(expireTime === '' && apiKey.expireTime ? ['expireTime'] : []),
+      ];
+      await apiKeyUpdate({
+        body: {
+          ...changed,
+          ...{ id: apiKey.id, name },
+          ...(changedPermissions && {
+            permissions: compacted(stored, chosen, offered),
+          }),
+          ...(form.isDirty('expireTime') && expireTime !== '' && { expireTime }),
+          ...(withoutLimits.length > 0 && { withoutLimits }),
+        },
+      });
+      return undefined;
+    },
+    {
+      changes: KEY_LISTS,
+      onFailure: () => undefined,
+      after: (made) => {
+        if (made) onCreated(made);
+      },
+      ...(apiKey && { done: t('saved') }),
+    },
+  );
+  return (
+    <FormDrawer
+      title={apiKey ? t('editNamed', { name: apiKey.name }) : t('add')}
+      form={form}
+      action={t(apiKey ? 'save' : 'add')}
+      onSubmit={(values) => save.mutateAsync(values)}
+      onClose={onClose}
+      readOnly={!canEdit && t('mayNotEdit')}
+    >
+      <TextInput
+        label={t('name')}
+        description={t('nameHelp')}
+        maxLength={100}
+        required
+        data-autofocus={!apiKey || undefined}
+        {...form.getInputProps('name')}
+      />
+      {scope === 'tenant' && !apiKey && (
+        <Select
+          label={t('owner')}
+          description={t('ownerHelp')}
+          data={(owners.data ?? []).map(({ userId, userName }) => ({
+            value: String(userId),
+            label: userName,
+          }))}
+          searchable
+          required
+          {...form.getInputProps('userId')}
+        />
+      )}
+      <Title order={3} mt="xs">
+        {t('permissions')}
+      </Title>
+      <Text size="sm" c="dimmed">
+        {t('permissionsHelp')}
+      </Text>
+      {permissions.error && (
+        <Failure error={permissions.error} onRetry={() => void permissions.refetch()} />
+      )}
+      {permissions.isPending && <RowsSkeleton rows={4} />}
+      {permissions.data && (
+        <PermissionTree
+          permissions={offered}
+          chosen={chosen}
+          readOnly={!canEdit}
+          held={(one) => offered.some(({ permission }) => permission === one)}
+          onChange={(next) => form.setFieldValue('permissions', next)}
+        />
+      )}
+      <Title order={3} mt="xs">
+        {t('limits')}
+      </Title>
+      <Text size="sm" c="dimmed">
+        {t('limitsHelp')}
+      </Text>
+      {(['modelIds', 'agentIds', 'knowledgeIds'] as const).map((limit) => (
+        <MultiSelect
+          key={limit}
+          label={t(`limit.${limit}`)}
+          placeholder={form.values[limit].length === 0 ? t(`any.${limit}`) : ''}
+          data={withStored(choices[limit], apiKey?.[limit])}
+          searchable
+          {...form.getInputProps(limit)}
+        />
+      ))}
+      <TagsInput
+        label={t('limit.addresses')}
+        description={t('addressesHelp')}
+        placeholder={form.values.addresses.length === 0 ? t('any.addresses') : ''}
+        {...form.getInputProps('addresses')}
+      />
+      <MultiSelect
+        label={t('limit.doors')}
+        placeholder={form.values.doors.length === 0 ? t('any.doors') : ''}
+        data={DOORS.map((value) => ({ value, label: t(`door.${value}`) }))}
+        {...form.getInputProps('doors')}
+      />
+      <TextInput
+        type="date"
+        label={t('expires')}
+        description={t('expiresHelp')}
+        {...form.getInputProps('expireTime')}
+      />
+    </FormDrawer>
+  );
+}
+
+/** The records that a key can be limited to, as far as the user may list them. */
+function useRecords(): Readonly<Record<'modelIds' | 'agentIds' | 'knowledgeIds', Choice[]>> {
+  const { may } = useMe();
+  const query = { pageSize: 1_000 };
+  const models = useQuery({
+    queryKey: ['models', 'all'],
+    queryFn: ({ signal }) => modelList({ query, signal }),
+    enabled: may('system:model:list'),
+  });
+  const agents = useQuery({
+    queryKey: ['agents', 'options'],
+    queryFn: ({ signal }) => agentOptions({ signal }),
+  });
+  const bases = useQuery({
+    queryKey: ['knowledge', 'all'],
+    queryFn: ({ signal }) => knowledgeList({ query, signal }),
+    enabled: may('system:info:list'),
+  });
+  const choice = (id: number, label: string): Choice => ({ value: String(id), label });
+  return {
+    modelIds: (models.data?.rows ?? []).map(({ id, modelName }) => choice(id, modelName)),
+    agentIds: (agents.data ?? []).map(({ id, agentName }) => choice(id, agentName)),
+    knowledgeIds: (bases.data?.rows ?? []).map(({ id, name }) => choice(id, name)),
+  };
+}

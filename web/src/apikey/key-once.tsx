@@ -1,0 +1,38 @@
+import { Alert, Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
+import type { NewApiKeyView } from '@plinth/client';
+import { useTranslation } from 'react-i18next';
+import { CopyButton } from '../ui/copy-button';
+import styles from './apikey.module.css';
+
+interface Props {
+  readonly made: NewApiKeyView;
+  readonly onClose: () => void;
+}
+
+/** Shows a key for the only time: the service keeps no more than a digest of it. */
+export function KeyOnce({ made: { key }, onClose }: Props) {
+  const { t } = useTranslation('apikey');
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('once.title')}
+      closeOnClickOutside={false}
+      withCloseButton={false}
+    >
+      <Stack>
+        <Text>{t('once.about')}</Text>
+        <Group gap={4} wrap="nowrap" className={styles['key']}>
+          <Code>{key}</Code>
+          <CopyButton value={key} label={t('once.copy')} />
+        </Group>
+        <Alert color="yellow">{t('once.keep')}</Alert>
+        <Group justify="flex-end">
+          <Button onClick={onClose} data-autofocus>
+            {t('once.close')}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

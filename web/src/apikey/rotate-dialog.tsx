@@ -1,0 +1,44 @@
+import { Select, Text } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { apiKeyRotate } from '@plinth/client';
+import type { ApiKeyView, NewApiKeyView } from '@plinth/client';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../ui/action';
+import { FormDrawer } from '../ui/form-drawer';
+import { KEY_LISTS } from './keys';
+
+interface Props {
+  readonly apiKey: ApiKeyView;
+  readonly onRotated: (made: NewApiKeyView) => void;
+  readonly onClose: () => void;
+}
+
+/** For how long the old key stays valid, in seconds. */
+const OVERLAPS = ['0', '3600', '86400', '604800'] as const;
+
+export function RotateDialog({ apiKey, onRotated, onClose }: Props) {
+  const { t } = useTranslation('apikey');
+  const form = useForm({ initialValues: { overlap: '0' } });
+  const rotate = useAction(
+    ({ overlap }: typeof form.values) =>
+      apiKeyRotate({ path: { id: apiKey.id }, body: { overlapSeconds: Number(overlap) } }),
+    { changes: KEY_LISTS, onFailure: () => undefined, after: onRotated },
+  );
+  return (
+    <FormDrawer
+      title={t('rotateNamed', { name: apiKey.name })}
+      form={form}
+      action={t('rotate')}
+      onSubmit={(values) => rotate.mutateAsync(values)}
+      onClose={onClose}
+    >
+      <Text>{t('rotateBody')}</Text>
+      <Select
+        label={t('overlap')}
+        data={OVERLAPS.map((value) => ({ value, label: t(`overlaps.${value}`) }))}
+        allowDeselect={false}
+        {...form.getInputProps('overlap')}
+      />
+    </FormDrawer>
+  );
+}

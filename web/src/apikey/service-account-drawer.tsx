@@ -1,0 +1,65 @@
+import { MultiSelect, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { userCreateService, userForm } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { messageOf } from '../ui/failure';
+import { FormDrawer } from '../ui/form-drawer';
+
+/** A user for programs, without a password. */
+export function ServiceAccountDrawer({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation('apikey');
+  const { may } = useMe();
+  const choices = useQuery({
+    queryKey: ['users', 'form', 'new'],
+    queryFn: ({ signal }) => userForm({ signal }),
+    enabled: may('system:user:query'),
+  });
+  const form = useForm({
+    initialValues: { userName: '', remark: '', roleIds: [] as string[] },
+    validate: {
+      userName: (value) => (/^\S{2,64}$/.test(value) ? null : t('account.nameRule')),
+    },
+  });
+  const save = useAction(
+    ({ roleIds, ...values }: typeof form.values) =>
+      userCreateService({ body: { ...values, roleIds: roleIds.map(Number) } }),
+    {
+      done: t('account.added'),
+      changes: [['users']],
+      onFailure: () => undefined,
+    },
+  );
+  return (
+    <FormDrawer
+      title={t('account.add')}
+      form={form}
+      action={t('account.add')}
+      onSubmit={(values) => save.mutateAsync(values)}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('account.name')}
+        description={t('account.about')}
+        autoComplete="off"
+        required
+        data-autofocus
+        {...form.getInputProps('userName')}
+      />
+      <MultiSelect
+        label={t('account.roles')}
+        description={t('account.rolesHelp')}
+        data={(choices.data?.roles ?? []).map(({ roleId, roleName }) => ({
+          value: String(roleId),
+          label: roleName,
+        }))}
+        searchable
+        {...form.getInputProps('roleIds')}
+        error={choices.error && messageOf(choices.error)}
+      />
+      <Textarea label={t('account.remark')} maxLength={500} {...form.getInputProps('remark')} />
+    </FormDrawer>
+  );
+}
