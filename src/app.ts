@@ -63,7 +63,7 @@ export async function createApp(
   app.use(requestContext);
   app.use(closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS));
   app.use(requestLog(logger, app.get(Metrics)));
-  app.use(app.get(Shutdown).admit);
+  app.use(app.get(Shutdown).admission());
   app.use(securityHeaders());
   app.use(app.get(ConsoleFiles).serve);
   if (config.CORS_ORIGINS.length > 0) {
