@@ -35,6 +35,7 @@ const features = [
   'agent',
   'chat',
   'harness',
+  'door',
   'demo',
 ];
 const layers = [...platform.map((name) => `platform/${name}`), ...features];
@@ -43,6 +44,7 @@ const layers = [...platform.map((name) => `platform/${name}`), ...features];
 const rooms = {
   agent: ['format', 'tool', 'runtime'],
   attach: ['parser', 'recognition', 'parsing', 'reconciliation', 'preview', 'loader'],
+  door: ['openai'],
   harness: [
     'fault',
     'protocol',

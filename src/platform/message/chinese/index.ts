@@ -16,6 +16,7 @@ import { media } from './media.js';
 import { agent } from './agent.js';
 import { chat } from './chat.js';
 import { harness } from './harness.js';
+import { door } from './door.js';
 
 /** By the folder in which a template stands first; test/architecture/messages.spec.ts compares them with the sources. */
 export const parts: readonly Texts[] = [
@@ -36,6 +37,7 @@ export const parts: readonly Texts[] = [
   agent,
   chat,
   harness,
+  door,
 ];
 
 export const chinese: Texts = {
