@@ -36,6 +36,7 @@ const features = [
   'apikey',
   'chat',
   'harness',
+  'door',
   'demo',
 ];
 const layers = [...platform.map((name) => `platform/${name}`), ...features];
@@ -44,6 +45,7 @@ const layers = [...platform.map((name) => `platform/${name}`), ...features];
 const rooms = {
   agent: ['format', 'tool', 'runtime'],
   attach: ['parser', 'recognition', 'parsing', 'reconciliation', 'preview', 'loader'],
+  door: ['openai'],
   harness: [
     'fault',
     'protocol',

@@ -9,6 +9,10 @@ export function clientDocument(document) {
   const isDropped = (schema) =>
     wrappers.some((name) => schema.$ref === `#/components/schemas/${name}`) || isFailure(schema);
 
+  for (const path of Object.keys(document.paths)) {
+    // Clients of model services call these; they have neither envelope nor login.
+    if (path.startsWith('/v1/')) delete document.paths[path];
+  }
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
       const route = `${method.toUpperCase()} ${path}`;

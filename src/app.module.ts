@@ -14,7 +14,9 @@ import { DatabaseModule, unavailableError } from './platform/database/index.js';
 import type { DatabaseOptions } from './platform/database/index.js';
 import { DemoModule } from './demo/index.js';
 import { DictionaryModule } from './dictionary/index.js';
+import { DoorModule, openAiFailures } from './door/index.js';
 import { ErrorFilter } from './platform/error/index.js';
+import type { FailureShape } from './platform/error/index.js';
 import { EventModule } from './platform/event/index.js';
 import { FragmentModule } from './fragment/index.js';
 import { HarnessModule } from './harness/index.js';
@@ -46,6 +48,18 @@ export interface AppOptions extends DatabaseOptions {
 /** Errors of the coding harness have an `errorCode` (docs/HARNESS.md, Errors). */
 export const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
 
+/** Interfaces with HTTP statuses and errors of their own instead of the envelope. */
+export const FAILURE_SHAPES: readonly FailureShape[] = [openAiFailures];
+
+function errorFilter(pages: ConsoleFiles): ErrorFilter {
+  return new ErrorFilter(
+    CODED_ERRORS,
+    unavailableError,
+    (request, response) => pages.answerNotFound(request, response),
+    FAILURE_SHAPES,
+  );
+}
+
 /** The root module: the features, and the global guards, pipe, interceptor and filter. */
 @Module({})
 export class AppModule {
@@ -55,6 +69,7 @@ export class AppModule {
       imports: [
         // First, because the router matches routes in this order and chat is the hot path.
         ChatModule,
+        DoorModule,
         ConfigModule.for(config),
         DatabaseModule.for(database),
         QueueModule.for(config, jobKindsOf(config)),
@@ -85,10 +100,7 @@ export class AppModule {
       providers: [
         {
           provide: APP_FILTER,
-          useFactory: (pages: ConsoleFiles) =>
-            new ErrorFilter(CODED_ERRORS, unavailableError, (request, response) =>
-              pages.answerNotFound(request, response),
-            ),
+          useFactory: errorFilter,
           inject: [ConsoleFiles],
         },
         { provide: APP_PIPE, useFactory: inputPipe },

@@ -2,8 +2,9 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { AppModule, CODED_ERRORS } from './app.module.js';
+import { AppModule, CODED_ERRORS, FAILURE_SHAPES } from './app.module.js';
 import type { AppOptions } from './app.module.js';
+import { OpenAiFailureView, openAiFailures } from './door/index.js';
 import { HarnessFailureData } from './harness/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
@@ -24,8 +25,11 @@ interface CreateOptions extends AppOptions {
   readonly log?: LogDestination | undefined;
 }
 
-/** The failures of the coding harness have `data` of their own. */
-const FAILURES: readonly FailureViews[] = [{ paths: CODED_ERRORS, data: HarnessFailureData }];
+/** The failures of the coding harness have `data` of their own, those of the OpenAI-compatible interface another body. */
+const FAILURES: readonly FailureViews[] = [
+  { paths: CODED_ERRORS, data: HarnessFailureData },
+  { paths: openAiFailures.paths, body: OpenAiFailureView },
+];
 
 /** The OpenAPI document of an application. */
 export function apiDocument(app: NestExpressApplication): OpenAPIObject {
@@ -63,7 +67,7 @@ export async function createApp(
   app.use(requestContext);
   app.use(closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS));
   app.use(requestLog(logger, app.get(Metrics)));
-  app.use(app.get(Shutdown).admit);
+  app.use(app.get(Shutdown).admission(FAILURE_SHAPES));
   app.use(securityHeaders());
   app.use(app.get(ConsoleFiles).serve);
   if (config.CORS_ORIGINS.length > 0) {

@@ -24,7 +24,14 @@ export type { LeftOutFragment } from './tool/quoted-fragments.js';
 export { CONTENT_CHARACTERS } from './tool/agent-tool.js';
 export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';
 export { quotableName, quoted } from './tool/quotation.js';
-export { CITE, citationsIn, inRankOrder, QUOTED_DATA, referenceOf } from './tool/sources.js';
+export {
+  CITE,
+  citationMarks,
+  citationsIn,
+  inRankOrder,
+  QUOTED_DATA,
+  referenceOf,
+} from './tool/sources.js';
 export type { Citations, Source, SourceReference } from './tool/sources.js';
 export { AgentTools } from './tool/tool.registry.js';
 export type { CallContext, ToolResult } from './tool/tool.registry.js';

@@ -19,6 +19,7 @@ import { AnswerStore } from './answer.store.js';
 import { ChatAnswer } from './chat.answer.js';
 import { ChatController } from './chat.controller.js';
 import { ChatService } from './chat.service.js';
+import { ChatStreams } from './chat.streams.js';
 import { ChatFileRepository } from './file/chat-file.repository.js';
 import { ChatFileText } from './file/chat-file-text.entity.js';
 import { ChatFiles } from './file/chat-files.js';
@@ -31,6 +32,7 @@ import { SessionService } from './session.service.js';
 import { ChatStep } from './step/step.entity.js';
 import { StepRepository } from './step/step.repository.js';
 import { TurnLease } from './turn-lease.entity.js';
+import { TurnPlanner } from './turn.planner.js';
 import { TurnRepository } from './turn.repository.js';
 import { ChatUseController } from './use/use.controller.js';
 import { UseRepository } from './use/use.repository.js';
@@ -61,6 +63,7 @@ import { UseRepository } from './use/use.repository.js';
   ],
   providers: [
     ChatService,
+    ChatStreams,
     AnswerStore,
     ChatAnswer,
     ChatAugmentation,
@@ -73,10 +76,12 @@ import { UseRepository } from './use/use.repository.js';
     RunningTurns,
     StepRepository,
     StructuredAnswers,
+    TurnPlanner,
     TurnRepository,
     UseRepository,
     SessionService,
     MessageService,
   ],
+  exports: [ChatStreams, StructuredAnswers, TurnPlanner],
 })
 export class ChatModule {}

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
-import { OpenStreams } from '../platform/access/index.js';
 import type { Caller, StreamPlace } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
@@ -9,36 +8,27 @@ import { isUniqueViolation } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { SseWriter } from '../platform/http/index.js';
 import { phrase } from '../platform/message/index.js';
-import { AgentRuntimes, AgentService, ResponseFormats, TurnSources } from '../agent/index.js';
-import type { AgentForChat, AgentRuntime, TurnLimits } from '../agent/index.js';
-import { KnowledgeService } from '../knowledge/index.js';
-import type { KnowledgeBase } from '../knowledge/index.js';
-import { allOf, readFilter } from '../metadata/index.js';
+import { TurnSources } from '../agent/index.js';
 import { estimatingCounter, ModelResolver, tokenCounter } from '../model/index.js';
-import type { ResolvedChatModel } from '../model/index.js';
-import { formatInstruction } from '../provider/index.js';
-import type { ChatMessage, ResponseFormat } from '../provider/index.js';
-import { ChatAugmentation } from './augmentation/chat.augmentation.js';
+import type { ChatMessage } from '../provider/index.js';
 import { ChatBranches } from './branch/chat.branches.js';
 import { ChatAnswer } from './chat.answer.js';
 import type { SendBody } from './chat.dto.js';
-import { TooManyStreamsError, TurnInProgressError } from './chat.errors.js';
+import { TurnInProgressError } from './chat.errors.js';
 import { sourcesFrame } from './chat.frames.js';
 import { ChatFiles } from './file/chat-files.js';
 import type { TurnFiles } from './file/chat-files.js';
 import { addableTokens, historyWindow } from './chat.history.js';
 import type { HistoryLimits, StoredMessage } from './chat.history.js';
+import { ChatStreams } from './chat.streams.js';
 import { Turn } from './chat.turn.js';
-import type { TurnOutcome, TurnPlan, TurnServices } from './chat.turn.js';
-import { StructuredAnswers } from './format/structured-answers.js';
+import type { TurnOutcome, TurnServices } from './chat.turn.js';
 import { RunningTurns } from './running-turns.js';
 import { StepRepository } from './step/step.repository.js';
 import type { StepOwner } from './step/step.repository.js';
+import { historyLimits, turnLimits, TurnPlanner } from './turn.planner.js';
 import { TurnRepository } from './turn.repository.js';
 import type { BegunTurn } from './turn.repository.js';
-
-/** An agent that has this tool searches when it needs to, not before each answer. */
-const SEARCH_TOOL = 'search_knowledge';
 
 /** The index that keeps one question for a key of a user. */
 const UNIQUE_KEY = 'chat_message_idempotency';
@@ -47,31 +37,23 @@ const UNIQUE_KEY = 'chat_message_idempotency';
 @Injectable()
 export class ChatService {
   private readonly services: TurnServices;
-  /** Messages that are being answered in this process, from their first check on. */
-  private answering = 0;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly models: ModelResolver,
-    private readonly agents: AgentService,
-    private readonly runtimes: AgentRuntimes,
-    private readonly knowledge: KnowledgeService,
-    private readonly augmentation: ChatAugmentation,
+    models: ModelResolver,
+    private readonly planner: TurnPlanner,
     private readonly files: ChatFiles,
     private readonly turns: TurnRepository,
     private readonly steps: StepRepository,
     private readonly running: RunningTurns,
-    private readonly streams: OpenStreams,
+    private readonly streams: ChatStreams,
     private readonly answers: ChatAnswer,
     private readonly branches: ChatBranches,
-    private readonly formats: ResponseFormats,
-    structured: StructuredAnswers,
   ) {
     this.services = {
-      limits: limitsOf(config),
+      limits: turnLimits(config),
       current: (model) => models.current(model),
-      structured,
-      direct: runtimes.direct,
+      planner,
       saveStep: (turn, step) => steps.save(stepOwner(turn), step),
     };
   }
@@ -101,13 +83,11 @@ export class ChatService {
     idempotencyKey: string | undefined,
     writer: SseWriter,
   ): Promise<void> {
-    const place = this.reserve(caller);
-    this.answering += 1;
+    const place = this.streams.reserve(caller);
     try {
       await this.answerOnce(place, body, idempotencyKey, writer);
     } finally {
-      this.answering -= 1;
-      place.release();
+      this.streams.release(place);
     }
   }
 
@@ -140,7 +120,7 @@ export class ChatService {
     }
     const placement = await this.branches.placementOf(caller, sent);
     const body = placement ? { ...sent, content: placement.content } : sent;
-    const plan = await this.plan(caller, body);
+    const plan = await this.planner.plan(caller, body);
     const turn = new Turn(caller, body, plan, writer);
     const fileIds = placement?.files ?? body.files;
     if (fileIds) turn.files = await this.files.check(caller, fileIds, plan.model);
@@ -163,30 +143,6 @@ export class ChatService {
     turn.before = begun.before;
     turn.settled = this.runTurn(turn, alone, place);
     await turn.settled;
-  }
-
-  /**
-   * The agent's model and knowledge bases take precedence over those of the request. The caller needs read access to a
-   * base that the request names; those of an agent were checked when they were bound. Throws a DomainError for what
-   * cannot be used.
-   */
-  private async plan(caller: Caller, body: SendBody): Promise<TurnPlan> {
-    const format = body.responseFormat && (await this.formats.read(body.responseFormat));
-    if (body.agentId === undefined) {
-      const model = await this.models.resolveChat(caller, body.model);
-      const bases = await this.requested(caller, body);
-      return planOf(body, { runtime: this.runtimes.direct, model, bases, format });
-    }
-    const agent = await this.agents.forChat(caller, body.agentId);
-    const model = await this.models.resolveChatById(caller, agent.modelId);
-    const runtime = this.runtimes.forModel(agent.runtime, model);
-    const bound = await this.knowledge.ofTenant(caller.tenantId, agent.knowledgeIds);
-    const bases = bound.length > 0 ? bound : await this.requested(caller, body);
-    return planOf(body, { runtime, model, bases, agent, format });
-  }
-
-  private async requested(caller: Caller, { knowledgeId }: SendBody): Promise<KnowledgeBase[]> {
-    return knowledgeId === undefined ? [] : [await this.knowledge.selectable(caller, knowledgeId)];
   }
 
   /** Runs the turn; it always ends with an answer that is stored or kept. `alone` is the question without history. */
@@ -216,30 +172,20 @@ export class ChatService {
     const { history: stored, question: questionOf, bases, addedTokens } = found;
     if (stored.length === 0 && bases.length === 0 && turn.files.length === 0) return alone;
     const bare = this.files.outline(body.content, turn.files);
-    const question = { message: questionOf(body.content), addedTokens, bare };
-    if (bases.length === 0) return historyWindow(stored, question, limits);
-    const counter = await tokenCounter(plan.model.modelName);
-    const withoutPrompt = { ...limits, systemPrompt: undefined };
-    const { sources, fallback, incomplete, leftOut, ...augmented } =
-      await this.augmentation.augment(caller, {
-        question: body.content,
-        bases,
-        filter: plan.filter,
-        history: historyWindow(stored, question, withoutPrompt).slice(0, -1),
-        model: plan.model,
-        room: addableTokens(question, limits, counter),
-        counter,
-        signal: turn.signal,
-      });
+    const { messages, found: searched } = await this.planner.messages({
+      caller,
+      plan,
+      history: stored,
+      question: { text: body.content, messageOf: questionOf, bare, addedTokens },
+      bases,
+      signal: turn.signal,
+    });
+    if (searched === undefined) return messages;
+    const { sources, fallback, incomplete, leftOut } = searched;
     turn.sources = sources;
     turn.toolSources = new TurnSources(sources);
     turn.write(sourcesFrame(sources, { fallback, incomplete, leftOut }));
-    const sent = {
-      message: questionOf(augmented.question),
-      addedTokens: addedTokens + augmented.addedTokens,
-      bare,
-    };
-    return historyWindow(stored, sent, limits);
+    return messages;
   }
 
   /** The history, the question and the knowledge bases to search, with what the files of the conversation add. */
@@ -278,28 +224,11 @@ export class ChatService {
     return stored.map((message) => ({ ...message, steps: steps.get(message.id) }));
   }
 
-  private reserve(caller: Caller): StreamPlace {
-    const { CHAT_STREAMS, CHAT_STREAMS_PER_USER: perUser } = this.config;
-    if (this.answering >= CHAT_STREAMS) throw new TooManyStreamsError();
-    const place = this.streams.reserve(caller, { perUser });
-    if (!place) throw new TooManyStreamsError();
-    return place;
-  }
-
   private async refusal(caller: Caller, body: SendBody): Promise<Error> {
     const known =
       body.sessionId !== undefined && (await this.turns.ownsSession(caller, body.sessionId));
     return known ? new TurnInProgressError() : new NotFoundError(phrase`The chat session`);
   }
-}
-
-function limitsOf(config: Config): TurnLimits {
-  return {
-    connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
-    idleMs: config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000,
-    totalMs: config.CHAT_STREAM_TIMEOUT_SECONDS * 1_000,
-    attempts: config.CHAT_ATTEMPTS,
-  };
 }
 
 function stepOwner(turn: Turn): StepOwner {
@@ -309,51 +238,8 @@ function stepOwner(turn: Turn): StepOwner {
   return { tenantId, turnId, questionId, content, reasoning, modelName };
 }
 
-function planOf(
-  body: SendBody,
-  found: {
-    readonly runtime: AgentRuntime;
-    readonly model: ResolvedChatModel;
-    readonly bases: readonly KnowledgeBase[];
-    readonly agent?: AgentForChat;
-    /** Of the message: null asks for free text, undefined for what the agent has. */
-    readonly format: ResponseFormat | null | undefined;
-  },
-): TurnPlan {
-  const { runtime, model, bases, agent, format } = found;
-  const { tools = [], skills = [], maxSteps } = agent ?? {};
-  // A message narrows what its agent may search, and never widens it.
-  const filter = allOf(agent?.filter, body.filter && readFilter(body.filter));
-  const searchesItself = runtime.usesTools && tools.includes(SEARCH_TOOL);
-  return {
-    runtime,
-    model,
-    bases: searchesItself ? [] : bases,
-    filter,
-    work: { tools, skills, bases, filter, maxSteps },
-    systemPrompt: agent?.systemPrompt?.trim() || undefined,
-    generation: {
-      thinking: body.enableThinking ?? (agent?.enableThinking === true ? true : undefined),
-      temperature: body.temperature ?? agent?.temperature ?? undefined,
-      topP: body.topP ?? agent?.topP ?? undefined,
-      maxTokens: body.maxTokens ?? agent?.maxTokens ?? model.maxOutput,
-      stop: body.stop,
-      responseFormat: (format === undefined ? agent?.responseFormat : format) ?? undefined,
-    },
-  };
-}
-
 function questionOf(content: string): ChatMessage {
   return { role: 'user', content };
-}
-
-function historyLimits(plan: TurnPlan): HistoryLimits {
-  const { model, generation, systemPrompt, runtime } = plan;
-  const { maxTokens: maxAnswer, responseFormat } = generation;
-  // A service that shows the schema to the model itself counts it, too.
-  const instruction = responseFormat && formatInstruction(responseFormat);
-  const { contextWindow } = model;
-  return { contextWindow, maxAnswer, systemPrompt, instruction, forSteps: runtime.usesTools };
 }
 
 /** Of a turn that could not begin: another request with its key may have been first. */

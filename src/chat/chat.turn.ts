@@ -3,17 +3,8 @@ import type { Message } from '../platform/message/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { DomainError, setEnvelopeCode } from '../platform/error/index.js';
 import type { SseWriter } from '../platform/http/index.js';
-import type {
-  AgentRuntime,
-  Generation,
-  RuntimeTurn,
-  Source,
-  TurnLimits,
-  TurnPart,
-} from '../agent/index.js';
+import type { Source, TurnLimits, TurnPart } from '../agent/index.js';
 import { TurnSources } from '../agent/index.js';
-import type { KnowledgeBase } from '../knowledge/index.js';
-import type { MetadataFilter } from '../metadata/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
 import type { SendBody } from './chat.dto.js';
@@ -29,39 +20,19 @@ import {
 } from './chat.frames.js';
 import type { MessageState } from './message.entity.js';
 import { BETWEEN_STEPS, TurnSteps } from './step/turn.steps.js';
-import type { StructuredAnswers } from './format/structured-answers.js';
 import type { StoredStep } from './step/step.entity.js';
 import { withoutNul } from './storable-text.js';
+import type { TurnPlan, TurnPlanner } from './turn.planner.js';
 
 /** Longest stored answer, in characters of text and thinking together. */
 const MAX_ANSWER = 8_000_000;
-
-/** How a message is answered. */
-export interface TurnPlan {
-  readonly runtime: AgentRuntime;
-  readonly model: ResolvedChatModel;
-  /** The prompt of the agent. */
-  readonly systemPrompt: string | undefined;
-  /** The knowledge bases to search before the answer; often none. */
-  readonly bases: readonly KnowledgeBase[];
-  /** Of their documents only those whose metadata fits. */
-  readonly filter: MetadataFilter | undefined;
-  readonly generation: Generation;
-  /** What a runtime with tools may use. */
-  readonly work: TurnWork;
-}
-
-/** The tools of a turn and what they may read. */
-export type TurnWork = Pick<RuntimeTurn, 'tools' | 'bases' | 'filter' | 'skills' | 'maxSteps'>;
 
 /** What a running turn needs of the service. */
 export interface TurnServices {
   readonly limits: TurnLimits;
   /** Looks the model up again. */
   readonly current: (model: ResolvedChatModel) => Promise<ResolvedChatModel>;
-  readonly structured: StructuredAnswers;
-  /** Answers with one call of the model and no tools. */
-  readonly direct: AgentRuntime;
+  readonly planner: TurnPlanner;
   /** Stores a step with the text so far. */
   readonly saveStep: (turn: Turn, step: StoredStep) => Promise<void>;
 }
@@ -178,10 +149,10 @@ export class Turn {
 
   private answer(
     messages: readonly ChatMessage[],
-    { limits, current, structured, direct }: TurnServices,
+    { limits, current, planner }: TurnServices,
   ): AsyncIterable<readonly TurnPart[]> {
     const { caller, signal, toolSources: sources } = this;
-    const { runtime, model, generation, bases, work } = this.plan;
+    const { model, bases } = this.plan;
     // A turn without retrieval and files calls the model it has just resolved; later calls use what is stored by then.
     let isFresh = bases.length === 0 && this.files.length === 0;
     const currentModel = (): ResolvedChatModel | Promise<ResolvedChatModel> => {
@@ -189,16 +160,7 @@ export class Turn {
       isFresh = false;
       return model;
     };
-    const call = { caller, model, currentModel, messages, generation, limits, signal };
-    const turn = { ...work, ...call, sources };
-    const answer = runtime.answer(turn);
-    const { responseFormat: format } = generation;
-    if (!format) return answer;
-    return structured.read({
-      format,
-      first: answer,
-      correct: (more) => direct.answer({ ...turn, messages: [...messages, ...more] }),
-    });
+    return planner.answer(this.plan, { caller, currentModel, messages, sources, limits, signal });
   }
 
   /** The outcome of a turn that ended with an error: a stopped turn has not failed. */
@@ -322,7 +284,7 @@ export class Turn {
 }
 
 /** Counts that one of the two lacks are unknown. */
-function sumOfUsages(one: Usage | undefined, other: Usage): Usage {
+export function sumOfUsages(one: Usage | undefined, other: Usage): Usage {
   if (!one) return other;
   const sum = (a: number | undefined, b: number | undefined): number | undefined =>
     a === undefined || b === undefined ? undefined : a + b;

@@ -6,7 +6,7 @@ export {
   EmbeddingDimensionError,
   EmbeddingModelChangedError,
 } from './embedding/embedding.client.js';
-export type { EmbedOptions } from './embedding/embedding.client.js';
+export type { Embedded, EmbedOptions } from './embedding/embedding.client.js';
 export type { WaitListener } from './embedding/model.queue.js';
 export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
 export { estimateMessageTokens, estimateTokens, sendableTokens } from './model-window.js';

@@ -43,6 +43,9 @@ interface CheckedFields {
   readonly apiHost?: string | null | undefined;
 }
 
+/** What is told of a model that can be called. */
+export type CallableModel = Pick<Model, 'modelName' | 'providerCode' | 'createTime'>;
+
 /** Model records. Saving one never calls the service it describes. */
 @Injectable()
 export class ModelService {
@@ -71,6 +74,22 @@ export class ModelService {
     const page = await this.models.pageShown(caller, { ...query, category }, codes);
     const { rows, total } = page.map(toModelEntryView);
     return new Answer(rows, OK_MESSAGE, { rows, total });
+  }
+
+  /**
+   * Of each name the first shown model of an enabled provider, of one of the categories: what can be called by name. At most
+   * MOST_ROWS.
+   */
+  async callable(caller: Caller, categories: readonly string[]): Promise<readonly CallableModel[]> {
+    const { tenantId } = caller;
+    const codes = await this.providers.enabledCodes(tenantId);
+    const { rows } = await this.models.pageShown(caller, {}, codes);
+    const byName = new Map<string, CallableModel>();
+    for (const model of rows) {
+      const isWanted = categories.includes(storedCategory(model.category));
+      if (isWanted && !byName.has(model.modelName)) byName.set(model.modelName, model);
+    }
+    return [...byName.values()];
   }
 
   /** Every code that has an adapter of some kind; those that can chat come first. */

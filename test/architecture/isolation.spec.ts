@@ -206,8 +206,11 @@ describe('what needs no id', () => {
     for (const stranger of [world.neighbour, world.root]) {
       expect(await leaksTo(stranger, ofTenant)).toEqual([]);
     }
-    // Agents are there to be used by everybody of the tenant.
-    expect(await leaksTo(world.nobody, ofTenant)).toEqual(['GET /agent/agent/agentOptions']);
+    // Agents and models are there to be used by everybody of the tenant.
+    expect(await leaksTo(world.nobody, ofTenant)).toEqual([
+      'GET /agent/agent/agentOptions',
+      'GET /v1/models',
+    ]);
     for (const stranger of [world.neighbour, world.root, world.colleague, world.visitor]) {
       expect(await leaksTo(stranger, ofUser)).toEqual([]);
     }
@@ -255,6 +258,11 @@ function isWorkbook({ type }: Seen): boolean {
 
 /** An event stream says in words why it ends. */
 function expectCode({ status, text, type }: Seen, code: number): void {
+  // Below /v1 the status is the code.
+  if (text.startsWith('{"error":{')) {
+    expect({ status, text }).toEqual({ status: code, text });
+    return;
+  }
   expect(status).toBe(200);
   if (String(type).startsWith('text/event-stream')) {
     expect(text).toContain('event: [ERROR]');

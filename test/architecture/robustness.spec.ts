@@ -23,6 +23,9 @@ const LIMIT_MS = 10_000;
  */
 const CODES = [200, 400, 401, 403, 404, 405, 409, 429];
 
+/** HTTP statuses of failures below /v1, also of those of the service behind a model. */
+const STATUSES = [...CODES, 502, 503, 504];
+
 /** Bodies that are accepted as they are, for routes whose references do not give one. */
 const acceptedBodies: Record<string, object> = {
   'POST /agent/agent/export': {},
@@ -108,12 +111,23 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
     });
     const type = String(headers['content-type']);
     const text = await body.text();
+    if (sent.path.startsWith('/v1/') && statusCode !== 200) {
+      const wrong = faultBelowV1(statusCode, text);
+      return wrong === undefined ? undefined : `${label}: ${wrong}`;
+    }
     const codes = /^\/(auth|media)\/|updatePwd$/.test(sent.path) ? [...CODES, 500] : CODES;
     const wrong = faultOf(codes, { status: statusCode, type, text });
     return wrong === undefined ? undefined : `${label}: ${wrong}`;
   } catch (error) {
     return `${label}: ${String(error)}`;
   }
+}
+
+function faultBelowV1(status: number, text: string): string | undefined {
+  if (text.includes('Something went wrong')) return text;
+  const { error } = JSON.parse(text) as { error?: { message?: unknown; type?: unknown } };
+  const isTold = typeof error?.message === 'string' && error.message !== '' && error.type !== '';
+  return isTold && STATUSES.includes(status) ? undefined : `HTTP ${status} ${text.slice(0, 200)}`;
 }
 
 function faultOf(

@@ -65,6 +65,11 @@ const loginOnlyRoutes: Record<string, string> = {
   'DELETE /media/task/:ids': 'The own tasks.',
   'POST /chat/send': 'What end users are here for; sessions and models are checked inside.',
   'POST /chat/stop/:sessionId': 'The own session.',
+  'GET /v1/models': 'What the caller may name below /v1: names of models and ids of agents.',
+  'GET /v1/models/:id': 'One of them.',
+  'POST /v1/chat/completions':
+    'As /chat/send, without a session; models and agents are checked inside.',
+  'POST /v1/embeddings': 'The same for embedding models.',
   'PUT /chat/feedback/:messageId': 'A vote on an own answer.',
   'DELETE /chat/feedback/:messageId': 'The own vote.',
 };
@@ -85,6 +90,10 @@ const routesOfKeys: Record<string, string> = {
   'DELETE /media/task/:ids': 'media:media:use',
   'POST /chat/send': 'chat:chat:use',
   'POST /chat/stop/:sessionId': 'chat:chat:use',
+  'GET /v1/models': 'any',
+  'GET /v1/models/:id': 'any',
+  'POST /v1/chat/completions': 'chat:chat:use',
+  'POST /v1/embeddings': 'chat:chat:use',
   'PUT /chat/feedback/:messageId': 'chat:chat:use',
   'DELETE /chat/feedback/:messageId': 'chat:chat:use',
 };
@@ -350,7 +359,12 @@ describe('the OpenAPI document', () => {
 
   it('describes the failures of every route but those of health, downloads and streams included', () => {
     const wrong = routes.filter((route) => {
-      const content = operationOf(route)?.responses['200']?.content ?? {};
+      const responses = operationOf(route)?.responses;
+      if (route.path.startsWith('/v1/')) {
+        const own = responses?.['default']?.content?.['application/json']?.schema;
+        return JSON.stringify(own) !== '{"$ref":"#/components/schemas/OpenAiFailureView"}';
+      }
+      const content = responses?.['200']?.content ?? {};
       const schema: Schema | undefined = content['application/json']?.schema;
       const failure = JSON.stringify(schema?.oneOf?.[1] ?? schema);
       const expected = route.path.startsWith('/coding/harness') ? 'HarnessFailure' : 'Failure';

@@ -87,12 +87,28 @@ export interface Citations {
 /** [1], [1, 2], [1][2] and their full-width forms; the text of a Markdown link is not a citation. */
 const MARK = /(?:\[|【)\s*(\d{1,3}(?:\s*[,，、]\s*\d{1,3})*)\s*(?:\](?!\()|】)/g;
 
+/** One citation of a source in an answer. */
+export interface CitationMark {
+  readonly number: number;
+  /** Of the brackets, in UTF-16 code units. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Every cited number with the place of its brackets, whether there is such a source or not. */
+export function citationMarks(answer: string): readonly CitationMark[] {
+  return [...answer.matchAll(MARK)].flatMap(({ 0: mark, 1: list = '', index: start }) =>
+    list.split(/[,，、]/).map((number) => ({
+      number: Number(number),
+      start,
+      end: start + mark.length,
+    })),
+  );
+}
+
 /** Finds the cited numbers and checks them against the sources, which are numbered from 1. */
 export function citationsIn(answer: string, sources: number): Citations {
-  const numbers = new Set<number>();
-  for (const [, list = ''] of answer.matchAll(MARK)) {
-    for (const number of list.split(/[,，、]/)) numbers.add(Number(number));
-  }
+  const numbers = new Set(citationMarks(answer).map(({ number }) => number));
   const ascending = [...numbers].sort((a, b) => a - b);
   return {
     cited: ascending.filter((number) => number >= 1 && number <= sources),

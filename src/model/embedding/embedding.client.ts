@@ -4,7 +4,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { abortedError, retryCall, UpstreamError } from '../../provider/index.js';
-import type { CallLimits } from '../../provider/index.js';
+import type { CallLimits, EmbeddingAnswer } from '../../provider/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
 import { inBatches, countedCall } from '../counted.call.js';
@@ -21,12 +21,21 @@ export interface EmbedOptions {
   readonly onWait?: WaitListener;
 }
 
+/** Vectors as the service answers them. */
+export interface Embedded {
+  readonly vectors: readonly Float32Array[];
+  /** Input tokens of all calls; undefined where one of them does not report any. */
+  readonly inputTokens: number | undefined;
+}
+
 /** What the calls of one `embed` share. */
 interface Work {
   readonly model: ResolvedEmbeddingModel;
   readonly queue: ModelQueue;
   readonly purpose: EmbedOptions['purpose'];
   readonly signal: AbortSignal;
+  /** The vectors are answered as they are; `dimensions` in place of the size that the model's record says. */
+  readonly asAsked?: { readonly dimensions: number | undefined };
 }
 
 /** More models than are in use at the same time. */
@@ -71,18 +80,57 @@ export class EmbeddingClient {
     texts: readonly string[],
     { signal, purpose, onWait }: EmbedOptions,
   ): Promise<Float32Array[]> {
-    const queue = this.queueOf(model);
+    const unwatch = onWait && this.queueOf(model).watch(onWait);
+    try {
+      const answers = await this.callAll(model, texts, { signal, purpose });
+      return answers.flatMap(({ vectors }) => vectors);
+    } finally {
+      unwatch?.();
+    }
+  }
+
+  /**
+   * The vectors as the service answers them, for a client that stores them itself; `dimensions` is asked for where the
+   * service can be asked, and the answer may have another number. Fails like `embed`, but for the size.
+   */
+  async embedAsAsked(
+    model: ResolvedEmbeddingModel,
+    texts: readonly string[],
+    { signal, dimensions }: { readonly signal: AbortSignal; readonly dimensions?: number },
+  ): Promise<Embedded> {
+    const answers = await this.callAll(model, texts, {
+      signal,
+      purpose: 'query',
+      asAsked: { dimensions },
+    });
+    const counts = answers.map(({ usage }) => usage?.inputTokens ?? usage?.totalTokens);
+    return {
+      vectors: answers.flatMap(({ vectors }) => vectors),
+      inputTokens: counts.reduce(
+        (sum, count) => (sum === undefined || count === undefined ? undefined : sum + count),
+        0,
+      ),
+    };
+  }
+
+  private async callAll(
+    model: ResolvedEmbeddingModel,
+    texts: readonly string[],
+    { signal, ...asked }: Pick<Work, 'signal' | 'purpose' | 'asAsked'>,
+  ): Promise<readonly EmbeddingAnswer[]> {
     const failure = new AbortController();
-    const work = { model, queue, purpose, signal: AbortSignal.any([signal, failure.signal]) };
-    const unwatch = onWait && queue.watch(onWait);
+    const work = {
+      model,
+      queue: this.queueOf(model),
+      ...asked,
+      signal: AbortSignal.any([signal, failure.signal]),
+    };
     try {
       const batches = inBatches(texts, this.batchSizeOf(model));
-      return (await Promise.all(batches.map((inputs) => this.embedBatch(work, inputs)))).flat();
+      return await Promise.all(batches.map((inputs) => this.embedBatch(work, inputs)));
     } catch (error) {
       failure.abort();
       throw signal.aborted ? abortedError() : error;
-    } finally {
-      unwatch?.();
     }
   }
 
@@ -95,7 +143,7 @@ export class EmbeddingClient {
     return queue;
   }
 
-  private async embedBatch(work: Work, inputs: readonly string[]): Promise<Float32Array[]> {
+  private async embedBatch(work: Work, inputs: readonly string[]): Promise<EmbeddingAnswer> {
     const { queue, purpose, signal } = work;
     const isQuery = purpose === 'query';
     // Between two attempts the batch leaves its place to others.
@@ -108,22 +156,24 @@ export class EmbeddingClient {
   }
 
   private async call(
-    { model: asked, queue, purpose, signal }: Work,
+    { model: asked, queue, purpose, signal, asAsked }: Work,
     inputs: readonly string[],
-  ): Promise<Float32Array[]> {
+  ): Promise<EmbeddingAnswer> {
     const model = await this.models.current(asked);
     // Vectors of two models cannot be compared, so a document has those of one alone.
     if (purpose === 'document' && !isSameSpace(asked, model)) {
       throw new EmbeddingModelChangedError(asked.modelName);
     }
     const { adapter, modelName, modelDimension, connection, providerCode } = model;
-    const call = { model: modelName, inputs, dimensions: modelDimension };
+    const size = asAsked?.dimensions ?? modelDimension;
+    const call = { model: modelName, inputs, ...(size !== undefined && { dimensions: size }) };
     const counted = { provider: providerCode, kind: 'embedding' } as const;
     try {
-      const { vectors } = await countedCall(this.metrics, counted, () =>
+      const answer = await countedCall(this.metrics, counted, () =>
         adapter.embed(call, connection, { limits: this.limits, signal }),
       );
-      return vectors.map((vector) => checked(vector, model));
+      if (asAsked) return answer;
+      return { ...answer, vectors: answer.vectors.map((vector) => checked(vector, model)) };
     } catch (error) {
       if (isThrottling(error)) queue.slowDown(error.retryAfterMs ?? DEFAULT_SLOW_DOWN_MS);
       throw error;

@@ -6,6 +6,7 @@ import type { Message } from '../message/index.js';
 import { DomainError, TooManyRequestsError, UnavailableError } from './domain.error.js';
 import type { ErrorCode } from './domain.error.js';
 import { setEnvelopeCode } from './envelope-code.js';
+import type { FailureShape } from './failure-shape.js';
 
 const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   400: 'INVALID_INPUT',
@@ -34,7 +35,7 @@ export type NotFoundAnswer = (request: Request, response: Response) => boolean;
 /**
  * Turns every error into the envelope `{code, msg, data}` with HTTP 200. What is neither a DomainError nor translated
  * becomes a 500 that holds the request id and nothing of the cause, which is logged instead. The data of each
- * error below the `coded` paths has an `errorCode`.
+ * error below the `coded` paths has an `errorCode`. Below the paths of a shape, failures have that shape and its HTTP status.
  */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
@@ -44,16 +45,18 @@ export class ErrorFilter implements ExceptionFilter {
     private readonly coded: RegExp,
     private readonly translate: ErrorTranslation,
     private readonly answerNotFound: NotFoundAnswer = () => false,
+    private readonly shapes: readonly FailureShape[] = [],
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const response = http.getResponse<Response>();
-    if (isUnrouted(thrown) && this.answerNotFound(http.getRequest<Request>(), response)) return;
+    const request = http.getRequest<Request>();
+    const shape = this.shapes.find(({ paths }) => paths.test(request.path));
+    if (!shape && isUnrouted(thrown) && this.answerNotFound(request, response)) return;
     const error = thrown instanceof DomainError ? thrown : (this.translate(thrown) ?? thrown);
     // The client disconnected, which aborted the work: this is not a failure, and no answer is read.
     if (response.destroyed && error instanceof Error && error.name === 'AbortError') return;
-    const request = http.getRequest<Request>();
     const { code, msg, data } = this.envelope(error, request);
     if (response.headersSent) {
       setEnvelopeCode(response, code);
@@ -61,15 +64,17 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    const envelope = {
-      code,
-      msg: answered(msg, response),
-      data: this.coded.test(request.path) ? withErrorCode(code, data) : data,
-    };
-    setEnvelopeCode(response, envelope.code);
-    const retryAfter = retryAfterSeconds(error);
+    setEnvelopeCode(response, code);
+    const message = answered(msg, response);
+    const shaped = shape?.answer({ code, message, error });
+    const retryAfter = retryAfterSeconds(error) ?? shaped?.retryAfterSeconds;
     if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter));
-    response.status(200).json(envelope);
+    if (shaped) {
+      response.status(shaped.status).json(shaped.body);
+      return;
+    }
+    const known = this.coded.test(request.path) ? withErrorCode(code, data) : data;
+    response.status(200).json({ code, msg: message, data: known });
   }
 
   private envelope(error: unknown, request: Request): ErrorEnvelope {

@@ -11,3 +11,4 @@ export {
 export { envelopeCode, setEnvelopeCode } from './envelope-code.js';
 export type { ErrorCode } from './domain.error.js';
 export { ErrorFilter, unexpectedMessage } from './error.filter.js';
+export type { Failure, FailureShape, ShapedFailure } from './failure-shape.js';

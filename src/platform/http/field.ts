@@ -5,6 +5,7 @@ import type { ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import type { TransformFnParams } from 'class-transformer';
 import {
+  Allow,
   ArrayMaxSize,
   IsArray,
   IsDefined,
@@ -228,16 +229,21 @@ export function withSentObjects(body: unknown, metatype: Type<unknown> | undefin
   return { ...body, ...Object.fromEntries(carried) };
 }
 
+/** Objects and lists in the field get through the validation as they were sent. */
+function carriedObjects(): PropertyDecorator {
+  return (target, name) => {
+    const { constructor } = target;
+    const others = (Reflect.getMetadata(ANY_OBJECTS, constructor) ?? []) as (string | symbol)[];
+    Reflect.defineMetadata(ANY_OBJECTS, [...others, name], constructor);
+  };
+}
+
 /** An object of any fields, exactly as it was sent. What it holds is checked by the class that reads it. */
 export const AnyObject: Kind<Readonly<Record<string, unknown>>, FieldOptions> = (
   options: FieldOptions = {},
 ) => {
   return applyDecorators(
-    (target: object, name: string | symbol): void => {
-      const { constructor } = target;
-      const others = (Reflect.getMetadata(ANY_OBJECTS, constructor) ?? []) as (string | symbol)[];
-      Reflect.defineMetadata(ANY_OBJECTS, [...others, name], constructor);
-    },
+    carriedObjects(),
     field(options, { type: 'object', additionalProperties: true }, [
       Transform(({ obj, key }: TransformFnParams): unknown => {
         const value = (obj as Readonly<Record<string, unknown>>)[key];
@@ -247,6 +253,26 @@ export const AnyObject: Kind<Readonly<Record<string, unknown>>, FieldOptions> = 
     ]),
   );
 };
+
+/**
+ * Any JSON, exactly as it was sent. The class that reads it checks what it holds, and whether it is there; `schema` is what
+ * OpenAPI shows.
+ */
+export function Given(
+  schema: Readonly<Record<string, unknown>>,
+  options: FieldOptions = {},
+): Field<unknown, true> {
+  return applyDecorators(
+    carriedObjects(),
+    field({ ...options, optional: true }, schema, [
+      Transform(({ obj, key }: TransformFnParams): unknown => {
+        const value = (obj as Readonly<Record<string, unknown>>)[key];
+        return value instanceof SentObject ? value.carried() : value;
+      }),
+      Allow(),
+    ]),
+  );
+}
 
 /** A list of texts; a comma list and a single text are read as one. */
 export const Texts: Kind<string[], ListOptions> = (options: ListOptions = {}) => {

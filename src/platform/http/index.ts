@@ -16,6 +16,7 @@ export {
   Decimal,
   defined,
   Flag,
+  Given,
   Id,
   Ids,
   Input,

@@ -28,14 +28,17 @@ export class SseWriter {
     private readonly stalledMs = STALLED_MS,
   ) {}
 
-  /** Sends the headers and a first comment at once, so that proxies and clients know the stream is open. */
-  start(): void {
+  /**
+   * Sends the headers and a first comment at once, so that proxies and clients know the stream is open. The
+   * comment is left out where the first event follows at once.
+   */
+  start({ comment = true }: { readonly comment?: boolean } = {}): void {
     // A process that stops has said `close` here.
     if (!this.response.hasHeader('Connection')) this.response.setHeader('Connection', 'keep-alive');
     this.response.writeHead(200, HEADERS);
     this.response.socket?.setNoDelay(true);
     this.response.once('close', () => this.forget());
-    this.write(': connected\n\n');
+    if (comment) this.write(': connected\n\n');
     open.add(this);
     keepAliveTimer ??= setInterval(keepAliveAll, 1_000).unref();
     // A HEAD request gets the headers only.

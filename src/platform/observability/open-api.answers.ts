@@ -7,11 +7,9 @@ type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 type Schema = Schemas[string];
 type SchemaObject = Exclude<Schema, { $ref: string }>;
 
-/** Routes whose failures always have `data` of one view. */
-export interface FailureViews {
-  readonly paths: RegExp;
-  readonly data: Type;
-}
+/** Routes whose failures always have `data` of one view, or a body of their own with an HTTP status instead of the envelope. */
+export type FailureViews =
+  { readonly paths: RegExp; readonly data: Type } | { readonly paths: RegExp; readonly body: Type };
 
 /** The value null in OpenAPI 3.0, where `nullable` has a meaning only beside a `type`. */
 const NULL: SchemaObject = { type: 'object', nullable: true, enum: [null] };
@@ -29,9 +27,17 @@ export function describeFailures(
 ): void {
   const schemas = ((document.components ??= {}).schemas ??= {});
   schemas['Failure'] = failureOf(codes, { oneOf: [refTo(FailureData), NULL] });
-  for (const { data } of views) schemas[failureName(data)] = failureOf(codes, refTo(data));
+  for (const view of views) {
+    if ('data' in view) schemas[failureName(view.data)] = failureOf(codes, refTo(view.data));
+  }
   for (const [path, item] of Object.entries(document.paths)) {
     const view = views.find(({ paths }) => paths.test(path));
+    if (view && 'body' in view) {
+      for (const operation of Object.values(item as Record<string, Operation>)) {
+        describeBody(operation, view.body);
+      }
+      continue;
+    }
     const usual = { $ref: `#/components/schemas/${view ? failureName(view.data) : 'Failure'}` };
     for (const operation of Object.values(item as Record<string, Operation>)) {
       const { [FAILURE_DATA]: data } = operation;
@@ -45,9 +51,18 @@ export function describeFailures(
   }
 }
 
+function describeBody({ responses }: Operation, body: Type): void {
+  if (!responses) return;
+  const content = { [JSON_TYPE]: { schema: refTo(body) } };
+  responses['default'] = { description: 'A failure, with its HTTP status', content };
+}
+
 interface Operation {
   [FAILURE_DATA]?: Schema;
-  readonly responses?: Readonly<Record<string, { readonly content?: Content }>>;
+  readonly responses?: Record<
+    string,
+    { readonly description?: string; readonly content?: Content }
+  >;
 }
 type Content = Record<string, { schema?: Schema }>;
 

@@ -33,7 +33,8 @@ ${Object.entries(ENVELOPE_CODES)
   .map(([code, meaning]) => `| ${code} | ${meaning} |`)
   .join('\n')}
 
-While the process is stopping, the HTTP status is 503, too. Health routes use the HTTP status alone.
+While the process is stopping, the HTTP status is 503, too. Health routes use the HTTP status alone. The
+routes below \`/v1\` speak the protocol of OpenAI: HTTP statuses, and \`{error: {message, type, param, code}}\`.
 
 **Signing in.** \`POST /auth/login\` answers an \`access_token\`. Send it as \`Authorization: Bearer …\` together with the
 id of the client it was issued to as \`clientid\`. Each route names the permission it needs as \`x-permission\`.
@@ -83,7 +84,10 @@ export function openApiOf(
     )
     .addExtension('x-envelope-codes', ENVELOPE_CODES)
     .build();
-  const extraModels = [FailureData, ...failures.map(({ data }) => data)];
+  const extraModels = [
+    FailureData,
+    ...failures.map((view) => ('data' in view ? view.data : view.body)),
+  ];
   const document = withoutCreated(
     SwaggerModule.createDocument(app, settings, { extraModels, operationIdFactory: operationIdOf }),
   );

@@ -3,12 +3,13 @@ import { setImmediate as nextPhase, setTimeout as sleep } from 'node:timers/prom
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { NextFunction, Request, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { answered, msg } from '../message/index.js';
 import { OpenStreams } from '../access/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { setEnvelopeCode } from '../error/index.js';
+import type { FailureShape } from '../error/index.js';
 import { JobQueue } from '../queue/index.js';
 
 const STOPPING = msg`Plinth is stopping. Try again in a moment.`;
@@ -89,20 +90,21 @@ export class Shutdown implements OnModuleDestroy, OnApplicationShutdown {
     clearTimeout(this.cut);
   }
 
-  /** Middleware that counts requests, and refuses those that arrive on open connections once the listener is closed. */
-  readonly admit = (request: Request, response: Response, next: NextFunction): void => {
-    this.open.add(response);
-    response.once('close', () => this.forget(response));
-    // The client opens another connection for its next request, which the load balancer gives to another process.
-    if (this.stopping) response.set('Connection', 'close');
-    if (this.phase !== 'closing' || ANSWERED.test(request.path)) {
-      next();
-      return;
-    }
-    setEnvelopeCode(response, 503);
-    response.set('Retry-After', '5');
-    response.status(503).json({ code: 503, msg: answered(STOPPING, response), data: null });
-  };
+  /**
+   * Middleware that counts requests, and refuses those that arrive on open connections once the listener is closed. Below the
+   * paths of a shape, the refusal has that shape.
+   */
+  admission(shapes: readonly FailureShape[] = []): RequestHandler {
+    return (request, response, next) => {
+      this.open.add(response);
+      response.once('close', () => this.forget(response));
+      // The client opens another connection for its next request, which the load balancer gives to another process.
+      if (this.stopping) response.set('Connection', 'close');
+      if (this.phase === 'closing' && !ANSWERED.test(request.path))
+        refuse(request, response, shapes);
+      else next();
+    };
+  }
 
   private async drain(): Promise<void> {
     this.phase = 'draining';
@@ -126,4 +128,17 @@ export class Shutdown implements OnModuleDestroy, OnApplicationShutdown {
     this.open.delete(response);
     if (this.phase === 'closing' && this.open.size === 0) this.empty.abort();
   }
+}
+
+function refuse(request: Request, response: Response, shapes: readonly FailureShape[]): void {
+  const code = 503;
+  const message = answered(STOPPING, response);
+  const shape = shapes.find(({ paths }) => paths.test(request.path));
+  setEnvelopeCode(response, code);
+  response.set('Retry-After', '5');
+  response
+    .status(code)
+    .json(
+      shape?.answer({ code, message, error: undefined }).body ?? { code, msg: message, data: null },
+    );
 }

@@ -60,6 +60,11 @@ export class KeyFilter {
     return new MaskedText(() => this.forms, this.text);
   }
 
+  /** For a text that comes in pieces and must be passed on as it is, or not at all. */
+  watch(): KeyWatch {
+    return new KeyWatch(this);
+  }
+
   /** Cleans the end of a text, of which no more comes: it may be the beginning of a key. */
   lastPiece(text: string): string {
     const isBeginning =
@@ -85,5 +90,34 @@ export class KeyFilter {
       if (shown !== name || clean !== value) record[shown] = clean;
       if (typeof clean === 'object' && clean !== null) open.push(clean);
     }
+  }
+}
+
+/** Watches a text that comes in pieces for the key. */
+export class KeyWatch {
+  private readonly masked: MaskedText;
+  /** What may begin a key. */
+  private open = '';
+
+  constructor(private readonly filter: KeyFilter) {
+    this.masked = filter.pieces();
+  }
+
+  /** False: the text holds the key. */
+  add(piece: string): boolean {
+    const text = this.open + piece;
+    const shown = this.masked.add(piece);
+    this.open = text.slice(shown.length);
+    return text.startsWith(shown);
+  }
+
+  /** Whether the end of the text may begin a key. */
+  get isUnsure(): boolean {
+    return this.open !== '';
+  }
+
+  /** Whether the text, of which no more comes, ends in the key or in a long beginning of it. */
+  get endsInKey(): boolean {
+    return this.filter.lastPiece(this.filter.text(this.open)) !== this.open;
   }
 }

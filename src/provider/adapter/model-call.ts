@@ -118,12 +118,18 @@ export async function postForJson(
 
 /** An answer's body as parsed JSON, without the key of the call. Fails with UpstreamError. */
 export async function jsonOf(response: OutboundResponse, secrets: Secrets): Promise<unknown> {
+  const answer = parseJson(await jsonTextOf(response));
+  return KeyFilter.of(secrets)?.json(answer) ?? answer;
+}
+
+/** The text of an answer that is JSON, as it was sent. Fails with UpstreamError. */
+export async function jsonTextOf(response: OutboundResponse): Promise<string> {
   try {
-    const text = (await response.text(LARGEST_ANSWER_BYTES)).trim();
+    const text = await response.text(LARGEST_ANSWER_BYTES);
+    const trimmed = text.trim();
     // Without a length, an answer that is interrupted looks like one that is over.
-    if (text.startsWith('{') && !text.endsWith('}')) throw cutError();
-    const answer = parseJson(text);
-    return KeyFilter.of(secrets)?.json(answer) ?? answer;
+    if (trimmed.startsWith('{') && !trimmed.endsWith('}')) throw cutError();
+    return text;
   } catch (error) {
     throw upstreamErrorOf(error);
   }

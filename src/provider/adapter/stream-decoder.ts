@@ -82,7 +82,7 @@ export class JsonLinesDecoder implements StreamDecoder {
   }
 }
 
-function tooLarge(): UpstreamError {
+export function tooLarge(): UpstreamError {
   return new UpstreamError({
     kind: 'protocol',
     message: msg`The provider sent a single event of more than 1 MiB, which is refused. Check that the address belongs to a model service.`,

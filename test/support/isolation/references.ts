@@ -55,6 +55,7 @@ export interface Reference {
 }
 
 const EMPTY = 200;
+const HELLO = [{ role: 'user', content: 'Hello' }];
 
 /** A new agent of the stranger's own, but for one field. */
 function agentWith(field: string): Reference['body'] & object {
@@ -392,6 +393,15 @@ export const references: Record<string, Record<string, Reference>> = {
     },
   },
   'POST /chat/stop/:sessionId': { sessionId: { kind: chatSession } },
+  'GET /v1/models/:id': { id: { kind: modelName } },
+  'POST /v1/chat/completions': {
+    model: { kind: modelName, body: (name) => ({ model: name, messages: HELLO }) },
+    // The model names an agent.
+    messages: { kind: agent, body: (id) => ({ model: `agent-${id}`, messages: HELLO }) },
+  },
+  'POST /v1/embeddings': {
+    model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
+  },
   'GET /chat/feedback/list': {
     agentId: { kind: agent, query: (id) => `agentId=${id}`, code: EMPTY },
   },

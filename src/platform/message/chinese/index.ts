@@ -17,6 +17,7 @@ import { agent } from './agent.js';
 import { apikey } from './apikey.js';
 import { chat } from './chat.js';
 import { harness } from './harness.js';
+import { door } from './door.js';
 
 /** By the folder in which a template stands first; test/architecture/messages.spec.ts compares them with the sources. */
 export const parts: readonly Texts[] = [
@@ -38,6 +39,7 @@ export const parts: readonly Texts[] = [
   apikey,
   chat,
   harness,
+  door,
 ];
 
 export const chinese: Texts = {

@@ -23,6 +23,7 @@ import type {
   ContentPart,
   ToolCall,
   ChatCompletion,
+  ChatCompletionsBody,
   ChatPart,
   FinishReason,
   ResponseFormat,
@@ -42,9 +43,11 @@ export function chatCompletions({
 }: Omit<ChatCompletionsPreset, 'code' | 'label'>): ChatProtocol {
   const form = { ...own, endpoint: '/chat/completions', siblings: FAMILY_ENDPOINTS };
   return {
+    name: 'chat-completions',
     endpoint: (address) => endpointOf(address, form),
     headers: ({ credential }) => bearerOf(credential),
     body: (call, stream) => toChatCompletionsBody(call, stream, dialect),
+    relayedBody: (body) => toRelayedBody(body, dialect),
     answerStream: (secrets, withThinking) => new ChatCompletionsStream(secrets, withThinking),
     toCompletion,
   };
@@ -84,6 +87,26 @@ export function toChatCompletionsBody(
     top_p: call.topP,
     [dialect.maxOutputField]: call.maxTokens,
     ...(call.stop?.length && { stop: call.stop }),
+    seed: call.seed,
+  };
+}
+
+/**
+ * A client's body for the service: as it is, but for the name of the output limit, of which services ignore or refuse the other,
+ * and with usage requested in every stream.
+ */
+export function toRelayedBody(
+  body: ChatCompletionsBody,
+  { maxOutputField, streamUsage }: ChatCompletionsDialect,
+): ChatCompletionsBody {
+  const { max_tokens: older, max_completion_tokens: newer, ...rest } = body;
+  const limit = newer ?? older;
+  const options = isRecord(body['stream_options']) ? body['stream_options'] : {};
+  const asksUsage = body['stream'] === true && streamUsage;
+  return {
+    ...rest,
+    ...(limit !== undefined && { [maxOutputField]: limit }),
+    ...(asksUsage && { stream_options: { ...options, include_usage: true } }),
   };
 }
 

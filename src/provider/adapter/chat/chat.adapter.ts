@@ -28,6 +28,46 @@ export interface ChatAdapter extends AdapterNames {
     connection: ModelConnection,
     options: ModelCallOptions,
   ): Promise<ChatCompletion>;
+
+  /** The protocol of the service at the address. Pure; throws InvalidAddressError. */
+  protocol(address: string): ChatProtocolName;
+
+  /**
+   * Sends the body of a chat-completions request to a service of the same protocol and passes its stream on: whole events, as
+   * the service sent them. `withUsage` false: usage is requested for the parts alone. Ends and fails like `stream`, and with
+   * UpstreamError (content) before an event that repeats the key of the call.
+   */
+  relayStream(
+    body: ChatCompletionsBody,
+    connection: ModelConnection,
+    options: ModelCallOptions & { readonly withUsage: boolean },
+  ): AsyncIterable<RelayedRead>;
+
+  /** The same as one answer. */
+  relay(
+    body: ChatCompletionsBody,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<RelayedAnswer>;
+}
+
+export type ChatProtocolName = 'chat-completions' | 'messages' | 'ollama';
+
+/** The body of a chat-completions request as a client sent it, its unknown fields included. */
+export type ChatCompletionsBody = Readonly<Record<string, unknown>>;
+
+/** One read of a relayed stream. */
+export interface RelayedRead {
+  /** Whole events as the service sent them; undefined where the parts are all that there is. */
+  readonly bytes: Buffer | undefined;
+  /** What they mean. */
+  readonly parts: readonly ChatPart[];
+}
+
+export interface RelayedAnswer {
+  /** JSON as the service sent it, but for the key of the call. */
+  readonly text: string;
+  readonly usage: Usage | undefined;
 }
 
 export interface ChatCall {
@@ -41,6 +81,8 @@ export interface ChatCall {
   readonly topP?: number;
   readonly maxTokens?: number;
   readonly stop?: readonly string[];
+  /** Only some protocols have it. */
+  readonly seed?: number;
   /** False: thinking text is not handed over. True or false is also asked for where the protocol can. */
   readonly thinking?: boolean;
   /**

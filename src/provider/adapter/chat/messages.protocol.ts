@@ -27,6 +27,7 @@ const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
 /** The messages protocol: POST {address}/messages with x-api-key and anthropic-version. */
 export function messages(form: Vendor['address']): ChatProtocol {
   return {
+    name: 'messages',
     endpoint: (address) => endpointOf(address, { ...form, endpoint: '/messages' }),
     headers: headersOf,
     body: toMessagesBody,

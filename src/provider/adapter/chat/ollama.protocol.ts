@@ -30,6 +30,7 @@ const ADDRESS = {
 
 /** Ollama's own protocol: POST {address}/api/chat, answers as JSON lines. Reads no key. */
 export const ollama: ChatProtocol = {
+  name: 'ollama',
   endpoint: (address) => endpointOf(address, ADDRESS),
   headers: () => ({}),
   body: toOllamaBody,
@@ -57,6 +58,7 @@ export function toOllamaBody(call: ChatCall, stream: boolean): Record<string, un
       top_p: call.topP,
       num_predict: call.maxTokens,
       ...(call.stop?.length && { stop: call.stop }),
+      seed: call.seed,
     },
   };
 }

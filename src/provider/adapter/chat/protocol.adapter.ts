@@ -1,23 +1,37 @@
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
-import { postForJson, jsonOf, postToModel } from '../model-call.js';
+import { postForJson, jsonOf, jsonTextOf, postToModel } from '../model-call.js';
 import { KeyFilter } from '../key-filter.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
-import { protocolError, upstreamErrorOf } from '../upstream.error.js';
+import { parseJson, protocolError, UpstreamError, upstreamErrorOf } from '../upstream.error.js';
 import { AnswerFilter, cleanedToolCall } from './answer-filter.js';
 import type { ReadParts } from './answer-filter.js';
-import type { ChatAdapter, ChatCall, ChatCompletion, ChatPart } from './chat.adapter.js';
+import type {
+  ChatAdapter,
+  ChatCall,
+  ChatCompletion,
+  ChatCompletionsBody,
+  ChatPart,
+  ChatProtocolName,
+  RelayedAnswer,
+  RelayedRead,
+} from './chat.adapter.js';
+import { EventRelay } from './relay.js';
+import type { ReadAnswer } from './relay.js';
 import type { AnswerStream } from './stream-mapping.js';
 
 /** What a protocol has of its own. Does no I/O. */
 export interface ChatProtocol {
+  readonly name: ChatProtocolName;
   /** The URL that calls go to; InvalidAddressError. */
   endpoint(address: string): string;
   headers(connection: ModelConnection): Record<string, string>;
   body(call: ChatCall, stream: boolean): object;
+  /** A body of chat-completions in the dialect of the service. Only that protocol has it. */
+  relayedBody?(body: ChatCompletionsBody): ChatCompletionsBody;
   /** A new one for each streamed answer. */
   answerStream(secrets: Secrets, withThinking: boolean, call: ChatCall): AnswerStream;
   /** Maps an answer in one piece. Throws UpstreamError. */
@@ -57,12 +71,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const request = requestOf(protocol, call, connection, true);
     const answer = protocol.answerStream(connection, withThinking, call);
     const response = await postToModel(this.http, request, options);
-    const type = response.headers['content-type'] ?? '';
-    if (/^text\/html/i.test(type)) {
-      response.discard();
-      throw protocolError(msg`The address answered with a web page.`);
-    }
-    if (/^application\/json/i.test(type)) {
+    if (!streams(response)) {
       const json = await jsonOf(response, connection);
       yield partsOf(completionIn(protocol, json, connection, call));
       return;
@@ -93,6 +102,101 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const answer = await postForJson(this.http, request, options);
     return completionIn(protocol, answer, connection, call);
   }
+
+  protocol(address: string): ChatProtocolName {
+    return this.protocolAt(address).name;
+  }
+
+  async *relayStream(
+    body: ChatCompletionsBody,
+    connection: ModelConnection,
+    { withUsage, ...options }: ModelCallOptions & { readonly withUsage: boolean },
+  ): AsyncGenerator<RelayedRead, void, void> {
+    const protocol = this.protocolAt(connection.address);
+    const request = relayedRequest(protocol, body, connection);
+    const call = NO_CALL;
+    const relay = new EventRelay(protocol.answerStream(connection, true, call), {
+      secrets: connection,
+      withUsage,
+    });
+    const response = await postToModel(this.http, request, options);
+    if (!streams(response)) {
+      const json = await jsonOf(response, connection);
+      yield { bytes: undefined, parts: partsOf(completionIn(protocol, json, connection, call)) };
+      return;
+    }
+    const reader = new AnswerReader(response, relay, options.signal);
+    try {
+      for (;;) {
+        const { parts, failure, isLast } = await reader.next();
+        const bytes = relay.take(failure !== undefined);
+        if (bytes.length > 0 || parts.length > 0) yield { bytes, parts };
+        if (failure !== undefined) throw failure;
+        if (isLast) return;
+      }
+    } finally {
+      reader.close();
+    }
+  }
+
+  async relay(
+    body: ChatCompletionsBody,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<RelayedAnswer> {
+    const protocol = this.protocolAt(connection.address);
+    const request = relayedRequest(protocol, body, connection);
+    const text = await jsonTextOf(await postToModel(this.http, request, options));
+    const answer = parseJson(text);
+    const usage = usageOf(protocol, answer, connection);
+    const filter = KeyFilter.of(connection);
+    // The second spelling is without escapes.
+    const isClean = [text, JSON.stringify(answer)].every(
+      (one) => (filter?.text(one) ?? one) === one,
+    );
+    return { text: isClean ? text : JSON.stringify(filter?.json(answer)), usage };
+  }
+}
+
+/** What a relayed answer is read with: its request is not read. */
+const NO_CALL: ChatCall = { model: '', messages: [] };
+
+/** Throws UpstreamError for an answer that is none; the client judges what a model wrote as arguments. */
+function usageOf(
+  protocol: ChatProtocol,
+  answer: unknown,
+  connection: ModelConnection,
+): RelayedAnswer['usage'] {
+  try {
+    return completionIn(protocol, answer, connection, NO_CALL).usage;
+  } catch (error) {
+    if (error instanceof UpstreamError && error.kind === 'content') return undefined;
+    throw error;
+  }
+}
+
+/** False for JSON. Throws UpstreamError for a web page. */
+function streams(response: OutboundResponse): boolean {
+  const type = response.headers['content-type'] ?? '';
+  if (/^text\/html/i.test(type)) {
+    response.discard();
+    throw protocolError(msg`The address answered with a web page.`);
+  }
+  return !/^application\/json/i.test(type);
+}
+
+function relayedRequest(
+  protocol: ChatProtocol,
+  body: ChatCompletionsBody,
+  connection: ModelConnection,
+): ModelRequest {
+  if (!protocol.relayedBody) throw new Error(`The protocol ${protocol.name} cannot be relayed.`);
+  return {
+    url: protocol.endpoint(connection.address),
+    headers: protocol.headers(connection),
+    body: protocol.relayedBody(body),
+    secrets: connection,
+  };
 }
 
 /** The completion in an answer. Only its calls of tools can still hold the key, in escapes. */
@@ -136,7 +240,7 @@ class AnswerReader {
 
   constructor(
     private readonly response: OutboundResponse,
-    private readonly answer: AnswerStream,
+    private readonly answer: ReadAnswer,
     private readonly signal: AbortSignal,
   ) {
     this.body = response.body[Symbol.asyncIterator]();

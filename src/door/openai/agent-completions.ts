@@ -1,0 +1,127 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { msg } from '../../platform/message/index.js';
+import { TurnSources } from '../../agent/index.js';
+import type { TurnPart } from '../../agent/index.js';
+import { turnLimits, TurnPlanner } from '../../chat/index.js';
+import { ModelResolver } from '../../model/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
+import type { ChatMessage, ContentPart } from '../../provider/index.js';
+import type { AnswerContext, TranslatedCall } from './chat-completions.protocol.js';
+import { ParameterError, UnsupportedParameterError } from './openai.errors.js';
+
+/** An answer that is being written, and what it is made from, which grows with it. */
+export interface RunningAnswer {
+  readonly model: ResolvedChatModel;
+  readonly parts: AsyncIterable<readonly TurnPart[]>;
+  readonly context: () => AnswerContext;
+}
+
+/**
+ * Answers of agents to a conversation that the client keeps: prompt, knowledge and tools as in a chat turn. Nothing of it is
+ * stored.
+ */
+@Injectable()
+export class AgentCompletions {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly planner: TurnPlanner,
+    private readonly models: ModelResolver,
+  ) {}
+
+  /** Throws ParameterError for what an agent decides itself, and what TurnPlanner throws. */
+  async answer(
+    caller: Caller,
+    agentId: number,
+    call: TranslatedCall,
+    signal: AbortSignal,
+  ): Promise<RunningAnswer> {
+    const { system, history, question } = conversationOf(call);
+    const { temperature, topP, maxTokens, stop, format } = call;
+    const planned = await this.planner.plan(caller, {
+      agentId,
+      ...(temperature !== undefined && { temperature }),
+      ...(topP !== undefined && { topP }),
+      ...(maxTokens !== undefined && { maxTokens }),
+      ...(stop && { stop: [...stop] }),
+      ...(format && { responseFormat: format }),
+    });
+    const prompt = [planned.systemPrompt ?? '', ...system].filter((text) => text !== '');
+    const plan = { ...planned, systemPrompt: prompt.join('\n\n') || undefined };
+    const { model, bases } = plan;
+    const { messages, found } = await this.planner.messages({
+      caller,
+      plan,
+      history,
+      question,
+      bases,
+      signal,
+    });
+    const sources = new TurnSources(found?.sources);
+    const parts = this.planner.answer(plan, {
+      caller,
+      currentModel: () => this.models.current(model),
+      messages,
+      sources,
+      limits: turnLimits(this.config),
+      signal,
+    });
+    return { model, parts, context: () => ({ sent: messages, sources: sources.all }) };
+  }
+}
+
+interface Conversation {
+  /** What the client adds to the prompt of the agent. */
+  readonly system: readonly string[];
+  readonly history: readonly {
+    readonly role: string;
+    readonly content: string | readonly ContentPart[];
+  }[];
+  readonly question: {
+    readonly text: string;
+    readonly messageOf: (text: string) => ChatMessage;
+    readonly bare: ChatMessage;
+    readonly addedTokens: number;
+  };
+}
+
+function conversationOf({ messages, tools, toolChoice, seed }: TranslatedCall): Conversation {
+  // An agent has tools of its own, and may call its model several times.
+  if (tools?.length) throw new UnsupportedParameterError('tools');
+  if (toolChoice !== undefined && toolChoice !== 'auto') {
+    throw new UnsupportedParameterError('tool_choice');
+  }
+  if (seed !== undefined) throw new UnsupportedParameterError('seed');
+  const system: string[] = [];
+  const history: { role: string; content: string | readonly ContentPart[] }[] = [];
+  for (const [at, message] of messages.entries()) {
+    if (message.role === 'tool' || (message.role === 'assistant' && message.toolCalls)) {
+      throw new UnsupportedParameterError(`messages[${at}]`);
+    }
+    if (message.role === 'system') system.push(message.content);
+    else history.push({ role: message.role, content: message.content });
+  }
+  const last = history.pop();
+  if (last?.role !== 'user') {
+    throw new ParameterError('messages', msg`The last message must be one of the user.`);
+  }
+  const { content } = last;
+  const files = typeof content === 'string' ? [] : content.filter(({ type }) => type !== 'text');
+  const messageOf = (text: string): ChatMessage => ({
+    role: 'user',
+    content: files.length === 0 ? text : [{ type: 'text', text }, ...files],
+  });
+  const text = textIn(content).toWellFormed();
+  // It is searched for in the database.
+  if (text.includes('\0')) {
+    throw new ParameterError('messages', msg`The messages must not contain the character NUL.`);
+  }
+  return { system, history, question: { text, messageOf, bare: messageOf(text), addedTokens: 0 } };
+}
+
+function textIn(content: string | readonly ContentPart[]): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+}

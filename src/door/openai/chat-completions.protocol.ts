@@ -1,0 +1,525 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { msg } from '../../platform/message/index.js';
+import { DomainError } from '../../platform/error/index.js';
+import { citationMarks, referenceOf } from '../../agent/index.js';
+import type { Source, TurnPart } from '../../agent/index.js';
+import { BETWEEN_STEPS, sumOfUsages, turnUsage } from '../../chat/index.js';
+import type {
+  ChatCall,
+  ChatMessage,
+  ChatProtocolName,
+  ContentPart,
+  FinishReason,
+  ToolCall,
+  ToolDefinition,
+  Usage,
+} from '../../provider/index.js';
+import { ParameterError, UnsupportedParameterError } from './openai.errors.js';
+import { modelName, parameters } from './openai.parameters.js';
+
+// The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
+
+/** What every request has, whatever model answers it. */
+export interface CompletionRequest {
+  readonly model: string;
+  readonly stream: boolean;
+  /** The client wants a chunk with the usage. */
+  readonly withUsage: boolean;
+  /** As it was sent. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const MOST_MESSAGES = 10_000;
+const MOST_TOOLS = 128;
+
+const anyRequest = z.looseObject({
+  model: modelName,
+  messages: z
+    .array(z.looseObject({ role: z.string() }))
+    .min(1)
+    .max(MOST_MESSAGES),
+  stream: z.boolean().optional(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).optional(),
+  n: z.number().optional(),
+});
+
+/** Reads what Plinth itself needs of a request. Throws ParameterError. */
+export function readRequest(body: unknown): CompletionRequest {
+  const { model, stream = false, stream_options, n = 1 } = parameters(anyRequest, body);
+  if (n !== 1) throw new UnsupportedParameterError('n');
+  return {
+    model,
+    stream,
+    withUsage: stream_options?.include_usage === true,
+    body: body as CompletionRequest['body'],
+  };
+}
+
+/** Parameters at the value at which they change nothing. Those that only name the caller change nothing at any value. */
+const WITHOUT_EFFECT = new Map<string, (value: unknown) => boolean>(
+  Object.entries({
+    n: (value: unknown) => value === 1,
+    logprobs: (value: unknown) => value === false,
+    presence_penalty: (value: unknown) => value === 0,
+    frequency_penalty: (value: unknown) => value === 0,
+    logit_bias: (value: unknown) =>
+      typeof value === 'object' && Object.keys(value ?? {}).length === 0,
+    parallel_tool_calls: (value: unknown) => value === true,
+    store: (value: unknown) => value === false,
+    service_tier: (value: unknown) => value === 'auto' || value === 'default',
+    modalities: (value: unknown) =>
+      Array.isArray(value) && value.length === 1 && value[0] === 'text',
+    user: () => true,
+    metadata: () => true,
+    safety_identifier: () => true,
+    prompt_cache_key: () => true,
+  }),
+);
+
+const textPart = z.strictObject({ type: z.literal('text'), text: z.string() });
+const imagePart = z.strictObject({
+  type: z.literal('image_url'),
+  image_url: z.strictObject({
+    url: z
+      .string()
+      .regex(/^(https?:\/\/|data:image\/[\w.+-]+;base64,)/i, 'an http or data address is expected'),
+    detail: z.enum(['auto', 'low', 'high']).optional(),
+  }),
+});
+const texts = z.union([z.string(), z.array(textPart).max(MOST_MESSAGES)]);
+const toolCall = z.strictObject({
+  id: z.string().min(1),
+  type: z.literal('function'),
+  index: z.number().optional(),
+  function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
+});
+
+const message = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.enum(['system', 'developer']), content: texts }),
+  z.strictObject({
+    role: z.literal('user'),
+    content: z.union([
+      z.string(),
+      z
+        .array(z.discriminatedUnion('type', [textPart, imagePart]))
+        .min(1)
+        .max(MOST_MESSAGES),
+    ]),
+  }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    content: z
+      .union([
+        z.string(),
+        z.array(
+          z.discriminatedUnion('type', [
+            textPart,
+            z.strictObject({ type: z.literal('refusal'), refusal: z.string() }),
+          ]),
+        ),
+      ])
+      .nullish(),
+    tool_calls: z.array(toolCall).nullish(),
+    // Fields of answers, which clients send back. No model is told them again.
+    refusal: z.string().nullish(),
+    annotations: z.array(z.unknown()).nullish(),
+    reasoning_content: z.string().nullish(),
+    audio: z.null().optional(),
+    function_call: z.null().optional(),
+  }),
+  z.strictObject({ role: z.literal('tool'), tool_call_id: z.string().min(1), content: texts }),
+]);
+
+const tool = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject({
+    name: z.string().regex(/^[\w-]{1,64}$/, '1 to 64 letters, digits, _ or - are expected'),
+    description: z.string().nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+    strict: z.boolean().nullish(),
+  }),
+});
+
+const responseFormat = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text') }),
+  z.strictObject({ type: z.literal('json_object') }),
+  z.strictObject({
+    type: z.literal('json_schema'),
+    json_schema: z.strictObject({
+      name: z.string(),
+      description: z.string().nullish(),
+      schema: z.record(z.string(), z.unknown()),
+      strict: z.boolean().nullish(),
+    }),
+  }),
+]);
+
+const positive = z.number().int().min(1).max(1_000_000);
+
+/** Every parameter that can be translated. */
+const translatedRequest = z.strictObject({
+  model: z.string(),
+  messages: z.array(message).min(1).max(MOST_MESSAGES),
+  stream: z.boolean().optional(),
+  stream_options: z
+    .strictObject({
+      include_usage: z.boolean().nullish(),
+      include_obfuscation: z.literal(false).nullish(),
+    })
+    .optional(),
+  tools: z.array(tool).max(MOST_TOOLS).optional(),
+  tool_choice: z
+    .union([
+      z.enum(['auto', 'none', 'required']),
+      z.strictObject({
+        type: z.literal('function'),
+        function: z.strictObject({ name: z.string() }),
+      }),
+    ])
+    .optional(),
+  response_format: responseFormat.optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  max_tokens: positive.optional(),
+  max_completion_tokens: positive.optional(),
+  stop: z.union([z.string(), z.array(z.string().max(1_000)).max(16)]).optional(),
+  seed: z.number().int().optional(),
+});
+
+type TranslatedRequest = z.output<typeof translatedRequest>;
+
+/** A request in the words of the adapters. */
+export interface TranslatedCall extends Omit<ChatCall, 'model' | 'responseFormat'> {
+  /** What ResponseFormats reads. */
+  readonly format: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
+export function translate({ body }: CompletionRequest): TranslatedCall {
+  const wanted = Object.entries(body).filter(
+    ([name, value]) => WITHOUT_EFFECT.get(name)?.(value) !== true,
+  );
+  const request = parameters(translatedRequest, Object.fromEntries(wanted));
+  const { temperature, top_p, stop, seed, max_tokens, max_completion_tokens } = request;
+  const maxTokens = max_completion_tokens ?? max_tokens;
+  return {
+    messages: messagesOf(request.messages),
+    ...toolsOf(request),
+    ...(temperature !== undefined && { temperature }),
+    ...(top_p !== undefined && { topP: top_p }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
+    ...(seed !== undefined && { seed }),
+    format: formatOf(request.response_format),
+  };
+}
+
+/** Throws UnsupportedParameterError for what the protocol of the model has no words for. */
+export function refuseUntranslatable(call: TranslatedCall, protocol: ChatProtocolName): void {
+  if (call.seed !== undefined && protocol === 'messages') {
+    throw new UnsupportedParameterError('seed');
+  }
+  if (call.toolChoice === 'required' && protocol === 'ollama') {
+    throw new UnsupportedParameterError('tool_choice');
+  }
+  if (call.format && call.tools?.length) throw new UnsupportedParameterError('response_format');
+  const parts = call.messages.flatMap(({ content }) =>
+    typeof content === 'string' ? [] : content,
+  );
+  if (parts.some((part) => part.type === 'image' && part.detail !== undefined)) {
+    throw new UnsupportedParameterError('detail');
+  }
+}
+
+function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
+  const names = new Map<string, string>();
+  return given.map((one, at): ChatMessage => {
+    switch (one.role) {
+      case 'system':
+      case 'developer':
+        return { role: 'system', content: textOf(one.content) };
+      case 'user':
+        return { role: 'user', content: contentOf(one.content) };
+      case 'assistant': {
+        const toolCalls = (one.tool_calls ?? []).map((call, index) => {
+          names.set(call.id, call.function.name);
+          return toolCallOf(call, `messages[${at}].tool_calls[${index}].function.arguments`);
+        });
+        const content = textOf(one.content ?? '') + (one.refusal ?? '');
+        return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
+      }
+      case 'tool': {
+        const name = names.get(one.tool_call_id);
+        if (name === undefined) {
+          throw new ParameterError(
+            `messages[${at}].tool_call_id`,
+            msg`No message before has a tool call with the id ${one.tool_call_id}. Send the message that called the tool as well.`,
+          );
+        }
+        return { role: 'tool', toolCallId: one.tool_call_id, name, content: textOf(one.content) };
+      }
+    }
+  });
+}
+
+function textOf(content: string | readonly ({ text: string } | { refusal: string })[]): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => ('text' in part ? part.text : part.refusal)).join('');
+}
+
+type UserContent = Extract<z.output<typeof message>, { role: 'user' }>['content'];
+
+function contentOf(content: UserContent): string | ContentPart[] {
+  if (typeof content === 'string') return content;
+  return content.map((part): ContentPart => {
+    if (part.type === 'text') return part;
+    const { url, detail } = part.image_url;
+    const [, mimeType, data] = /^data:([^;]+);base64,(.*)$/is.exec(url) ?? [];
+    if (mimeType === undefined || data === undefined) return { type: 'image-url', url };
+    const image = { type: 'image', mimeType, data } as const;
+    return detail === 'low' || detail === 'high' ? { ...image, detail } : image;
+  });
+}
+
+function toolCallOf(call: z.output<typeof toolCall>, param: string): ToolCall {
+  const { name, arguments: text } = call.function;
+  try {
+    const input: unknown = JSON.parse(text.trim() === '' ? '{}' : text);
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
+      return { id: call.id, name, arguments: text, input: input as ToolCall['input'] };
+    }
+  } catch {
+    // Said below.
+  }
+  throw new ParameterError(param, msg`The arguments of a tool call must be a JSON object.`);
+}
+
+/** A function that must be called is the only one that is offered. */
+function toolsOf(request: TranslatedRequest): Pick<ChatCall, 'tools' | 'toolChoice'> {
+  const { tools = [], tool_choice: choice } = request;
+  const strict = tools.findIndex((one) => one.function.strict === true);
+  if (strict >= 0) throw new UnsupportedParameterError(`tools[${strict}].function.strict`);
+  const offered = tools.map((one): ToolDefinition => {
+    const { name, description, parameters: schema } = one.function;
+    return {
+      name,
+      description: description ?? '',
+      inputSchema: schema ?? { type: 'object', properties: {} },
+    };
+  });
+  if (typeof choice !== 'object') {
+    return {
+      ...(offered.length > 0 && { tools: offered }),
+      ...(choice !== undefined && { toolChoice: choice }),
+    };
+  }
+  const chosen = offered.filter(({ name }) => name === choice.function.name);
+  if (chosen.length === 0) {
+    throw new ParameterError(
+      'tool_choice.function.name',
+      msg`tools has no function ${choice.function.name}. Choose one of those in tools.`,
+    );
+  }
+  return { tools: chosen, toolChoice: 'required' };
+}
+
+function formatOf(format: TranslatedRequest['response_format']): TranslatedCall['format'] {
+  switch (format?.type) {
+    case undefined:
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return { type: 'json_schema', schema: { type: 'object' } };
+    case 'json_schema': {
+      const { name, schema } = format.json_schema;
+      return { type: 'json_schema', name, schema };
+    }
+  }
+}
+
+const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'tool_calls',
+  'content-filter': 'content_filter',
+  error: 'stop',
+  other: 'stop',
+};
+
+/** The service behind the model says itself that the answer is not whole. */
+class UnfinishedAnswerError extends DomainError {
+  readonly code = 500;
+
+  constructor() {
+    super(msg`The model could not finish its answer. Try again.`);
+  }
+}
+
+/** What an answer was made from. */
+export interface AnswerContext {
+  /** The messages that were sent to the model, for counts that the service does not report. */
+  readonly sent: readonly ChatMessage[];
+  /** The fragments that an agent was given; undefined for a model. */
+  readonly sources?: readonly Source[] | undefined;
+}
+
+export const DONE = 'data: [DONE]\n\n';
+
+/** One answer in the form of the protocol, as chunks or in one piece. An agent's own calls of tools are not part of it. */
+export class CompletionWriter {
+  private readonly base: { readonly id: string; readonly created: number; readonly model: string };
+  private text = '';
+  private reasoning = '';
+  private readonly calls: ToolCall[] = [];
+  private usage: Usage | undefined;
+  private finish: FinishReason = 'stop';
+  private hasBegun = false;
+  private isNewStep = false;
+
+  constructor(
+    private readonly request: CompletionRequest,
+    private readonly isAgent: boolean,
+  ) {
+    const created = Math.floor(Date.now() / 1_000);
+    this.base = { id: `chatcmpl-${randomUUID()}`, created, model: request.model };
+  }
+
+  /** The chunks of the parts; empty where they add nothing that a client sees. */
+  add(parts: readonly TurnPart[]): string {
+    return parts.map((part) => this.addPart(part)).join('');
+  }
+
+  /** The last chunks. Throws where the answer is not whole. */
+  end(context: AnswerContext): string {
+    this.checkWhole();
+    const { sources } = context;
+    const delta = sources ? { annotations: this.annotations(sources) } : {};
+    const last = this.chunk(delta, FINISH_REASONS[this.finish], {
+      ...(sources && { sources: sources.map(referenceOf) }),
+    });
+    const usage = { ...this.chunkBase(), choices: [], usage: this.wireUsage(context) };
+    return last + (this.request.withUsage ? event(usage) : '') + DONE;
+  }
+
+  /** The answer in one piece. Throws where it is not whole. */
+  completion(context: AnswerContext): object {
+    this.checkWhole();
+    const { sources } = context;
+    const content = this.text === '' && this.calls.length > 0 ? null : this.text;
+    return {
+      ...this.base,
+      object: 'chat.completion',
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: 'assistant',
+            content,
+            refusal: null,
+            ...(this.reasoning !== '' && { reasoning_content: this.reasoning }),
+            ...(this.calls.length > 0 && { tool_calls: this.calls.map(wireCall) }),
+            ...(sources && { annotations: this.annotations(sources) }),
+          },
+          logprobs: null,
+          finish_reason: FINISH_REASONS[this.finish],
+        },
+      ],
+      usage: this.wireUsage(context),
+      ...(sources && { sources: sources.map(referenceOf) }),
+    };
+  }
+
+  private addPart(part: TurnPart): string {
+    switch (part.type) {
+      case 'text-delta': {
+        const text = this.isNewStep && this.text !== '' ? BETWEEN_STEPS + part.text : part.text;
+        this.isNewStep = false;
+        this.text += text;
+        return this.chunk({ content: text });
+      }
+      case 'reasoning-delta':
+        this.reasoning += part.text;
+        return this.chunk({ reasoning_content: part.text });
+      case 'tool-call':
+        if (this.isAgent) return '';
+        this.calls.push(part.toolCall);
+        return this.chunk({
+          tool_calls: [{ index: this.calls.length - 1, ...wireCall(part.toolCall) }],
+        });
+      case 'usage':
+        this.usage = sumOfUsages(this.usage, part.usage);
+        return '';
+      case 'finish':
+        this.finish = part.reason;
+        return '';
+      case 'step':
+        this.isNewStep = true;
+        return '';
+      case 'tool-result':
+      case 'limit':
+        return '';
+    }
+  }
+
+  private chunk(delta: object, finish: string | null = null, beside: object = {}): string {
+    const begin = this.hasBegun ? '' : event(this.chunkOf({ role: 'assistant', content: '' }));
+    this.hasBegun = true;
+    return begin + event({ ...this.chunkOf(delta, finish), ...beside });
+  }
+
+  private chunkOf(delta: object, finish: string | null = null): object {
+    return {
+      ...this.chunkBase(),
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+      ...(this.request.withUsage && { usage: null }),
+    };
+  }
+
+  private chunkBase(): object {
+    return { ...this.base, object: 'chat.completion.chunk' };
+  }
+
+  private checkWhole(): void {
+    if (this.finish === 'error') throw new UnfinishedAnswerError();
+  }
+
+  private wireUsage({ sent }: AnswerContext): object {
+    const written = this.text + this.reasoning + this.calls.map((call) => call.arguments).join('');
+    const { inputTokens, outputTokens, totalTokens } = turnUsage(this.usage, sent, written);
+    const { cachedInputTokens: cached, reasoningTokens: reasoning } = this.usage ?? {};
+    return {
+      prompt_tokens: inputTokens,
+      completion_tokens: outputTokens,
+      total_tokens: totalTokens,
+      ...(cached !== undefined && { prompt_tokens_details: { cached_tokens: cached } }),
+      ...(reasoning !== undefined && {
+        completion_tokens_details: { reasoning_tokens: reasoning },
+      }),
+    };
+  }
+
+  private annotations(sources: readonly Source[]): object[] {
+    return citationMarks(this.text).flatMap(({ number, start, end }) => {
+      const source = sources.find((one) => one.number === number);
+      if (!source) return [];
+      const { document: title } = source;
+      const cited = { start_index: start, end_index: end, title, url: urlOf(source) };
+      return [{ type: 'url_citation', url_citation: cited, source: number }];
+    });
+  }
+}
+
+/** Names the fragment; there is no page at it. */
+function urlOf({ knowledgeId, docId, fid }: Source): string {
+  return `plinth://knowledge/${knowledgeId}/${encodeURIComponent(docId)}#${encodeURIComponent(fid)}`;
+}
+
+function wireCall({ id, name, arguments: text }: ToolCall): object {
+  return { id, type: 'function', function: { name, arguments: text } };
+}
+
+/** One event of a stream. JSON holds no line feed. */
+export function event(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
+}

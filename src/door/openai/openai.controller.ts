@@ -1,0 +1,80 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
+import { ChatCompletions } from './chat-completions.js';
+import { ChatCompletionBody, EmbeddingsBody } from './openai.dto.js';
+import { OpenAiEmbeddings } from './openai.embeddings.js';
+import { OpenAiModels } from './openai.models.js';
+import {
+  CHAT_COMPLETION_SCHEMA,
+  EmbeddingsView,
+  OpenAiModelsView,
+  OpenAiModelView,
+} from './openai.view.js';
+
+/** The interface of OpenAI for its clients: HTTP statuses and its form of errors instead of the envelope. */
+@ApiTags('openai')
+@Controller('v1')
+@NoEnvelope()
+export class OpenAiController {
+  constructor(
+    private readonly models: OpenAiModels,
+    private readonly completions: ChatCompletions,
+    private readonly embeddings: OpenAiEmbeddings,
+  ) {}
+
+  /** The models and agents that the caller can use. */
+  @Get('models')
+  @LoginOnly({ apiKey: 'any' })
+  @ApiOkResponse({ type: OpenAiModelsView })
+  list(@CurrentCaller() caller: Caller): Promise<OpenAiModelsView> {
+    return this.models.list(caller);
+  }
+
+  /** One of them. */
+  @Get('models/:id')
+  @LoginOnly({ apiKey: 'any' })
+  @ApiOkResponse({ type: OpenAiModelView })
+  get(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<OpenAiModelView> {
+    return this.models.get(caller, id);
+  }
+
+  /** Answers a conversation, as a stream with stream: true. Nothing is stored. */
+  @Post('chat/completions')
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @LargeBody()
+  @ApiOkResponse({
+    description: 'The completion, or its chunks as server-sent events',
+    content: {
+      'application/json': { schema: CHAT_COMPLETION_SCHEMA },
+      'text/event-stream': { schema: { type: 'string' } },
+    },
+  })
+  complete(
+    @CurrentCaller() caller: Caller,
+    @Body() _: ChatCompletionBody,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    // As it was sent, because a model that speaks the protocol gets every field of it.
+    return this.completions.answer(caller, request.body, response);
+  }
+
+  /** Vectors of texts. */
+  @Post('embeddings')
+  @HttpCode(200)
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @LargeBody()
+  @ApiOkResponse({ type: EmbeddingsView })
+  embed(
+    @CurrentCaller() caller: Caller,
+    @Body() _: EmbeddingsBody,
+    @Req() request: Request,
+    @WhileConnected() disconnected: AbortSignal,
+  ): Promise<EmbeddingsView> {
+    return this.embeddings.embed(caller, request.body, disconnected);
+  }
+}

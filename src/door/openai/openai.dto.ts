@@ -1,0 +1,52 @@
+import { Given, Input } from '../../platform/http/index.js';
+
+const OBJECT = { type: 'object', additionalProperties: true } as const;
+const OBJECTS = { type: 'array', items: OBJECT } as const;
+const TEXT = { type: 'string' } as const;
+/** Nest leaves the type Array out beside oneOf, and takes no schema without a type. */
+const EITHER = { type: Array } as const;
+const TEXTS = { ...EITHER, oneOf: [TEXT, { type: 'array', items: TEXT }] } as const;
+const FLAG = { type: 'boolean' } as const;
+const NUMBER = { type: 'number' } as const;
+const INTEGER = { type: 'integer' } as const;
+
+/**
+ * The parameters that Plinth reads; a model that speaks the protocol itself gets every other one as well. They are checked by
+ * chat-completions.protocol.ts, whose errors name the parameter.
+ */
+export class ChatCompletionBody extends Input({
+  model: Given(TEXT, {
+    description: 'Required. The modelName of a chat model, or agent-<id> of an agent',
+    example: 'gpt-4o-mini',
+  }),
+  messages: Given(OBJECTS, {
+    description: 'Required. The conversation, oldest first',
+    example: [{ role: 'user', content: 'Hello' }],
+  }),
+  stream: Given(FLAG, { description: 'Server-sent events, and data: [DONE] at the end' }),
+  stream_options: Given(OBJECT, { description: 'include_usage: the last chunk has the usage' }),
+  tools: Given(OBJECTS, { description: 'Functions that the model may call' }),
+  tool_choice: Given(
+    { ...EITHER, oneOf: [TEXT, OBJECT] },
+    { description: 'auto, none, required, or {type: "function", function: {name}}' },
+  ),
+  response_format: Given(OBJECT, { description: 'Of type text, json_object or json_schema' }),
+  temperature: Given(NUMBER, { description: '0 to 2' }),
+  top_p: Given(NUMBER, { description: '0 to 1' }),
+  max_tokens: Given(INTEGER, { description: 'Maximum tokens of the answer' }),
+  max_completion_tokens: Given(INTEGER, { description: 'The newer name of max_tokens' }),
+  stop: Given(TEXTS, { description: 'Stop sequences' }),
+  seed: Given(INTEGER, { description: 'Where the model supports it' }),
+  n: Given(INTEGER, { description: '1' }),
+}) {}
+
+export class EmbeddingsBody extends Input({
+  model: Given(TEXT, {
+    description: 'Required. The modelName of an embedding model',
+    example: 'text-embedding-3-small',
+  }),
+  input: Given(TEXTS, { description: 'Required. A text, or a list of at most 2048' }),
+  encoding_format: Given(TEXT, { description: 'float or base64; default float' }),
+  dimensions: Given(INTEGER, { description: 'Size of the vectors, where the model supports it' }),
+  user: Given(TEXT, { description: 'Not read' }),
+}) {}

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/access/index.js';
+import { AgentService } from '../../agent/index.js';
+import { ModelService } from '../../model/index.js';
+import { UnknownModelError } from './openai.errors.js';
+import { OpenAiModelsView, OpenAiModelView } from './openai.view.js';
+
+/** The categories of models that the routes below /v1 call. */
+const CATEGORIES = ['chat', 'vector'];
+
+const AGENT = /^agent-([1-9]\d{0,15})$/;
+
+/** The agent that the id of a model stands for; undefined for a model. */
+export function agentIdIn(model: string): number | undefined {
+  const [, digits] = AGENT.exec(model) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/**
+ * The models and agents that the caller can use, by the ids that requests name them by. The id of a model is its modelName:
+ * of several models with one name, requests call the first of their category. A name in the form agent-<digits> stands for an
+ * agent, so a model that has it cannot be called here.
+ */
+@Injectable()
+export class OpenAiModels {
+  constructor(
+    private readonly models: ModelService,
+    private readonly agents: AgentService,
+  ) {}
+
+  async list(caller: Caller): Promise<OpenAiModelsView> {
+    const models = await this.models.callable(caller, CATEGORIES);
+    const agents = await this.agents.options(caller);
+    return {
+      object: 'list',
+      data: [
+        ...models
+          .filter(({ modelName }) => agentIdIn(modelName) === undefined)
+          .map(({ modelName, providerCode, createTime }) => ({
+            id: modelName,
+            object: 'model',
+            created: Math.floor(createTime.getTime() / 1_000),
+            owned_by: providerCode,
+          })),
+        ...agents
+          .filter(({ modelName }) => modelName !== null)
+          .map(({ id }) => ({
+            id: `agent-${id}`,
+            object: 'model',
+            created: 0,
+            owned_by: 'plinth',
+          })),
+      ],
+    };
+  }
+
+  /** Throws UnknownModelError for one that is not in the list. */
+  async get(caller: Caller, id: string): Promise<OpenAiModelView> {
+    const found = (await this.list(caller)).data.find((model) => model.id === id);
+    if (!found) throw new UnknownModelError(id);
+    return found;
+  }
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { asPhrase, msg } from '../../platform/message/index.js';
+import { ParameterError, UnsupportedParameterError } from './openai.errors.js';
+
+/** Longest name of a parameter that is repeated to the client. */
+const LONGEST_NAME = 200;
+
+/**
+ * Reads the parameters of a request. Throws ParameterError for the first that is wrong, and UnsupportedParameterError for one
+ * that the schema does not have.
+ */
+export function parameters<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+): z.output<Schema> {
+  const { data, error } = schema.safeParse(withoutNothing(body), { reportInput: true });
+  if (!error) return data;
+  const issue = deepest(error.issues[0]);
+  if (issue?.code === 'unrecognized_keys') {
+    throw new UnsupportedParameterError(nameOf([...issue.path, issue.keys[0] ?? '']));
+  }
+  const param = nameOf(issue?.path ?? []);
+  if (issue?.code === 'invalid_type' && issue.input === undefined) {
+    throw new ParameterError(param, msg`The parameter ${param} is required.`);
+  }
+  const problem = asPhrase(issue?.message ?? 'Invalid input');
+  throw new ParameterError(
+    param,
+    msg`The parameter ${param} is not valid: ${problem}. Correct it.`,
+  );
+}
+
+const LONGEST_MODEL = 200;
+
+/** The name of a model. PostgreSQL takes no NUL in a text, and no half of a surrogate pair. */
+export const modelName = z
+  .string()
+  .min(1)
+  .max(LONGEST_MODEL)
+  .refine((name) => !name.includes('\0'), 'it must not contain the character NUL')
+  .transform((name) => name.toWellFormed().trim());
+
+type Issue = z.core.$ZodIssue;
+
+/** Of a value that fits none of several forms, what is wrong with the form that it fits best. */
+function deepest(issue: Issue | undefined): Issue | undefined {
+  if (issue?.code !== 'invalid_union') return issue;
+  const tried = issue.errors.flatMap(([first]) => (first ? [first] : []));
+  const inner = tried
+    .map((one) => deepest({ ...one, path: [...issue.path, ...one.path] }) ?? one)
+    .sort((one, other) => other.path.length - one.path.length)[0];
+  return inner && inner.path.length > issue.path.length ? inner : issue;
+}
+
+/** `messages[0].content`; the body itself has no name of its own. */
+function nameOf(path: readonly PropertyKey[]): string {
+  const name = path
+    .map((part, at) =>
+      typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${String(part)}`,
+    )
+    .join('');
+  return name === '' ? 'body' : name.slice(0, LONGEST_NAME);
+}
+
+/** Null stands for a parameter that is not given. */
+function withoutNothing(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,81 @@
+import {
+  integer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  schema,
+  text,
+  View,
+} from '../../platform/http/index.js';
+
+class OpenAiErrorView extends View({
+  message: text({ example: 'messages must not be empty.' }),
+  type: text({ example: 'invalid_request_error' }),
+  param: nullable(text({ example: 'messages', description: 'The parameter that is wrong' })),
+  code: nullable(text({ example: 'invalid_value' })),
+}) {}
+
+/** A failure of the routes below /v1, with the HTTP status of its kind. */
+export class OpenAiFailureView extends View({ error: object(OpenAiErrorView) }) {}
+
+export class OpenAiModelView extends View({
+  id: text({
+    example: 'gpt-4o-mini',
+    description: 'The modelName of a model, or agent-<id> of an agent',
+  }),
+  object: oneOf(['model']),
+  created: integer({ description: 'Seconds since the epoch; 0 for agents' }),
+  owned_by: text({ example: 'openai', description: 'The provider code, or plinth for agents' }),
+}) {}
+
+export class OpenAiModelsView extends View({
+  object: oneOf(['list']),
+  data: list(OpenAiModelView),
+}) {}
+
+class EmbeddingView extends View({
+  object: oneOf(['embedding']),
+  index: integer(),
+  embedding: schema<readonly number[] | string>({
+    // Nest leaves it out beside oneOf, and takes no schema without a type.
+    type: Array,
+    oneOf: [
+      { type: 'array', items: { type: 'number' } },
+      { type: 'string', format: 'byte' },
+    ],
+    description: 'Numbers, or with encoding_format base64 their 32-bit floats, little-endian',
+  }),
+}) {}
+
+class EmbeddingUsageView extends View({
+  prompt_tokens: integer(),
+  total_tokens: integer(),
+}) {}
+
+export class EmbeddingsView extends View({
+  object: oneOf(['list']),
+  model: text({ example: 'text-embedding-3-small' }),
+  data: list(EmbeddingView),
+  usage: object(EmbeddingUsageView),
+}) {}
+
+/** What answers of chat completions always have. Those of a relayed model have its other fields as well. */
+export const CHAT_COMPLETION_SCHEMA = {
+  type: 'object',
+  required: ['id', 'object', 'created', 'model', 'choices'],
+  properties: {
+    id: { type: 'string' },
+    object: { type: 'string', example: 'chat.completion' },
+    created: { type: 'integer' },
+    model: { type: 'string' },
+    choices: { type: 'array', items: { type: 'object', additionalProperties: true } },
+    usage: { type: 'object', nullable: true, additionalProperties: true },
+    sources: {
+      type: 'array',
+      items: { type: 'object', additionalProperties: true },
+      description: 'The fragments that an agent was given; message.annotations says which it cites',
+    },
+  },
+  additionalProperties: true,
+};

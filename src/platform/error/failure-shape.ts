@@ -1,0 +1,24 @@
+import type { ErrorCode } from './domain.error.js';
+
+/** A failure as a client gets it. */
+export interface Failure {
+  readonly code: ErrorCode;
+  /** In the language of the request. */
+  readonly message: string;
+  /** What was thrown. */
+  readonly error: unknown;
+}
+
+/** How interfaces with a protocol of their own answer failures, instead of the envelope with HTTP 200. */
+export interface FailureShape {
+  /** The paths of the interface. */
+  readonly paths: RegExp;
+  answer(failure: Failure): ShapedFailure;
+}
+
+export interface ShapedFailure {
+  readonly status: number;
+  readonly body: object;
+  /** For the header Retry-After, where the error does not say it itself. */
+  readonly retryAfterSeconds?: number | undefined;
+}

@@ -1,0 +1,23 @@
+import type { Texts } from '../catalogue.js';
+
+export const door: Texts = {
+  messages: {
+    'The parameter {0} cannot be honoured for this model. Remove it, or choose another model.':
+      '该模型不支持参数 {0}。请移除该参数，或选择其他模型。',
+    'There is no model {0}. GET /v1/models lists those that you can use.':
+      '没有模型 {0}。GET /v1/models 列出您可以使用的模型。',
+    'The parameter {0} is required.': '缺少参数 {0}。',
+    'The parameter {0} is not valid: {1}. Correct it.': '参数 {0} 无效：{1}。请更正。',
+    'No message before has a tool call with the id {0}. Send the message that called the tool as well.':
+      '之前的消息中没有 id 为 {0} 的工具调用。请一并发送调用该工具的消息。',
+    'The arguments of a tool call must be a JSON object.': '工具调用的参数必须是 JSON 对象。',
+    'tools has no function {0}. Choose one of those in tools.':
+      'tools 中没有函数 {0}。请选择 tools 中的函数。',
+    'The model could not finish its answer. Try again.': '模型未能完成回答。请重试。',
+    'The messages must not contain the character NUL.': '消息不得包含 NUL 字符。',
+    'The last message must be one of the user.': '最后一条消息必须是用户的消息。',
+  },
+  phrases: {
+    Plinth: 'Plinth',
+  },
+};

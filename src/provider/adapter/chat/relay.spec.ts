@@ -1,0 +1,132 @@
+import { describe, expect, it } from '@jest/globals';
+import { chatCompletions, ChatCompletionsStream } from './chat-completions.protocol.js';
+import type { ChatPart } from './chat.adapter.js';
+import { EventRelay } from './relay.js';
+
+const secrets = { address: 'https://models.example/v1', credential: 'key-abcdefgh-12345' };
+const END = event({ choices: [{ delta: {}, finish_reason: 'stop' }] }) + 'data: [DONE]\n\n';
+
+function event(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
+}
+
+function text(content: string): string {
+  return event({ choices: [{ delta: { content } }] });
+}
+
+function args(piece: string): string {
+  const call = { index: 0, id: 'c', function: { name: 'f', arguments: piece } };
+  return event({ choices: [{ delta: { tool_calls: [call] } }] });
+}
+
+/** What is passed on of the reads, and the failure that ended it. */
+function relayed(
+  reads: readonly string[],
+  withUsage = true,
+): { passed: string; parts: ChatPart[]; failure: unknown } {
+  const relay = new EventRelay(new ChatCompletionsStream(secrets, true), { secrets, withUsage });
+  const parts: ChatPart[] = [];
+  let passed = '';
+  try {
+    for (const read of reads) {
+      relay.read(Buffer.from(read), parts);
+      passed += relay.take(false).toString();
+    }
+    relay.end(parts);
+    passed += relay.take(false).toString();
+    return { passed, parts, failure: undefined };
+  } catch (failure) {
+    return { passed: passed + relay.take(true).toString(), parts, failure };
+  }
+}
+
+describe('EventRelay', () => {
+  it('passes whole events on as they came, wherever the reads are cut', () => {
+    const stream = `: hello\n\n${text('Héllo 🎈')}${args('{"a": 1}')}${END}`;
+    const bytes = Buffer.from(stream);
+    for (const size of [1, 3, 7, bytes.length]) {
+      const relay = new EventRelay(new ChatCompletionsStream(secrets, true), {
+        secrets,
+        withUsage: true,
+      });
+      const passed: Buffer[] = [];
+      for (let at = 0; at < bytes.length; at += size) {
+        relay.read(bytes.subarray(at, at + size), []);
+        const ready = relay.take(false);
+        if (ready.length > 0) expect(ready.toString()).toMatch(/\n\n$/);
+        passed.push(ready);
+      }
+      relay.end([]);
+      expect(Buffer.concat([...passed, relay.take(false)])).toEqual(bytes);
+    }
+  });
+
+  it('leaves out the event of the usage that only the service wants', () => {
+    const usage = event({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 1 } });
+    const [answer, last] = [text('Hi'), 'data: [DONE]\n\n'];
+    const stop = event({ choices: [{ delta: {}, finish_reason: 'stop' }] });
+
+    expect(relayed([answer + stop + usage + last]).passed).toBe(answer + stop + usage + last);
+    const { passed, parts } = relayed([answer + stop + usage + last], false);
+    expect(passed).toBe(answer + stop + last);
+    expect(parts).toContainEqual(
+      expect.objectContaining({ usage: expect.objectContaining({ inputTokens: 3 }) }),
+    );
+  });
+
+  it.each([
+    ['in one piece', [text('It is key-abcdefgh-12345.')]],
+    ['in pieces of text', [text('key-abc'), text('defgh-'), text('12345')]],
+    ['in pieces of arguments', [args('{"a":"key-abcd'), args('efgh-12345"}')]],
+    ['in another field', [event({ id: 'key-abcdefgh-12345', choices: [] })]],
+  ])('ends before a key that is spelled %s', (_, events) => {
+    const { passed, failure } = relayed([text('Hello.'), ...events, END]);
+
+    expect(failure).toMatchObject({ kind: 'content' });
+    expect(passed).toBe(text('Hello.'));
+  });
+
+  it('passes on what only began like a key', () => {
+    const reads = [text('key'), text('-abc'), text('xyz'), END];
+
+    expect(relayed(reads)).toMatchObject({ passed: reads.join(''), failure: undefined });
+  });
+
+  it('fails for an answer that is cut, after the events before it', () => {
+    const { passed, failure } = relayed([text('Hello.'), 'data: {"choi']);
+
+    expect(failure).toMatchObject({ kind: 'cut' });
+    expect(passed).toBe(text('Hello.'));
+  });
+
+  it('passes arguments on that are not JSON, which the client judges', () => {
+    const stop = event({ choices: [{ delta: {}, finish_reason: 'tool_calls' }] });
+    const reads = [args('{"a":'), stop, 'data: [DONE]\n\n'];
+
+    expect(relayed(reads)).toMatchObject({ passed: reads.join(''), failure: undefined });
+  });
+});
+
+describe('the relayed body', () => {
+  const dialect = { maxOutputField: 'max_tokens', streamUsage: true, json: 'schema' } as const;
+  const protocol = chatCompletions({ address: { prefix: '/v1' }, dialect });
+
+  it('keeps every field, and names the output limit as the service does', () => {
+    const body = { model: 'm', vendor: { a: [null] }, max_completion_tokens: 5 };
+
+    expect(protocol.relayedBody?.(body)).toEqual({
+      model: 'm',
+      vendor: { a: [null] },
+      max_tokens: 5,
+    });
+  });
+
+  it('asks for usage in every stream, beside the options that are given', () => {
+    const body = { stream: true, stream_options: { x: 1 } };
+
+    expect(protocol.relayedBody?.(body)).toEqual({
+      stream: true,
+      stream_options: { x: 1, include_usage: true },
+    });
+  });
+});

@@ -1,0 +1,218 @@
+import { msg } from '../../../platform/message/index.js';
+import { KeyFilter } from '../key-filter.js';
+import type { KeyWatch } from '../key-filter.js';
+import { firstRecordIn, isRecord, recordIn, recordsIn, textIn } from '../json-fields.js';
+import type { JsonRecord } from '../json-fields.js';
+import type { Secrets } from '../safe-text.js';
+import { tooLarge } from '../stream-decoder.js';
+import { cutError, isJson, UpstreamError } from '../upstream.error.js';
+import type { ChatPart } from './chat.adapter.js';
+import type { AnswerStream } from './stream-mapping.js';
+
+/** Longest event that is accepted, as in StreamDecoder. */
+const LARGEST_EVENT_BYTES = 1024 * 1024;
+
+const LF = 0x0a;
+const CR = 0x0d;
+const END_OF_EVENT = Buffer.from('\n\n');
+const NOTHING = Buffer.alloc(0);
+const USAGE = '"usage"';
+
+interface RelaySettings {
+  readonly secrets: Secrets;
+  /** False: usage was requested for the service itself, and its event is not passed on. */
+  readonly withUsage: boolean;
+}
+
+/** What reads an answer: an AnswerStream, or what stands before one. */
+export type ReadAnswer = Pick<AnswerStream, 'isOver' | 'isFinished' | 'read' | 'end'>;
+
+/**
+ * Passes the events of a chat-completions stream on as they came, and maps them on the way. Only whole events are passed on,
+ * so that a failure never stands in the middle of one. An event that repeats the key of the call ends the answer, and those
+ * that may begin a key wait for the next one.
+ */
+export class EventRelay implements ReadAnswer {
+  private readonly filter: KeyFilter | undefined;
+  private readonly watches = new Map<string, KeyWatch>();
+  private pending: Buffer = Buffer.alloc(0);
+  /** Passed on once it is certain that they do not begin a key. */
+  private held: Buffer[] = [];
+  private ready: Buffer[] = [];
+  /** The arguments of a call of a tool are not JSON: the client gets them, and nothing more is mapped. */
+  private isUnreadable = false;
+  private isDone = false;
+  private hasKey = false;
+
+  constructor(
+    private readonly answer: AnswerStream,
+    private readonly settings: RelaySettings,
+  ) {
+    this.filter = KeyFilter.of(settings.secrets);
+  }
+
+  get isOver(): boolean {
+    return this.isDone || this.answer.isOver;
+  }
+
+  get isFinished(): boolean {
+    return this.isUnreadable || this.answer.isFinished;
+  }
+
+  /** Throws UpstreamError after the events before the failure were made ready. */
+  read(bytes: Buffer, parts: ChatPart[]): void {
+    const data = this.pending.length === 0 ? bytes : Buffer.concat([this.pending, bytes]);
+    let start = 0;
+    for (let end = eventEnd(data, start); end > 0; end = eventEnd(data, start)) {
+      this.readEvent(data.subarray(start, end), parts);
+      start = end;
+    }
+    this.pending = data.subarray(start);
+    if (this.pending.length > LARGEST_EVENT_BYTES) {
+      throw tooLarge();
+    }
+  }
+
+  end(parts: ChatPart[]): void {
+    const { pending } = this;
+    this.pending = Buffer.alloc(0);
+    // Some services leave the empty line after the last event out.
+    if (pending.length > 0) {
+      if (isCut(pending.toString('utf8'))) throw cutError();
+      this.readEvent(Buffer.concat([pending, END_OF_EVENT]), parts);
+    }
+    if (this.mayEndInKey) throw repeatedKey();
+    this.ready.push(...this.held.splice(0));
+    if (!this.isUnreadable) this.answer.end(parts);
+    else if (!this.isDone) throw cutError();
+  }
+
+  /** The events that can be passed on now; often none. After a failure also those before it that waited. */
+  take(hasFailed: boolean): Buffer {
+    if (hasFailed && !this.hasKey && !this.mayEndInKey) this.ready.push(...this.held.splice(0));
+    const [first = NOTHING] = this.ready;
+    const bytes = this.ready.length > 1 ? Buffer.concat(this.ready) : first;
+    this.ready = [];
+    return bytes;
+  }
+
+  private get mayEndInKey(): boolean {
+    return [...this.watches.values()].some((watch) => watch.endsInKey);
+  }
+
+  private readEvent(event: Buffer, parts: ChatPart[]): void {
+    this.map(event, parts);
+    const mayHaveUsage = !this.settings.withUsage && event.includes(USAGE);
+    if (this.filter || mayHaveUsage) {
+      const text = event.toString('utf8');
+      const record = recordOf(text);
+      if (this.filter && this.repeatsKey(text, record, parts)) {
+        this.hasKey = true;
+        throw repeatedKey();
+      }
+      if (mayHaveUsage && isUsageAlone(record)) return;
+    }
+    this.held.push(event);
+    for (const watch of this.watches.values()) if (watch.isUnsure) return;
+    this.ready.push(...this.held.splice(0));
+  }
+
+  private map(event: Buffer, parts: ChatPart[]): void {
+    if (this.isUnreadable) {
+      this.isDone = event.includes('[DONE]');
+      return;
+    }
+    try {
+      this.answer.read(event, parts);
+    } catch (error) {
+      const isContent = error instanceof UpstreamError && error.kind === 'content';
+      if (!isContent) throw error;
+      this.isUnreadable = true;
+    }
+  }
+
+  /** Also of a key that several pieces of a text, or of the arguments of a call, spell together. */
+  private repeatsKey(
+    text: string,
+    record: JsonRecord | undefined,
+    parts: readonly ChatPart[],
+  ): boolean {
+    if (this.filter?.text(text) !== text) return true;
+    for (const [place, piece] of piecesIn(record)) {
+      if (!this.watchOf(place).add(piece)) return true;
+    }
+    const calls = parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCall] : []));
+    return calls.some(({ input }) => {
+      const normal = JSON.stringify(input);
+      return this.filter?.text(normal) !== normal;
+    });
+  }
+
+  private watchOf(place: string): KeyWatch {
+    const known = this.watches.get(place);
+    if (known) return known;
+    if (!this.filter) throw new Error('A call without a key has nothing to watch.');
+    const watch = this.filter.watch();
+    this.watches.set(place, watch);
+    return watch;
+  }
+}
+
+/** Behind the next empty line; 0 where the event is not complete. */
+function eventEnd(data: Buffer, start: number): number {
+  for (let at = data.indexOf(LF, start); at >= 0; at = data.indexOf(LF, at + 1)) {
+    if (data[at + 1] === LF) return at + 2;
+    if (data[at + 1] === CR && data[at + 2] === LF) return at + 3;
+  }
+  return 0;
+}
+
+function isUsageAlone(record: JsonRecord | undefined): boolean {
+  const choices = record?.['choices'];
+  return isRecord(record?.['usage']) && Array.isArray(choices) && choices.length === 0;
+}
+
+/** What the event adds to the texts of the answer, each with its place. */
+function* piecesIn(record: JsonRecord | undefined): Generator<[place: string, piece: string]> {
+  const choice = firstRecordIn(record ?? {}, 'choices');
+  const delta = choice && recordIn(choice, 'delta');
+  if (!delta) return;
+  for (const [name, value] of Object.entries(delta)) {
+    if (typeof value === 'string') yield [name, value];
+  }
+  for (const call of recordsIn(delta, 'tool_calls')) {
+    const named = recordIn(call, 'function');
+    const piece = named && textIn(named, 'arguments');
+    if (piece !== undefined) yield [`tool ${String(call['index'])}`, piece];
+  }
+}
+
+/** Whether the last event, which no empty line ends, is not whole. */
+function isCut(event: string): boolean {
+  const data = dataOf(event);
+  return data !== '' && data !== '[DONE]' && !isJson(data);
+}
+
+function dataOf(event: string): string {
+  const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'));
+  return lines.map((line) => line.slice(5).trimStart()).join('\n');
+}
+
+/** The object in the data of an event; undefined for the end mark, a comment, and what is not JSON. */
+function recordOf(event: string): JsonRecord | undefined {
+  const data = dataOf(event);
+  if (!data.startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(data);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function repeatedKey(): UpstreamError {
+  return new UpstreamError({
+    kind: 'content',
+    message: msg`The provider’s answer repeats the API key of the model, so it ends here. Ask an administrator to change the key.`,
+  });
+}

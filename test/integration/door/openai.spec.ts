@@ -1,0 +1,711 @@
+import { request as httpRequest } from 'undici';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+import type { ClientOptions } from 'openai';
+import { startSimulator } from '../../../simulator/index.js';
+import type { ScriptStep, Simulator } from '../../../simulator/index.js';
+import { OpenStreams } from '../../../src/platform/access/index.js';
+import { createAgent } from '../../support/agents.js';
+import { makeKey, withKey } from '../../support/api-keys.js';
+import { createKnowledge, settled, upload } from '../../support/knowledge.js';
+import { createModel, createProvider } from '../../support/models.js';
+import { Plinth } from '../../support/plinth.js';
+import { calling, sentTo } from '../../support/scripted-model.js';
+import type { Session } from '../../support/session.js';
+import { eventually } from '../../support/wait.js';
+
+const QUESTION = [{ role: 'user', content: 'What is new?' }] as const;
+const LOOK_UP = {
+  type: 'function',
+  function: {
+    name: 'look_up',
+    description: 'Looks a word up',
+    parameters: { type: 'object', properties: { word: { type: 'string' } } },
+  },
+} as const;
+
+/** The model of each protocol. */
+const RELAYED = 'sim-chat';
+const TRANSLATED = ['sim-messages', 'sim-ollama'];
+/** Not for the embeddings of a search. */
+const COMPLETION = { match: { path: '/chat/completions' } };
+const KEY = 'key-of-the-service-12345';
+
+let plinth: Plinth;
+let simulator: Simulator;
+let admin: Session;
+let modelId: number;
+let agentId: number;
+let toolAgentId: number;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', CHAT_STREAMS_PER_USER: '2' });
+  admin = await plinth.signIn();
+  for (const code of ['custom_api', 'custom_messages', 'ollama', 'openai']) {
+    await createProvider(admin, code);
+  }
+  const service = { apiHost: `${simulator.url}/v1`, apiKey: KEY };
+  modelId = await createModel(admin, { ...service, modelName: RELAYED });
+  await createModel(admin, {
+    ...service,
+    modelName: 'sim-messages',
+    providerCode: 'custom_messages',
+  });
+  await createModel(admin, {
+    apiHost: simulator.url,
+    modelName: 'sim-ollama',
+    providerCode: 'ollama',
+  });
+  await createModel(admin, { ...service, modelName: 'agent-77' });
+  const embed = { ...service, category: 'vector', modelDimension: 256 };
+  await createModel(admin, { ...embed, modelName: 'sim-embed-256' });
+  await createModel(admin, { ...embed, modelName: 'sim-embed-64', modelDimension: 64 });
+  const base = await createKnowledge(admin, { name: 'Shop', embeddingModel: 'sim-embed-256' });
+  await upload(admin, base, [['warranty.txt', 'The warranty of every laptop lasts two years.']]);
+  await settled(admin, base);
+  const known = { knowledgeIds: [base], systemPrompt: 'You are the shop.' };
+  agentId = (await createAgent(admin, modelId, known)).id;
+  const tools = { runtime: 'tools', tools: ['search_knowledge'] };
+  toolAgentId = (await createAgent(admin, modelId, { ...known, ...tools })).id;
+}, 120_000);
+
+afterEach(() => simulator.reset());
+
+afterAll(async () => {
+  await plinth.stop();
+  await simulator.close();
+});
+
+function client(options: Partial<ClientOptions> = {}, session = admin): OpenAI {
+  return new OpenAI({
+    baseURL: `${plinth.url}/v1`,
+    apiKey: (session.headers['authorization'] ?? 'Bearer none').replace('Bearer ', ''),
+    defaultHeaders: { clientid: session.headers['clientid'] ?? '' },
+    maxRetries: 0,
+    ...options,
+  });
+}
+
+function model(...steps: ScriptStep[]): void {
+  simulator.script(...steps);
+}
+
+/** The failure of a call; throws when it succeeds. */
+async function failure(call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof OpenAI.APIError) return error;
+  throw new Error(`Not the failure of an API: ${String(error)}`);
+}
+
+async function textOf(stream: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+  return text;
+}
+
+/** Sends what the types of the SDK do not allow. */
+function postOdd(path: string, body: object): Promise<unknown> {
+  return client().post(path, { body });
+}
+
+function openStreams(): number {
+  return plinth.app.get(OpenStreams, { strict: false }).size;
+}
+
+describe('GET /v1/models', () => {
+  it('lists the models and agents of the tenant by the ids that requests name', async () => {
+    const { data } = await client().models.list();
+
+    expect(data.map(({ id }) => id)).toEqual([
+      ...[RELAYED, ...TRANSLATED, 'sim-embed-256', 'sim-embed-64'],
+      ...[`agent-${toolAgentId}`, `agent-${agentId}`],
+    ]);
+    expect(data[0]).toEqual({
+      id: RELAYED,
+      object: 'model',
+      created: expect.any(Number),
+      owned_by: 'custom_api',
+    });
+  });
+
+  it('answers one of them, and 404 in the form of the protocol for others', async () => {
+    expect(await client().models.retrieve(`agent-${agentId}`)).toMatchObject({
+      owned_by: 'plinth',
+    });
+    for (const id of ['none', 'agent-77', 'a/b', '%']) {
+      const error = await failure(client().models.retrieve(id));
+      expect([error.status, error.code, error.param]).toEqual([404, 'model_not_found', 'model']);
+    }
+  });
+});
+
+describe('an API key', () => {
+  /** A client that has the key alone. */
+  async function clientOf(fields: object): Promise<OpenAI> {
+    const { headers } = withKey(admin, await makeKey(admin, fields));
+    const apiKey = (headers['authorization'] ?? '').replace('Bearer ', '');
+    return client({ apiKey, defaultHeaders: {} });
+  }
+  const CHAT = { permissions: ['chat:chat:use'] };
+  const asked = { model: RELAYED, messages: [...QUESTION] };
+
+  it('is all that a client needs, and shows and calls no model beyond its limits', async () => {
+    const limited = await clientOf({ ...CHAT, modelIds: [modelId], agentIds: [], doors: ['v1'] });
+
+    expect((await limited.models.list()).data.map(({ id }) => id)).toEqual([RELAYED]);
+    model({ text: 'Yes.', match: COMPLETION.match });
+    const answer = await limited.chat.completions.create(asked);
+    expect(answer.choices[0]?.message.content).toBe('Yes.');
+    for (const call of [
+      limited.chat.completions.create({ ...asked, model: 'sim-messages' }),
+      limited.embeddings.create({ model: 'sim-embed-256', input: 'x' }),
+    ]) {
+      const error = await failure(call);
+      expect([error.status, error.code]).toEqual([403, 'permission_denied']);
+    }
+    const agent = await failure(
+      limited.chat.completions.create({ ...asked, model: `agent-${agentId}` }),
+    );
+    expect([agent.status, agent.code]).toEqual([404, 'model_not_found']);
+  });
+
+  it('is refused without the permission, at another door and when it is none', async () => {
+    const [silent, elsewhere] = [await clientOf({}), await clientOf({ ...CHAT, doors: ['rest'] })];
+    for (const one of [silent, elsewhere]) {
+      const error = await failure(one.chat.completions.create(asked));
+      expect([error.status, error.type]).toEqual([403, 'permission_error']);
+    }
+    const none = client({ apiKey: 'sk-plinth-none', defaultHeaders: {} });
+    const error = await failure(none.models.list());
+    expect([error.status, error.code]).toEqual([401, 'invalid_api_key']);
+  });
+});
+
+describe('failures before an answer', () => {
+  it('have HTTP statuses and the form of the protocol, never the envelope', async () => {
+    const stranger = client({ apiKey: 'nobody' });
+    const unsigned = await failure(stranger.models.list());
+    expect(unsigned).toBeInstanceOf(OpenAI.AuthenticationError);
+    expect(unsigned.error).toEqual({
+      message: expect.stringContaining('Sign in'),
+      type: 'authentication_error',
+      param: null,
+      code: 'invalid_api_key',
+    });
+
+    const { status, text } = await admin.raw('GET', '/v1/nothing', undefined, {
+      accept: 'text/html',
+    });
+    expect(status).toBe(404);
+    expect(JSON.parse(text)).toEqual({
+      error: {
+        message: expect.any(String),
+        type: 'invalid_request_error',
+        param: null,
+        code: null,
+      },
+    });
+    const broken = await admin.raw('POST', '/v1/chat/completions', '{"model":');
+    expect([broken.status, JSON.parse(broken.text)]).toMatchObject([
+      400,
+      { error: { type: 'invalid_request_error' } },
+    ]);
+  });
+
+  it.each([
+    [{ messages: QUESTION }, 'model', 'invalid_value'],
+    [{ model: RELAYED, messages: [] }, 'messages', 'invalid_value'],
+    [{ model: RELAYED, messages: [{ content: 'x' }] }, 'messages[0].role', 'invalid_value'],
+    [{ model: RELAYED, messages: QUESTION, stream: 'yes' }, 'stream', 'invalid_value'],
+    [{ model: RELAYED, messages: QUESTION, n: 2 }, 'n', 'unsupported_parameter'],
+    [{ model: 'sim-messages', messages: QUESTION, seed: 1 }, 'seed', 'unsupported_parameter'],
+    [
+      { model: 'sim-messages', messages: QUESTION, logprobs: true },
+      'logprobs',
+      'unsupported_parameter',
+    ],
+    [
+      { model: 'sim-messages', messages: QUESTION, web_search_options: {} },
+      'web_search_options',
+      'unsupported_parameter',
+    ],
+    [
+      { model: 'sim-messages', messages: [{ role: 'user', content: 'x', name: 'Ann' }] },
+      'messages[0].name',
+      'unsupported_parameter',
+    ],
+    [
+      { model: 'sim-ollama', messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] },
+      'messages[0].content[0].type',
+      'invalid_value',
+    ],
+    [
+      { model: 'sim-ollama', messages: QUESTION, tools: [LOOK_UP], tool_choice: 'required' },
+      'tool_choice',
+      'unsupported_parameter',
+    ],
+    [
+      {
+        model: 'sim-messages',
+        messages: [{ role: 'tool', tool_call_id: 'call_9', content: 'x' }],
+      },
+      'messages[0].tool_call_id',
+      'invalid_value',
+    ],
+  ])('%j names the parameter %s', async (body, param, code) => {
+    const error = await failure(postOdd('/chat/completions', body));
+
+    expect([error.status, error.param, error.code]).toEqual([400, param, code]);
+    expect(error.message).toMatch(/\.$/);
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('names a model that is not there, and one of another category', async () => {
+    for (const name of ['none', 'sim-embed-256', 'agent-999999']) {
+      const call = client().chat.completions.create({ model: name, messages: [...QUESTION] });
+      const error = await failure(call);
+      expect([name, error.status]).toEqual([name, 404]);
+    }
+  });
+
+  it.each([
+    [{ status: 401 }, 502, 'upstream_authentication'],
+    [{ status: 404 }, 502, 'upstream_not_found'],
+    [{ status: 400 }, 400, 'upstream_invalid_request'],
+    [{ status: 413 }, 413, 'upstream_invalid_request'],
+    [{ status: 429, retryAfter: 7 }, 429, 'rate_limit_exceeded'],
+    [{ status: 500 }, 503, 'upstream_overloaded'],
+  ])('of a service with %j are told as %i %s', async (step, status, code) => {
+    for (const name of [RELAYED, 'sim-messages']) {
+      for (const stream of [false, true]) {
+        model(step);
+        const error = await failure(
+          client().chat.completions.create({ model: name, messages: [...QUESTION], stream }),
+        );
+        expect([name, stream, error.status, error.code]).toEqual([name, stream, status, code]);
+        if (status === 429) expect(error.headers?.get('retry-after')).toBe('7');
+      }
+    }
+  });
+});
+
+describe('a relayed answer', () => {
+  it('is what the service sent, byte by byte, and so is the request', async () => {
+    const own = {
+      model: RELAYED,
+      messages: QUESTION,
+      vendor_option: { deep: [1, null] },
+      top_k: 4,
+    };
+    const body =
+      '{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hi \\u00e9","vendor":1},"finish_reason":"stop"}], "vendor": {"x": 1.0}}';
+    model({ headers: { 'content-type': 'application/json' }, body });
+    const { status, text } = await admin.raw('POST', '/v1/chat/completions', own);
+
+    expect([status, text]).toEqual([200, body]);
+    expect(simulator.requests[0]?.body).toEqual(own);
+  });
+
+  it('is streamed byte by byte, with the end mark', async () => {
+    const asked = { model: RELAYED, messages: QUESTION, stream: true };
+    for (const step of [{ chunks: 5 }, { unicode: true }, { byteSplit: true }, { crlf: true }]) {
+      model(step, step);
+      const direct = await post(`${simulator.url}/v1/chat/completions`, {
+        ...asked,
+        stream_options: { include_usage: true },
+      });
+      const relayed = await post(`${plinth.url}/v1/chat/completions`, {
+        ...asked,
+        stream_options: { include_usage: true },
+      });
+      expect(neutral(relayed)).toEqual(neutral(direct));
+      expect(relayed).toContain('[DONE]');
+    }
+  });
+
+  it('has usage only where it was asked for, though the service is always asked', async () => {
+    const stream = await client().chat.completions.create({
+      model: RELAYED,
+      messages: [...QUESTION],
+      stream: true,
+    });
+    const chunks: OpenAI.ChatCompletionChunk[] = [];
+    for await (const chunk of stream) chunks.push(chunk);
+
+    expect(chunks.filter(({ choices }) => choices.length === 0)).toEqual([]);
+    expect(simulator.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true } });
+  });
+
+  it('ends before an event that repeats the key of the service, whole or in pieces', async () => {
+    for (const text of [`It is ${KEY}.`, `It is ${KEY.slice(0, 9)}`]) {
+      for (const stream of [true, false]) {
+        model({ text });
+        const { text: answer } = await admin.raw('POST', '/v1/chat/completions', {
+          model: RELAYED,
+          messages: QUESTION,
+          stream,
+        });
+        expect(answer).not.toContain(KEY.slice(0, 9) + KEY.slice(9, 12));
+        if (stream) {
+          expect(answer).toContain('"is "');
+          expect(answer).not.toContain('[DONE]');
+        }
+      }
+    }
+  });
+});
+
+describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
+  it('answers in one piece and as a stream', async () => {
+    model({ text: 'Nothing is new.', inputTokens: 5, outputTokens: 3 });
+    const whole = await client().chat.completions.create({ model: name, messages: [...QUESTION] });
+    expect(whole).toMatchObject({
+      object: 'chat.completion',
+      model: name,
+      choices: [
+        { message: { role: 'assistant', content: 'Nothing is new.' }, finish_reason: 'stop' },
+      ],
+      usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
+    });
+
+    model({ text: 'Nothing is new.', inputTokens: 5, outputTokens: 3 });
+    const streamed = client().chat.completions.stream({
+      model: name,
+      messages: [...QUESTION],
+      stream_options: { include_usage: true },
+    });
+    const { choices, usage } = await streamed.finalChatCompletion();
+    expect(choices[0]).toMatchObject({
+      message: { role: 'assistant', content: 'Nothing is new.' },
+      finish_reason: 'stop',
+    });
+    expect(usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 });
+  });
+
+  it('calls tools, and reads their results', async () => {
+    const asked = { model: name, messages: [...QUESTION], tools: [LOOK_UP] };
+    model(calling('look_up', { word: 'new' }), calling('look_up', { word: 'new' }), {
+      text: 'It is an adjective.',
+    });
+    const whole = await client().chat.completions.create(asked);
+    const streamed = await client().chat.completions.stream(asked).finalChatCompletion();
+    for (const { choices } of [whole, streamed]) {
+      expect(choices[0]?.finish_reason).toBe('tool_calls');
+      const [call] = choices[0]?.message.tool_calls ?? [];
+      if (call?.type !== 'function') throw new Error('No function was called.');
+      expect([call.function.name, JSON.parse(call.function.arguments)]).toEqual([
+        'look_up',
+        { word: 'new' },
+      ]);
+    }
+    const { message } = whole.choices[0] ?? {};
+    if (!message) throw new Error('There is no message.');
+    const [call] = message.tool_calls ?? [];
+    const result = { role: 'tool', tool_call_id: call?.id ?? '', content: 'adjective' } as const;
+    const last = await client().chat.completions.create({
+      ...asked,
+      messages: [...asked.messages, message, result],
+    });
+    expect(last.choices[0]?.message.content).toBe('It is an adjective.');
+    expect(JSON.stringify(simulator.requests.at(-1)?.body)).toContain('adjective');
+  });
+
+  it('gets the parameters that it can honour', async () => {
+    model({ text: 'Yes.' });
+    // Still sent by many clients.
+    const older: object = { user: 'me', ...(name !== 'sim-messages' && { seed: 3 }) };
+    await client().chat.completions.create({
+      model: name,
+      messages: [
+        { role: 'developer', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Is it red?' },
+            { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
+          ],
+        },
+      ],
+      temperature: 0.5,
+      top_p: 0.9,
+      max_completion_tokens: 77,
+      stop: ['END'],
+      ...older,
+    });
+    const sent = JSON.stringify(simulator.requests[0]?.body);
+
+    for (const part of ['Be brief.', 'iVBORw0KGgo=', '0.5', '0.9', ':77', 'END']) {
+      expect(sent).toContain(part);
+    }
+    if (name !== 'sim-messages') expect(sent).toContain('"seed":3');
+  });
+
+  it('answers JSON of a schema', async () => {
+    model({ text: '{"title":"New"}' });
+    const schema = {
+      type: 'object',
+      properties: { title: { type: 'string' } },
+      required: ['title'],
+      additionalProperties: false,
+    };
+    const { choices } = await client().chat.completions.create({
+      model: name,
+      messages: [...QUESTION],
+      response_format: { type: 'json_schema', json_schema: { name: 'book', schema } },
+    });
+
+    expect(JSON.parse(choices[0]?.message.content ?? '')).toEqual({ title: 'New' });
+  });
+
+  it('is called no longer than its client listens', async () => {
+    model({ chunks: 3, stall: 2 });
+    const stream = await client().chat.completions.create({
+      model: name,
+      messages: [...QUESTION],
+      stream: true,
+    });
+    for await (const chunk of stream) {
+      if (chunk.choices[0]?.delta.content) break;
+    }
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 0,
+    );
+    await eventually(openStreams, (open) => open === 0);
+
+    model({ hold: true });
+    const leaving = new AbortController();
+    const call = failure(
+      client().chat.completions.create(
+        { model: name, messages: [...QUESTION] },
+        { signal: leaving.signal },
+      ),
+    );
+    await eventually(
+      () => simulator.held,
+      (held) => held === 1,
+    );
+    leaving.abort();
+    expect(await call).toBeInstanceOf(OpenAI.APIUserAbortError);
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 0,
+    );
+    await eventually(openStreams, (open) => open === 0);
+  });
+
+  it('that breaks off ends its stream with an error, and never with the end mark', async () => {
+    for (const step of [
+      { chunks: 9, cut: 2 },
+      { chunks: 9, reset: 2 },
+      { chunks: 9, error: 2 },
+    ]) {
+      model(step, step);
+      const asked = { model: name, messages: [...QUESTION], stream: true as const };
+      const stream = await client().chat.completions.create(asked);
+      const error = await failure(textOf(stream));
+      expect([step, error.message]).toEqual([step, expect.stringMatching(/\.$/)]);
+      const { text } = await admin.raw('POST', '/v1/chat/completions', asked);
+      expect(text).toContain('tok1');
+      expect(text).not.toContain('[DONE]');
+    }
+  });
+
+  it('is asked again by a client that retries', async () => {
+    model({ status: 503, retryAfter: 0 }, { text: 'At last.' });
+    const { choices } = await client({ maxRetries: 1 }).chat.completions.create({
+      model: name,
+      messages: [...QUESTION],
+    });
+
+    expect(choices[0]?.message.content).toBe('At last.');
+    expect(simulator.requests).toHaveLength(2);
+  });
+
+  it('is left by a client whose time is over', async () => {
+    model({ hold: true });
+    const call = client({ timeout: 300 }).chat.completions.create({
+      model: name,
+      messages: [...QUESTION],
+    });
+
+    expect(await failure(call)).toBeInstanceOf(OpenAI.APIConnectionTimeoutError);
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 0,
+    );
+  });
+});
+
+describe('open answers', () => {
+  it('count with those of the chat, and the next one is refused with 429', async () => {
+    model({ hold: true, times: 2 });
+    const asked = { model: RELAYED, messages: [...QUESTION] };
+    const open = [1, 2].map(() => client().chat.completions.create(asked));
+    await eventually(
+      () => simulator.held,
+      (held) => held === 2,
+    );
+    const error = await failure(client().chat.completions.create(asked));
+    expect([error.status, error.headers?.get('retry-after')]).toEqual([429, '5']);
+    expect(error).toBeInstanceOf(OpenAI.RateLimitError);
+    simulator.release();
+    await Promise.all(open);
+    await eventually(openStreams, (count) => count === 0);
+  });
+
+  it('end with the sign-in of their caller', async () => {
+    const session = await plinth.signIn();
+    model({ chunks: 3, stall: 2 });
+    const stream = await client({}, session).chat.completions.create({
+      model: RELAYED,
+      messages: [...QUESTION],
+      stream: true,
+    });
+    const ended = failure(textOf(stream));
+    await eventually(openStreams, (count) => count === 1);
+    await session.post('/auth/logout');
+
+    expect((await ended).message).toContain('Sign in');
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 0,
+    );
+  });
+});
+
+describe('an agent', () => {
+  it('answers with its prompt and knowledge, and cites its sources', async () => {
+    // The first one makes the question understandable without the conversation.
+    model(
+      { ...COMPLETION, text: 'How long is the laptop warranty?' },
+      { ...COMPLETION, text: 'Two years [1].' },
+    );
+    const answer = await client().chat.completions.create({
+      model: `agent-${agentId}`,
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hello' },
+        { role: 'assistant', content: 'Welcome.' },
+        { role: 'user', content: 'How long is the laptop warranty?' },
+      ],
+    });
+    const { requests } = simulator;
+    const [sent = []] = sentTo({ requests: requests.slice(-1) });
+
+    expect(sent[0]?.content).toBe('You are the shop.\n\nBe brief.');
+    expect(sent.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
+    expect(sent.at(-1)?.content).toContain('lasts two years');
+    expect(answer.model).toBe(`agent-${agentId}`);
+    expect(answer.choices[0]?.message).toMatchObject({
+      content: 'Two years [1].',
+      annotations: [
+        {
+          type: 'url_citation',
+          url_citation: { start_index: 10, end_index: 13, title: 'warranty.txt' },
+        },
+      ],
+    });
+    expect(answer).toMatchObject({ sources: [{ number: 1, document: 'warranty.txt' }] });
+  });
+
+  it('uses its tools, streams what it writes, and stores nothing', async () => {
+    model(
+      {
+        ...COMPLETION,
+        text: 'Let me look.',
+        ...calling('search_knowledge', { query: 'laptop warranty' }),
+      },
+      { ...COMPLETION, text: 'Two years [1].' },
+    );
+    const stream = await client().chat.completions.create({
+      model: `agent-${toolAgentId}`,
+      messages: [{ role: 'user', content: 'How long is the warranty?' }],
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const chunks: OpenAI.ChatCompletionChunk[] = [];
+    for await (const chunk of stream) chunks.push(chunk);
+    const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+
+    expect(text).toBe('Let me look.\n\nTwo years [1].');
+    const last = chunks.find(({ choices }) => choices[0]?.finish_reason);
+    expect(last).toMatchObject({
+      choices: [{ finish_reason: 'stop', delta: { annotations: [{ source: 1 }] } }],
+      sources: [{ number: 1, document: 'warranty.txt' }],
+    });
+    expect(chunks.at(-1)?.usage?.total_tokens).toBeGreaterThan(0);
+    expect((await admin.get<unknown[]>('/system/message/list')).rows).toEqual([]);
+  });
+
+  it('refuses what it decides itself', async () => {
+    const ask = (more: object): Promise<unknown> =>
+      client().chat.completions.create({
+        model: `agent-${agentId}`,
+        messages: [...QUESTION],
+        ...more,
+      });
+    for (const [more, param] of [
+      [{ tools: [LOOK_UP] }, 'tools'],
+      [{ seed: 4 }, 'seed'],
+      [{ messages: [{ role: 'assistant', content: 'x' }] }, 'messages'],
+    ] as const) {
+      const error = await failure(ask(more));
+      expect([error.status, error.param]).toEqual([400, param]);
+    }
+  });
+});
+
+describe('POST /v1/embeddings', () => {
+  it('answers vectors as numbers and as base64', async () => {
+    const input = ['A red phone', 'A blue phone'];
+    const named = { model: 'sim-embed-256', input };
+    const floats = await client().embeddings.create({ ...named, encoding_format: 'float' });
+    const base64 = await client().embeddings.create({ ...named, encoding_format: 'base64' });
+    // The SDK asks for base64 by itself and decodes it.
+    const decoded = await client().embeddings.create(named);
+
+    expect(floats.data.map(({ index, embedding }) => [index, embedding.length])).toEqual([
+      [0, 256],
+      [1, 256],
+    ]);
+    const bytes = Buffer.from(String(base64.data[1]?.embedding), 'base64');
+    expect(bytes).toHaveLength(256 * 4);
+    expect(bytes.readFloatLE(4)).toBe(floats.data[1]?.embedding[1]);
+    expect(decoded.data[0]?.embedding).toEqual(floats.data[0]?.embedding);
+    expect(floats.usage.prompt_tokens).toBeGreaterThan(0);
+    expect(floats).toMatchObject({ object: 'list', model: 'sim-embed-256' });
+  });
+
+  it.each([
+    [{ model: 'sim-embed-256' }, 400, 'input'],
+    [{ model: 'sim-embed-256', input: [] }, 400, 'input'],
+    [{ model: 'sim-embed-256', input: '' }, 400, 'input'],
+    [{ model: 'sim-embed-256', input: [1, 2] }, 400, 'input[0]'],
+    [{ model: 'sim-embed-256', input: 'x', dimensions: 8 }, 400, 'dimensions'],
+    [{ model: 'sim-embed-256', input: 'x', task: 'query' }, 400, 'task'],
+    [{ model: RELAYED, input: 'x' }, 404, 'model'],
+  ])('%j is refused with %i for %s', async (body, status, param) => {
+    const error = await failure(postOdd('/embeddings', body));
+
+    expect([error.status, error.param]).toEqual([status, param]);
+  });
+});
+
+async function post(url: string, body: object): Promise<string> {
+  const { body: answer } = await httpRequest(url, {
+    method: 'POST',
+    headers: { ...admin.headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return answer.text();
+}
+
+/** Without what differs between two answers of the simulator. */
+function neutral(text: string): string {
+  return text.replaceAll(/"(id|created)":("[^"]*"|\d+)/g, '"$1":0');
+}
