@@ -1,5 +1,5 @@
 import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/index.js';
-import { DomainError, InvalidInputError } from '../../platform/error/index.js';
+import { DomainError, InvalidInputError, NotFoundError } from '../../platform/error/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { msg } from '../../platform/message/index.js';
 import { ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
@@ -91,8 +91,10 @@ export function openAiFailure({ code, message, error }: Failure): ShapedFailure 
 
 function fieldsOf(code: number, error: unknown): ErrorFields {
   if (error instanceof UpstreamError) return upstreamFields(error);
+  // Models and agents are the only records that a request names.
   const isModel =
     error instanceof UnknownModelError ||
+    error instanceof NotFoundError ||
     error instanceof ModelNotFoundError ||
     error instanceof WrongCategoryError;
   if (isModel) return { status: 404, type: typeOf(404), code: 'model_not_found', param: 'model' };

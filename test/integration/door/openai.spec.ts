@@ -268,7 +268,7 @@ describe('failures before an answer', () => {
     for (const name of ['none', 'sim-embed-256', 'agent-999999']) {
       const call = client().chat.completions.create({ model: name, messages: [...QUESTION] });
       const error = await failure(call);
-      expect([name, error.status]).toEqual([name, 404]);
+      expect([name, error.status, error.code]).toEqual([name, 404, 'model_not_found']);
     }
   });
 
