@@ -63,13 +63,14 @@ function errorFilter(pages: ConsoleFiles): ErrorFilter {
 /** The root module: the features, and the global guards, pipe, interceptor and filter. */
 @Module({})
 export class AppModule {
-  static for(config: Config, { media, ...database }: AppOptions = {}): DynamicModule {
+  static for(config: Config, { media: mediaOptions, ...database }: AppOptions = {}): DynamicModule {
+    const media = MediaModule.for(mediaOptions);
     return {
       module: AppModule,
       imports: [
         // First, because the router matches routes in this order and chat is the hot path.
         ChatModule,
-        DoorModule,
+        DoorModule.for(media),
         ConfigModule.for(config),
         DatabaseModule.for(database),
         QueueModule.for(config, jobKindsOf(config)),
@@ -91,7 +92,7 @@ export class AppModule {
         AttachModule,
         // Its route POST system/fragment/retrieval is below the path of the fragments.
         RetrievalModule,
-        MediaModule.for(media),
+        media,
         AgentModule,
         ApiKeyModule,
         HarnessModule,

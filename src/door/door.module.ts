@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import type { DynamicModule } from '@nestjs/common';
 import { AgentModule } from '../agent/index.js';
 import { ChatModule } from '../chat/index.js';
 import { ModelModule } from '../model/index.js';
@@ -6,12 +7,27 @@ import { AgentCompletions } from './openai/agent-completions.js';
 import { ChatCompletions } from './openai/chat-completions.js';
 import { OpenAiController } from './openai/openai.controller.js';
 import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
+import { OpenAiMedia } from './openai/openai.media.js';
 import { OpenAiModels } from './openai/openai.models.js';
+import { OpenAiRerank } from './openai/openai.rerank.js';
 
 /** Interfaces that speak the protocols of model services, for their clients. */
-@Module({
-  imports: [AgentModule, ChatModule, ModelModule],
-  controllers: [OpenAiController],
-  providers: [AgentCompletions, ChatCompletions, OpenAiEmbeddings, OpenAiModels],
-})
-export class DoorModule {}
+@Module({})
+export class DoorModule {
+  /** @param media The MediaModule of the application, which has settings for tests. */
+  static for(media: DynamicModule): DynamicModule {
+    return {
+      module: DoorModule,
+      imports: [AgentModule, ChatModule, media, ModelModule],
+      controllers: [OpenAiController],
+      providers: [
+        AgentCompletions,
+        ChatCompletions,
+        OpenAiEmbeddings,
+        OpenAiMedia,
+        OpenAiModels,
+        OpenAiRerank,
+      ],
+    };
+  }
+}

@@ -1,2 +1,5 @@
+export { ContentService } from './content/content.service.js';
+export { MediaFailedError } from './media.errors.js';
 export { MediaModule } from './media.module.js';
 export type { MediaOptions } from './media.module.js';
+export { MediaService } from './media.service.js';

@@ -32,6 +32,7 @@ export class MediaModule implements OnApplicationShutdown {
         { provide: ContentClient, useFactory: () => new ContentClient(content) },
         ContentService,
       ],
+      exports: [ContentService, MediaService],
     };
   }
 

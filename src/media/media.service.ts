@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
@@ -8,7 +9,9 @@ import type { RateLimit } from '../platform/event/index.js';
 import { currentRequest } from '../platform/http/index.js';
 import { countedCall, ModelNotFoundError, ModelResolver } from '../model/index.js';
 import type { ResolvedMediaModel } from '../model/index.js';
+import { msg } from '../platform/message/index.js';
 import { Metrics } from '../platform/observability/index.js';
+import { abortedError, UpstreamError } from '../provider/index.js';
 import type { CallLimits, MediaCallOptions, MediaResult, MediaType } from '../provider/index.js';
 import { MediaResultView } from './media.dto.js';
 import type { ImageBody, PredictionQuery, SpeechBody, VideoBody, VideoQuery } from './media.dto.js';
@@ -29,6 +32,18 @@ interface MediaRequest {
 }
 
 const EVERY_TYPE: readonly MediaType[] = ['image', 'audio', 'video'];
+
+const COMPLETED: readonly (string | null)[] = ['completed', 'succeeded', 'success'];
+const FAILED = 'failed';
+
+/** Between two looks at a task; each pause is longer than the one before. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 5_000;
+
+/** Whether a task has made its medium, in the words of all services. */
+export function isCompleted(status: string | null): boolean {
+  return COMPLETED.includes(status);
+}
 
 /**
  * Calls media models and looks up their tasks, of which it keeps the caller's own records up to date. The cause of a
@@ -124,6 +139,35 @@ export class MediaService {
     return result;
   }
 
+  /**
+   * The result of `image` or `speech`, waited for where it is a task of predictions. The task goes on when `signal` aborts.
+   * Fails with MediaFailedError for a task that ends without a medium, or not within MEDIA_TIMEOUT_SECONDS.
+   */
+  async finished(
+    caller: Caller,
+    model: string,
+    begun: MediaResultView,
+    signal: AbortSignal,
+  ): Promise<MediaResultView> {
+    let result = begun;
+    const over = Date.now() + this.limits.totalMs;
+    for (let pauseMs = FIRST_PAUSE_MS; isTask(result) && !isCompleted(result.status);) {
+      if (result.status === FAILED || Date.now() > over) {
+        throw new MediaFailedError(currentRequest()?.id, taskError(result));
+      }
+      await sleep(pauseMs, undefined, { signal }).catch((error: unknown) => {
+        throw signal.aborted ? abortedError() : error;
+      });
+      pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+      const task = { model, predictionId: result.id };
+      result = MediaResultView.of(await this.lookUpPrediction(caller, task, signal));
+    }
+    if (result.url === null && result.dataUrl === null) {
+      throw new MediaFailedError(currentRequest()?.id, taskError(result));
+    }
+    return result;
+  }
+
   private async create(
     caller: Caller,
     request: MediaRequest,
@@ -200,6 +244,23 @@ export class MediaService {
   private logFailure(error: DomainError, about: object): void {
     this.logger.warn({ msg: 'Media request failed', ...about, err: error });
   }
+}
+
+function isTask(result: MediaResultView): result is MediaResultView & { readonly id: string } {
+  return result.id !== null;
+}
+
+function taskError({ id, status }: MediaResultView): UpstreamError {
+  const isOver = status === FAILED || isCompleted(status);
+  return isOver
+    ? new UpstreamError({
+        kind: 'protocol',
+        message: msg`The provider ended the task ${id ?? ''} without a result. Try again, or choose another model.`,
+      })
+    : new UpstreamError({
+        kind: 'timeout',
+        message: msg`The provider did not finish the task ${id ?? ''} in time. Look it up later with GET /media/prediction.`,
+      });
 }
 
 function beginsTask({ category, adapter }: ResolvedMediaModel): boolean {

@@ -70,6 +70,9 @@ const loginOnlyRoutes: Record<string, string> = {
   'POST /v1/chat/completions':
     'As /chat/send, without a session; models and agents are checked inside.',
   'POST /v1/embeddings': 'The same for embedding models.',
+  'POST /v1/rerank': 'The same for rerank models.',
+  'POST /v1/images/generations': 'As /media/image.',
+  'POST /v1/audio/speech': 'As /media/speech.',
   'PUT /chat/feedback/:messageId': 'A vote on an own answer.',
   'DELETE /chat/feedback/:messageId': 'The own vote.',
 };
@@ -94,6 +97,9 @@ const routesOfKeys: Record<string, string> = {
   'GET /v1/models/:id': 'any',
   'POST /v1/chat/completions': 'chat:chat:use',
   'POST /v1/embeddings': 'chat:chat:use',
+  'POST /v1/rerank': 'chat:chat:use',
+  'POST /v1/images/generations': 'media:media:use',
+  'POST /v1/audio/speech': 'media:media:use',
   'PUT /chat/feedback/:messageId': 'chat:chat:use',
   'DELETE /chat/feedback/:messageId': 'chat:chat:use',
 };

@@ -3,16 +3,26 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
+import { AnswersRaw, LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
 import { ChatCompletions } from './chat-completions.js';
-import { ChatCompletionBody, EmbeddingsBody } from './openai.dto.js';
+import {
+  ChatCompletionBody,
+  EmbeddingsBody,
+  ImageGenerationBody,
+  RerankBody,
+  SpeechGenerationBody,
+} from './openai.dto.js';
 import { OpenAiEmbeddings } from './openai.embeddings.js';
+import { OpenAiMedia } from './openai.media.js';
 import { OpenAiModels } from './openai.models.js';
+import { OpenAiRerank } from './openai.rerank.js';
 import {
   CHAT_COMPLETION_SCHEMA,
   EmbeddingsView,
+  ImagesView,
   OpenAiModelsView,
   OpenAiModelView,
+  RerankView,
 } from './openai.view.js';
 
 /** The interface of OpenAI for its clients: HTTP statuses and its form of errors instead of the envelope. */
@@ -24,6 +34,8 @@ export class OpenAiController {
     private readonly models: OpenAiModels,
     private readonly completions: ChatCompletions,
     private readonly embeddings: OpenAiEmbeddings,
+    private readonly reranking: OpenAiRerank,
+    private readonly media: OpenAiMedia,
   ) {}
 
   /** The models and agents that the caller can use. */
@@ -76,5 +88,48 @@ export class OpenAiController {
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<EmbeddingsView> {
     return this.embeddings.embed(caller, request.body, disconnected);
+  }
+
+  /** Orders documents by their relevance to a query. */
+  @Post('rerank')
+  @HttpCode(200)
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @LargeBody()
+  @ApiOkResponse({ type: RerankView })
+  rerank(
+    @CurrentCaller() caller: Caller,
+    @Body() _: RerankBody,
+    @Req() request: Request,
+    @WhileConnected() disconnected: AbortSignal,
+  ): Promise<RerankView> {
+    return this.reranking.rerank(caller, request.body, disconnected);
+  }
+
+  /** Draws an image. */
+  @Post('images/generations')
+  @HttpCode(200)
+  @LoginOnly({ apiKey: 'media:media:use' })
+  @ApiOkResponse({ type: ImagesView })
+  image(
+    @CurrentCaller() caller: Caller,
+    @Body() _: ImageGenerationBody,
+    @Req() request: Request,
+    @WhileConnected() disconnected: AbortSignal,
+  ): Promise<ImagesView> {
+    return this.media.image(caller, request.body, disconnected);
+  }
+
+  /** Speaks a text. */
+  @Post('audio/speech')
+  @LoginOnly({ apiKey: 'media:media:use' })
+  @AnswersRaw('audio/*', 'The sound in its own type')
+  speak(
+    @CurrentCaller() caller: Caller,
+    @Body() _: SpeechGenerationBody,
+    @Req() request: Request,
+    @Res() response: Response,
+    @WhileConnected() disconnected: AbortSignal,
+  ): Promise<void> {
+    return this.media.speech(caller, request.body, { response, disconnected });
   }
 }

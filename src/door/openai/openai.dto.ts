@@ -40,6 +40,38 @@ export class ChatCompletionBody extends Input({
   n: Given(INTEGER, { description: '1' }),
 }) {}
 
+export class RerankBody extends Input({
+  model: Given(TEXT, { description: 'Required. The modelName of a rerank model' }),
+  query: Given(TEXT, { description: 'Required' }),
+  documents: Given(
+    { type: 'array', items: { oneOf: [TEXT, OBJECT] } },
+    { description: 'Required. At most 1000 texts, or objects with a text' },
+  ),
+  top_n: Given(INTEGER, { description: 'So many of the best; default all' }),
+  return_documents: Given(FLAG, { description: 'Repeat the documents beside their scores' }),
+}) {}
+
+export class ImageGenerationBody extends Input({
+  model: Given(TEXT, { description: 'Required. The modelName of an image model' }),
+  prompt: Given(TEXT, { description: 'Required. What is to be seen' }),
+  n: Given(INTEGER, { description: '1' }),
+  size: Given(TEXT, { description: 'A size of the model, or auto', example: '1024x1024' }),
+  response_format: Given(TEXT, {
+    description: 'url or b64_json; default what the service answers',
+  }),
+  user: Given(TEXT, { description: 'Not read' }),
+}) {}
+
+export class SpeechGenerationBody extends Input({
+  model: Given(TEXT, { description: 'Required. The modelName of a speech model' }),
+  input: Given(TEXT, { description: 'Required. What is to be said' }),
+  voice: Given(TEXT, { description: 'A voice of the model', example: 'alloy' }),
+  response_format: Given(TEXT, { description: 'A format of the model; default mp3' }),
+  speed: Given(NUMBER, { description: '0.25 to 4, where the model supports it' }),
+  instructions: Given(TEXT, { description: 'How to say it, where the model supports it' }),
+  stream_format: Given(TEXT, { description: 'audio' }),
+}) {}
+
 export class EmbeddingsBody extends Input({
   model: Given(TEXT, {
     description: 'Required. The modelName of an embedding model',

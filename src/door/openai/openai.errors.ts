@@ -2,6 +2,7 @@ import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/
 import { DomainError, InvalidInputError, NotFoundError } from '../../platform/error/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { msg } from '../../platform/message/index.js';
+import { MediaFailedError } from '../../media/index.js';
 import { ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { UpstreamErrorKind } from '../../provider/index.js';
@@ -79,7 +80,9 @@ export const openAiFailures: FailureShape = {
   answer: openAiFailure,
 };
 
-export function openAiFailure({ code, message, error }: Failure): ShapedFailure {
+export function openAiFailure({ code, message, error: thrown }: Failure): ShapedFailure {
+  // Its text says nothing of the cause, and the status may.
+  const error = thrown instanceof MediaFailedError ? thrown.cause : thrown;
   const { status, type, code: word, param } = fieldsOf(code, error);
   const isThrottled = error instanceof UpstreamError && error.retryAfterMs !== undefined;
   return {

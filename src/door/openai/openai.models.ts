@@ -6,7 +6,7 @@ import { UnknownModelError } from './openai.errors.js';
 import { OpenAiModelsView, OpenAiModelView } from './openai.view.js';
 
 /** The categories of models that the routes below /v1 call. */
-const CATEGORIES = ['chat', 'vector'];
+const CATEGORIES = ['chat', 'vector', 'rerank', 'image', 'audio'];
 
 const AGENT = /^agent-([1-9]\d{0,15})$/;
 

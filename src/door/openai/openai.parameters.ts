@@ -32,13 +32,17 @@ export function parameters<Schema extends z.ZodType>(
 
 const LONGEST_MODEL = 200;
 
-/** The name of a model. PostgreSQL takes no NUL in a text, and no half of a surrogate pair. */
-export const modelName = z
-  .string()
-  .min(1)
-  .max(LONGEST_MODEL)
-  .refine((name) => !name.includes('\0'), 'it must not contain the character NUL')
-  .transform((name) => name.toWellFormed().trim());
+/** A text that is not empty. PostgreSQL takes no NUL in a text, and no half of a surrogate pair. */
+export const plainText = (longest: number) =>
+  z
+    .string()
+    .min(1)
+    .max(longest)
+    .refine((text) => !text.includes('\0'), 'it must not contain the character NUL')
+    .transform((text) => text.toWellFormed());
+
+/** The name of a model. */
+export const modelName = plainText(LONGEST_MODEL).transform((name) => name.trim());
 
 type Issue = z.core.$ZodIssue;
 

@@ -2,8 +2,10 @@ import {
   integer,
   list,
   nullable,
+  number,
   object,
   oneOf,
+  optional,
   schema,
   text,
   View,
@@ -58,6 +60,31 @@ export class EmbeddingsView extends View({
   model: text({ example: 'text-embedding-3-small' }),
   data: list(EmbeddingView),
   usage: object(EmbeddingUsageView),
+}) {}
+
+class RerankedTextView extends View({ text: text() }) {}
+
+class RerankResultView extends View({
+  index: integer({ description: 'Of the document in the request' }),
+  relevance_score: number({ description: 'In the scale of the model' }),
+  document: optional(object(RerankedTextView)),
+}) {}
+
+/** Documents that a rerank model has ordered, best first. */
+export class RerankView extends View({
+  model: text({ example: 'rerank-v3.5' }),
+  results: list(RerankResultView),
+}) {}
+
+class ImageView extends View({
+  url: optional(text({ description: 'Also a data address' })),
+  b64_json: optional(text({ description: 'The image in base64' })),
+}) {}
+
+/** One image, by its address or in base64. */
+export class ImagesView extends View({
+  created: integer({ description: 'Seconds since the epoch' }),
+  data: list(ImageView),
 }) {}
 
 /** What answers of chat completions always have. Those of a relayed model have its other fields as well. */

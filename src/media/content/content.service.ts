@@ -6,7 +6,7 @@ import type { Config } from '../../platform/config/index.js';
 import type { MediaType } from '../../provider/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { msg } from '../../platform/message/index.js';
-import { MediaService } from '../media.service.js';
+import { isCompleted, MediaService } from '../media.service.js';
 import {
   contentAddress,
   ContentMemoryError,
@@ -35,7 +35,6 @@ interface Found {
 }
 
 const MIB = 2 ** 20;
-const COMPLETED: readonly (string | null)[] = ['completed', 'succeeded', 'success'];
 
 /** Proxies the result of a prediction, so that browsers need neither its host nor its address. Nothing is stored. */
 @Injectable()
@@ -99,7 +98,7 @@ export class ContentService {
         msg`The provider answered another task than the one asked for.`,
       );
     }
-    if (!COMPLETED.includes(status)) throw new ContentNotReadyError(status);
+    if (!isCompleted(status)) throw new ContentNotReadyError(status);
     if (url === null) {
       throw new ContentRefusedError(
         msg`The task is completed, but the provider named no resource.`,

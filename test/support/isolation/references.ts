@@ -402,6 +402,18 @@ export const references: Record<string, Record<string, Reference>> = {
   'POST /v1/embeddings': {
     model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
   },
+  'POST /v1/rerank': {
+    model: {
+      kind: modelName,
+      body: (name) => ({ model: name, query: 'Hello', documents: ['Hello'] }),
+    },
+  },
+  'POST /v1/images/generations': {
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A house' }) },
+  },
+  'POST /v1/audio/speech': {
+    model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
+  },
   'GET /chat/feedback/list': {
     agentId: { kind: agent, query: (id) => `agentId=${id}`, code: EMPTY },
   },

@@ -2,6 +2,10 @@ import type { Texts } from '../catalogue.js';
 
 export const media: Texts = {
   messages: {
+    'The provider ended the task {0} without a result. Try again, or choose another model.':
+      '供应商结束了任务 {0}，但没有结果。请重试，或选择其他模型。',
+    'The provider did not finish the task {0} in time. Look it up later with GET /media/prediction.':
+      '供应商未能及时完成任务 {0}。请稍后用 GET /media/prediction 查询。',
     'The task has no content: its status is {0}. There is content once it is completed.':
       '该任务没有内容，其状态是 {0}。任务完成后才有内容。',
     'Too many media resources are being fetched at the moment. Try again in a minute.':

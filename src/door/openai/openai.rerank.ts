@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import type { Caller } from '../../platform/access/index.js';
+import { ModelResolver, RerankClient } from '../../model/index.js';
+import { modelName, parameters, plainText } from './openai.parameters.js';
+import type { RerankView } from './openai.view.js';
+
+const MOST_DOCUMENTS = 1_000;
+const LONGEST_TEXT = 1_000_000;
+
+const document = plainText(LONGEST_TEXT);
+const rerankRequest = z.strictObject({
+  model: modelName,
+  query: plainText(LONGEST_TEXT),
+  documents: z
+    .array(z.union([document, z.strictObject({ text: document })]))
+    .min(1)
+    .max(MOST_DOCUMENTS),
+  top_n: z.number().int().min(1).nullish(),
+  return_documents: z.boolean().nullish(),
+});
+
+/** POST /v1/rerank, in the form that the services for reranking have in common (https://docs.cohere.com/reference/rerank). */
+@Injectable()
+export class OpenAiRerank {
+  constructor(
+    private readonly models: ModelResolver,
+    private readonly client: RerankClient,
+  ) {}
+
+  /** The documents that the service ranked, best first. Fails like RerankClient, and with ParameterError. */
+  async rerank(caller: Caller, body: unknown, signal: AbortSignal): Promise<RerankView> {
+    const request = parameters(rerankRequest, body);
+    const { model: id, query, top_n, return_documents } = request;
+    const texts = request.documents.map((one) => (typeof one === 'string' ? one : one.text));
+    const model = await this.models.resolveRerank(caller, id);
+    const ranked = await this.client.rerank(model, query, texts, {
+      topN: top_n ?? texts.length,
+      signal,
+    });
+    return {
+      model: id,
+      results: ranked.map(({ index, score }) => ({
+        index,
+        relevance_score: score,
+        ...(return_documents && { document: { text: texts[index] ?? '' } }),
+      })),
+    };
+  }
+}

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
+import { makeKey, withKey } from '../../support/api-keys.js';
+import { heads } from '../../support/media/file-heads.js';
+import { IMAGE_HOST, MediaHost, VIDEO_HOST } from '../../support/media/media-host.js';
+import { createMediaModels, scriptPrediction } from '../../support/media/media-models.js';
+import { createModel, createProvider } from '../../support/models.js';
+import { Plinth } from '../../support/plinth.js';
+import type { Session } from '../../support/session.js';
+
+const PROMPT = 'A lighthouse at dusk';
+const DOCUMENTS = [
+  'Parking is free.',
+  'Employees get 25 days of annual leave.',
+  'Leave the office.',
+];
+
+let simulator: Simulator;
+let host: MediaHost;
+let plinth: Plinth;
+let admin: Session;
+/** The SDK with an API key that may make media and chat. */
+let client: OpenAI;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  host = await MediaHost.start();
+  plinth = await Plinth.start(
+    { MEDIA_CONTENT_HOSTS: `${IMAGE_HOST},${VIDEO_HOST}` },
+    { media: host.options() },
+  );
+  admin = await plinth.signIn();
+  await createMediaModels(admin, simulator);
+  await createProvider(admin, 'custom_api');
+  const service = { apiHost: simulator.url, apiKey: 'key-of-media' };
+  const task = { ...service, category: 'image', providerCode: 'media_async' };
+  await createModel(admin, { ...task, modelName: 'async-image--taskfail' });
+  const sync = { ...service, category: 'image', providerCode: 'media_sync' };
+  await createModel(admin, { ...sync, modelName: 'sim-url' });
+  const apiHost = `${simulator.url}/v1`;
+  await createModel(admin, { apiHost, apiKey: 'key', category: 'rerank', modelName: 'sim-rerank' });
+  client = await clientOf(['chat:chat:use', 'media:media:use']);
+}, 120_000);
+
+beforeEach(() => {
+  simulator.reset();
+  host.reset();
+});
+
+afterAll(async () => {
+  await plinth.stop();
+  await host.close();
+  await simulator.close();
+});
+
+async function clientOf(permissions: readonly string[]): Promise<OpenAI> {
+  const { headers } = withKey(admin, await makeKey(admin, { permissions }));
+  const apiKey = (headers['authorization'] ?? '').replace('Bearer ', '');
+  return new OpenAI({ baseURL: `${plinth.url}/v1`, apiKey, maxRetries: 0 });
+}
+
+/** Status, code and parameter of the failure of a call. */
+async function failure(call: Promise<unknown>): Promise<readonly unknown[]> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof OpenAI.APIError) return [error.status, error.code, error.param];
+    throw error;
+  }
+  throw new Error('The call did not fail.');
+}
+
+function head(base64: string | undefined): string {
+  return Buffer.from(base64 ?? '', 'base64').toString('latin1', 1, 4);
+}
+
+it('GET /v1/models lists models for images, speech and reranking', async () => {
+  const ids = (await client.models.list()).data.map(({ id }) => id);
+
+  expect(ids).toEqual(expect.arrayContaining(['sync-image', 'async-speech', 'sim-rerank']));
+  expect(ids).not.toContain('sync-video');
+});
+
+describe('POST /v1/images/generations', () => {
+  it('answers what the service answers, or the form that is asked for', async () => {
+    const asked = { model: 'sync-image', prompt: PROMPT, size: '64x64' } as const;
+    const [plain] = (await client.images.generate(asked)).data ?? [];
+    const [linked] =
+      (await client.images.generate({ ...asked, response_format: 'url' })).data ?? [];
+    const [address] = (await client.images.generate({ ...asked, model: 'sim-url' })).data ?? [];
+
+    expect([head(plain?.b64_json), plain?.url]).toEqual(['PNG', undefined]);
+    expect(linked?.url).toMatch(/^data:image\/png;base64,/);
+    expect(address?.url).toMatch(/^http/);
+    expect(await failure(ask({ model: 'sim-url', response_format: 'b64_json' }))).toEqual([
+      ...[400, 'invalid_value', 'response_format'],
+    ]);
+  });
+
+  it('waits for a task, and says that one has failed', async () => {
+    const { data } = await ask({ model: 'async-image' });
+
+    expect(data?.[0]?.url).toMatch(/^http/);
+    expect(await failure(ask({ model: 'async-image--taskfail' }))).toEqual([
+      ...[502, 'upstream_protocol', null],
+    ]);
+  });
+
+  it.each([
+    [{ model: 'none' }, [404, 'model_not_found', 'model']],
+    [{ model: 'sync-speech' }, [404, 'model_not_found', 'model']],
+    [{ prompt: '' }, [400, 'invalid_value', 'prompt']],
+    [{ n: 2 }, [400, 'invalid_value', 'n']],
+    [{ quality: 'hd' }, [400, 'unsupported_parameter', 'quality']],
+  ] as const)('%j is refused', async (fields, expected) => {
+    expect(await failure(ask(fields))).toEqual(expected);
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('tells the status of the service’s failure', async () => {
+    simulator.script({ status: 429, retryAfter: 3 });
+    expect(await failure(ask({}))).toEqual([429, 'rate_limit_exceeded', null]);
+  });
+
+  function ask(fields: object): Promise<OpenAI.ImagesResponse> {
+    return client.post('/images/generations', {
+      body: { model: 'sync-image', prompt: PROMPT, ...fields },
+    });
+  }
+});
+
+describe('POST /v1/audio/speech', () => {
+  const asked = { input: 'Welcome aboard.', voice: 'alloy' } as const;
+
+  it('answers sound in its own type', async () => {
+    const answer = await client.audio.speech.create({ ...asked, model: 'sync-speech', speed: 1.5 });
+
+    expect(answer.headers.get('content-type')).toMatch(/^audio\//);
+    expect(Buffer.from(await answer.arrayBuffer()).toString('latin1', 0, 4)).toBe('RIFF');
+    expect(simulator.requests[0]?.body).toMatchObject({ voice: 'alloy', speed: 1.5 });
+  });
+
+  it('answers the sound that a task has made', async () => {
+    const id = 'pred_speech';
+    simulator.script({
+      match: { path: '/model/generateAudio' },
+      body: { code: 200, data: { id, status: 'processing' } },
+    });
+    // One look until it is completed, and one for the address of the resource.
+    for (let look = 0; look < 2; look += 1) {
+      scriptPrediction(simulator, id, { status: 'completed', url: host.address() });
+    }
+    host.answers((_request, response) => {
+      response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-length': heads.mp3.length });
+      response.end(heads.mp3);
+    });
+    const answer = await client.audio.speech.create({ ...asked, model: 'async-speech' });
+
+    expect(answer.headers.get('content-type')).toBe('audio/mpeg');
+    expect(Buffer.from(await answer.arrayBuffer()).equals(heads.mp3)).toBe(true);
+  });
+
+  it('refuses what the model cannot do, and a key without the permission', async () => {
+    for (const [fields, expected] of [
+      [{ speed: 2 }, [400, 'unsupported_parameter', 'speed']],
+      [{ instructions: 'Softly' }, [400, 'unsupported_parameter', 'instructions']],
+      [{ stream_format: 'sse' }, [400, 'invalid_value', 'stream_format']],
+    ] as const) {
+      const call = client.audio.speech.create({ ...asked, model: 'async-speech', ...fields });
+      expect(await failure(call)).toEqual(expected);
+    }
+    const other = await clientOf(['chat:chat:use']);
+    const call = other.audio.speech.create({ ...asked, model: 'sync-speech' });
+    expect(await failure(call)).toEqual([403, 'permission_denied', null]);
+    expect(simulator.requests).toEqual([]);
+  });
+});
+
+describe('POST /v1/rerank', () => {
+  function rank(fields: object): Promise<{
+    readonly model: string;
+    readonly results: readonly { readonly index: number; readonly document?: object }[];
+  }> {
+    const body = { model: 'sim-rerank', query: 'annual leave days', documents: DOCUMENTS };
+    return client.post('/rerank', { body: { ...body, ...fields } });
+  }
+
+  it('answers the best documents with their scores', async () => {
+    const { model, results } = await rank({ top_n: 2, return_documents: true });
+    const objects = await rank({ documents: DOCUMENTS.map((text) => ({ text })) });
+
+    expect(model).toBe('sim-rerank');
+    expect(results).toEqual([
+      { index: 1, relevance_score: expect.any(Number), document: { text: DOCUMENTS[1] } },
+      { index: 2, relevance_score: expect.any(Number), document: { text: DOCUMENTS[2] } },
+    ]);
+    expect(objects.results.map(({ index }) => index)).toEqual([1, 2, 0]);
+    expect(objects.results[0]?.document).toBeUndefined();
+  });
+
+  it.each([
+    [{ documents: [] }, 'documents'],
+    [{ documents: [''] }, 'documents[0]'],
+    [{ top_n: 0 }, 'top_n'],
+    [{ max_chunks_per_doc: 4 }, 'max_chunks_per_doc'],
+  ])('%j is refused', async (fields, param) => {
+    const [status, , named] = await failure(rank(fields));
+
+    expect([status, named]).toEqual([400, param]);
+  });
+});
