@@ -41,8 +41,9 @@ class BrowserStream {
       this.send = send;
       for (const message of waiting) send(message);
     });
-    void this.greet();
-    session.subscribe(() => this.sayWho());
+    const locked = this.takeLock();
+    void locked.then(() => this.sayWho());
+    session.subscribe(() => void locked.then(() => this.sayWho()));
     addEventListener('pagehide', () => this.send?.({ kind: 'leave' }));
     // From the cache of pages the tab comes back as it was.
     addEventListener('pageshow', ({ persisted }) => {
@@ -74,18 +75,16 @@ class BrowserStream {
 
   readonly snapshot = (): Known => this.known;
 
-  /** The lock is held before the worker asks for it. */
-  private async greet(): Promise<void> {
-    if ('locks' in navigator) {
-      await new Promise<void>((held) => {
-        const forEver = new Promise<never>(() => undefined);
-        void navigator.locks.request(this.lock, () => {
-          held();
-          return forEver;
-        });
+  /** Resolves when the tab has it: the worker that is told of the lock before takes the tab for one that is gone. */
+  private async takeLock(): Promise<void> {
+    if (!('locks' in navigator)) return;
+    await new Promise<void>((held) => {
+      const forEver = new Promise<never>(() => undefined);
+      void navigator.locks.request(this.lock, () => {
+        held();
+        return forEver;
       });
-    }
-    this.sayWho();
+    });
   }
 
   private sayWho(): void {
