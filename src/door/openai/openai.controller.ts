@@ -126,10 +126,9 @@ export class OpenAiController {
   speak(
     @CurrentCaller() caller: Caller,
     @Body() _: SpeechGenerationBody,
-    @Req() request: Request,
     @Res() response: Response,
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<void> {
-    return this.media.speech(caller, request.body, { response, disconnected });
+    return this.media.speech(caller, response.req.body, { response, disconnected });
   }
 }
