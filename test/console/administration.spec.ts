@@ -89,7 +89,8 @@ describeConsole('the pages of administration and the account', () => {
     await expectNoViolations(page);
     await button('Add API key', dialog()).click();
     const once = page.getByRole('dialog', { name: 'Your new API key' });
-    const key = await once.locator('code').innerText();
+    const key = await once.locator('code').first().innerText();
+    await once.getByText(`${console.plinth.url}/v1`, { exact: true }).waitFor();
     await expectNoViolations(page);
     await button('I have copied the key', once).click();
     await row('Notebook').getByText('1 permission').waitFor();

@@ -12,6 +12,7 @@ interface Props {
 /** Shows a key for the only time: the service keeps no more than a digest of it. */
 export function KeyOnce({ made: { key }, onClose }: Props) {
   const { t } = useTranslation('apikey');
+  const address = `${location.origin}/v1`;
   return (
     <Modal
       opened
@@ -27,6 +28,11 @@ export function KeyOnce({ made: { key }, onClose }: Props) {
           <CopyButton value={key} label={t('once.copy')} />
         </Group>
         <Alert color="yellow">{t('once.keep')}</Alert>
+        <Text size="sm">{t('once.address')}</Text>
+        <Group gap={4} wrap="nowrap" className={styles['key']}>
+          <Code>{address}</Code>
+          <CopyButton value={address} label={t('once.copyAddress')} />
+        </Group>
         <Group justify="flex-end">
           <Button onClick={onClose} data-autofocus>
             {t('once.close')}

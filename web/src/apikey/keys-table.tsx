@@ -153,7 +153,7 @@ export function KeysTable({ scope }: Props) {
         toolbar={<AddressSearch name="q" label={t('search')} />}
         empty={
           <Empty icon={IconKey} title={t('empty')}>
-            {t(`${scope}.about`)}
+            {t('emptyHint')}
           </Empty>
         }
         onOpen={setEdited}
