@@ -4,7 +4,7 @@ import { Database } from '../../src/platform/database/index.js';
 import { OpenChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { done, makeRole, makeUser, PASSWORD } from '../support/people.js';
-import type { Session } from '../support/session.js';
+import { Session } from '../support/session.js';
 import { ADMIN_PASSWORD } from '../support/template.js';
 import { HOSTILE_MARKDOWN } from './hostile-markdown.js';
 
@@ -206,12 +206,17 @@ describeConsole('the chat', () => {
     await send(page, 'Hello');
     await answers(page).getByText('hello').waitFor();
     const sessionId = sessionOf(page);
-    await page.evaluate(`(async () => {
-      const { token, clientId } = JSON.parse(localStorage.getItem('plinth.session'));
-      const headers = { Authorization: 'Bearer ' + token, Clientid: clientId };
-      await (await fetch('/auth/logout', { method: 'POST', headers })).text();
-    })()`);
+    const held = await page.evaluate(`localStorage.getItem('plinth.session')`);
+    const { token, clientId } = JSON.parse(String(held)) as Record<'token' | 'clientId', string>;
+    // The message is on its way when the sign-in ends: whatever else notices the end first, it is not sent any more.
+    await page.route('**/chat/send', async (route) => {
+      const headers = { authorization: `Bearer ${token}`, clientid: clientId };
+      done(await new Session(console.url, headers).post('/auth/logout'));
+      await route.continue();
+    });
+    const answered = page.waitForResponse('**/chat/send');
     await send(page, 'Do not lose this');
+    expect(await (await answered).json()).toMatchObject({ code: 401 });
     await page.waitForURL(/\/sign-in/);
 
     await page.locator('input[name=username], input[autocomplete=username]').fill('admin');
