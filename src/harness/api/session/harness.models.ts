@@ -15,7 +15,11 @@ import type { ChatCall, FinishReason } from '../../../provider/index.js';
 
 /** Why a model cannot be used; the word is for clients, the message for people. */
 type ModelFault =
-  'MODEL_NOT_FOUND' | 'MODEL_NOT_CHAT' | 'MODEL_NO_TOOLS' | 'MODEL_NO_VISION' | 'MODEL_UNAVAILABLE';
+  | 'MODEL_NOT_FOUND'
+  | 'MODEL_NOT_CHAT'
+  | 'MODEL_NO_TOOLS'
+  | 'MODEL_NO_VISION'
+  | 'MODEL_UNAVAILABLE';
 
 class ModelRefusedError extends InvalidInputError {
   constructor(
