@@ -14,7 +14,7 @@ import { DatabaseModule, unavailableError } from './platform/database/index.js';
 import type { DatabaseOptions } from './platform/database/index.js';
 import { DemoModule } from './demo/index.js';
 import { DictionaryModule } from './dictionary/index.js';
-import { DoorModule, openAiFailures } from './door/index.js';
+import { DOOR_FAILURES, DoorModule } from './door/index.js';
 import { ErrorFilter } from './platform/error/index.js';
 import type { FailureShape } from './platform/error/index.js';
 import { EventModule } from './platform/event/index.js';
@@ -49,7 +49,7 @@ export interface AppOptions extends DatabaseOptions {
 export const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
 
 /** Interfaces with HTTP statuses and errors of their own instead of the envelope. */
-export const FAILURE_SHAPES: readonly FailureShape[] = [openAiFailures];
+export const FAILURE_SHAPES: readonly FailureShape[] = DOOR_FAILURES;
 
 function errorFilter(pages: ConsoleFiles): ErrorFilter {
   return new ErrorFilter(

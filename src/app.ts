@@ -4,7 +4,12 @@ import helmet from 'helmet';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { AppModule, CODED_ERRORS, FAILURE_SHAPES } from './app.module.js';
 import type { AppOptions } from './app.module.js';
-import { OpenAiFailureView, openAiFailures } from './door/index.js';
+import {
+  AnthropicFailureView,
+  anthropicFailures,
+  OpenAiFailureView,
+  openAiFailures,
+} from './door/index.js';
 import { HarnessFailureData } from './harness/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
@@ -25,9 +30,10 @@ interface CreateOptions extends AppOptions {
   readonly log?: LogDestination | undefined;
 }
 
-/** The failures of the coding harness have `data` of their own, those of the OpenAI-compatible interface another body. */
+/** The failures of the coding harness have `data` of their own, those of the doors another body. */
 const FAILURES: readonly FailureViews[] = [
   { paths: CODED_ERRORS, data: HarnessFailureData },
+  { paths: anthropicFailures.paths, body: AnthropicFailureView },
   { paths: openAiFailures.paths, body: OpenAiFailureView },
 ];
 

@@ -3,8 +3,10 @@ import type { DynamicModule } from '@nestjs/common';
 import { AgentModule } from '../agent/index.js';
 import { ChatModule } from '../chat/index.js';
 import { ModelModule } from '../model/index.js';
-import { AgentCompletions } from './openai/agent-completions.js';
-import { ChatCompletions } from './openai/chat-completions.js';
+import { AnthropicController } from './anthropic/anthropic.controller.js';
+import { TokenCounts } from './anthropic/token-counts.js';
+import { AgentAnswers } from './answer/agent-answers.js';
+import { DoorAnswers } from './answer/door-answers.js';
 import { OpenAiController } from './openai/openai.controller.js';
 import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
 import { OpenAiMedia } from './openai/openai.media.js';
@@ -19,14 +21,15 @@ export class DoorModule {
     return {
       module: DoorModule,
       imports: [AgentModule, ChatModule, media, ModelModule],
-      controllers: [OpenAiController],
+      controllers: [OpenAiController, AnthropicController],
       providers: [
-        AgentCompletions,
-        ChatCompletions,
+        AgentAnswers,
+        DoorAnswers,
         OpenAiEmbeddings,
         OpenAiMedia,
         OpenAiModels,
         OpenAiRerank,
+        TokenCounts,
       ],
     };
   }

@@ -1,3 +1,10 @@
+import { anthropicFailures } from './anthropic/anthropic.errors.js';
+import { openAiFailures } from './openai/openai.errors.js';
+
+export { AnthropicFailureView } from './anthropic/anthropic.view.js';
 export { DoorModule } from './door.module.js';
-export { openAiFailures } from './openai/openai.errors.js';
 export { OpenAiFailureView } from './openai/openai.view.js';
+export { anthropicFailures, openAiFailures };
+
+/** How the doors answer failures; the first whose paths fit counts. */
+export const DOOR_FAILURES = [anthropicFailures, openAiFailures] as const;

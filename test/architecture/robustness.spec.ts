@@ -111,7 +111,10 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
     });
     const type = String(headers['content-type']);
     const text = await body.text();
-    if (sent.path.startsWith('/v1/') && statusCode !== 200) {
+    if (
+      sent.path.startsWith('/v1/') &&
+      (statusCode !== 200 || text.startsWith('{"input_tokens":'))
+    ) {
       const wrong = faultBelowV1(statusCode, text);
       return wrong === undefined ? undefined : `${label}: ${wrong}`;
     }
@@ -125,6 +128,7 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
 
 function faultBelowV1(status: number, text: string): string | undefined {
   if (text.includes('Something went wrong')) return text;
+  if (status === 200) return undefined;
   const { error } = JSON.parse(text) as { error?: { message?: unknown; type?: unknown } };
   const isTold = typeof error?.message === 'string' && error.message !== '' && error.type !== '';
   return isTold && STATUSES.includes(status) ? undefined : `HTTP ${status} ${text.slice(0, 200)}`;

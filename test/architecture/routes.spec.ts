@@ -69,6 +69,8 @@ const loginOnlyRoutes: Record<string, string> = {
   'GET /v1/models/:id': 'One of them.',
   'POST /v1/chat/completions':
     'As /chat/send, without a session; models and agents are checked inside.',
+  'POST /v1/messages': 'The same in another protocol.',
+  'POST /v1/messages/count_tokens': 'The same, without an answer.',
   'POST /v1/embeddings': 'The same for embedding models.',
   'POST /v1/rerank': 'The same for rerank models.',
   'POST /v1/images/generations': 'As /media/image.',
@@ -96,6 +98,8 @@ const routesOfKeys: Record<string, string> = {
   'GET /v1/models': 'any',
   'GET /v1/models/:id': 'any',
   'POST /v1/chat/completions': 'chat:chat:use',
+  'POST /v1/messages': 'chat:chat:use',
+  'POST /v1/messages/count_tokens': 'chat:chat:use',
   'POST /v1/embeddings': 'chat:chat:use',
   'POST /v1/rerank': 'chat:chat:use',
   'POST /v1/images/generations': 'media:media:use',
@@ -368,7 +372,8 @@ describe('the OpenAPI document', () => {
       const responses = operationOf(route)?.responses;
       if (route.path.startsWith('/v1/')) {
         const own = responses?.['default']?.content?.['application/json']?.schema;
-        return JSON.stringify(own) !== '{"$ref":"#/components/schemas/OpenAiFailureView"}';
+        const view = route.path.startsWith('/v1/messages') ? 'Anthropic' : 'OpenAi';
+        return JSON.stringify(own) !== `{"$ref":"#/components/schemas/${view}FailureView"}`;
       }
       const content = responses?.['200']?.content ?? {};
       const schema: Schema | undefined = content['application/json']?.schema;

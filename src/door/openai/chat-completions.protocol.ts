@@ -1,34 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { Failure } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
-import { DomainError } from '../../platform/error/index.js';
-import { citationMarks, referenceOf } from '../../agent/index.js';
+import { referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
-import { BETWEEN_STEPS, sumOfUsages, turnUsage } from '../../chat/index.js';
 import type {
   ChatCall,
   ChatMessage,
-  ChatProtocolName,
   ContentPart,
   FinishReason,
   ToolCall,
   ToolDefinition,
-  Usage,
 } from '../../provider/index.js';
-import { ParameterError, UnsupportedParameterError } from './openai.errors.js';
-import { modelName, parameters } from './openai.parameters.js';
+import { citationsOf } from '../answer/citations.js';
+import { CollectedAnswer } from '../answer/collected-answer.js';
+import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
+import type {
+  AnswerContext,
+  AnswerWriter,
+  DoorRequest,
+  ParameterNames,
+  RelayedRequest,
+  TranslatedCall,
+} from '../answer/door.request.js';
+import { modelName, parameters } from '../answer/parameters.js';
+import { openAiFailure } from './openai.errors.js';
 
 // The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
-
-/** What every request has, whatever model answers it. */
-export interface CompletionRequest {
-  readonly model: string;
-  readonly stream: boolean;
-  /** The client wants a chunk with the usage. */
-  readonly withUsage: boolean;
-  /** As it was sent. */
-  readonly body: Readonly<Record<string, unknown>>;
-}
 
 const MOST_MESSAGES = 10_000;
 const MOST_TOOLS = 128;
@@ -44,16 +42,47 @@ const anyRequest = z.looseObject({
   n: z.number().optional(),
 });
 
-/** Reads what Plinth itself needs of a request. Throws ParameterError. */
-export function readRequest(body: unknown): CompletionRequest {
-  const { model, stream = false, stream_options, n = 1 } = parameters(anyRequest, body);
-  if (n !== 1) throw new UnsupportedParameterError('n');
-  return {
-    model,
-    stream,
-    withUsage: stream_options?.include_usage === true,
-    body: body as CompletionRequest['body'],
+/** A request of POST /v1/chat/completions. */
+export class CompletionRequest implements DoorRequest {
+  readonly names: ParameterNames = {
+    message: (index) => `messages[${index}]`,
+    messages: 'messages',
+    format: 'response_format',
+    parallelToolCalls: 'parallel_tool_calls',
+    imageDetail: 'detail',
   };
+
+  private constructor(
+    readonly model: string,
+    readonly stream: boolean,
+    /** The client wants a chunk with the usage. */
+    readonly withUsage: boolean,
+    readonly body: DoorRequest['body'],
+  ) {}
+
+  /** Reads what Plinth itself needs of a request. Throws ParameterError. */
+  static of(body: unknown): CompletionRequest {
+    const { model, stream = false, stream_options, n = 1 } = parameters(anyRequest, body);
+    if (n !== 1) throw new UnsupportedParameterError('n');
+    const withUsage = stream_options?.include_usage === true;
+    return new CompletionRequest(model, stream, withUsage, body as DoorRequest['body']);
+  }
+
+  get relay(): RelayedRequest {
+    return { protocol: 'chat-completions', withUsage: this.withUsage };
+  }
+
+  translate(): TranslatedCall {
+    return translate(this.body);
+  }
+
+  writer(isAgent: boolean): CompletionWriter {
+    return new CompletionWriter(this, isAgent);
+  }
+
+  failureEvent(failure: Failure): string {
+    return event(openAiFailure(failure).body);
+  }
 }
 
 /** Parameters at the value at which they change nothing. Those that only name the caller change nothing at any value. */
@@ -65,7 +94,6 @@ const WITHOUT_EFFECT = new Map<string, (value: unknown) => boolean>(
     frequency_penalty: (value: unknown) => value === 0,
     logit_bias: (value: unknown) =>
       typeof value === 'object' && Object.keys(value ?? {}).length === 0,
-    parallel_tool_calls: (value: unknown) => value === true,
     store: (value: unknown) => value === false,
     service_tier: (value: unknown) => value === 'auto' || value === 'default',
     modalities: (value: unknown) =>
@@ -178,6 +206,7 @@ const translatedRequest = z.strictObject({
       }),
     ])
     .optional(),
+  parallel_tool_calls: z.boolean().optional(),
   response_format: responseFormat.optional(),
   temperature: z.number().min(0).max(2).optional(),
   top_p: z.number().min(0).max(1).optional(),
@@ -189,19 +218,14 @@ const translatedRequest = z.strictObject({
 
 type TranslatedRequest = z.output<typeof translatedRequest>;
 
-/** A request in the words of the adapters. */
-export interface TranslatedCall extends Omit<ChatCall, 'model' | 'responseFormat'> {
-  /** What ResponseFormats reads. */
-  readonly format: Readonly<Record<string, unknown>> | undefined;
-}
-
 /** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
-export function translate({ body }: CompletionRequest): TranslatedCall {
+function translate(body: DoorRequest['body']): TranslatedCall {
   const wanted = Object.entries(body).filter(
     ([name, value]) => WITHOUT_EFFECT.get(name)?.(value) !== true,
   );
   const request = parameters(translatedRequest, Object.fromEntries(wanted));
   const { temperature, top_p, stop, seed, max_tokens, max_completion_tokens } = request;
+  const { parallel_tool_calls: parallelToolCalls } = request;
   const maxTokens = max_completion_tokens ?? max_tokens;
   return {
     messages: messagesOf(request.messages),
@@ -211,25 +235,9 @@ export function translate({ body }: CompletionRequest): TranslatedCall {
     ...(maxTokens !== undefined && { maxTokens }),
     ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
     ...(seed !== undefined && { seed }),
+    ...(parallelToolCalls === false && { parallelToolCalls }),
     format: formatOf(request.response_format),
   };
-}
-
-/** Throws UnsupportedParameterError for what the protocol of the model has no words for. */
-export function refuseUntranslatable(call: TranslatedCall, protocol: ChatProtocolName): void {
-  if (call.seed !== undefined && protocol === 'messages') {
-    throw new UnsupportedParameterError('seed');
-  }
-  if (call.toolChoice === 'required' && protocol === 'ollama') {
-    throw new UnsupportedParameterError('tool_choice');
-  }
-  if (call.format && call.tools?.length) throw new UnsupportedParameterError('response_format');
-  const parts = call.messages.flatMap(({ content }) =>
-    typeof content === 'string' ? [] : content,
-  );
-  if (parts.some((part) => part.type === 'image' && part.detail !== undefined)) {
-    throw new UnsupportedParameterError('detail');
-  }
 }
 
 function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
@@ -347,66 +355,45 @@ const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   other: 'stop',
 };
 
-/** The service behind the model says itself that the answer is not whole. */
-class UnfinishedAnswerError extends DomainError {
-  readonly code = 500;
+const DONE = 'data: [DONE]\n\n';
 
-  constructor() {
-    super(msg`The model could not finish its answer. Try again.`);
-  }
-}
-
-/** What an answer was made from. */
-export interface AnswerContext {
-  /** The messages that were sent to the model, for counts that the service does not report. */
-  readonly sent: readonly ChatMessage[];
-  /** The fragments that an agent was given; undefined for a model. */
-  readonly sources?: readonly Source[] | undefined;
-}
-
-export const DONE = 'data: [DONE]\n\n';
-
-/** One answer in the form of the protocol, as chunks or in one piece. An agent's own calls of tools are not part of it. */
-export class CompletionWriter {
+/** One answer in the form of the protocol, as chunks or in one piece. */
+class CompletionWriter implements AnswerWriter {
   private readonly base: { readonly id: string; readonly created: number; readonly model: string };
-  private text = '';
-  private reasoning = '';
-  private readonly calls: ToolCall[] = [];
-  private usage: Usage | undefined;
-  private finish: FinishReason = 'stop';
+  private readonly answer: CollectedAnswer;
   private hasBegun = false;
-  private isNewStep = false;
 
   constructor(
     private readonly request: CompletionRequest,
-    private readonly isAgent: boolean,
+    isAgent: boolean,
   ) {
     const created = Math.floor(Date.now() / 1_000);
     this.base = { id: `chatcmpl-${randomUUID()}`, created, model: request.model };
+    this.answer = new CollectedAnswer(isAgent);
   }
 
-  /** The chunks of the parts; empty where they add nothing that a client sees. */
   add(parts: readonly TurnPart[]): string {
     return parts.map((part) => this.addPart(part)).join('');
   }
 
-  /** The last chunks. Throws where the answer is not whole. */
   end(context: AnswerContext): string {
-    this.checkWhole();
+    const { answer } = this;
+    answer.checkWhole();
     const { sources } = context;
     const delta = sources ? { annotations: this.annotations(sources) } : {};
-    const last = this.chunk(delta, FINISH_REASONS[this.finish], {
+    const last = this.chunk(delta, FINISH_REASONS[answer.finish], {
       ...(sources && { sources: sources.map(referenceOf) }),
     });
     const usage = { ...this.chunkBase(), choices: [], usage: this.wireUsage(context) };
     return last + (this.request.withUsage ? event(usage) : '') + DONE;
   }
 
-  /** The answer in one piece. Throws where it is not whole. */
-  completion(context: AnswerContext): object {
-    this.checkWhole();
+  whole(context: AnswerContext): object {
+    const { answer } = this;
+    answer.checkWhole();
+    const { text, reasoning, calls, finish } = answer;
     const { sources } = context;
-    const content = this.text === '' && this.calls.length > 0 ? null : this.text;
+    const content = text === '' && calls.length > 0 ? null : text;
     return {
       ...this.base,
       object: 'chat.completion',
@@ -417,12 +404,12 @@ export class CompletionWriter {
             role: 'assistant',
             content,
             refusal: null,
-            ...(this.reasoning !== '' && { reasoning_content: this.reasoning }),
-            ...(this.calls.length > 0 && { tool_calls: this.calls.map(wireCall) }),
+            ...(reasoning !== '' && { reasoning_content: reasoning }),
+            ...(calls.length > 0 && { tool_calls: calls.map(wireCall) }),
             ...(sources && { annotations: this.annotations(sources) }),
           },
           logprobs: null,
-          finish_reason: FINISH_REASONS[this.finish],
+          finish_reason: FINISH_REASONS[finish],
         },
       ],
       usage: this.wireUsage(context),
@@ -431,34 +418,18 @@ export class CompletionWriter {
   }
 
   private addPart(part: TurnPart): string {
-    switch (part.type) {
-      case 'text-delta': {
-        const text = this.isNewStep && this.text !== '' ? BETWEEN_STEPS + part.text : part.text;
-        this.isNewStep = false;
-        this.text += text;
-        return this.chunk({ content: text });
-      }
+    const seen = this.answer.add(part);
+    switch (seen?.type) {
+      case undefined:
+        return '';
+      case 'text-delta':
+        return this.chunk({ content: seen.text });
       case 'reasoning-delta':
-        this.reasoning += part.text;
-        return this.chunk({ reasoning_content: part.text });
-      case 'tool-call':
-        if (this.isAgent) return '';
-        this.calls.push(part.toolCall);
-        return this.chunk({
-          tool_calls: [{ index: this.calls.length - 1, ...wireCall(part.toolCall) }],
-        });
-      case 'usage':
-        this.usage = sumOfUsages(this.usage, part.usage);
-        return '';
-      case 'finish':
-        this.finish = part.reason;
-        return '';
-      case 'step':
-        this.isNewStep = true;
-        return '';
-      case 'tool-result':
-      case 'limit':
-        return '';
+        return this.chunk({ reasoning_content: seen.text });
+      case 'tool-call': {
+        const index = this.answer.calls.length - 1;
+        return this.chunk({ tool_calls: [{ index, ...wireCall(seen.toolCall) }] });
+      }
     }
   }
 
@@ -480,18 +451,13 @@ export class CompletionWriter {
     return { ...this.base, object: 'chat.completion.chunk' };
   }
 
-  private checkWhole(): void {
-    if (this.finish === 'error') throw new UnfinishedAnswerError();
-  }
-
-  private wireUsage({ sent }: AnswerContext): object {
-    const written = this.text + this.reasoning + this.calls.map((call) => call.arguments).join('');
-    const { inputTokens, outputTokens, totalTokens } = turnUsage(this.usage, sent, written);
-    const { cachedInputTokens: cached, reasoningTokens: reasoning } = this.usage ?? {};
+  private wireUsage(context: AnswerContext): object {
+    const used = this.answer.usageOf(context);
+    const { cachedInputTokens: cached, reasoningTokens: reasoning } = used;
     return {
-      prompt_tokens: inputTokens,
-      completion_tokens: outputTokens,
-      total_tokens: totalTokens,
+      prompt_tokens: used.inputTokens,
+      completion_tokens: used.outputTokens,
+      total_tokens: used.totalTokens,
       ...(cached !== undefined && { prompt_tokens_details: { cached_tokens: cached } }),
       ...(reasoning !== undefined && {
         completion_tokens_details: { reasoning_tokens: reasoning },
@@ -500,19 +466,12 @@ export class CompletionWriter {
   }
 
   private annotations(sources: readonly Source[]): object[] {
-    return citationMarks(this.text).flatMap(({ number, start, end }) => {
-      const source = sources.find((one) => one.number === number);
-      if (!source) return [];
-      const { document: title } = source;
-      const cited = { start_index: start, end_index: end, title, url: urlOf(source) };
-      return [{ type: 'url_citation', url_citation: cited, source: number }];
-    });
+    return citationsOf(this.answer.text, sources).map(({ source, ...cited }) => ({
+      type: 'url_citation',
+      url_citation: cited,
+      source,
+    }));
   }
-}
-
-/** Names the fragment; there is no page at it. */
-function urlOf({ knowledgeId, docId, fid }: Source): string {
-  return `plinth://knowledge/${knowledgeId}/${encodeURIComponent(docId)}#${encodeURIComponent(fid)}`;
 }
 
 function wireCall({ id, name, arguments: text }: ToolCall): object {
@@ -520,6 +479,6 @@ function wireCall({ id, name, arguments: text }: ToolCall): object {
 }
 
 /** One event of a stream. JSON holds no line feed. */
-export function event(data: object): string {
+function event(data: object): string {
   return `data: ${JSON.stringify(data)}\n\n`;
 }

@@ -4,7 +4,8 @@ import type { Request, Response } from 'express';
 import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AnswersRaw, LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
-import { ChatCompletions } from './chat-completions.js';
+import { DoorAnswers } from '../answer/door-answers.js';
+import { CompletionRequest } from './chat-completions.protocol.js';
 import {
   ChatCompletionBody,
   EmbeddingsBody,
@@ -32,7 +33,7 @@ import {
 export class OpenAiController {
   constructor(
     private readonly models: OpenAiModels,
-    private readonly completions: ChatCompletions,
+    private readonly answers: DoorAnswers,
     private readonly embeddings: OpenAiEmbeddings,
     private readonly reranking: OpenAiRerank,
     private readonly media: OpenAiMedia,
@@ -72,7 +73,7 @@ export class OpenAiController {
     @Res() response: Response,
   ): Promise<void> {
     // As it was sent, because a model that speaks the protocol gets every field of it.
-    return this.completions.answer(caller, request.body, response);
+    return this.answers.answer(caller, CompletionRequest.of(request.body), response);
   }
 
   /** Vectors of texts. */

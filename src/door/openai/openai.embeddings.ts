@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import { EmbeddingClient, estimateTokens, ModelResolver } from '../../model/index.js';
-import { UnsupportedParameterError } from './openai.errors.js';
-import { modelName, parameters } from './openai.parameters.js';
+import { UnsupportedParameterError } from '../answer/door.errors.js';
+import { modelName, parameters } from '../answer/parameters.js';
 import type { EmbeddingsView } from './openai.view.js';
 
 const MOST_INPUTS = 2_048;

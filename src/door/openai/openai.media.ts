@@ -6,8 +6,8 @@ import { setEnvelopeCode } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { ContentService, MediaService } from '../../media/index.js';
 import { ModelResolver } from '../../model/index.js';
-import { ParameterError, UnsupportedParameterError } from './openai.errors.js';
-import { modelName, parameters, plainText } from './openai.parameters.js';
+import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
+import { modelName, parameters, plainText } from '../answer/parameters.js';
 import type { ImagesView } from './openai.view.js';
 
 const LONGEST_TEXT = 100_000;

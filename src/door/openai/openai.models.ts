@@ -2,19 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { AgentService } from '../../agent/index.js';
 import { ModelService } from '../../model/index.js';
-import { UnknownModelError } from './openai.errors.js';
+import { agentIdIn } from '../answer/agent-answers.js';
+import { UnknownModelError } from '../answer/door.errors.js';
 import { OpenAiModelsView, OpenAiModelView } from './openai.view.js';
 
 /** The categories of models that the routes below /v1 call. */
 const CATEGORIES = ['chat', 'vector', 'rerank', 'image', 'audio'];
-
-const AGENT = /^agent-([1-9]\d{0,15})$/;
-
-/** The agent that the id of a model stands for; undefined for a model. */
-export function agentIdIn(model: string): number | undefined {
-  const [, digits] = AGENT.exec(model) ?? [];
-  return digits === undefined ? undefined : Number(digits);
-}
 
 /**
  * The models and agents that the caller can use, by the ids that requests name them by. The id of a model is its modelName:

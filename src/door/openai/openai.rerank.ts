@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import { ModelResolver, RerankClient } from '../../model/index.js';
-import { modelName, parameters, plainText } from './openai.parameters.js';
+import { modelName, parameters, plainText } from '../answer/parameters.js';
 import type { RerankView } from './openai.view.js';
 
 const MOST_DOCUMENTS = 1_000;

@@ -74,6 +74,16 @@ const doors: Record<string, Door> = {
     model: CODER,
     body: (model) => ({ model, messages: HELLO }),
   },
+  'v1 messages': {
+    path: '/v1/messages',
+    model: CODER,
+    body: (model) => ({ model, max_tokens: 100, messages: HELLO }),
+  },
+  'v1 token counts': {
+    path: '/v1/messages/count_tokens',
+    model: CODER,
+    body: (model) => ({ model, messages: HELLO }),
+  },
   'v1 embeddings': {
     path: '/v1/embeddings',
     model: 'sim-embed-64',
@@ -200,8 +210,8 @@ it('a good key is accepted at every door', async () => {
     if (text.startsWith('{')) expect(JSON.parse(text)).not.toHaveProperty('code', 401);
   }
 
-  // A harness session calls no model before its first run.
-  expect(harness.simulator.requests).toHaveLength(Object.keys(doors).length - 1);
+  // A harness session calls no model before its first run, and tokens of this protocol are counted without the service.
+  expect(harness.simulator.requests).toHaveLength(Object.keys(doors).length - 2);
 });
 
 type Seen = Awaited<ReturnType<typeof call>>;
@@ -213,6 +223,17 @@ function call(session: Session, { path, model, body }: Door) {
 /** The code of a refusal; throws when it is not in the shape of the door. */
 function refusalOf({ path }: Door, { status, text, headers }: Seen): number {
   const type = String(headers['content-type']);
+  if (path.startsWith('/v1/messages')) {
+    expect(JSON.parse(text)).toEqual({
+      type: 'error',
+      error: {
+        message: expect.stringMatching(/\.$/),
+        type: expect.stringMatching(/_error$/),
+      },
+      request_id: expect.any(String),
+    });
+    return status;
+  }
   if (path.startsWith('/v1/')) {
     expect(JSON.parse(text)).toEqual({
       error: {

@@ -399,6 +399,20 @@ export const references: Record<string, Record<string, Reference>> = {
     // The model names an agent.
     messages: { kind: agent, body: (id) => ({ model: `agent-${id}`, messages: HELLO }) },
   },
+  'POST /v1/messages': {
+    model: {
+      kind: modelName,
+      body: (name) => ({ model: name, max_tokens: 9, messages: HELLO }),
+    },
+    messages: {
+      kind: agent,
+      body: (id) => ({ model: `agent-${id}`, max_tokens: 9, messages: HELLO }),
+    },
+  },
+  'POST /v1/messages/count_tokens': {
+    model: { kind: modelName, body: (name) => ({ model: name, messages: HELLO }) },
+    messages: { kind: agent, body: (id) => ({ model: `agent-${id}`, messages: HELLO }) },
+  },
   'POST /v1/embeddings': {
     model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
   },

@@ -23,9 +23,9 @@ import type {
   ContentPart,
   ToolCall,
   ChatCompletion,
-  ChatCompletionsBody,
   ChatPart,
   FinishReason,
+  RelayedBody,
   ResponseFormat,
 } from './chat.adapter.js';
 import { AnswerStream, completionOf } from './stream-mapping.js';
@@ -47,7 +47,13 @@ export function chatCompletions({
     endpoint: (address) => endpointOf(address, form),
     headers: ({ credential }) => bearerOf(credential),
     body: (call, stream) => toChatCompletionsBody(call, stream, dialect),
-    relayedBody: (body) => toRelayedBody(body, dialect),
+    relayed: {
+      body: (body) => toRelayedBody(body, dialect),
+      headers: [],
+      endMark: '[DONE]',
+      piecesIn,
+      isUsageAlone,
+    },
     answerStream: (secrets, withThinking) => new ChatCompletionsStream(secrets, withThinking),
     toCompletion,
   };
@@ -96,9 +102,9 @@ export function toChatCompletionsBody(
  * and with usage requested in every stream.
  */
 export function toRelayedBody(
-  body: ChatCompletionsBody,
+  body: RelayedBody,
   { maxOutputField, streamUsage }: ChatCompletionsDialect,
-): ChatCompletionsBody {
+): RelayedBody {
   const { max_tokens: older, max_completion_tokens: newer, ...rest } = body;
   const limit = newer ?? older;
   const options = isRecord(body['stream_options']) ? body['stream_options'] : {};
@@ -108,6 +114,24 @@ export function toRelayedBody(
     ...(limit !== undefined && { [maxOutputField]: limit }),
     ...(asksUsage && { stream_options: { ...options, include_usage: true } }),
   };
+}
+
+function* piecesIn(chunk: JsonRecord): Generator<[place: string, piece: string]> {
+  const choice = firstRecordIn(chunk, 'choices');
+  const delta = choice && recordIn(choice, 'delta');
+  if (!delta) return;
+  for (const [name, value] of Object.entries(delta)) {
+    if (typeof value === 'string') yield [name, value];
+  }
+  for (const call of recordsIn(delta, 'tool_calls')) {
+    const named = recordIn(call, 'function');
+    const piece = named && textIn(named, 'arguments');
+    if (piece !== undefined) yield [`tool ${String(call['index'])}`, piece];
+  }
+}
+
+function isUsageAlone({ usage: counted, choices }: JsonRecord): boolean {
+  return isRecord(counted) && Array.isArray(choices) && choices.length === 0;
 }
 
 function formatFields(
@@ -127,6 +151,7 @@ function toolFields(call: ChatCall): Record<string, unknown> {
       function: { name, description, parameters: inputSchema },
     })),
     tool_choice: call.toolChoice,
+    ...(call.parallelToolCalls === false && { parallel_tool_calls: false }),
   };
 }
 

@@ -32,29 +32,49 @@ export interface ChatAdapter extends AdapterNames {
   /** The protocol of the service at the address. Pure; throws InvalidAddressError. */
   protocol(address: string): ChatProtocolName;
 
+  /** Whether requests of clients of the protocol can be passed on to the address as they are. */
+  canRelay(address: string, protocol: ChatProtocolName): boolean;
+
   /**
-   * Sends the body of a chat-completions request to a service of the same protocol and passes its stream on: whole events, as
-   * the service sent them. `withUsage` false: usage is requested for the parts alone. Ends and fails like `stream`, and with
-   * UpstreamError (content) before an event that repeats the key of the call.
+   * Sends the body of a client's request to a service of the same protocol and passes its stream on: whole events, as
+   * the service sent them. Ends and fails like `stream`, and with UpstreamError (content) before an event that repeats the
+   * key of the call.
    */
   relayStream(
-    body: ChatCompletionsBody,
+    body: RelayedBody,
     connection: ModelConnection,
-    options: ModelCallOptions & { readonly withUsage: boolean },
+    options: RelayOptions,
   ): AsyncIterable<RelayedRead>;
 
   /** The same as one answer. */
   relay(
-    body: ChatCompletionsBody,
+    body: RelayedBody,
     connection: ModelConnection,
-    options: ModelCallOptions,
+    options: RelayOptions,
   ): Promise<RelayedAnswer>;
+
+  /**
+   * The answer of a service of the messages protocol to a request that is only counted. Undefined where the protocol or the
+   * service does not count. Fails like `relay`.
+   */
+  relayCount(
+    body: RelayedBody,
+    connection: ModelConnection,
+    options: RelayOptions,
+  ): Promise<TokenCount | undefined>;
+}
+
+export interface RelayOptions extends ModelCallOptions {
+  /** Headers of the client's request, of which the protocol picks those that change what the service does. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** False: usage is requested in a stream for the parts alone. */
+  readonly withUsage?: boolean;
 }
 
 export type ChatProtocolName = 'chat-completions' | 'messages' | 'ollama';
 
-/** The body of a chat-completions request as a client sent it, its unknown fields included. */
-export type ChatCompletionsBody = Readonly<Record<string, unknown>>;
+/** The body of a request as a client sent it, its unknown fields included. */
+export type RelayedBody = Readonly<Record<string, unknown>>;
 
 /** One read of a relayed stream. */
 export interface RelayedRead {
@@ -70,6 +90,11 @@ export interface RelayedAnswer {
   readonly usage: Usage | undefined;
 }
 
+/** As the service of the messages protocol answers it. */
+export interface TokenCount {
+  readonly input_tokens: number;
+}
+
 export interface ChatCall {
   /** The id the service knows the model by. */
   readonly model: string;
@@ -77,6 +102,8 @@ export interface ChatCall {
   readonly tools?: readonly ToolDefinition[];
   /** Only sent together with tools. */
   readonly toolChoice?: 'auto' | 'none' | 'required';
+  /** False: one call of a tool at a time. Only some protocols have it. */
+  readonly parallelToolCalls?: boolean;
   readonly temperature?: number;
   readonly topP?: number;
   readonly maxTokens?: number;

@@ -34,7 +34,26 @@ export function messages(form: Vendor['address']): ChatProtocol {
     answerStream: (secrets, withThinking, call) =>
       new MessagesStream(secrets, withThinking, answerToolOf(call)?.name),
     toCompletion,
+    relayed: {
+      body: (body) => body,
+      headers: ['anthropic-version', 'anthropic-beta'],
+      endMark: '"message_stop"',
+      piecesIn,
+      isUsageAlone: () => false,
+    },
+    countEndpoint: (address) =>
+      `${endpointOf(address, { ...form, endpoint: '/messages' })}/count_tokens`,
   };
+}
+
+function* piecesIn(event: JsonRecord): Generator<[place: string, piece: string]> {
+  const delta = recordIn(event, 'delta');
+  if (event['type'] !== 'content_block_delta' || !delta) return;
+  for (const [name, value] of Object.entries(delta)) {
+    if (name !== 'type' && typeof value === 'string') {
+      yield [`block ${String(event['index'])} ${name}`, value];
+    }
+  }
 }
 
 function headersOf({ credential, protocolVersion }: ModelConnection): Record<string, string> {
@@ -87,13 +106,20 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
 const TOOL_CHOICES = { auto: 'auto', none: 'none', required: 'any' } as const;
 
 function toolFields(call: ChatCall): Record<string, unknown> {
+  const isOneByOne = call.parallelToolCalls === false && call.toolChoice !== 'none';
+  const choice = call.toolChoice ?? (isOneByOne ? 'auto' : undefined);
   return {
     tools: call.tools?.map(({ name, description, inputSchema }) => ({
       name,
       description,
       input_schema: inputSchema,
     })),
-    ...(call.toolChoice && { tool_choice: { type: TOOL_CHOICES[call.toolChoice] } }),
+    ...(choice && {
+      tool_choice: {
+        type: TOOL_CHOICES[choice],
+        ...(isOneByOne && { disable_parallel_tool_use: true }),
+      },
+    }),
   };
 }
 

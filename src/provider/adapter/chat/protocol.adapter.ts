@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
@@ -13,14 +14,16 @@ import type {
   ChatAdapter,
   ChatCall,
   ChatCompletion,
-  ChatCompletionsBody,
   ChatPart,
   ChatProtocolName,
   RelayedAnswer,
+  RelayedBody,
   RelayedRead,
+  RelayOptions,
+  TokenCount,
 } from './chat.adapter.js';
 import { EventRelay } from './relay.js';
-import type { ReadAnswer } from './relay.js';
+import type { ReadAnswer, RelayForm } from './relay.js';
 import type { AnswerStream } from './stream-mapping.js';
 
 /** What a protocol has of its own. Does no I/O. */
@@ -30,8 +33,10 @@ export interface ChatProtocol {
   endpoint(address: string): string;
   headers(connection: ModelConnection): Record<string, string>;
   body(call: ChatCall, stream: boolean): object;
-  /** A body of chat-completions in the dialect of the service. Only that protocol has it. */
-  relayedBody?(body: ChatCompletionsBody): ChatCompletionsBody;
+  /** How requests of clients of the protocol are passed on; undefined where no clients speak it. */
+  readonly relayed?: RelayForm;
+  /** The URL that counts the tokens of a request; undefined where the protocol has none. */
+  countEndpoint?(address: string): string;
   /** A new one for each streamed answer. */
   answerStream(secrets: Secrets, withThinking: boolean, call: ChatCall): AnswerStream;
   /** Maps an answer in one piece. Throws UpstreamError. */
@@ -107,15 +112,22 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     return this.protocolAt(address).name;
   }
 
+  canRelay(address: string, protocol: ChatProtocolName): boolean {
+    const { name, relayed } = this.protocolAt(address);
+    return relayed !== undefined && name === protocol;
+  }
+
   async *relayStream(
-    body: ChatCompletionsBody,
+    body: RelayedBody,
     connection: ModelConnection,
-    { withUsage, ...options }: ModelCallOptions & { readonly withUsage: boolean },
+    { withUsage = true, headers, ...options }: RelayOptions,
   ): AsyncGenerator<RelayedRead, void, void> {
     const protocol = this.protocolAt(connection.address);
-    const request = relayedRequest(protocol, body, connection);
+    const form = formOf(protocol);
+    const request = relayedRequest(protocol, body, connection, headers);
     const call = NO_CALL;
     const relay = new EventRelay(protocol.answerStream(connection, true, call), {
+      form,
       secrets: connection,
       withUsage,
     });
@@ -140,22 +152,50 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
   }
 
   async relay(
-    body: ChatCompletionsBody,
+    body: RelayedBody,
     connection: ModelConnection,
-    options: ModelCallOptions,
+    { headers, ...options }: RelayOptions,
   ): Promise<RelayedAnswer> {
     const protocol = this.protocolAt(connection.address);
-    const request = relayedRequest(protocol, body, connection);
+    const request = relayedRequest(protocol, body, connection, headers);
     const text = await jsonTextOf(await postToModel(this.http, request, options));
     const answer = parseJson(text);
     const usage = usageOf(protocol, answer, connection);
-    const filter = KeyFilter.of(connection);
-    // The second spelling is without escapes.
-    const isClean = [text, JSON.stringify(answer)].every(
-      (one) => (filter?.text(one) ?? one) === one,
-    );
-    return { text: isClean ? text : JSON.stringify(filter?.json(answer)), usage };
+    return { text: withoutKey(text, answer, connection), usage };
   }
+
+  async relayCount(
+    body: RelayedBody,
+    connection: ModelConnection,
+    { headers, ...options }: RelayOptions,
+  ): Promise<TokenCount | undefined> {
+    const { address } = connection;
+    const protocol = this.protocolAt(address);
+    if (!protocol.countEndpoint) return undefined;
+    const url = protocol.countEndpoint(address);
+    const request = { ...relayedRequest(protocol, body, connection, headers), url };
+    try {
+      const answer = await postForJson(this.http, request, options);
+      return tokenCountSchema.safeParse(answer).data;
+    } catch (error) {
+      if (error instanceof UpstreamError && NO_COUNT.has(error.status ?? 0)) return undefined;
+      throw error;
+    }
+  }
+}
+
+const tokenCountSchema = z.looseObject({ input_tokens: z.number().int().min(0) });
+
+/** How services answer a path that they do not have. */
+const NO_COUNT: ReadonlySet<number> = new Set([404, 405, 501]);
+
+/** The text of an answer as it is, unless it repeats the key of the call. */
+function withoutKey(text: string, answer: unknown, connection: ModelConnection): string {
+  const filter = KeyFilter.of(connection);
+  if (!filter) return text;
+  // The second spelling is without escapes.
+  const isClean = [text, JSON.stringify(answer)].every((one) => filter.text(one) === one);
+  return isClean ? text : JSON.stringify(filter.json(answer));
 }
 
 /** What a relayed answer is read with: its request is not read. */
@@ -185,16 +225,26 @@ function streams(response: OutboundResponse): boolean {
   return !/^application\/json/i.test(type);
 }
 
+function formOf({ name, relayed }: ChatProtocol): RelayForm {
+  if (!relayed) throw new Error(`The protocol ${name} cannot be relayed.`);
+  return relayed;
+}
+
 function relayedRequest(
   protocol: ChatProtocol,
-  body: ChatCompletionsBody,
+  body: RelayedBody,
   connection: ModelConnection,
+  given: RelayOptions['headers'] = {},
 ): ModelRequest {
-  if (!protocol.relayedBody) throw new Error(`The protocol ${protocol.name} cannot be relayed.`);
+  const form = formOf(protocol);
+  const kept = form.headers.flatMap((name) => {
+    const value = given[name];
+    return typeof value === 'string' ? [[name, value] as const] : [];
+  });
   return {
     url: protocol.endpoint(connection.address),
-    headers: protocol.headers(connection),
-    body: protocol.relayedBody(body),
+    headers: { ...protocol.headers(connection), ...Object.fromEntries(kept) },
+    body: form.body(body),
     secrets: connection,
   };
 }

@@ -1,7 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { chatCompletions, ChatCompletionsStream } from './chat-completions.protocol.js';
+import { messages, MessagesStream } from './messages.protocol.js';
+import type { ChatProtocol } from './protocol.adapter.js';
 import type { ChatPart } from './chat.adapter.js';
 import { EventRelay } from './relay.js';
+import type { RelayForm } from './relay.js';
+
+const dialect = { maxOutputField: 'max_tokens', streamUsage: true, json: 'schema' } as const;
+const protocol = chatCompletions({ address: { prefix: '/v1' }, dialect });
+const form = formOf(protocol);
+
+function formOf({ relayed }: ChatProtocol): RelayForm {
+  if (!relayed) throw new Error('The protocol cannot be relayed.');
+  return relayed;
+}
 
 const secrets = { address: 'https://models.example/v1', credential: 'key-abcdefgh-12345' };
 const END = event({ choices: [{ delta: {}, finish_reason: 'stop' }] }) + 'data: [DONE]\n\n';
@@ -24,7 +36,11 @@ function relayed(
   reads: readonly string[],
   withUsage = true,
 ): { passed: string; parts: ChatPart[]; failure: unknown } {
-  const relay = new EventRelay(new ChatCompletionsStream(secrets, true), { secrets, withUsage });
+  const relay = new EventRelay(new ChatCompletionsStream(secrets, true), {
+    form,
+    secrets,
+    withUsage,
+  });
   const parts: ChatPart[] = [];
   let passed = '';
   try {
@@ -46,6 +62,7 @@ describe('EventRelay', () => {
     const bytes = Buffer.from(stream);
     for (const size of [1, 3, 7, bytes.length]) {
       const relay = new EventRelay(new ChatCompletionsStream(secrets, true), {
+        form,
         secrets,
         withUsage: true,
       });
@@ -107,14 +124,67 @@ describe('EventRelay', () => {
   });
 });
 
-describe('the relayed body', () => {
-  const dialect = { maxOutputField: 'max_tokens', streamUsage: true, json: 'schema' } as const;
-  const protocol = chatCompletions({ address: { prefix: '/v1' }, dialect });
+describe('EventRelay of the messages protocol', () => {
+  const own = formOf(messages({ prefix: '/v1' }));
+  const block = (delta: object, index = 0): string =>
+    event({ type: 'content_block_delta', index, delta });
+  const said = (text: string): string => block({ type: 'text_delta', text });
+  const stop =
+    event({ type: 'message_delta', delta: { stop_reason: 'end_turn' } }) +
+    event({ type: 'message_stop' });
 
+  function passedOf(reads: readonly string[]): { passed: string; failure: unknown } {
+    const answer = new MessagesStream(secrets, true);
+    const relay = new EventRelay(answer, { form: own, secrets, withUsage: true });
+    let passed = '';
+    try {
+      for (const read of reads) {
+        relay.read(Buffer.from(read), []);
+        passed += relay.take(false).toString();
+      }
+      relay.end([]);
+      return { passed: passed + relay.take(false).toString(), failure: undefined };
+    } catch (failure) {
+      return { passed: passed + relay.take(true).toString(), failure };
+    }
+  }
+
+  it('passes on what it does not know', () => {
+    const signature = block({ type: 'signature_delta', signature: 'c2ln' });
+    const reads = [event({ type: 'later_event' }), signature, said('Hi'), stop];
+
+    expect(passedOf(reads)).toEqual({ passed: reads.join(''), failure: undefined });
+  });
+
+  it.each([
+    ['text', ['key-abc', 'defgh-', '12345'].map(said)],
+    [
+      'arguments',
+      ['{"a":"key-abcd', 'efgh-12345"}'].map((partial_json) =>
+        block({ type: 'input_json_delta', partial_json }, 1),
+      ),
+    ],
+  ])('ends before a key that is spelled in pieces of %s', (_, events) => {
+    const { passed, failure } = passedOf([said('Hello.'), ...events, stop]);
+
+    expect(failure).toMatchObject({ kind: 'content' });
+    expect(passed).toBe(said('Hello.'));
+  });
+
+  it('ends with an error of the service, in its own words alone', () => {
+    const error = { type: 'overloaded_error', message: 'Busy' };
+    const { passed, failure } = passedOf([said('Hello.'), event({ type: 'error', error })]);
+
+    expect(failure).toMatchObject({ kind: 'overloaded' });
+    expect(passed).toBe(said('Hello.'));
+  });
+});
+
+describe('the relayed body', () => {
   it('keeps every field, and names the output limit as the service does', () => {
     const body = { model: 'm', vendor: { a: [null] }, max_completion_tokens: 5 };
 
-    expect(protocol.relayedBody?.(body)).toEqual({
+    expect(form.body(body)).toEqual({
       model: 'm',
       vendor: { a: [null] },
       max_tokens: 5,
@@ -124,7 +194,7 @@ describe('the relayed body', () => {
   it('asks for usage in every stream, beside the options that are given', () => {
     const body = { stream: true, stream_options: { x: 1 } };
 
-    expect(protocol.relayedBody?.(body)).toEqual({
+    expect(form.body(body)).toEqual({
       stream: true,
       stream_options: { x: 1, include_usage: true },
     });

@@ -1,12 +1,12 @@
 import { msg } from '../../../platform/message/index.js';
 import { KeyFilter } from '../key-filter.js';
 import type { KeyWatch } from '../key-filter.js';
-import { firstRecordIn, isRecord, recordIn, recordsIn, textIn } from '../json-fields.js';
+import { isRecord } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { tooLarge } from '../stream-decoder.js';
 import { cutError, isJson, UpstreamError } from '../upstream.error.js';
-import type { ChatPart } from './chat.adapter.js';
+import type { ChatPart, RelayedBody } from './chat.adapter.js';
 import type { AnswerStream } from './stream-mapping.js';
 
 /** Longest event that is accepted, as in StreamDecoder. */
@@ -18,7 +18,22 @@ const END_OF_EVENT = Buffer.from('\n\n');
 const NOTHING = Buffer.alloc(0);
 const USAGE = '"usage"';
 
+/** What is special about a protocol when its requests and answers are passed on. */
+export interface RelayForm {
+  /** A client's body in the dialect of the service. */
+  body(body: RelayedBody): RelayedBody;
+  /** Headers of the client's request that go to the service as well, in lower case. */
+  readonly headers: readonly string[];
+  /** Stands in the last event of a stream alone. */
+  readonly endMark: string;
+  /** What an event adds to the texts of the answer, each with its place. */
+  piecesIn(event: JsonRecord): Iterable<readonly [place: string, piece: string]>;
+  /** Whether an event says nothing but usage. */
+  isUsageAlone(event: JsonRecord): boolean;
+}
+
 interface RelaySettings {
+  readonly form: RelayForm;
   readonly secrets: Secrets;
   /** False: usage was requested for the service itself, and its event is not passed on. */
   readonly withUsage: boolean;
@@ -28,7 +43,7 @@ interface RelaySettings {
 export type ReadAnswer = Pick<AnswerStream, 'isOver' | 'isFinished' | 'read' | 'end'>;
 
 /**
- * Passes the events of a chat-completions stream on as they came, and maps them on the way. Only whole events are passed on,
+ * Passes the events of a stream on as they came, and maps them on the way. Only whole events are passed on,
  * so that a failure never stands in the middle of one. An event that repeats the key of the call ends the answer, and those
  * that may begin a key wait for the next one.
  */
@@ -110,7 +125,7 @@ export class EventRelay implements ReadAnswer {
         this.hasKey = true;
         throw repeatedKey();
       }
-      if (mayHaveUsage && isUsageAlone(record)) return;
+      if (mayHaveUsage && record && this.settings.form.isUsageAlone(record)) return;
     }
     this.held.push(event);
     for (const watch of this.watches.values()) if (watch.isUnsure) return;
@@ -119,7 +134,7 @@ export class EventRelay implements ReadAnswer {
 
   private map(event: Buffer, parts: ChatPart[]): void {
     if (this.isUnreadable) {
-      this.isDone = event.includes('[DONE]');
+      this.isDone = event.includes(this.settings.form.endMark);
       return;
     }
     try {
@@ -138,7 +153,7 @@ export class EventRelay implements ReadAnswer {
     parts: readonly ChatPart[],
   ): boolean {
     if (this.filter?.text(text) !== text) return true;
-    for (const [place, piece] of piecesIn(record)) {
+    for (const [place, piece] of record ? this.settings.form.piecesIn(record) : []) {
       if (!this.watchOf(place).add(piece)) return true;
     }
     const calls = parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCall] : []));
@@ -165,26 +180,6 @@ function eventEnd(data: Buffer, start: number): number {
     if (data[at + 1] === CR && data[at + 2] === LF) return at + 3;
   }
   return 0;
-}
-
-function isUsageAlone(record: JsonRecord | undefined): boolean {
-  const choices = record?.['choices'];
-  return isRecord(record?.['usage']) && Array.isArray(choices) && choices.length === 0;
-}
-
-/** What the event adds to the texts of the answer, each with its place. */
-function* piecesIn(record: JsonRecord | undefined): Generator<[place: string, piece: string]> {
-  const choice = firstRecordIn(record ?? {}, 'choices');
-  const delta = choice && recordIn(choice, 'delta');
-  if (!delta) return;
-  for (const [name, value] of Object.entries(delta)) {
-    if (typeof value === 'string') yield [name, value];
-  }
-  for (const call of recordsIn(delta, 'tool_calls')) {
-    const named = recordIn(call, 'function');
-    const piece = named && textIn(named, 'arguments');
-    if (piece !== undefined) yield [`tool ${String(call['index'])}`, piece];
-  }
 }
 
 /** Whether the last event, which no empty line ends, is not whole. */

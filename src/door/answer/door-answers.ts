@@ -1,154 +1,36 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Caller, StreamEnd, StreamPlace } from '../../platform/access/index.js';
+import type { Caller, StreamPlace } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { unavailableError } from '../../platform/database/index.js';
-import {
-  DomainError,
-  setEnvelopeCode,
-  UnauthenticatedError,
-  UnavailableError,
-  unexpectedMessage,
-} from '../../platform/error/index.js';
-import { currentRequest, localized, SseWriter } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { DomainError, unexpectedMessage } from '../../platform/error/index.js';
+import { currentRequest, localized } from '../../platform/http/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { ResponseFormats } from '../../agent/index.js';
-import type { TurnPart } from '../../agent/index.js';
 import { ChatStreams, StructuredAnswers, turnLimits } from '../../chat/index.js';
 import { ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import { retryBeforeFirstPart, retryCall, UpstreamError } from '../../provider/index.js';
 import type { ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
-import { AgentCompletions } from './agent-completions.js';
-import type { RunningAnswer } from './agent-completions.js';
-import {
-  CompletionWriter,
-  event,
-  readRequest,
-  refuseUntranslatable,
-  translate,
-} from './chat-completions.protocol.js';
-import type { CompletionRequest, TranslatedCall } from './chat-completions.protocol.js';
-import { openAiFailure } from './openai.errors.js';
-import { agentIdIn } from './openai.models.js';
+import { AgentAnswers, agentIdIn } from './agent-answers.js';
+import type { RunningAnswer } from './agent-answers.js';
+import { refuseUntranslatable } from './door.request.js';
+import type { DoorRequest, RelayedRequest, TranslatedCall } from './door.request.js';
+import { OpenAnswer } from './open-answer.js';
 
-/** Why an answer ends before the model has finished it. */
-type EndReason = StreamEnd | 'client-left';
-
-class AnswerEnded extends Error {
-  override readonly name = 'AbortError';
-
-  constructor(readonly reason: EndReason) {
-    super(`The answer was ended: ${reason}.`);
-  }
-}
-
-/** One request while it is answered. */
-class OpenAnswer {
-  private readonly abort = new AbortController();
-  private readonly started = performance.now();
-  private firstTokenMs: number | undefined;
-  private writer: SseWriter | undefined;
-  /** The model that is called, once it is known. */
-  model: ResolvedChatModel | undefined;
-
-  constructor(
-    readonly caller: Caller,
-    readonly request: CompletionRequest,
-    private readonly response: Response,
-    private readonly pingMs: number,
-  ) {
-    response.once('close', () => {
-      if (!response.writableFinished) this.end('client-left');
-    });
-  }
-
-  get signal(): AbortSignal {
-    return this.abort.signal;
-  }
-
-  get seconds(): number {
-    return (performance.now() - this.started) / 1_000;
-  }
-
-  get firstTokenSeconds(): number | undefined {
-    return this.firstTokenMs === undefined ? undefined : this.firstTokenMs / 1_000;
-  }
-
-  /** Whether the HTTP status was sent. */
-  get hasBegun(): boolean {
-    return this.response.headersSent;
-  }
-
-  end(reason: EndReason): void {
-    if (!this.signal.aborted) this.abort.abort(new AnswerEnded(reason));
-  }
-
-  /** What the parts say about the time of the first token. */
-  meter(parts: readonly TurnPart[]): void {
-    if (this.firstTokenMs !== undefined) return;
-    const isWritten = ({ type }: TurnPart): boolean =>
-      type.endsWith('-delta') || type === 'tool-call';
-    if (parts.some(isWritten)) this.firstTokenMs = performance.now() - this.started;
-  }
-
-  /** Writes whole events, and waits for a client that reads slowly. */
-  async write(events: string | Buffer): Promise<void> {
-    this.signal.throwIfAborted();
-    if (events.length === 0) return;
-    if (!this.writer) {
-      this.writer = new SseWriter(this.response, this.pingMs);
-      this.writer.start({ comment: false });
-    }
-    if (!this.writer.write(events)) await this.writer.drained(this.signal);
-  }
-
-  finish(): void {
-    setEnvelopeCode(this.response, 200);
-    this.writer?.end();
-  }
-
-  answer(json: string): void {
-    this.signal.throwIfAborted();
-    setEnvelopeCode(this.response, 200);
-    this.response.status(200).type('json').send(json);
-  }
-
-  /** The last event of an answer that failed: no end mark follows, so that no client takes it for whole. */
-  fail(code: number, body: object): void {
-    setEnvelopeCode(this.response, code);
-    this.writer?.write(event(body));
-    this.writer?.end();
-  }
-
-  /** The error for the client; undefined when it has left. */
-  errorFor(error: unknown): Error | undefined {
-    const reason: unknown = this.signal.reason;
-    if (!(reason instanceof AnswerEnded)) {
-      return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
-    }
-    switch (reason.reason) {
-      case 'client-left':
-        return undefined;
-      case 'signed-out':
-        return new UnauthenticatedError();
-      case 'shutdown':
-        return new UnavailableError(phrase`Plinth`);
-    }
-  }
-}
-
-/** POST /v1/chat/completions: resolves the model or agent, calls it, and passes its answer on. Nothing is stored. */
+/**
+ * Answers requests in the protocols of model services: resolves the model or agent, calls it, and passes its answer on. A model
+ * that speaks the protocol of the client is relayed, any other one is called in the words of the adapters.
+ */
 @Injectable()
-export class ChatCompletions {
-  private readonly logger = new Logger(ChatCompletions.name);
+export class DoorAnswers {
+  private readonly logger = new Logger(DoorAnswers.name);
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly models: ModelResolver,
-    private readonly agents: AgentCompletions,
+    private readonly agents: AgentAnswers,
     private readonly streams: ChatStreams,
     private readonly formats: ResponseFormats,
     private readonly structured: StructuredAnswers,
@@ -156,8 +38,7 @@ export class ChatCompletions {
   ) {}
 
   /** Rejects with what was wrong before the answer began; later failures are the last event of the stream. */
-  async answer(caller: Caller, body: unknown, response: Response): Promise<void> {
-    const request = readRequest(body);
+  async answer(caller: Caller, request: DoorRequest, response: Response): Promise<void> {
     const place = this.streams.reserve(caller);
     const pingMs = this.config.CHAT_PING_SECONDS * 1_000;
     const open = new OpenAnswer(caller, request, response, pingMs);
@@ -187,31 +68,37 @@ export class ChatCompletions {
     const { caller, request } = open;
     const agentId = agentIdIn(request.model);
     if (agentId !== undefined) {
-      const answer = await this.agents.answer(caller, agentId, translate(request), open.signal);
+      const answer = await this.agents.answer(caller, agentId, request, open.signal);
       await this.writeParts(open, answer, true);
       return;
     }
     const model = await this.models.resolveChat(caller, request.model);
     open.model = model;
-    const protocol = model.adapter.protocol(model.connection.address);
-    if (protocol !== 'chat-completions') {
-      const call = translate(request);
-      refuseUntranslatable(call, protocol);
-      await this.writeParts(open, await this.translated(open, model, call), false);
-    } else if (request.stream) await this.relayStream(open, model);
-    else await this.relay(open, model);
+    const { adapter, connection } = model;
+    const { relay } = request;
+    if (relay && adapter.canRelay(connection.address, relay.protocol)) {
+      if (request.stream) await this.relayStream(open, model, relay);
+      else await this.relay(open, model, relay);
+      return;
+    }
+    const call = request.translate();
+    refuseUntranslatable(call, adapter.protocol(connection.address), request.names);
+    await this.writeParts(open, await this.translated(open, model, call), false);
   }
 
   /** Passes the service's own events on. */
-  private async relayStream(open: OpenAnswer, first: ResolvedChatModel): Promise<void> {
+  private async relayStream(
+    open: OpenAnswer,
+    first: ResolvedChatModel,
+    { withUsage, headers }: RelayedRequest,
+  ): Promise<void> {
     const { request, signal } = open;
     const { attempts, ...limits } = turnLimits(this.config);
-    const { withUsage } = request;
     const reads = retryBeforeFirstPart(
       async () => {
         const { adapter, modelName, connection } = await this.models.current(first);
         const body = { ...request.body, model: modelName };
-        return adapter.relayStream(body, connection, { limits, signal, withUsage });
+        return adapter.relayStream(body, connection, { limits, signal, withUsage, headers });
       },
       { attempts, signal },
     );
@@ -225,19 +112,24 @@ export class ChatCompletions {
 
   /** Of a service that was asked to stream and does not. */
   private async writeWhole(open: OpenAnswer, parts: readonly ChatPart[]): Promise<void> {
-    const writer = new CompletionWriter(open.request, false);
+    const writer = open.request.writer(false);
     const content = JSON.stringify(open.request.body['messages']);
-    await open.write(writer.add(parts) + writer.end({ sent: [{ role: 'user', content }] }));
+    const sent = [{ role: 'user', content } as const];
+    await open.write(writer.add(parts) + (await writer.end({ sent })));
   }
 
-  private async relay(open: OpenAnswer, first: ResolvedChatModel): Promise<void> {
+  private async relay(
+    open: OpenAnswer,
+    first: ResolvedChatModel,
+    { headers }: RelayedRequest,
+  ): Promise<void> {
     const { request, signal } = open;
     const { attempts, ...limits } = turnLimits(this.config);
     const { text } = await retryCall(
       async () => {
         const { adapter, modelName, connection } = await this.models.current(first);
         const body = { ...request.body, model: modelName };
-        return adapter.relay(body, connection, { limits, signal });
+        return adapter.relay(body, connection, { limits, signal, headers });
       },
       { attempts, signal },
     );
@@ -293,7 +185,7 @@ export class ChatCompletions {
   ): Promise<void> {
     open.model = model;
     const { request, signal } = open;
-    const writer = new CompletionWriter(request, isAgent);
+    const writer = request.writer(isAgent);
     for await (const some of parts) {
       signal.throwIfAborted();
       open.meter(some);
@@ -302,17 +194,17 @@ export class ChatCompletions {
     }
     signal.throwIfAborted();
     if (request.stream) {
-      await open.write(writer.end(context()));
+      await open.write(await writer.end(context()));
       open.finish();
-    } else open.answer(JSON.stringify(writer.completion(context())));
+    } else open.answer(JSON.stringify(await writer.whole(context())));
   }
 
   private fail(open: OpenAnswer, error: unknown): void {
     const known = error instanceof DomainError ? error : unavailableError(error);
-    if (!known) this.logger.error({ msg: 'Unhandled error in a completion', err: error });
+    if (!known) this.logger.error({ msg: 'Unhandled error in an answer', err: error });
     const code = known?.code ?? 500;
     const message = localized(known?.message ?? unexpectedMessage(currentRequest()?.id));
-    open.fail(code, openAiFailure({ code, message, error: known }).body);
+    open.fail(code, open.request.failureEvent({ code, message, error: known }));
   }
 
   private count({ model, seconds, firstTokenSeconds }: OpenAnswer, outcome: string): void {

@@ -9,8 +9,16 @@ import { turnLimits, TurnPlanner } from '../../chat/index.js';
 import { ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
-import type { AnswerContext, TranslatedCall } from './chat-completions.protocol.js';
-import { ParameterError, UnsupportedParameterError } from './openai.errors.js';
+import { ParameterError, UnsupportedParameterError } from './door.errors.js';
+import type { AnswerContext, DoorRequest, ParameterNames, TranslatedCall } from './door.request.js';
+
+const AGENT = /^agent-([1-9]\d{0,15})$/;
+
+/** The agent that the id of a model stands for; undefined for a model. */
+export function agentIdIn(model: string): number | undefined {
+  const [, digits] = AGENT.exec(model) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
 
 /** An answer that is being written, and what it is made from, which grows with it. */
 export interface RunningAnswer {
@@ -24,7 +32,7 @@ export interface RunningAnswer {
  * stored.
  */
 @Injectable()
-export class AgentCompletions {
+export class AgentAnswers {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly planner: TurnPlanner,
@@ -35,11 +43,12 @@ export class AgentCompletions {
   async answer(
     caller: Caller,
     agentId: number,
-    call: TranslatedCall,
+    request: DoorRequest,
     signal: AbortSignal,
   ): Promise<RunningAnswer> {
-    const { system, history, question } = conversationOf(call);
-    const { temperature, topP, maxTokens, stop, format } = call;
+    const call = request.translate();
+    const { system, history, question } = conversationOf(call, request.names);
+    const { temperature, topP, maxTokens, stop, format, thinking } = call;
     const planned = await this.planner.plan(caller, {
       agentId,
       ...(temperature !== undefined && { temperature }),
@@ -47,6 +56,7 @@ export class AgentCompletions {
       ...(maxTokens !== undefined && { maxTokens }),
       ...(stop && { stop: [...stop] }),
       ...(format && { responseFormat: format }),
+      ...(thinking !== undefined && { enableThinking: thinking }),
     });
     const prompt = [planned.systemPrompt ?? '', ...system].filter((text) => text !== '');
     const plan = { ...planned, systemPrompt: prompt.join('\n\n') || undefined };
@@ -87,7 +97,10 @@ interface Conversation {
   };
 }
 
-function conversationOf({ messages, tools, toolChoice, seed }: TranslatedCall): Conversation {
+function conversationOf(
+  { messages, tools, toolChoice, seed }: TranslatedCall,
+  names: ParameterNames,
+): Conversation {
   // An agent has tools of its own, and may call its model several times.
   if (tools?.length) throw new UnsupportedParameterError('tools');
   if (toolChoice !== undefined && toolChoice !== 'auto') {
@@ -98,14 +111,14 @@ function conversationOf({ messages, tools, toolChoice, seed }: TranslatedCall): 
   const history: { role: string; content: string | readonly ContentPart[] }[] = [];
   for (const [at, message] of messages.entries()) {
     if (message.role === 'tool' || (message.role === 'assistant' && message.toolCalls)) {
-      throw new UnsupportedParameterError(`messages[${at}]`);
+      throw new UnsupportedParameterError(names.message(at));
     }
     if (message.role === 'system') system.push(message.content);
     else history.push({ role: message.role, content: message.content });
   }
   const last = history.pop();
   if (last?.role !== 'user') {
-    throw new ParameterError('messages', msg`The last message must be one of the user.`);
+    throw new ParameterError(names.messages, msg`The last message must be one of the user.`);
   }
   const { content } = last;
   const files = typeof content === 'string' ? [] : content.filter(({ type }) => type !== 'text');
@@ -116,7 +129,7 @@ function conversationOf({ messages, tools, toolChoice, seed }: TranslatedCall): 
   const text = textIn(content).toWellFormed();
   // It is searched for in the database.
   if (text.includes('\0')) {
-    throw new ParameterError('messages', msg`The messages must not contain the character NUL.`);
+    throw new ParameterError(names.messages, msg`The messages must not contain the character NUL.`);
   }
   return { system, history, question: { text, messageOf, bare: messageOf(text), addedTokens: 0 } };
 }

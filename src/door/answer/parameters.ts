@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { asPhrase, msg } from '../../platform/message/index.js';
-import { ParameterError, UnsupportedParameterError } from './openai.errors.js';
+import { ParameterError, UnsupportedParameterError } from './door.errors.js';
 
 /** Longest name of a parameter that is repeated to the client. */
 const LONGEST_NAME = 200;

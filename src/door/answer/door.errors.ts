@@ -1,0 +1,80 @@
+import { DomainError, InvalidInputError, NotFoundError } from '../../platform/error/index.js';
+import type { Message } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
+import { ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
+import type { UpstreamError, UpstreamErrorKind } from '../../provider/index.js';
+
+/** A parameter of a request that is wrong, or that cannot be honoured. */
+export class ParameterError extends InvalidInputError {
+  /** @param param As in messages[0].content. */
+  constructor(
+    readonly param: string,
+    message: Message,
+  ) {
+    super(message);
+  }
+}
+
+export class UnsupportedParameterError extends ParameterError {
+  constructor(param: string) {
+    super(
+      param,
+      msg`The parameter ${param} cannot be honoured for this model. Remove it, or choose another model.`,
+    );
+  }
+}
+
+/** Names of models that the caller cannot use. */
+export class UnknownModelError extends DomainError {
+  readonly code = 404;
+
+  constructor(id: string) {
+    super(msg`There is no model ${id}. GET /v1/models lists those that you can use.`);
+  }
+}
+
+/** The service behind the model says itself that the answer is not whole. */
+export class UnfinishedAnswerError extends DomainError {
+  readonly code = 500;
+
+  constructor() {
+    super(msg`The model could not finish its answer. Try again.`);
+  }
+}
+
+/** Whether a request named a model or agent that the caller cannot use. Most requests name no other record. */
+export function isModelError(error: unknown): boolean {
+  return (
+    error instanceof UnknownModelError ||
+    error instanceof NotFoundError ||
+    error instanceof ModelNotFoundError ||
+    error instanceof WrongCategoryError
+  );
+}
+
+/** The statuses of failures of the service behind a model. Its refusal of Plinth's key is none of the caller's. */
+const UPSTREAM_STATUSES: Readonly<Record<UpstreamErrorKind, number>> = {
+  authentication: 502,
+  'not-found': 502,
+  'rate-limit': 429,
+  overloaded: 503,
+  'invalid-request': 400,
+  timeout: 504,
+  connection: 502,
+  protocol: 502,
+  content: 502,
+  cut: 502,
+  aborted: 503,
+};
+
+/** The HTTP status for the client. */
+export function statusOfUpstream({ kind, status: answered }: UpstreamError): number {
+  const known = UPSTREAM_STATUSES[kind];
+  // 413 and 422 tell the client more than 400.
+  return known === 400 && answered !== undefined && answered < 500 ? answered : known;
+}
+
+/** For the header Retry-After. */
+export function retryAfterOf({ retryAfterMs }: UpstreamError): number | undefined {
+  return retryAfterMs === undefined ? undefined : Math.ceil(retryAfterMs / 1_000);
+}

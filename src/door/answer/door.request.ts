@@ -1,0 +1,88 @@
+import type { Failure } from '../../platform/error/index.js';
+import type { Source, TurnPart } from '../../agent/index.js';
+import type {
+  ChatCall,
+  ChatMessage,
+  ChatProtocolName,
+  RelayOptions,
+} from '../../provider/index.js';
+import { UnsupportedParameterError } from './door.errors.js';
+
+/** One request in the protocol of its client: reads it, and writes its answer. */
+export interface DoorRequest {
+  readonly model: string;
+  readonly stream: boolean;
+  /** As it was sent. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** How it is passed on to a model of the same protocol; undefined where no model speaks it. */
+  readonly relay: RelayedRequest | undefined;
+  readonly names: ParameterNames;
+  /** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
+  translate(): TranslatedCall;
+  /** A new one for each answer. */
+  writer(isAgent: boolean): AnswerWriter;
+  /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for whole. */
+  failureEvent(failure: Failure): string;
+}
+
+export interface RelayedRequest extends Pick<RelayOptions, 'withUsage' | 'headers'> {
+  readonly protocol: ChatProtocolName;
+}
+
+/** What a protocol calls the parameters that some models cannot honour. */
+export interface ParameterNames {
+  readonly message: (index: number) => string;
+  readonly messages: string;
+  readonly format: string;
+  readonly parallelToolCalls: string;
+  readonly imageDetail: string;
+}
+
+/** Writes one answer in the protocol. An agent's own calls of tools are not part of it. */
+export interface AnswerWriter {
+  /** The events of the parts; empty where they add nothing that a client sees. */
+  add(parts: readonly TurnPart[]): string;
+  /** The last events. Rejects where the answer is not whole. */
+  end(context: AnswerContext): string | Promise<string>;
+  /** The answer in one piece. Rejects where it is not whole. */
+  whole(context: AnswerContext): object | Promise<object>;
+}
+
+/** What an answer was made from. */
+export interface AnswerContext {
+  /** The messages that were sent to the model, for counts that the service does not report. */
+  readonly sent: readonly ChatMessage[];
+  /** The fragments that an agent was given; undefined for a model. */
+  readonly sources?: readonly Source[] | undefined;
+}
+
+/** A request in the words of the adapters. */
+export interface TranslatedCall extends Omit<ChatCall, 'model' | 'responseFormat'> {
+  /** What ResponseFormats reads. */
+  readonly format: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Throws UnsupportedParameterError for what the protocol of the model has no words for. */
+export function refuseUntranslatable(
+  call: TranslatedCall,
+  protocol: ChatProtocolName,
+  names: ParameterNames,
+): void {
+  if (call.seed !== undefined && protocol === 'messages') {
+    throw new UnsupportedParameterError('seed');
+  }
+  if (call.toolChoice === 'required' && protocol === 'ollama') {
+    throw new UnsupportedParameterError('tool_choice');
+  }
+  if (call.parallelToolCalls === false && call.tools?.length && protocol === 'ollama') {
+    throw new UnsupportedParameterError(names.parallelToolCalls);
+  }
+  if (call.format && call.tools?.length) throw new UnsupportedParameterError(names.format);
+  const parts = call.messages.flatMap(({ content }) =>
+    typeof content === 'string' ? [] : content,
+  );
+  const hasDetail = parts.some((part) => part.type === 'image' && part.detail !== undefined);
+  if (hasDetail && protocol !== 'chat-completions') {
+    throw new UnsupportedParameterError(names.imageDetail);
+  }
+}

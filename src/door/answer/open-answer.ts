@@ -1,0 +1,118 @@
+import type { Response } from 'express';
+import type { Caller, StreamEnd } from '../../platform/access/index.js';
+import {
+  setEnvelopeCode,
+  UnauthenticatedError,
+  UnavailableError,
+} from '../../platform/error/index.js';
+import { SseWriter } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
+import type { TurnPart } from '../../agent/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
+import type { DoorRequest } from './door.request.js';
+
+/** Why an answer ends before the model has finished it. */
+type EndReason = StreamEnd | 'client-left';
+
+class AnswerEnded extends Error {
+  override readonly name = 'AbortError';
+
+  constructor(readonly reason: EndReason) {
+    super(`The answer was ended: ${reason}.`);
+  }
+}
+
+/** One request while it is answered. */
+export class OpenAnswer {
+  private readonly abort = new AbortController();
+  private readonly started = performance.now();
+  private firstTokenMs: number | undefined;
+  private writer: SseWriter | undefined;
+  /** The model that is called, once it is known. */
+  model: ResolvedChatModel | undefined;
+
+  constructor(
+    readonly caller: Caller,
+    readonly request: DoorRequest,
+    private readonly response: Response,
+    private readonly pingMs: number,
+  ) {
+    response.once('close', () => {
+      if (!response.writableFinished) this.end('client-left');
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.abort.signal;
+  }
+
+  get seconds(): number {
+    return (performance.now() - this.started) / 1_000;
+  }
+
+  get firstTokenSeconds(): number | undefined {
+    return this.firstTokenMs === undefined ? undefined : this.firstTokenMs / 1_000;
+  }
+
+  /** Whether the HTTP status was sent. */
+  get hasBegun(): boolean {
+    return this.response.headersSent;
+  }
+
+  end(reason: EndReason): void {
+    if (!this.signal.aborted) this.abort.abort(new AnswerEnded(reason));
+  }
+
+  /** What the parts say about the time of the first token. */
+  meter(parts: readonly TurnPart[]): void {
+    if (this.firstTokenMs !== undefined) return;
+    const isWritten = ({ type }: TurnPart): boolean =>
+      type.endsWith('-delta') || type === 'tool-call';
+    if (parts.some(isWritten)) this.firstTokenMs = performance.now() - this.started;
+  }
+
+  /** Writes whole events, and waits for a client that reads slowly. */
+  async write(events: string | Buffer): Promise<void> {
+    this.signal.throwIfAborted();
+    if (events.length === 0) return;
+    if (!this.writer) {
+      this.writer = new SseWriter(this.response, this.pingMs);
+      this.writer.start({ comment: false });
+    }
+    if (!this.writer.write(events)) await this.writer.drained(this.signal);
+  }
+
+  finish(): void {
+    setEnvelopeCode(this.response, 200);
+    this.writer?.end();
+  }
+
+  answer(json: string): void {
+    this.signal.throwIfAborted();
+    setEnvelopeCode(this.response, 200);
+    this.response.status(200).type('json').send(json);
+  }
+
+  /** Ends a stream with the event of its failure. */
+  fail(code: number, event: string): void {
+    setEnvelopeCode(this.response, code);
+    this.writer?.write(event);
+    this.writer?.end();
+  }
+
+  /** The error for the client; undefined when it has left. */
+  errorFor(error: unknown): Error | undefined {
+    const reason: unknown = this.signal.reason;
+    if (!(reason instanceof AnswerEnded)) {
+      return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
+    }
+    switch (reason.reason) {
+      case 'client-left':
+        return undefined;
+      case 'signed-out':
+        return new UnauthenticatedError();
+      case 'shutdown':
+        return new UnavailableError(phrase`Plinth`);
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
+import { DoorAnswers } from '../answer/door-answers.js';
+import { MessagesBody, TokenCountBody } from './anthropic.dto.js';
+import { MESSAGE_SCHEMA, TokenCountView } from './anthropic.view.js';
+import { MessagesRequest } from './messages.protocol.js';
+import { TokenCounts } from './token-counts.js';
+
+/** The Messages interface of Anthropic for its clients: HTTP statuses and its form of errors instead of the envelope. */
+@ApiTags('anthropic')
+@Controller('v1/messages')
+@NoEnvelope()
+export class AnthropicController {
+  constructor(
+    private readonly answers: DoorAnswers,
+    private readonly counts: TokenCounts,
+  ) {}
+
+  /** Answers a conversation, as a stream with stream: true. Nothing is stored. */
+  @Post()
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @LargeBody()
+  @ApiOkResponse({
+    description: 'The message, or its events',
+    content: {
+      'application/json': { schema: MESSAGE_SCHEMA },
+      'text/event-stream': { schema: { type: 'string' } },
+    },
+  })
+  create(
+    @CurrentCaller() caller: Caller,
+    @Body() _: MessagesBody,
+    @Req() { body, headers }: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    // As it was sent, because a model that speaks the protocol gets every field of it.
+    return this.answers.answer(caller, MessagesRequest.of(body, headers), response);
+  }
+
+  /** Counts the tokens that a request of POST /v1/messages would send. */
+  @Post('count_tokens')
+  @HttpCode(200)
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @LargeBody()
+  @ApiOkResponse({ type: TokenCountView })
+  count(
+    @CurrentCaller() caller: Caller,
+    @Body() _: TokenCountBody,
+    @Req() { body, headers }: Request,
+    @WhileConnected() signal: AbortSignal,
+  ): Promise<TokenCountView> {
+    return this.counts.count(caller, body, { headers, signal });
+  }
+}

@@ -1,0 +1,45 @@
+import { Given, Input } from '../../platform/http/index.js';
+
+const OBJECT = { type: 'object', additionalProperties: true } as const;
+const OBJECTS = { type: 'array', items: OBJECT } as const;
+const TEXT = { type: 'string' } as const;
+/** Nest leaves the type Array out beside oneOf, and takes no schema without a type. */
+const TEXT_OR_OBJECTS = { type: Array, oneOf: [TEXT, OBJECTS] } as const;
+const FLAG = { type: 'boolean' } as const;
+const NUMBER = { type: 'number' } as const;
+const INTEGER = { type: 'integer' } as const;
+
+const PROMPT = {
+  model: Given(TEXT, {
+    description: 'Required. The modelName of a chat model, or agent-<id> of an agent',
+    example: 'claude-sonnet-4-5',
+  }),
+  messages: Given(OBJECTS, {
+    description: 'Required. The conversation, oldest first',
+    example: [{ role: 'user', content: 'Hello' }],
+  }),
+  system: Given(TEXT_OR_OBJECTS, { description: 'The system prompt, or its text blocks' }),
+  tools: Given(OBJECTS, { description: 'Tools that the model may call' }),
+  tool_choice: Given(OBJECT, { description: 'Of type auto, any, tool or none' }),
+  thinking: Given(OBJECT, { description: 'Of type enabled, adaptive or disabled' }),
+};
+
+/**
+ * The parameters that Plinth reads; a model that speaks the protocol itself gets every other one as well. They are checked by
+ * messages.protocol.ts, whose errors name the parameter.
+ */
+export class MessagesBody extends Input({
+  ...PROMPT,
+  max_tokens: Given(INTEGER, { description: 'Required. Maximum tokens of the answer' }),
+  stream: Given(FLAG, { description: 'Server-sent events' }),
+  temperature: Given(NUMBER, { description: '0 to 1' }),
+  top_p: Given(NUMBER, { description: '0 to 1' }),
+  stop_sequences: Given(
+    { type: 'array', items: TEXT },
+    { description: 'Texts that end the answer' },
+  ),
+  output_config: Given(OBJECT, { description: 'format: JSON of a schema' }),
+  metadata: Given(OBJECT, { description: 'Read by relayed models alone' }),
+}) {}
+
+export class TokenCountBody extends Input(PROMPT) {}

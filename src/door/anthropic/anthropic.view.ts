@@ -1,0 +1,40 @@
+import { integer, nullable, object, oneOf, text, View } from '../../platform/http/index.js';
+
+class AnthropicErrorView extends View({
+  type: text({ example: 'invalid_request_error' }),
+  message: text({ example: 'The parameter max_tokens is required.' }),
+}) {}
+
+/** A failure of the routes below /v1/messages, with the HTTP status of its kind. */
+export class AnthropicFailureView extends View({
+  type: oneOf(['error']),
+  error: object(AnthropicErrorView),
+  request_id: nullable(text({ description: 'Also in the header X-Request-Id' })),
+}) {}
+
+/** A relayed model may answer more fields. */
+export class TokenCountView extends View({
+  input_tokens: integer({ description: 'Counted by the service, or estimated by Plinth' }),
+}) {}
+
+/** What messages always have. Those of a relayed model have its other fields as well. */
+export const MESSAGE_SCHEMA = {
+  type: 'object',
+  required: ['id', 'type', 'role', 'model', 'content', 'stop_reason'],
+  properties: {
+    id: { type: 'string' },
+    type: { type: 'string', example: 'message' },
+    role: { type: 'string', example: 'assistant' },
+    model: { type: 'string' },
+    content: { type: 'array', items: { type: 'object', additionalProperties: true } },
+    stop_reason: { type: 'string', nullable: true, example: 'end_turn' },
+    stop_sequence: { type: 'string', nullable: true },
+    usage: { type: 'object', nullable: true, additionalProperties: true },
+    sources: {
+      type: 'array',
+      items: { type: 'object', additionalProperties: true },
+      description: 'The fragments that an agent was given; citations say which it cites',
+    },
+  },
+  additionalProperties: true,
+};

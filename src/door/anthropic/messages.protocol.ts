@@ -1,0 +1,546 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Failure } from '../../platform/error/index.js';
+import { sseFrame } from '../../platform/http/index.js';
+import { msg } from '../../platform/message/index.js';
+import { referenceOf } from '../../agent/index.js';
+import type { Source, TurnPart } from '../../agent/index.js';
+import type {
+  ChatCall,
+  ChatMessage,
+  ContentPart,
+  FinishReason,
+  ToolCall,
+} from '../../provider/index.js';
+import { agentIdIn } from '../answer/agent-answers.js';
+import { citationsOf } from '../answer/citations.js';
+import { CollectedAnswer } from '../answer/collected-answer.js';
+import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
+import type {
+  AnswerContext,
+  AnswerWriter,
+  DoorRequest,
+  ParameterNames,
+  RelayedRequest,
+  TranslatedCall,
+} from '../answer/door.request.js';
+import { modelName, parameters } from '../answer/parameters.js';
+import { anthropicFailure } from './anthropic.errors.js';
+
+// The messages protocol of Anthropic as a service speaks it: requests in, answers out. Does no I/O.
+
+const MOST_MESSAGES = 10_000;
+const MOST_TOOLS = 128;
+
+const anyRequest = z.looseObject({
+  model: modelName,
+  messages: z
+    .array(z.looseObject({ role: z.string() }))
+    .min(1)
+    .max(MOST_MESSAGES),
+  stream: z.boolean().optional(),
+});
+
+/** A request of POST /v1/messages. */
+export class MessagesRequest implements DoorRequest {
+  readonly names: ParameterNames = {
+    message: () => 'messages',
+    messages: 'messages',
+    format: 'output_config.format',
+    parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
+    imageDetail: 'messages',
+  };
+  readonly relay: RelayedRequest;
+
+  private constructor(
+    readonly model: string,
+    readonly stream: boolean,
+    readonly body: DoorRequest['body'],
+    headers: RelayedRequest['headers'],
+  ) {
+    this.relay = { protocol: 'messages', headers };
+  }
+
+  /** Reads what Plinth itself needs of a request. Throws ParameterError. */
+  static of(body: unknown, headers: RelayedRequest['headers']): MessagesRequest {
+    const { model, stream = false } = parameters(anyRequest, body);
+    return new MessagesRequest(model, stream, body as DoorRequest['body'], headers);
+  }
+
+  translate(): TranslatedCall {
+    return translate(this.body);
+  }
+
+  writer(isAgent: boolean): AnswerWriter {
+    return new MessageWriter(this.model, isAgent, showsThinking(this.body));
+  }
+
+  failureEvent(failure: Failure): string {
+    return sseFrame('error', anthropicFailure(failure).body);
+  }
+}
+
+/** A hint that changes no answer. */
+const cache = { cache_control: z.looseObject({ type: z.string() }).nullish() };
+
+const textBlock = z.strictObject({
+  type: z.literal('text'),
+  text: z.string(),
+  // Of answers, which clients send back.
+  citations: z.array(z.unknown()).nullish(),
+  ...cache,
+});
+const imageBlock = z.strictObject({
+  type: z.literal('image'),
+  source: z.discriminatedUnion('type', [
+    z.strictObject({
+      type: z.literal('base64'),
+      media_type: z.string().regex(/^image\/[\w.+-]+$/, 'an image type is expected'),
+      data: z.string(),
+    }),
+    z.strictObject({
+      type: z.literal('url'),
+      url: z.string().regex(/^https?:\/\//i, 'an http address is expected'),
+    }),
+  ]),
+  ...cache,
+});
+const resultBlock = z.strictObject({
+  type: z.literal('tool_result'),
+  tool_use_id: z.string().min(1),
+  content: z
+    .union([
+      z.string(),
+      z.array(z.discriminatedUnion('type', [textBlock, imageBlock])).max(MOST_MESSAGES),
+    ])
+    .nullish(),
+  is_error: z.boolean().nullish(),
+  ...cache,
+});
+const callBlock = z.strictObject({
+  type: z.literal('tool_use'),
+  id: z.string().min(1),
+  name: z.string().min(1),
+  input: z.record(z.string(), z.unknown()),
+  caller: z.strictObject({ type: z.literal('direct') }).nullish(),
+  ...cache,
+});
+// No model is told again what it thought.
+const thinkingBlocks = [
+  z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
+  z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() }),
+] as const;
+
+const texts = z.union([z.string(), z.array(textBlock).max(MOST_MESSAGES)]);
+const message = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('system'), content: texts }),
+  z.strictObject({
+    role: z.literal('user'),
+    content: z.union([
+      z.string(),
+      z
+        .array(z.discriminatedUnion('type', [textBlock, imageBlock, resultBlock]))
+        .min(1)
+        .max(MOST_MESSAGES),
+    ]),
+  }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    content: z.union([
+      z.string(),
+      z
+        .array(z.discriminatedUnion('type', [textBlock, callBlock, ...thinkingBlocks]))
+        .max(MOST_MESSAGES),
+    ]),
+  }),
+]);
+
+const tool = z.strictObject({
+  type: z.literal('custom').nullish(),
+  name: z.string().regex(/^[\w-]{1,128}$/, '1 to 128 letters, digits, _ or - are expected'),
+  description: z.string().nullish(),
+  input_schema: z.record(z.string(), z.unknown()),
+  strict: z.boolean().nullish(),
+  allowed_callers: z.array(z.literal('direct')).nullish(),
+  defer_loading: z.literal(false).nullish(),
+  // A hint: arguments come whole.
+  eager_input_streaming: z.boolean().nullish(),
+  ...cache,
+});
+
+const oneByOne = { disable_parallel_tool_use: z.boolean().nullish() };
+const display = { display: z.enum(['summarized', 'omitted']).nullish() };
+
+/** Every parameter that can be translated. */
+const translatedRequest = z.strictObject({
+  model: z.string(),
+  max_tokens: z.number().int().min(1).max(1_000_000),
+  messages: z.array(message).min(1).max(MOST_MESSAGES),
+  system: texts.optional(),
+  stream: z.boolean().optional(),
+  tools: z.array(tool).max(MOST_TOOLS).optional(),
+  tool_choice: z
+    .discriminatedUnion('type', [
+      z.strictObject({ type: z.literal('auto'), ...oneByOne }),
+      z.strictObject({ type: z.literal('any'), ...oneByOne }),
+      z.strictObject({ type: z.literal('tool'), name: z.string(), ...oneByOne }),
+      z.strictObject({ type: z.literal('none') }),
+    ])
+    .optional(),
+  thinking: z
+    .discriminatedUnion('type', [
+      // The protocol calls the budget a target, not a limit; max_tokens is the limit.
+      z.strictObject({ type: z.literal('enabled'), budget_tokens: z.number().int(), ...display }),
+      z.strictObject({ type: z.literal('adaptive'), ...display }),
+      z.strictObject({ type: z.literal('disabled') }),
+    ])
+    .optional(),
+  output_config: z
+    .strictObject({
+      format: z
+        .strictObject({
+          type: z.literal('json_schema'),
+          schema: z.record(z.string(), z.unknown()),
+        })
+        .nullish(),
+    })
+    .optional(),
+  temperature: z.number().min(0).max(1).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  stop_sequences: z.array(z.string().max(1_000)).max(16).optional(),
+  // What follows changes no answer.
+  metadata: z.looseObject({}).optional(),
+  service_tier: z.enum(['auto', 'standard_only']).optional(),
+  speed: z.literal('standard').optional(),
+  ...cache,
+});
+
+type TranslatedRequest = z.output<typeof translatedRequest>;
+
+function translate(body: DoorRequest['body']): TranslatedCall {
+  const request = parameters(translatedRequest, body);
+  const { system, temperature, top_p, stop_sequences: stop, output_config, thinking } = request;
+  const prompt = system === undefined ? '' : joined(system);
+  const format = output_config?.format;
+  // Without the parameter a model does not think; an agent decides itself.
+  const isAgent = agentIdIn(request.model) !== undefined;
+  const thinks = thinking || !isAgent ? (thinking?.type ?? 'disabled') !== 'disabled' : undefined;
+  return {
+    messages: [
+      ...(prompt === '' ? [] : [{ role: 'system', content: prompt } as const]),
+      ...messagesOf(request.messages),
+    ],
+    ...toolsOf(request),
+    maxTokens: request.max_tokens,
+    ...(temperature !== undefined && { temperature }),
+    ...(top_p !== undefined && { topP: top_p }),
+    ...(stop?.length && { stop }),
+    ...(thinks !== undefined && { thinking: thinks }),
+    format: format ? { type: 'json_schema', schema: format.schema } : undefined,
+  };
+}
+
+function showsThinking({ thinking }: DoorRequest['body']): boolean {
+  const { type, display: shown } = (thinking ?? {}) as Record<string, unknown>;
+  return (type === 'enabled' || type === 'adaptive') && shown !== 'omitted';
+}
+
+function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
+  if (given.at(-1)?.role === 'assistant') {
+    // Another protocol begins a new answer instead of continuing this one.
+    throw new ParameterError('messages', msg`The last message must be one of the user.`);
+  }
+  const names = new Map<string, string>();
+  return given.flatMap((one, at): ChatMessage[] => {
+    switch (one.role) {
+      case 'system':
+        return [{ role: 'system', content: joined(one.content) }];
+      case 'user':
+        return userMessages(one.content, names, `messages[${at}]`);
+      case 'assistant':
+        return [assistantMessage(one.content, names)];
+    }
+  });
+}
+
+function joined(content: z.output<typeof texts>): string {
+  return typeof content === 'string' ? content : content.map(({ text }) => text).join('\n\n');
+}
+
+type Content<Role> = Extract<z.output<typeof message>, { role: Role }>['content'];
+
+/** Results of tools are messages of their own, which hold text alone: their images follow in the message of the user. */
+function userMessages(
+  content: Content<'user'>,
+  names: ReadonlyMap<string, string>,
+  place: string,
+): ChatMessage[] {
+  if (typeof content === 'string') return [{ role: 'user', content }];
+  const results: ChatMessage[] = [];
+  const parts: ContentPart[] = [];
+  for (const [at, block] of content.entries()) {
+    if (block.type !== 'tool_result') {
+      parts.push(partOf(block));
+      continue;
+    }
+    const { tool_use_id: toolCallId, content: result } = block;
+    const name = names.get(toolCallId);
+    if (name === undefined) {
+      throw new ParameterError(
+        `${place}.content[${at}].tool_use_id`,
+        msg`No message before has a tool call with the id ${toolCallId}. Send the message that called the tool as well.`,
+      );
+    }
+    const blocks = typeof result === 'string' ? [{ type: 'text', text: result } as const] : result;
+    const shown = (blocks ?? []).map(partOf);
+    const text = shown.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+    const said = block.is_error ? `Error: ${text}` : text;
+    results.push({ role: 'tool', toolCallId, name, content: said });
+    parts.push(...shown.filter(({ type }) => type !== 'text'));
+  }
+  if (parts.length === 0) return results;
+  return [...results, { role: 'user', content: withoutParts(parts) }];
+}
+
+/** Services that take lists of texts take a single text, too, but not the other way round. */
+function withoutParts(parts: readonly ContentPart[]): string | readonly ContentPart[] {
+  const found = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return found.length === parts.length ? found.join('\n\n') : parts;
+}
+
+function partOf(block: z.output<typeof textBlock> | z.output<typeof imageBlock>): ContentPart {
+  if (block.type === 'text') return { type: 'text', text: block.text };
+  const { source } = block;
+  return source.type === 'url'
+    ? { type: 'image-url', url: source.url }
+    : { type: 'image', mimeType: source.media_type, data: source.data };
+}
+
+function assistantMessage(content: Content<'assistant'>, names: Map<string, string>): ChatMessage {
+  if (typeof content === 'string') return { role: 'assistant', content };
+  let text = '';
+  const toolCalls: ToolCall[] = [];
+  for (const block of content) {
+    if (block.type === 'text') text += block.text;
+    if (block.type !== 'tool_use') continue;
+    const { id, name, input } = block;
+    names.set(id, name);
+    toolCalls.push({ id, name, input, arguments: JSON.stringify(input) });
+  }
+  return { role: 'assistant', content: text, ...(toolCalls.length > 0 && { toolCalls }) };
+}
+
+/** A tool that must be called is the only one that is offered. */
+function toolsOf(
+  request: TranslatedRequest,
+): Pick<ChatCall, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
+  const { tools = [], tool_choice: choice } = request;
+  const strict = tools.findIndex((one) => one.strict === true);
+  if (strict >= 0) throw new UnsupportedParameterError(`tools[${strict}].strict`);
+  const offered = tools.map(({ name, description, input_schema: inputSchema }) => ({
+    name,
+    description: description ?? '',
+    inputSchema,
+  }));
+  if (!choice) return offered.length > 0 ? { tools: offered } : {};
+  const isOneByOne = choice.type !== 'none' && choice.disable_parallel_tool_use === true;
+  const parallel = isOneByOne ? { parallelToolCalls: false } : {};
+  if (choice.type !== 'tool') {
+    const toolChoice = choice.type === 'any' ? 'required' : choice.type;
+    return { ...(offered.length > 0 && { tools: offered }), toolChoice, ...parallel };
+  }
+  const chosen = offered.filter(({ name }) => name === choice.name);
+  if (chosen.length === 0) {
+    throw new ParameterError(
+      'tool_choice.name',
+      msg`tools has no function ${choice.name}. Choose one of those in tools.`,
+    );
+  }
+  return { tools: chosen, toolChoice: 'required', ...parallel };
+}
+
+const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  'tool-calls': 'tool_use',
+  'content-filter': 'refusal',
+  error: 'end_turn',
+  other: 'end_turn',
+};
+
+type Block =
+  | { type: 'text'; text: string; citations: object[] | null }
+  | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'tool_use'; id: string; name: string; input: object; caller: { type: 'direct' } };
+
+/** One answer in the form of the protocol, as events or in one piece. */
+class MessageWriter implements AnswerWriter {
+  private readonly base: object;
+  private readonly answer: CollectedAnswer;
+  private readonly content: Block[] = [];
+  /** The last block can be continued. */
+  private isOpen = false;
+  private hasBegun = false;
+
+  constructor(
+    model: string,
+    isAgent: boolean,
+    private readonly withThinking: boolean,
+  ) {
+    const id = `msg_${randomUUID().replaceAll('-', '')}`;
+    this.base = {
+      id,
+      type: 'message',
+      role: 'assistant',
+      model,
+      container: null,
+      diagnostics: null,
+    };
+    this.answer = new CollectedAnswer(isAgent);
+  }
+
+  add(parts: readonly TurnPart[]): string {
+    return parts.map((part) => this.addPart(part)).join('');
+  }
+
+  end(context: AnswerContext): string {
+    const { sources } = context;
+    this.answer.checkWhole();
+    const begin = this.begin();
+    const citations = this.cite(sources).map((citation) =>
+      this.delta({ type: 'citations_delta', citation }),
+    );
+    return [
+      ...[begin, ...citations, this.close()],
+      event({
+        type: 'message_delta',
+        delta: this.ending(),
+        usage: this.usage(context),
+        ...(sources && { sources: sources.map(referenceOf) }),
+      }),
+      event({ type: 'message_stop' }),
+    ].join('');
+  }
+
+  whole(context: AnswerContext): object {
+    const { sources } = context;
+    this.answer.checkWhole();
+    this.cite(sources);
+    return {
+      ...this.base,
+      content: this.content,
+      ...this.ending(),
+      usage: this.usage(context),
+      ...(sources && { sources: sources.map(referenceOf) }),
+    };
+  }
+
+  private addPart(part: TurnPart): string {
+    const seen = this.answer.add(part);
+    switch (seen?.type) {
+      case undefined:
+        return '';
+      case 'text-delta': {
+        const { text } = seen;
+        const opened = this.open({ type: 'text', text: '', citations: null });
+        const block = this.content.at(-1);
+        if (block?.type === 'text') block.text += text;
+        return opened + this.delta({ type: 'text_delta', text });
+      }
+      case 'reasoning-delta': {
+        if (!this.withThinking) return '';
+        const { text: thinking } = seen;
+        const opened = this.open({ type: 'thinking', thinking: '', signature: '' });
+        const block = this.content.at(-1);
+        if (block?.type === 'thinking') block.thinking += thinking;
+        return opened + this.delta({ type: 'thinking_delta', thinking });
+      }
+      case 'tool-call': {
+        const { id, name, input, arguments: json } = seen.toolCall;
+        const call = { type: 'tool_use', id, name, caller: { type: 'direct' } } as const;
+        const opened = this.open({ ...call, input: {} });
+        this.content[this.content.length - 1] = { ...call, input };
+        return opened + this.delta({ type: 'input_json_delta', partial_json: json }) + this.close();
+      }
+    }
+  }
+
+  /** The events before the first block. */
+  private begin(): string {
+    if (this.hasBegun) return '';
+    this.hasBegun = true;
+    const message = {
+      ...this.base,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      // Known at the end; the counts of message_delta are those of the whole message.
+      usage: { ...NOT_COUNTED, input_tokens: 0, output_tokens: 0 },
+    };
+    return event({ type: 'message_start', message }) + event({ type: 'ping' });
+  }
+
+  /** Continues a block of the type, or begins it as `empty`. */
+  private open(empty: Block): string {
+    if (this.isOpen && this.content.at(-1)?.type === empty.type) return '';
+    const before = this.begin() + this.close();
+    const index = this.content.push(empty) - 1;
+    this.isOpen = true;
+    // Written as it is now: it grows.
+    return before + event({ type: 'content_block_start', index, content_block: empty });
+  }
+
+  private delta(delta: object): string {
+    return event({ type: 'content_block_delta', index: this.content.length - 1, delta });
+  }
+
+  private close(): string {
+    if (!this.isOpen) return '';
+    this.isOpen = false;
+    return event({ type: 'content_block_stop', index: this.content.length - 1 });
+  }
+
+  /** The sources that the last text cites, each once; they become part of it. */
+  private cite(sources: readonly Source[] = []): object[] {
+    const last = this.content.at(-1);
+    if (last?.type !== 'text') return [];
+    const cited = new Map(citationsOf(last.text, sources).map((one) => [one.source, one]));
+    if (cited.size === 0) return [];
+    last.citations = [...cited.values()].map(({ source, title, url }) => ({
+      type: 'search_result_location',
+      // The text of the fragment stays in the knowledge base.
+      ...{ cited_text: '', source: url, title },
+      ...{ search_result_index: source - 1, start_block_index: 0, end_block_index: 0 },
+    }));
+    return last.citations;
+  }
+
+  private ending(): object {
+    const stop_reason = STOP_REASONS[this.answer.finish];
+    return { stop_reason, stop_sequence: null, stop_details: null };
+  }
+
+  private usage(context: AnswerContext): object {
+    const used = this.answer.usageOf(context);
+    const cached = Math.min(used.cachedInputTokens ?? 0, used.inputTokens);
+    return {
+      ...NOT_COUNTED,
+      // This protocol counts cached tokens beside the input.
+      input_tokens: used.inputTokens - cached,
+      cache_read_input_tokens: cached,
+      output_tokens: used.outputTokens,
+    };
+  }
+}
+
+const NOT_COUNTED = {
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  output_tokens_details: null,
+  server_tool_use: null,
+};
+
+function event(data: { readonly type: string; readonly [field: string]: unknown }): string {
+  return sseFrame(data.type, data);
+}

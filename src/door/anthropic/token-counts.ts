@@ -1,0 +1,124 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Metrics } from '../../platform/observability/index.js';
+import { turnLimits, TurnPlanner } from '../../chat/index.js';
+import {
+  countedCall,
+  estimateMessageTokens,
+  ModelResolver,
+  tokenCounter,
+} from '../../model/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
+import { retryCall } from '../../provider/index.js';
+import type { ContentPart, RelayedBody, RelayOptions, TokenCount } from '../../provider/index.js';
+import { agentIdIn } from '../answer/agent-answers.js';
+import { modelName, parameters } from '../answer/parameters.js';
+
+const MOST_MESSAGES = 10_000;
+
+const content = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]);
+const countRequest = z.looseObject({
+  model: modelName,
+  messages: z
+    .array(z.looseObject({ role: z.string(), content }))
+    .min(1)
+    .max(MOST_MESSAGES),
+  system: content.optional(),
+  tools: z.array(z.looseObject({})).optional(),
+});
+
+type CountRequest = z.output<typeof countRequest>;
+
+/** POST /v1/messages/count_tokens. */
+@Injectable()
+export class TokenCounts {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly models: ModelResolver,
+    private readonly planner: TurnPlanner,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /**
+   * The count of the service where it has one. Otherwise that of the vocabulary of the model or an estimate, for an agent with
+   * its prompt, but without the fragments and tools that it may add.
+   */
+  async count(
+    caller: Caller,
+    body: unknown,
+    options: Pick<RelayOptions, 'headers' | 'signal'>,
+  ): Promise<TokenCount> {
+    const request = parameters(countRequest, body);
+    const agentId = agentIdIn(request.model);
+    if (agentId !== undefined) {
+      const { model, systemPrompt = '' } = await this.planner.plan(caller, { agentId });
+      return estimated(request, model, systemPrompt);
+    }
+    const model = await this.models.resolveChat(caller, request.model);
+    const { adapter, connection } = model;
+    const counted = adapter.canRelay(connection.address, 'messages')
+      ? await this.relayed(model, body as RelayedBody, options)
+      : undefined;
+    return counted ?? estimated(request, model, '');
+  }
+
+  private relayed(
+    first: ResolvedChatModel,
+    body: RelayedBody,
+    { headers, signal }: Pick<RelayOptions, 'headers' | 'signal'>,
+  ): Promise<TokenCount | undefined> {
+    const { attempts, ...limits } = turnLimits(this.config);
+    const { providerCode: provider } = first;
+    return retryCall(
+      async () => {
+        const { adapter, modelName: model, connection } = await this.models.current(first);
+        return countedCall(this.metrics, { provider, kind: 'chat' }, () =>
+          adapter.relayCount({ ...body, model }, connection, { limits, signal, headers }),
+        );
+      },
+      { attempts, signal },
+    );
+  }
+}
+
+async function estimated(
+  { system = '', messages, tools = [] }: CountRequest,
+  { modelName: name }: ResolvedChatModel,
+  prompt: string,
+): Promise<TokenCount> {
+  const counter = await tokenCounter(name);
+  const count = (text: string): number => counter.count(text);
+  const contents = [prompt, system, ...messages.map((message) => message.content)];
+  const tokens = contents
+    .map(partsOf)
+    .filter((parts) => parts.length > 0)
+    .map((parts) => estimateMessageTokens({ role: 'user', content: parts }, count));
+  const schemas = tools.map((tool) => count(JSON.stringify({ ...tool, cache_control: undefined })));
+  return { input_tokens: [...tokens, ...schemas].reduce((sum, one) => sum + one, 0) };
+}
+
+type Content = z.output<typeof content>;
+
+/** What of a message takes tokens: files as images, and no thinking, which no model is told again. */
+function partsOf(given: Content): ContentPart[] {
+  if (typeof given === 'string') return given === '' ? [] : [{ type: 'text', text: given }];
+  return given.flatMap((block): ContentPart[] => {
+    switch (block.type) {
+      case 'thinking':
+      case 'redacted_thinking':
+        return [];
+      case 'image':
+      case 'document':
+        return [{ type: 'image-url', url: '' }];
+      case 'tool_result':
+        return partsOf(content.safeParse(block['content']).data ?? '');
+      case 'text':
+        return typeof block['text'] === 'string' ? partsOf(block['text']) : [];
+      default:
+        return partsOf(JSON.stringify({ ...block, cache_control: undefined }));
+    }
+  });
+}

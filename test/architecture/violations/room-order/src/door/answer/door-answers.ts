@@ -1,0 +1,1 @@
+export { completions } from '../openai/completions.js';

@@ -1,0 +1,1 @@
+export const completions = 1;
