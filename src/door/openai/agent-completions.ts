@@ -7,14 +7,12 @@ import { TurnSources } from '../../agent/index.js';
 import type { TurnPart } from '../../agent/index.js';
 import { turnLimits, TurnPlanner } from '../../chat/index.js';
 import { ModelResolver } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
 import type { AnswerContext, TranslatedCall } from './chat-completions.protocol.js';
 import { ParameterError, UnsupportedParameterError } from './openai.errors.js';
 
 /** An answer that is being written, and what it is made from, which grows with it. */
 export interface RunningAnswer {
-  readonly model: ResolvedChatModel;
   readonly parts: AsyncIterable<readonly TurnPart[]>;
   readonly context: () => AnswerContext;
 }
@@ -68,7 +66,7 @@ export class AgentCompletions {
       limits: turnLimits(this.config),
       signal,
     });
-    return { model, parts, context: () => ({ sent: messages, sources: sources.all }) };
+    return { parts, context: () => ({ sent: messages, sources: sources.all }) };
   }
 }
 

@@ -13,14 +13,11 @@ import {
 } from '../../platform/error/index.js';
 import { currentRequest, localized, SseWriter } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
-import { Metrics } from '../../platform/observability/index.js';
 import { ResponseFormats } from '../../agent/index.js';
-import type { TurnPart } from '../../agent/index.js';
 import { ChatStreams, StructuredAnswers, turnLimits } from '../../chat/index.js';
-import { ModelResolver } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
-import { retryBeforeFirstPart, retryCall, UpstreamError } from '../../provider/index.js';
-import type { ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
+import { ModelResolver, UpstreamCalls } from '../../model/index.js';
+import type { CallOptions, ResolvedChatModel } from '../../model/index.js';
+import type { ChatCall, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
 import { AgentCompletions } from './agent-completions.js';
 import type { RunningAnswer } from './agent-completions.js';
 import {
@@ -48,11 +45,7 @@ class AnswerEnded extends Error {
 /** One request while it is answered. */
 class OpenAnswer {
   private readonly abort = new AbortController();
-  private readonly started = performance.now();
-  private firstTokenMs: number | undefined;
   private writer: SseWriter | undefined;
-  /** The model that is called, once it is known. */
-  model: ResolvedChatModel | undefined;
 
   constructor(
     readonly caller: Caller,
@@ -69,14 +62,6 @@ class OpenAnswer {
     return this.abort.signal;
   }
 
-  get seconds(): number {
-    return (performance.now() - this.started) / 1_000;
-  }
-
-  get firstTokenSeconds(): number | undefined {
-    return this.firstTokenMs === undefined ? undefined : this.firstTokenMs / 1_000;
-  }
-
   /** Whether the HTTP status was sent. */
   get hasBegun(): boolean {
     return this.response.headersSent;
@@ -84,14 +69,6 @@ class OpenAnswer {
 
   end(reason: EndReason): void {
     if (!this.signal.aborted) this.abort.abort(new AnswerEnded(reason));
-  }
-
-  /** What the parts say about the time of the first token. */
-  meter(parts: readonly TurnPart[]): void {
-    if (this.firstTokenMs !== undefined) return;
-    const isWritten = ({ type }: TurnPart): boolean =>
-      type.endsWith('-delta') || type === 'tool-call';
-    if (parts.some(isWritten)) this.firstTokenMs = performance.now() - this.started;
   }
 
   /** Writes whole events, and waits for a client that reads slowly. */
@@ -152,7 +129,7 @@ export class ChatCompletions {
     private readonly streams: ChatStreams,
     private readonly formats: ResponseFormats,
     private readonly structured: StructuredAnswers,
-    private readonly metrics: Metrics,
+    private readonly calls: UpstreamCalls,
   ) {}
 
   /** Rejects with what was wrong before the answer began; later failures are the last event of the stream. */
@@ -172,10 +149,7 @@ export class ChatCompletions {
     place.onEnd((why) => open.end(why));
     try {
       await this.write(open);
-      this.count(open, 'ok');
     } catch (error) {
-      const isAborted = open.signal.aborted;
-      this.count(open, isAborted ? 'aborted' : outcomeOf(error));
       const shown = open.errorFor(error);
       if (shown === undefined) return;
       if (!open.hasBegun) throw shown;
@@ -192,7 +166,6 @@ export class ChatCompletions {
       return;
     }
     const model = await this.models.resolveChat(caller, request.model);
-    open.model = model;
     const protocol = model.adapter.protocol(model.connection.address);
     if (protocol !== 'chat-completions') {
       const call = translate(request);
@@ -204,19 +177,9 @@ export class ChatCompletions {
 
   /** Passes the service's own events on. */
   private async relayStream(open: OpenAnswer, first: ResolvedChatModel): Promise<void> {
-    const { request, signal } = open;
-    const { attempts, ...limits } = turnLimits(this.config);
-    const { withUsage } = request;
-    const reads = retryBeforeFirstPart(
-      async () => {
-        const { adapter, modelName, connection } = await this.models.current(first);
-        const body = { ...request.body, model: modelName };
-        return adapter.relayStream(body, connection, { limits, signal, withUsage });
-      },
-      { attempts, signal },
-    );
-    for await (const { bytes, parts } of reads) {
-      open.meter(parts);
+    const { body, withUsage } = open.request;
+    const options = { ...this.optionsOf(open), withUsage };
+    for await (const { bytes, parts } of this.calls.relayStream(first, body, options)) {
       if (bytes) await open.write(bytes);
       else await this.writeWhole(open, parts);
     }
@@ -231,17 +194,7 @@ export class ChatCompletions {
   }
 
   private async relay(open: OpenAnswer, first: ResolvedChatModel): Promise<void> {
-    const { request, signal } = open;
-    const { attempts, ...limits } = turnLimits(this.config);
-    const { text } = await retryCall(
-      async () => {
-        const { adapter, modelName, connection } = await this.models.current(first);
-        const body = { ...request.body, model: modelName };
-        return adapter.relay(body, connection, { limits, signal });
-      },
-      { attempts, signal },
-    );
-    open.answer(text);
+    open.answer(await this.calls.relay(first, open.request.body, this.optionsOf(open)));
   }
 
   /** The answer of a model of another protocol. */
@@ -261,42 +214,39 @@ export class ChatCompletions {
     const answer = format
       ? this.structured.read({ format, first: parts([]), correct: parts })
       : parts([]);
-    return { model, parts: answer, context: () => ({ sent: messages }) };
+    return { parts: answer, context: () => ({ sent: messages }) };
   }
 
   private parts(
-    { signal }: OpenAnswer,
+    open: OpenAnswer,
     first: ResolvedChatModel,
     { format, ...call }: Omit<TranslatedCall, 'format'> & { format: ResponseFormat | undefined },
   ): AsyncIterable<readonly ChatPart[]> {
+    const callOf = ({ maxOutput }: ResolvedChatModel): Omit<ChatCall, 'model'> => {
+      const maxTokens = call.maxTokens ?? maxOutput;
+      return {
+        ...call,
+        ...(maxTokens !== undefined && { maxTokens }),
+        ...(format && { responseFormat: format }),
+      };
+    };
+    return this.calls.stream(first, callOf, this.optionsOf(open));
+  }
+
+  private optionsOf({ caller, signal }: OpenAnswer): CallOptions<ResolvedChatModel> {
     const { attempts, ...limits } = turnLimits(this.config);
-    return retryBeforeFirstPart(
-      async () => {
-        const { adapter, modelName, connection, maxOutput } = await this.models.current(first);
-        const maxTokens = call.maxTokens ?? maxOutput;
-        const asked = {
-          ...call,
-          model: modelName,
-          ...(maxTokens !== undefined && { maxTokens }),
-          ...(format && { responseFormat: format }),
-        };
-        return adapter.stream(asked, connection, { limits, signal });
-      },
-      { attempts, signal },
-    );
+    return { use: { caller, feature: 'chat' }, limits, signal, attempts };
   }
 
   private async writeParts(
     open: OpenAnswer,
-    { model, parts, context }: RunningAnswer,
+    { parts, context }: RunningAnswer,
     isAgent: boolean,
   ): Promise<void> {
-    open.model = model;
     const { request, signal } = open;
     const writer = new CompletionWriter(request, isAgent);
     for await (const some of parts) {
       signal.throwIfAborted();
-      open.meter(some);
       const events = writer.add(some);
       if (request.stream) await open.write(events);
     }
@@ -314,15 +264,4 @@ export class ChatCompletions {
     const message = localized(known?.message ?? unexpectedMessage(currentRequest()?.id));
     open.fail(code, openAiFailure({ code, message, error: known }).body);
   }
-
-  private count({ model, seconds, firstTokenSeconds }: OpenAnswer, outcome: string): void {
-    if (!model) return;
-    const { providerCode: provider } = model;
-    this.metrics.upstreamCall({ provider, kind: 'chat', outcome, seconds });
-    if (firstTokenSeconds !== undefined) this.metrics.firstToken(provider, firstTokenSeconds);
-  }
-}
-
-function outcomeOf(error: unknown): string {
-  return error instanceof UpstreamError ? error.kind : 'error';
 }
