@@ -147,6 +147,9 @@ function faultOf(
   if (type.endsWith('spreadsheetml.sheet')) {
     return text.startsWith('PK') ? undefined : 'a workbook that is no archive';
   }
+  if (type.startsWith('text/csv')) {
+    return text.includes('callTime') ? undefined : 'a table without its header';
+  }
   if (!type.startsWith('application/json')) return `an answer of type ${type}`;
   const { code, msg } = JSON.parse(text) as { code?: number; msg?: unknown };
   const isEnvelope = codes.includes(code ?? 0) && typeof msg === 'string' && msg !== '';

@@ -75,6 +75,8 @@ const loginOnlyRoutes: Record<string, string> = {
   'POST /v1/rerank': 'The same for rerank models.',
   'POST /v1/images/generations': 'As /media/image.',
   'POST /v1/audio/speech': 'As /media/speech.',
+  'GET /monitor/usage/own': 'The own calls of models.',
+  'GET /monitor/usage/own/export': 'The same.',
   'PUT /chat/feedback/:messageId': 'A vote on an own answer.',
   'DELETE /chat/feedback/:messageId': 'The own vote.',
 };
@@ -113,6 +115,7 @@ const permissionsOfPaths: Record<string, RegExp> = {
   '/system/permission': /^system:role:/,
   '/system/apikey': /^system:apikey:/,
   '/monitor/use': /^monitor:use:/,
+  '/monitor/usage': /^monitor:usage:/,
   '/monitor/audit': /^monitor:audit:/,
   '/monitor/operlog': /^monitor:operlog:/,
   '/monitor/logininfor': /^monitor:logininfor:/,
@@ -153,7 +156,7 @@ const routesWithFailureData = ['POST /system/attach/upload', 'POST /system/user/
 
 /** What the method of a route says about the permission it asks for. */
 const actionsOfMethods: Record<string, RegExp> = {
-  GET: /:(list|query|download|use)$/,
+  GET: /:(list|query|download|export|use)$/,
   POST: /:(add|upload|test|edit|list|query|export|import)$/,
   PUT: /:(edit|resetPwd)$/,
   DELETE: /:(remove|edit|forceLogout)$/,

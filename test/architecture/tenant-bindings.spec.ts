@@ -30,6 +30,7 @@ const bound: Readonly<Record<string, string>> = {
   'chat/answer.store.ts': 'Of the turn whose answer is stored.',
   'attach/reconciliation/vector-reconciliation.ts': 'Of the knowledge base.',
   'fragment/vector-removals.ts': 'Of the removal.',
+  'model/books/books.retention.ts': 'Of the day that becomes sums.',
   'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
   'harness/engine/run.worker.ts': 'Of the run.',
   'harness/engine/undo/undo.service.ts': 'Of the run whose undo was interrupted.',
@@ -65,6 +66,9 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['model/credential.repository.ts', 'rotation of credentials'],
   ['platform/storage/installation.repository.ts', 'mark of the installation'],
   ['platform/storage/installation.repository.ts', 'mark of the installation'],
+  ['model/books/call.repository.ts', 'entries of the books'],
+  ['model/books/call.repository.ts', 'retention of the books'],
+  ['model/books/call.repository.ts', 'roll-up of the books'],
   ['platform/storage/storage.repository.ts', 'files of deleted users'],
   ['platform/storage/storage.repository.ts', 'sweep of stored files'],
   ['vector-store/exact/exact.repository.ts', 'sweep of vectors'],
@@ -98,7 +102,9 @@ describe('work is bound to a tenant', () => {
     const statements = found(
       /\bacrossTenants\(\s*'[^']*',\s*\(\)\s*=>\s*this\.database\.(query)</g,
     );
-    const plain = found(/\bacrossTenants\(\s*'[^']*',\s*\(\)\s*=>\s*this\.database\.(query)\(/g);
+    const plain = found(
+      /\bacrossTenants\(\s*'[^']*',\s*\(\)\s*=>\s*this\.database\.(query|prepared)\(/g,
+    );
     expect(statements.length + plain.length).toBe(across.length);
   });
 

@@ -85,6 +85,12 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     actions: [],
     more: { query: 'See turns, tokens, times and failures of the chat' },
   }),
+  ...group({
+    name: 'costs',
+    prefix: 'monitor:usage',
+    actions: ['export'],
+    more: { query: 'See the calls, tokens and costs of every user' },
+  }),
   ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list', 'export'] }),
   ...group({ name: 'operation log', prefix: 'monitor:operlog', actions: ['list', 'export'] }),
   ...group({ name: 'sign-in log', prefix: 'monitor:logininfor', actions: ['list', 'export'] }),

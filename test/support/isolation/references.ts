@@ -57,6 +57,19 @@ export interface Reference {
 const EMPTY = 200;
 const HELLO = [{ role: 'user', content: 'Hello' }];
 
+/** A filter of a report by a record: one that names nothing is answered with nothing. */
+function byField(field: string, kind: RecordKind): Reference {
+  return { kind, query: (id) => `${field}=${id}`, code: EMPTY };
+}
+
+function usageReferences() {
+  return {
+    apiKeyId: byField('apiKeyId', apiKey),
+    modelId: byField('modelId', model),
+    agentId: byField('agentId', agent),
+  };
+}
+
 /** A new agent of the stranger's own, but for one field. */
 function agentWith(field: string): Reference['body'] & object {
   return async (ids, by, world) => ({
@@ -90,6 +103,11 @@ export const references: Record<string, Record<string, Reference>> = {
     actorId: { kind: user, body: (actorId) => ({ actorId }), code: EMPTY },
     targetId: { kind: model, body: (targetId) => ({ targetId }), code: EMPTY },
   },
+
+  'GET /monitor/usage': { ...usageReferences(), userId: byField('userId', user) },
+  'GET /monitor/usage/export': { ...usageReferences(), userId: byField('userId', user) },
+  'GET /monitor/usage/own': usageReferences(),
+  'GET /monitor/usage/own/export': usageReferences(),
 
   'GET /system/apikey/list': {
     userId: { kind: user, query: (id) => `scope=tenant&userId=${id}`, code: EMPTY },

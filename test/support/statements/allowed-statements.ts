@@ -12,6 +12,17 @@ export interface AllowedStatement {
  */
 export const allowedStatements: readonly AllowedStatement[] = [
   {
+    begins:
+      'SELECT tenant_id AS "tenantId", to_char(call_time AT TIME ZONE $1, \'YYYY-MM-DD\') AS day FROM upstream_call WHERE attempt IS NOT NULL',
+    file: 'src/model/books/call.repository.ts',
+    why: 'The days of the books that become sums: each is then summed up with its own tenant.',
+  },
+  {
+    begins: 'DELETE FROM upstream_call WHERE id IN ( SELECT id FROM upstream_call',
+    file: 'src/model/books/call.repository.ts',
+    why: 'The end of the retention of the books, which is one for the installation.',
+  },
+  {
     begins: 'SELECT id, tenant_id AS "tenantId" FROM api_key WHERE key_id = $1',
     file: 'src/apikey/api-key.repository.ts',
     why: 'The key of a request, before its tenant is known: its id is unique to the installation, and the tenant is answered.',

@@ -3,6 +3,7 @@ import {
   IconBook2,
   IconBrandStackshare,
   IconBuilding,
+  IconChartBar,
   IconCode,
   IconCpu,
   IconDeviceDesktop,
@@ -44,6 +45,7 @@ export const WORK: readonly Entry[] = [
   entry('/agents', 'agents', IconRobot, 'agent:agent:list'),
   entry('/media', 'media', IconPhoto),
   entry('/harness', 'harness', IconCode, 'coding:harness:use'),
+  entry('/usage', 'usage', IconChartBar),
 ];
 
 export const ADMINISTRATION: readonly Entry[] = [

@@ -75,6 +75,8 @@ const routes = root.addChildren([
     page('/harness/$sessionId', () => import('../harness/session.page')),
     page('/harness/$sessionId/$runId', () => import('../harness/session.page')),
 
+    page('/usage', () => import('../usage/usage.page')),
+
     page('/providers', () => import('../provider/providers.page')),
     page('/models', () => import('../model/models.page')),
     page('/models/$modelId', () => import('../model/model.page')),

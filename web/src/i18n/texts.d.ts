@@ -13,6 +13,7 @@ import type model from '../model/texts.en.json';
 import type provider from '../provider/texts.en.json';
 import type signIn from '../sign-in/texts.en.json';
 import type ui from '../ui/texts.en.json';
+import type usage from '../usage/texts.en.json';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
@@ -32,6 +33,7 @@ declare module 'i18next' {
       provider: typeof provider;
       'sign-in': typeof signIn;
       ui: typeof ui;
+      usage: typeof usage;
     };
   }
 }
