@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AgentModule } from '../agent/index.js';
 import { ChatModule } from '../chat/index.js';
 import { ModelModule } from '../model/index.js';
@@ -12,6 +13,11 @@ import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
 import { OpenAiMedia } from './openai/openai.media.js';
 import { OpenAiModels } from './openai/openai.models.js';
 import { OpenAiRerank } from './openai/openai.rerank.js';
+import { ResponseRetention } from './openai/responses/response.retention.js';
+import { ResponsesController } from './openai/responses/responses.controller.js';
+import { Responses } from './openai/responses/responses.service.js';
+import { StoredResponse } from './openai/responses/stored-response.entity.js';
+import { StoredResponseRepository } from './openai/responses/stored-response.repository.js';
 
 /** Interfaces that speak the protocols of model services, for their clients. */
 @Module({})
@@ -20,8 +26,14 @@ export class DoorModule {
   static for(media: DynamicModule): DynamicModule {
     return {
       module: DoorModule,
-      imports: [AgentModule, ChatModule, media, ModelModule],
-      controllers: [OpenAiController, AnthropicController],
+      imports: [
+        TypeOrmModule.forFeature([StoredResponse]),
+        AgentModule,
+        ChatModule,
+        media,
+        ModelModule,
+      ],
+      controllers: [OpenAiController, ResponsesController, AnthropicController],
       providers: [
         AgentAnswers,
         DoorAnswers,
@@ -29,6 +41,9 @@ export class DoorModule {
         OpenAiMedia,
         OpenAiModels,
         OpenAiRerank,
+        ResponseRetention,
+        Responses,
+        StoredResponseRepository,
         TokenCounts,
       ],
     };

@@ -12,6 +12,7 @@ import type { Member, World } from '../support/isolation/world.js';
 import { recordTask } from '../support/media/recorded-task.js';
 import { done, makeTenant, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
+import { recordResponse } from '../support/recorded-response.js';
 import { recordSteps } from '../support/recorded-steps.js';
 import type { Session } from '../support/session.js';
 import { contentOf, rowsOf } from '../support/tables.js';
@@ -85,6 +86,7 @@ async function leaveTraces(mark: string, session: Session): Promise<void> {
   expect(rows[0]?.files.map(({ state }) => state)).toEqual(['sent', 'quoted', 'searched']);
   await session.get(`/system/session/list?sessionTitle=${mark}`);
   await recordSteps(plinth, session, `${mark} searched`);
+  await recordResponse(plinth, session, `${mark} responded`);
   await recordTask(plinth, session, `${mark} filmed`);
   await recordSession(plinth, session, `${mark} programmed`);
 }

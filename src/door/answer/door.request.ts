@@ -36,6 +36,7 @@ export interface ParameterNames {
   readonly format: string;
   readonly parallelToolCalls: string;
   readonly imageDetail: string;
+  readonly strictTool: (index: number) => string;
 }
 
 /** Writes one answer in the protocol. An agent's own calls of tools are not part of it. */
@@ -76,6 +77,10 @@ export function refuseUntranslatable(
   }
   if (call.parallelToolCalls === false && call.tools?.length && protocol === 'ollama') {
     throw new UnsupportedParameterError(names.parallelToolCalls);
+  }
+  const strict = call.tools?.findIndex((tool) => tool.strict === true) ?? -1;
+  if (strict >= 0 && protocol === 'ollama') {
+    throw new UnsupportedParameterError(names.strictTool(strict));
   }
   if (call.format && call.tools?.length) throw new UnsupportedParameterError(names.format);
   const parts = call.messages.flatMap(({ content }) =>

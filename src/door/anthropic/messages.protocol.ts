@@ -15,7 +15,7 @@ import type {
 import { agentIdIn } from '../answer/agent-answers.js';
 import { citationsOf } from '../answer/citations.js';
 import { CollectedAnswer } from '../answer/collected-answer.js';
-import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
+import { ParameterError } from '../answer/door.errors.js';
 import type {
   AnswerContext,
   AnswerWriter,
@@ -49,6 +49,7 @@ export class MessagesRequest implements DoorRequest {
     format: 'output_config.format',
     parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
     imageDetail: 'messages',
+    strictTool: (index) => `tools[${index}].strict`,
   };
   readonly relay: RelayedRequest;
 
@@ -335,12 +336,11 @@ function toolsOf(
   request: TranslatedRequest,
 ): Pick<ChatCall, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
   const { tools = [], tool_choice: choice } = request;
-  const strict = tools.findIndex((one) => one.strict === true);
-  if (strict >= 0) throw new UnsupportedParameterError(`tools[${strict}].strict`);
-  const offered = tools.map(({ name, description, input_schema: inputSchema }) => ({
+  const offered = tools.map(({ name, description, input_schema: inputSchema, strict }) => ({
     name,
     description: description ?? '',
     inputSchema,
+    ...(strict === true && { strict }),
   }));
   if (!choice) return offered.length > 0 ? { tools: offered } : {};
   const isOneByOne = choice.type !== 'none' && choice.disable_parallel_tool_use === true;

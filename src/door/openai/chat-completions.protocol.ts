@@ -25,6 +25,7 @@ import type {
 } from '../answer/door.request.js';
 import { modelName, parameters } from '../answer/parameters.js';
 import { openAiFailure } from './openai.errors.js';
+import { toolCallOf } from './tool-call.js';
 
 // The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
 
@@ -50,6 +51,7 @@ export class CompletionRequest implements DoorRequest {
     format: 'response_format',
     parallelToolCalls: 'parallel_tool_calls',
     imageDetail: 'detail',
+    strictTool: (index) => `tools[${index}].function.strict`,
   };
 
   private constructor(
@@ -252,7 +254,8 @@ function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
       case 'assistant': {
         const toolCalls = (one.tool_calls ?? []).map((call, index) => {
           names.set(call.id, call.function.name);
-          return toolCallOf(call, `messages[${at}].tool_calls[${index}].function.arguments`);
+          const param = `messages[${at}].tool_calls[${index}].function.arguments`;
+          return toolCallOf({ id: call.id, ...call.function }, param);
         });
         const content = textOf(one.content ?? '') + (one.refusal ?? '');
         return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
@@ -290,30 +293,16 @@ function contentOf(content: UserContent): string | ContentPart[] {
   });
 }
 
-function toolCallOf(call: z.output<typeof toolCall>, param: string): ToolCall {
-  const { name, arguments: text } = call.function;
-  try {
-    const input: unknown = JSON.parse(text.trim() === '' ? '{}' : text);
-    if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
-      return { id: call.id, name, arguments: text, input: input as ToolCall['input'] };
-    }
-  } catch {
-    // Said below.
-  }
-  throw new ParameterError(param, msg`The arguments of a tool call must be a JSON object.`);
-}
-
 /** A function that must be called is the only one that is offered. */
 function toolsOf(request: TranslatedRequest): Pick<ChatCall, 'tools' | 'toolChoice'> {
   const { tools = [], tool_choice: choice } = request;
-  const strict = tools.findIndex((one) => one.function.strict === true);
-  if (strict >= 0) throw new UnsupportedParameterError(`tools[${strict}].function.strict`);
   const offered = tools.map((one): ToolDefinition => {
-    const { name, description, parameters: schema } = one.function;
+    const { name, description, parameters: schema, strict } = one.function;
     return {
       name,
       description: description ?? '',
       inputSchema: schema ?? { type: 'object', properties: {} },
+      ...(strict === true && { strict }),
     };
   });
   if (typeof choice !== 'object') {

@@ -8,6 +8,7 @@ import {
   statusOfUpstream,
   UnsupportedParameterError,
 } from '../answer/door.errors.js';
+import { PreviousResponseError } from './responses/responses.errors.js';
 
 interface ErrorFields {
   readonly status: number;
@@ -53,6 +54,10 @@ function fieldsOf(code: number, error: unknown): ErrorFields {
   if (error instanceof UpstreamError) return upstreamFields(error);
   if (isModelError(error)) {
     return { status: 404, type: typeOf(404), code: 'model_not_found', param: 'model' };
+  }
+  if (error instanceof PreviousResponseError) {
+    const { param } = error;
+    return { status: 400, type: typeOf(400), code: 'previous_response_not_found', param };
   }
   if (error instanceof UnsupportedParameterError) {
     return { status: 400, type: typeOf(400), code: 'unsupported_parameter', param: error.param };

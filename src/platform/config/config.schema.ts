@@ -313,6 +313,11 @@ export const variables = {
     'Chat: tokens of documents that are put into a question; larger ones are searched',
   ),
   CHAT_FILE_WAIT_SECONDS: seconds(5 * MINUTE, 'Chat: how long a question waits for its documents'),
+  RESPONSE_RETENTION_DAYS: count(
+    30,
+    'How long responses of /v1/responses are kept after their conversation was last continued (days)',
+    3_650,
+  ),
   CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),
   AGENT_MAX_STEPS: count(
     12,

@@ -160,7 +160,7 @@ describe('failures before an answer', () => {
     [{ ...chat, mcp_servers: [] }, 'mcp_servers'],
     [{ ...chat, temperature: 1.5 }, 'temperature'],
     [{ ...chat, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
-    [{ ...chat, tools: [{ ...LOOK_UP, strict: true }] }, 'tools[0].strict'],
+    [{ ...asked('sim-ollama'), tools: [{ ...LOOK_UP, strict: true }] }, 'tools[0].strict'],
     [
       { ...chat, tools: [LOOK_UP], tool_choice: { type: 'tool', name: 'x' } },
       'tools has no function x',

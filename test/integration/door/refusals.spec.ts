@@ -84,6 +84,11 @@ const doors: Record<string, Door> = {
     model: CODER,
     body: (model) => ({ model, messages: HELLO }),
   },
+  'v1 responses': {
+    path: '/v1/responses',
+    model: CODER,
+    body: (model) => ({ model, input: 'Hello', store: false }),
+  },
   'v1 embeddings': {
     path: '/v1/embeddings',
     model: 'sim-embed-64',

@@ -4,6 +4,7 @@ import { canary } from '../canary.js';
 import { PIXELS, uploadFile } from '../chat-files.js';
 import { createProvider } from '../models.js';
 import { done, makeRole, PASSWORD } from '../people.js';
+import { recordResponse } from '../recorded-response.js';
 import type { Answer } from '../session.js';
 import { COMMON_MODEL, COMMON_PROVIDER } from './world.js';
 import type { Member, World } from './world.js';
@@ -202,6 +203,13 @@ export const chatSession: RecordKind = {
     const body = { sessionTitle: fresh('Session ') };
     return done(await session.post<string>('/system/session', body)).data;
   },
+};
+
+/** An answer of POST /v1/responses, which only its user may continue. */
+export const storedResponse: RecordKind = {
+  owner: 'user',
+  missing: `resp_${'0'.repeat(32)}`,
+  make: ({ session }, { plinth }) => recordResponse(plinth, session, fresh('What was answered ')),
 };
 
 /** Of a colleague too: the record is one of the tenant, but only its user may see it. */

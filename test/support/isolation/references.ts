@@ -16,6 +16,7 @@ import {
   chatAnswer,
   chatMessage,
   chatSession,
+  storedResponse,
   client,
   clientNumber,
   dictionaryEntry,
@@ -431,6 +432,18 @@ export const references: Record<string, Record<string, Reference>> = {
     model: { kind: modelName, body: (name) => ({ model: name, messages: HELLO }) },
     messages: { kind: agent, body: (id) => ({ model: `agent-${id}`, messages: HELLO }) },
   },
+  'POST /v1/responses': {
+    model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
+    input: { kind: agent, body: (id) => ({ model: `agent-${id}`, input: 'Hello' }) },
+    previous_response_id: {
+      kind: storedResponse,
+      body: (id) => ({ model: COMMON_MODEL, input: 'Hello', previous_response_id: id }),
+      code: 400,
+    },
+  },
+  'GET /v1/responses/:id': { id: { kind: storedResponse } },
+  'DELETE /v1/responses/:id': { id: { kind: storedResponse } },
+  'GET /v1/responses/:id/input_items': { id: { kind: storedResponse } },
   'POST /v1/embeddings': {
     model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
   },

@@ -23,6 +23,12 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The end of the retention of the books, which is one for the installation.',
   },
   {
+    begins:
+      'DELETE FROM stored_response WHERE id IN ( SELECT id FROM stored_response WHERE last_used_time < now()',
+    file: 'src/door/openai/responses/stored-response.repository.ts',
+    why: 'The sweep of stored responses whose conversation was not continued for a long time, in every tenant.',
+  },
+  {
     begins: 'SELECT id, tenant_id AS "tenantId" FROM api_key WHERE key_id = $1',
     file: 'src/apikey/api-key.repository.ts',
     why: 'The key of a request, before its tenant is known: its id is unique to the installation, and the tenant is answered.',

@@ -13,6 +13,12 @@ export const door: Texts = {
     'The arguments of a tool call must be a JSON object.': '工具调用的参数必须是 JSON 对象。',
     'tools has no function {0}. Choose one of those in tools.':
       'tools 中没有函数 {0}。请选择 tools 中的函数。',
+    'There is no response {0}. It may have been deleted, or not stored.':
+      '没有响应 {0}。它可能已被删除，或未被保存。',
+    'The conversation of the response {0} is not stored. Send the earlier messages in input instead.':
+      '响应 {0} 的对话未保存。请改为在 input 中发送之前的消息。',
+    'The conversation is too long to be continued. Send what matters of it in input instead.':
+      '该对话过长，无法继续。请改为在 input 中发送其中的要点。',
     'The model could not finish its answer. Try again.': '模型未能完成回答。请重试。',
     'The messages must not contain the character NUL.': '消息不得包含 NUL 字符。',
     'The last message must be one of the user.': '最后一条消息必须是用户的消息。',

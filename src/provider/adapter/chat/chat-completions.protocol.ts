@@ -147,9 +147,9 @@ function formatFields(
 
 function toolFields(call: ChatCall): Record<string, unknown> {
   return {
-    tools: call.tools?.map(({ name, description, inputSchema }) => ({
+    tools: call.tools?.map(({ name, description, inputSchema, strict }) => ({
       type: 'function',
-      function: { name, description, parameters: inputSchema },
+      function: { name, description, parameters: inputSchema, ...(strict && { strict }) },
     })),
     tool_choice: call.toolChoice,
     ...(call.parallelToolCalls === false && { parallel_tool_calls: false }),

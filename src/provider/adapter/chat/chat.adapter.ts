@@ -167,6 +167,8 @@ export interface ToolDefinition {
   readonly description: string;
   /** JSON Schema of an object. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
+  /** Arguments must follow the schema. Only some protocols have it. */
+  readonly strict?: boolean;
 }
 
 export type ChatPart =

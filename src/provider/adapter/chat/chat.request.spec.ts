@@ -155,6 +155,25 @@ test('a call in the words of Ollama', () => {
   expect(() => toOllamaBody({ model: 'm', messages: [url] }, true)).toThrow('Upload the image');
 });
 
+test('strict tools and one call at a time are said where the protocol has words for them', () => {
+  const dialect = { maxOutputField: 'max_tokens', streamUsage: false, json: 'schema' } as const;
+  const tool = { name: 'look', description: '', inputSchema: {}, strict: true };
+  const given: ChatCall = { model: 'm', messages: [], tools: [tool], parallelToolCalls: false };
+
+  expect(wire(toChatCompletionsBody(given, false, dialect))).toMatchObject({
+    tools: [{ function: { strict: true } }],
+    parallel_tool_calls: false,
+  });
+  expect(wire(toMessagesBody(given, false))).toMatchObject({
+    tools: [{ name: 'look', strict: true }],
+    tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+  });
+  const none = { ...given, toolChoice: 'none' } as const;
+  expect(wire(toMessagesBody(none, false))).toMatchObject({ tool_choice: { type: 'none' } });
+  const without = wire(toChatCompletionsBody({ ...given, tools: [] }, false, dialect));
+  expect(without).not.toHaveProperty('parallel_tool_calls');
+});
+
 describe('an answer of a form', () => {
   const schema = {
     type: 'object',

@@ -110,10 +110,11 @@ function toolFields(call: ChatCall): Record<string, unknown> {
   const isOneByOne = call.parallelToolCalls === false && call.toolChoice !== 'none';
   const choice = call.toolChoice ?? (isOneByOne ? 'auto' : undefined);
   return {
-    tools: call.tools?.map(({ name, description, inputSchema }) => ({
+    tools: call.tools?.map(({ name, description, inputSchema, strict }) => ({
       name,
       description,
       input_schema: inputSchema,
+      ...(strict && { strict }),
     })),
     ...(choice && {
       tool_choice: {

@@ -1,0 +1,52 @@
+import { Given, Input } from '../../../platform/http/index.js';
+
+const OBJECT = { type: 'object', additionalProperties: true } as const;
+const OBJECTS = { type: 'array', items: OBJECT } as const;
+const TEXT = { type: 'string' } as const;
+/** Nest leaves the type Array out beside oneOf, and takes no schema without a type. */
+const EITHER = { type: Array } as const;
+const FLAG = { type: 'boolean' } as const;
+const NUMBER = { type: 'number' } as const;
+const INTEGER = { type: 'integer' } as const;
+
+/** They are checked by responses.request.ts, whose errors name the parameter. */
+export class ResponseBody extends Input({
+  model: Given(TEXT, {
+    description: 'Required. The modelName of a chat model, or agent-<id> of an agent',
+    example: 'gpt-4o-mini',
+  }),
+  input: Given(
+    { ...EITHER, oneOf: [TEXT, OBJECTS] },
+    {
+      description:
+        'Required. A text of the user, or items: messages, calls of functions and outputs',
+      example: 'Hello',
+    },
+  ),
+  instructions: Given(TEXT, { description: 'The system message, of this response alone' }),
+  previous_response_id: Given(TEXT, { description: 'The stored response that this one continues' }),
+  store: Given(FLAG, { description: 'false: it is not stored; default true' }),
+  stream: Given(FLAG, { description: 'Server-sent events' }),
+  tools: Given(OBJECTS, { description: 'Of type function' }),
+  tool_choice: Given(
+    { ...EITHER, oneOf: [TEXT, OBJECT] },
+    { description: 'auto, none, required, or {type: "function", name}' },
+  ),
+  parallel_tool_calls: Given(FLAG, { description: 'false: one call at a time' }),
+  text: Given(OBJECT, { description: 'format: of type text, json_object or json_schema' }),
+  reasoning: Given(OBJECT, { description: 'effort: none' }),
+  max_output_tokens: Given(INTEGER, { description: 'Maximum tokens of the answer' }),
+  temperature: Given(NUMBER, { description: '0 to 2' }),
+  top_p: Given(NUMBER, { description: '0 to 1' }),
+  metadata: Given(OBJECT, { description: 'Texts that are answered as they were sent' }),
+}) {}
+
+export class StoredResponseQuery extends Input({
+  stream: Given(TEXT, { description: 'false' }),
+}) {}
+
+export class InputItemsQuery extends Input({
+  after: Given(TEXT, { description: 'The id of the last item of the page before' }),
+  limit: Given(INTEGER, { description: '1 to 100; default 20' }),
+  order: Given(TEXT, { description: 'asc or desc; default desc' }),
+}) {}

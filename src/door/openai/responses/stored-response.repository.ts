@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../../platform/access/index.js';
+import { acrossTenants, Database } from '../../../platform/database/index.js';
+import { StoredResponse } from './stored-response.entity.js';
+import type { JsonObject } from './stored-response.entity.js';
+
+type Owner = Pick<Caller, 'tenantId' | 'userId' | 'apiKey'>;
+
+/** One turn of a conversation. */
+export type StoredTurn = Pick<
+  StoredResponse,
+  'id' | 'previousId' | 'conversationId' | 'input' | 'response'
+>;
+
+export interface NewResponse {
+  readonly id: string;
+  readonly modelName: string;
+  readonly previous: Pick<StoredTurn, 'id' | 'conversationId'> | undefined;
+  readonly input: readonly JsonObject[];
+  readonly response: JsonObject;
+}
+
+/** Rows that one statement of the sweep removes. */
+const SWEPT_AT_ONCE = 500;
+
+/** All statements ask for the rows of one user of one tenant. */
+@Injectable()
+export class StoredResponseRepository {
+  constructor(private readonly database: Database) {}
+
+  async find({ tenantId, userId }: Owner, id: string): Promise<StoredResponse | null> {
+    return this.database.repository(StoredResponse).findOneBy({ tenantId, userId, id });
+  }
+
+  /**
+   * The response with those that it continues, oldest first: at most so many, and none once the bytes are exceeded. An
+   * oldest one with a previousId says that there are more, or that one was deleted.
+   */
+  async conversation(
+    { tenantId, userId }: Owner,
+    id: string,
+    { turns, bytes }: { readonly turns: number; readonly bytes: number },
+  ): Promise<StoredTurn[]> {
+    return this.database.query<StoredTurn>(
+      `WITH RECURSIVE turn AS (
+         SELECT id, previous_id, conversation_id, input, response, 1 AS depth, size::bigint AS total
+           FROM stored_response WHERE tenant_id = $1 AND user_id = $2 AND id = $3
+         UNION ALL
+         SELECT p.id, p.previous_id, p.conversation_id, p.input, p.response, turn.depth + 1, turn.total + p.size
+           FROM turn JOIN stored_response p ON p.id = turn.previous_id
+          WHERE p.tenant_id = $1 AND p.user_id = $2 AND turn.depth < $4 AND turn.total + p.size <= $5
+       )
+       SELECT id, previous_id AS "previousId", conversation_id AS "conversationId", input, response
+         FROM turn ORDER BY depth DESC`,
+      [tenantId, userId, id, turns, bytes],
+    );
+  }
+
+  /** Stores the response; the conversation that it continues counts as used, to the day. */
+  async insert({ tenantId, userId, apiKey }: Owner, stored: NewResponse): Promise<void> {
+    const { id, modelName, previous } = stored;
+    const input = JSON.stringify(stored.input);
+    const response = JSON.stringify(stored.response);
+    const conversationId = previous?.conversationId ?? id;
+    await this.database.query(
+      `WITH used AS (
+         UPDATE stored_response SET last_used_time = now()
+          WHERE tenant_id = $1 AND user_id = $2 AND conversation_id = $7
+            AND last_used_time < now() - interval '1 day'
+       )
+       INSERT INTO stored_response
+              (tenant_id, user_id, id, api_key_id, model_name, previous_id, conversation_id, input, response, size)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10)`,
+      [
+        ...[tenantId, userId, id, apiKey?.id ?? null, modelName, previous?.id ?? null],
+        ...[
+          conversationId,
+          input,
+          response,
+          Buffer.byteLength(input) + Buffer.byteLength(response),
+        ],
+      ],
+    );
+  }
+
+  /** Whether it was there. */
+  async remove({ tenantId, userId }: Owner, id: string): Promise<boolean> {
+    const { affected } = await this.database
+      .repository(StoredResponse)
+      .delete({ tenantId, userId, id });
+    return (affected ?? 0) > 0;
+  }
+
+  /** Removes responses of all tenants whose conversation was not continued for the days; answers how many, at most 500. */
+  async sweep(days: number): Promise<{ readonly removed: number; readonly isDone: boolean }> {
+    const rows = await acrossTenants('sweep of stored responses', () =>
+      this.database.query<{ id: string }>(
+        `DELETE FROM stored_response WHERE id IN (
+           SELECT id FROM stored_response WHERE last_used_time < now() - make_interval(days => $1) LIMIT $2
+         ) RETURNING id`,
+        [days, SWEPT_AT_ONCE],
+      ),
+    );
+    return { removed: rows.length, isDone: rows.length < SWEPT_AT_ONCE };
+  }
+}

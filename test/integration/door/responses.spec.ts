@@ -1,0 +1,630 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+import type { ClientOptions } from 'openai';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
+import { ResponseRetention } from '../../../src/door/openai/responses/response.retention.js';
+import { OpenStreams } from '../../../src/platform/access/index.js';
+import { Database } from '../../../src/platform/database/index.js';
+import { createAgent } from '../../support/agents.js';
+import { makeKey } from '../../support/api-keys.js';
+import { createKnowledge, settled, upload } from '../../support/knowledge.js';
+import { createModel, createProvider } from '../../support/models.js';
+import { done, makeRole, makeUser } from '../../support/people.js';
+import { Plinth } from '../../support/plinth.js';
+import { calling, sentTo } from '../../support/scripted-model.js';
+import { Session } from '../../support/session.js';
+import { eventually } from '../../support/wait.js';
+
+type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>;
+type Event = OpenAI.Responses.ResponseStreamEvent;
+
+const LOOK_UP = {
+  type: 'function',
+  name: 'look_up',
+  description: 'Looks a word up',
+  parameters: { type: 'object', properties: { word: { type: 'string' } } },
+  strict: false,
+} as const;
+
+/** One of each protocol. */
+const MODELS = ['sim-chat', 'sim-messages', 'sim-ollama'];
+/** Not for the embeddings of a search. */
+const COMPLETION = { match: { path: '/chat/completions' } };
+
+let plinth: Plinth;
+let simulator: Simulator;
+let admin: Session;
+let apiKey: string;
+let agentId: number;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+  admin = await plinth.signIn();
+  for (const code of ['custom_api', 'custom_messages', 'ollama', 'openai']) {
+    await createProvider(admin, code);
+  }
+  const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key-of-the-service-12345' };
+  const modelId = await createModel(admin, { ...service, modelName: 'sim-chat' });
+  const providerCode = 'custom_messages';
+  await createModel(admin, { ...service, modelName: 'sim-messages', providerCode });
+  const local = { apiHost: simulator.url, modelName: 'sim-ollama', providerCode: 'ollama' };
+  await createModel(admin, local);
+  const embedding = { category: 'vector', modelDimension: 64, modelName: 'sim-embed-64' };
+  await createModel(admin, { ...service, ...embedding });
+  const base = await createKnowledge(admin, { name: 'Shop', embeddingModel: 'sim-embed-64' });
+  await upload(admin, base, [['warranty.txt', 'The warranty of every laptop lasts two years.']]);
+  await settled(admin, base);
+  const known = { knowledgeIds: [base], systemPrompt: 'You are the shop.' };
+  agentId = (await createAgent(admin, modelId, known)).id;
+  apiKey = (await makeKey(admin, { permissions: ['chat:chat:use'] })).key;
+  simulator.reset();
+}, 120_000);
+
+afterEach(() => simulator.reset());
+
+afterAll(async () => {
+  await plinth.stop();
+  await simulator.close();
+});
+
+function client(options: Partial<ClientOptions> = {}): OpenAI {
+  return new OpenAI({ baseURL: `${plinth.url}/v1`, apiKey, maxRetries: 0, ...options });
+}
+
+/** The failure of a call; throws when it succeeds. */
+async function failure(call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof OpenAI.APIError) return error;
+  throw new Error(`Not the failure of an API: ${String(error)}`);
+}
+
+function asked(model: string, more: Partial<Params> = {}): Params {
+  return { model, input: 'What is new?', ...more };
+}
+
+async function eventsOf(model: string, more: Partial<Params> = {}): Promise<Event[]> {
+  const stream = await client().responses.create({ ...asked(model, more), stream: true });
+  const events: Event[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+async function allClosed(): Promise<void> {
+  await eventually(
+    () => simulator.openConnections(),
+    (open) => open === 0,
+  );
+  await eventually(
+    () => plinth.app.get(OpenStreams, { strict: false }).size,
+    (open) => open === 0,
+  );
+}
+
+describe.each(MODELS)('the model %s', (name) => {
+  it('answers in one piece and as a stream', async () => {
+    const step = { text: 'Nothing is new.', inputTokens: 5, outputTokens: 3 };
+    simulator.script(step, step, step);
+    const whole = await client().responses.create(asked(name, { instructions: 'Be brief.' }));
+    expect(whole).toMatchObject({
+      id: expect.stringMatching(/^resp_[\da-f]{32}$/),
+      object: 'response',
+      status: 'completed',
+      model: name,
+      output_text: 'Nothing is new.',
+      output: [
+        {
+          type: 'message',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: 'Nothing is new.', annotations: [] }],
+        },
+      ],
+      usage: { input_tokens: 5, output_tokens: 3, total_tokens: 8 },
+    });
+    expect(JSON.stringify(simulator.requests[0]?.body)).toContain('Be brief.');
+
+    const last = await client().responses.stream(asked(name)).finalResponse();
+    expect(last).toMatchObject({ status: 'completed', output_text: 'Nothing is new.' });
+    const events = await eventsOf(name);
+    expect([...new Set(events.map(({ type }) => type))]).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.delta',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+    expect(events.map(({ sequence_number: number }) => number)).toEqual([...events.keys()]);
+  });
+
+  it('calls functions, and reads their outputs', async () => {
+    const step = calling('look_up', { word: 'new' });
+    simulator.script(step, step, { text: 'It is an adjective.' });
+    const call = asked(name, { tools: [LOOK_UP], store: false });
+    const whole = await client().responses.create(call);
+    const streamed = await client().responses.stream(call).finalResponse();
+    for (const { output } of [whole, streamed]) {
+      expect(output).toMatchObject([{ type: 'function_call', name: 'look_up' }]);
+    }
+    const [used] = whole.output;
+    if (used?.type !== 'function_call') throw new Error('No function was called.');
+    expect(JSON.parse(used.arguments)).toEqual({ word: 'new' });
+    const last = await client().responses.create({
+      ...call,
+      input: [
+        { role: 'user', content: 'What is new?' },
+        used,
+        { type: 'function_call_output', call_id: used.call_id, output: 'adjective' },
+      ],
+    });
+    expect(last.output_text).toBe('It is an adjective.');
+    expect(JSON.stringify(simulator.requests.at(-1)?.body)).toContain('adjective');
+  });
+
+  it('gets the parameters that it can honour', async () => {
+    simulator.script({ text: 'Yes.' });
+    await client().responses.create({
+      model: name,
+      input: [
+        { role: 'developer', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'Is it red?' },
+            {
+              type: 'input_image',
+              image_url: 'data:image/png;base64,iVBORw0KGgo=',
+              detail: 'auto',
+            },
+          ],
+        },
+      ],
+      temperature: 0.5,
+      top_p: 0.9,
+      max_output_tokens: 77,
+      safety_identifier: 'me',
+    });
+    const sent = JSON.stringify(simulator.requests[0]?.body);
+
+    for (const part of ['Be brief.', 'iVBORw0KGgo=', '0.5', '0.9', ':77']) {
+      expect(sent).toContain(part);
+    }
+  });
+
+  it('answers JSON of a schema', async () => {
+    const schema = {
+      type: 'object',
+      properties: { title: { type: 'string' } },
+      required: ['title'],
+    };
+    simulator.script({ text: '{"title":"New"}' });
+    const { output_text: text } = await client().responses.create(
+      asked(name, { text: { format: { type: 'json_schema', name: 'book', schema } } }),
+    );
+
+    expect(JSON.parse(text)).toEqual({ title: 'New' });
+  });
+
+  it('shows what it thought', async () => {
+    const step = { reasoning: 'Let me see. ', text: 'No.' };
+    simulator.script(step, step);
+    const whole = await client().responses.create(asked(name));
+    expect(whole.output).toMatchObject([
+      { type: 'reasoning', content: [{ type: 'reasoning_text', text: 'Let me see. ' }] },
+      { type: 'message', content: [{ text: 'No.' }] },
+    ]);
+    const types = (await eventsOf(name)).map(({ type }) => type);
+    expect(types).toContain('response.reasoning_text.delta');
+    expect(types).toContain('response.reasoning_text.done');
+  });
+
+  it('says that it reached its limit', async () => {
+    const step = { chunks: 3, length: true };
+    simulator.script(step, step);
+    expect(await client().responses.create(asked(name))).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+    });
+    expect((await eventsOf(name)).at(-1)?.type).toBe('response.incomplete');
+  });
+
+  it('is called no longer than its client listens', async () => {
+    simulator.script({ chunks: 3, stall: 2 });
+    const stream = await client().responses.create({ ...asked(name), stream: true });
+    for await (const event of stream) if (event.type === 'response.output_text.delta') break;
+    await allClosed();
+
+    simulator.script({ hold: true });
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const call = failure(client().responses.create(asked(name), { signal }));
+    await eventually(
+      () => simulator.held,
+      (held) => held === 1,
+    );
+    leaving.abort();
+    expect(await call).toBeInstanceOf(OpenAI.APIUserAbortError);
+    await allClosed();
+  });
+
+  it('that breaks off ends its stream as failed, and is not stored', async () => {
+    for (const step of [
+      { chunks: 9, cut: 2 },
+      { chunks: 9, reset: 2 },
+      { chunks: 9, error: 2 },
+    ]) {
+      simulator.script(step);
+      const events = await eventsOf(name);
+      const last = events.at(-1);
+      if (last?.type !== 'response.failed') throw new Error(`It ended with ${last?.type}.`);
+      expect(last.response).toMatchObject({
+        status: 'failed',
+        error: { code: 'server_error', message: expect.stringMatching(/\.$/) },
+      });
+      expect(events.map(({ type }) => type)).toContain('response.output_text.delta');
+      const error = await failure(client().responses.retrieve(last.response.id));
+      expect(error.status).toBe(404);
+    }
+  });
+
+  it('is asked again by a client that retries, and left by one whose time is over', async () => {
+    simulator.script({ status: 503, retryAfter: 0 }, { text: 'At last.' });
+    const { output_text: text } = await client({ maxRetries: 1 }).responses.create(asked(name));
+    expect(text).toBe('At last.');
+
+    simulator.script({ hold: true });
+    const call = client({ timeout: 300 }).responses.create(asked(name));
+    expect(await failure(call)).toBeInstanceOf(OpenAI.APIConnectionTimeoutError);
+    await allClosed();
+  });
+});
+
+describe('a parameter', () => {
+  const chat = asked('sim-chat');
+  it.each([
+    [{ input: 'x' }, 'model', 'invalid_value'],
+    [{ model: 'sim-chat' }, 'input', 'invalid_value'],
+    [{ ...chat, input: [] }, 'input', 'invalid_value'],
+    [{ ...chat, background: true }, 'background', 'unsupported_parameter'],
+    [{ ...chat, conversation: 'conv_1' }, 'conversation', 'unsupported_parameter'],
+    [{ ...chat, prompt: { id: 'p' } }, 'prompt', 'unsupported_parameter'],
+    [{ ...chat, truncation: 'auto' }, 'truncation', 'unsupported_parameter'],
+    [{ ...chat, max_tool_calls: 3 }, 'max_tool_calls', 'unsupported_parameter'],
+    [{ ...chat, include: ['reasoning.encrypted_content'] }, 'include', 'unsupported_parameter'],
+    [{ ...chat, reasoning: { effort: 'high' } }, 'reasoning.effort', 'invalid_value'],
+    [{ ...chat, tools: [{ type: 'web_search' }] }, 'tools[0].type', 'invalid_value'],
+    [{ ...chat, tools: [{ type: 'mcp', server_label: 'x' }] }, 'tools[0].type', 'invalid_value'],
+    [
+      { ...asked('sim-ollama'), tools: [{ ...LOOK_UP, strict: true }] },
+      'tools[0].strict',
+      'unsupported_parameter',
+    ],
+    [
+      { ...asked('sim-ollama'), tools: [LOOK_UP], parallel_tool_calls: false },
+      'parallel_tool_calls',
+      'unsupported_parameter',
+    ],
+    [
+      { ...chat, tools: [LOOK_UP], text: { format: { type: 'json_object' } } },
+      'text.format',
+      'unsupported_parameter',
+    ],
+    [
+      { ...chat, input: [{ type: 'item_reference', id: 'msg_1' }] },
+      'input[0].type',
+      'invalid_value',
+    ],
+    [
+      { ...chat, input: [{ type: 'function_call_output', call_id: 'c9', output: 'x' }] },
+      'input[0].call_id',
+      'invalid_value',
+    ],
+    [
+      {
+        ...chat,
+        input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }],
+      },
+      'input[0].content[0].type',
+      'invalid_value',
+    ],
+    [
+      { ...chat, previous_response_id: `resp_${'0'.repeat(32)}` },
+      'previous_response_id',
+      'previous_response_not_found',
+    ],
+    [
+      { ...chat, previous_response_id: '\0' },
+      'previous_response_id',
+      'previous_response_not_found',
+    ],
+  ])('of %j is refused by its name %s', async (body, param, code) => {
+    const error = await failure(client().post('/responses', { body }));
+
+    expect([error.status, error.param, error.code]).toEqual([400, param, code]);
+    expect(error.message).toMatch(/\.$/);
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('that changes nothing is accepted', async () => {
+    simulator.script({ text: 'Yes.' });
+    const unused: object = {
+      background: false,
+      include: [],
+      truncation: 'disabled',
+      service_tier: 'auto',
+      top_logprobs: 0,
+      prompt_cache_key: 'k',
+      max_tool_calls: null,
+    };
+    expect(await client().responses.create(asked('sim-chat', unused))).toMatchObject({
+      output_text: 'Yes.',
+    });
+  });
+
+  it('of a function is passed on to a service that honours it', async () => {
+    for (const name of ['sim-chat', 'sim-messages']) {
+      simulator.script({ text: 'Yes.' });
+      const tools = [{ ...LOOK_UP, strict: true }];
+      await client().responses.create(asked(name, { tools, parallel_tool_calls: false }));
+      const sent = JSON.stringify(simulator.requests.at(-1)?.body);
+      expect(sent).toContain('"strict":true');
+      expect(sent).toMatch(/"(parallel_tool_calls":false|disable_parallel_tool_use":true)/);
+    }
+  });
+});
+
+describe('failures before an answer', () => {
+  it.each([
+    [{ status: 401 }, 502, 'upstream_authentication'],
+    [{ status: 429, retryAfter: 7 }, 429, 'rate_limit_exceeded'],
+    [{ status: 500 }, 503, 'upstream_overloaded'],
+  ])('of a service with %j are told as %i %s', async (step, status, code) => {
+    for (const stream of [false, true]) {
+      simulator.script(step);
+      const error = await failure(client().responses.create({ ...asked('sim-chat'), stream }));
+      expect([error.status, error.code]).toEqual([status, code]);
+    }
+  });
+
+  it('name a model that is not there', async () => {
+    const error = await failure(client().responses.create(asked('none')));
+    expect([error.status, error.code]).toEqual([404, 'model_not_found']);
+  });
+});
+
+describe('a stored response', () => {
+  /** Answers `text` to `input`. */
+  async function respond(
+    input: Params['input'],
+    text: string,
+    more: Partial<Params> = {},
+  ): Promise<OpenAI.Responses.Response> {
+    simulator.script({ text });
+    return client().responses.create(asked('sim-chat', { input, ...more }));
+  }
+
+  it('is continued by its id, with everything before it and without its instructions', async () => {
+    const first = await respond('I am Ann.', 'Hello Ann.', { instructions: 'Be polite.' });
+    const second = await respond('And Bob is here.', 'Hello Bob.', {
+      previous_response_id: first.id,
+    });
+    // A branch: it knows nothing of the second one.
+    await respond('Who is here?', 'Ann.', { previous_response_id: first.id });
+    await respond('Who is here?', 'Ann and Bob.', { previous_response_id: second.id });
+
+    const sent = sentTo(simulator).map((messages) =>
+      messages.map(({ role, content }) => `${role}: ${content}`),
+    );
+    expect(sent).toEqual([
+      ['system: Be polite.', 'user: I am Ann.'],
+      ['user: I am Ann.', 'assistant: Hello Ann.', 'user: And Bob is here.'],
+      ['user: I am Ann.', 'assistant: Hello Ann.', 'user: Who is here?'],
+      [
+        ...['user: I am Ann.', 'assistant: Hello Ann.', 'user: And Bob is here.'],
+        ...['assistant: Hello Bob.', 'user: Who is here?'],
+      ],
+    ]);
+  });
+
+  it('is continued with the output of a function that it calls, streamed as well', async () => {
+    simulator.script(calling('look_up', { word: 'new' }), { text: 'An adjective.' });
+    const first = await client()
+      .responses.stream(asked('sim-chat', { tools: [LOOK_UP] }))
+      .finalResponse();
+    const [used] = first.output;
+    if (used?.type !== 'function_call') throw new Error('No function was called.');
+    const last = await client()
+      .responses.stream({
+        model: 'sim-chat',
+        previous_response_id: first.id,
+        tools: [LOOK_UP],
+        input: [{ type: 'function_call_output', call_id: used.call_id, output: 'adjective' }],
+      })
+      .finalResponse();
+
+    expect(last.output_text).toBe('An adjective.');
+    const sent = sentTo(simulator).at(-1) ?? [];
+    expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+    expect(sent[1]?.tool_calls[0]?.id).toBe(sent[2]?.tool_call_id);
+  });
+
+  it('is read, listed and deleted by its id', async () => {
+    const odd = 'NUL \0 and half a pair \ud83d';
+    const made = await respond(
+      [
+        { role: 'user', content: odd },
+        { role: 'assistant', content: 'Yes?' },
+        { role: 'user', content: 'Go on.' },
+      ],
+      'All right.',
+      { metadata: { topic: 'odd' } },
+    );
+    const { responses } = client();
+    const { output_text: _, ...read } = await responses.retrieve(made.id);
+    expect({ ...read, output_text: made.output_text }).toEqual(made);
+    const { data, has_more: hasMore } = await responses.inputItems.list(made.id, { limit: 2 });
+    expect(hasMore).toBe(true);
+    expect(data).toMatchObject([
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Go on.' }] },
+      { role: 'assistant', content: [{ type: 'output_text', text: 'Yes?' }] },
+    ]);
+    const all: unknown[] = [];
+    for await (const item of responses.inputItems.list(made.id, { limit: 1, order: 'asc' })) {
+      all.push(item);
+    }
+    expect(all).toHaveLength(3);
+    expect(all[0]).toMatchObject({ content: [{ text: odd }] });
+
+    await responses.delete(made.id);
+    for (const call of [
+      responses.retrieve(made.id),
+      responses.inputItems.list(made.id),
+      responses.delete(made.id),
+      responses.retrieve('resp_%00'),
+    ]) {
+      expect((await failure(call)).status).toBe(404);
+    }
+    const next = client().responses.create(asked('sim-chat', { previous_response_id: made.id }));
+    expect((await failure(next)).code).toBe('previous_response_not_found');
+  });
+
+  it('whose predecessor was deleted can be read, and not be continued', async () => {
+    const first = await respond('One', 'Two');
+    const second = await respond('Three', 'Four', { previous_response_id: first.id });
+    await client().responses.delete(first.id);
+
+    expect((await client().responses.retrieve(second.id)).output_text).toBe('Four');
+    const next = client().responses.create(asked('sim-chat', { previous_response_id: second.id }));
+    expect((await failure(next)).code).toBe('previous_response_not_found');
+  });
+
+  it('is none with store false', async () => {
+    const made = await respond('One', 'Two', { store: false });
+
+    expect((await failure(client().responses.retrieve(made.id))).status).toBe(404);
+    expect(made).toMatchObject({ store: false });
+  });
+
+  it('belongs to the user who made it, whatever key they use', async () => {
+    const made = await respond('One', 'Two');
+    const role = await makeRole(admin, 'programs', ['system:apikey:add']);
+    const other = await makeUser(plinth, admin, 'reader', [role]);
+    const foreign = await makeKey(other.session, { permissions: ['chat:chat:use'] });
+    const own = await makeKey(admin, { permissions: ['chat:chat:use'] });
+
+    expect((await client({ apiKey: own.key }).responses.retrieve(made.id)).id).toBe(made.id);
+    const stranger = client({ apiKey: foreign.key }).responses;
+    expect((await failure(stranger.retrieve(made.id))).status).toBe(404);
+    expect((await failure(stranger.delete(made.id))).status).toBe(404);
+    const next = stranger.create(asked('sim-chat', { previous_response_id: made.id }));
+    expect((await failure(next)).code).toBe('previous_response_not_found');
+  });
+
+  it('is deleted with its user', async () => {
+    const role = await makeRole(admin, 'leavers', ['system:apikey:add']);
+    const leaver = await makeUser(plinth, admin, 'leaver', [role]);
+    const { key } = await makeKey(leaver.session, { permissions: ['chat:chat:use'] });
+    simulator.script({ text: 'Farewell.' });
+    await client({ apiKey: key }).responses.create(asked('sim-chat'));
+    expect(await storedOf(leaver.id)).toBe(1);
+    done(await admin.delete(`/system/user/${leaver.id}`));
+
+    expect(await storedOf(leaver.id)).toBe(0);
+  });
+
+  it('is kept for 30 days after its conversation was last continued', async () => {
+    const [kept, old] = [await respond('One', 'Two'), await respond('One', 'Two')];
+    for (const { id } of [kept, old]) {
+      await database().query(
+        `UPDATE stored_response SET last_used_time = now() - interval '31 days' WHERE tenant_id = '000000' AND id = $1`,
+        [id],
+      );
+    }
+    await respond('Three', 'Four', { previous_response_id: kept.id });
+    const removed = await plinth.app.get(ResponseRetention, { strict: false }).prune();
+
+    expect(removed).toBe(1);
+    expect((await client().responses.retrieve(kept.id)).id).toBe(kept.id);
+    expect((await failure(client().responses.retrieve(old.id))).status).toBe(404);
+  });
+
+  it('that cannot be stored is not told to be completed', async () => {
+    simulator.script({ chunks: 2 });
+    const rename = (from: string, to: string): Promise<unknown> =>
+      database().query(`ALTER TABLE ${from} RENAME TO ${to}`);
+    await rename('stored_response', 'stored_response_away');
+    try {
+      const events = await eventsOf('sim-chat');
+      expect(events.at(-1)?.type).toBe('response.failed');
+    } finally {
+      await rename('stored_response_away', 'stored_response');
+    }
+  });
+});
+
+describe('an agent', () => {
+  it('answers with its prompt and knowledge, cites its sources, and is continued', async () => {
+    simulator.script(
+      { ...COMPLETION, text: 'Two years [1].' },
+      { ...COMPLETION, text: 'How long is the laptop warranty?' },
+      { ...COMPLETION, text: 'Yes [1].' },
+    );
+    const model = `agent-${agentId}`;
+    const first = await client().responses.create(
+      asked(model, { input: 'How long is the laptop warranty?', instructions: 'Be brief.' }),
+    );
+    const [sent = []] = sentTo({ requests: simulator.requests.slice(-1) });
+    expect(sent[0]?.content).toBe('You are the shop.\n\nBe brief.');
+    expect(sent.at(-1)?.content).toContain('lasts two years');
+    expect(first).toMatchObject({
+      output: [
+        {
+          content: [
+            {
+              text: 'Two years [1].',
+              annotations: [{ type: 'url_citation', start_index: 10, title: 'warranty.txt' }],
+            },
+          ],
+        },
+      ],
+      sources: [{ number: 1, document: 'warranty.txt' }],
+    });
+    const second = client().responses.stream({
+      model,
+      input: 'Is that for every laptop?',
+      previous_response_id: first.id,
+    });
+    const types: string[] = [];
+    second.on('event', ({ type }) => types.push(type));
+    expect((await second.finalResponse()).output_text).toBe('Yes [1].');
+    expect(types).toContain('response.output_text.annotation.added');
+    const [last = []] = sentTo({ requests: simulator.requests.slice(-1) });
+    expect(last.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
+  });
+
+  it('refuses the functions of a client', async () => {
+    const call = client().responses.create(asked(`agent-${agentId}`, { tools: [LOOK_UP] }));
+
+    expect((await failure(call)).param).toBe('tools');
+  });
+});
+
+function database(): Database {
+  return plinth.app.get(Database);
+}
+
+async function storedOf(userId: number): Promise<number> {
+  const [row] = await database().query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM stored_response WHERE tenant_id = '000000' AND user_id = $1`,
+    [userId],
+  );
+  return row?.count ?? 0;
+}
