@@ -6,6 +6,7 @@ import { AppModule, CODED_ERRORS, FAILURE_SHAPES } from './app.module.js';
 import type { AppOptions } from './app.module.js';
 import { OpenAiFailureView, openAiFailures } from './door/index.js';
 import { HarnessFailureData } from './harness/index.js';
+import { LogoutFailureView, ssoFailures } from './identity/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
 import { closeHalfSent, requestContext } from './platform/http/index.js';
@@ -25,10 +26,11 @@ interface CreateOptions extends AppOptions {
   readonly log?: LogDestination | undefined;
 }
 
-/** The failures of the coding harness have `data` of their own, those of the OpenAI-compatible interface another body. */
+/** The failures of the coding harness have `data` of their own, those of the OpenAI-compatible interface and of back-channel logout another body. */
 const FAILURES: readonly FailureViews[] = [
   { paths: CODED_ERRORS, data: HarnessFailureData },
   { paths: openAiFailures.paths, body: OpenAiFailureView },
+  { paths: ssoFailures.paths, body: LogoutFailureView },
 ];
 
 /** The OpenAPI document of an application. */

@@ -30,6 +30,7 @@ import { KnowledgeOcr1763683200029 } from './29-knowledge-ocr.js';
 import { LostVectors1763683200030 } from './30-lost-vectors.js';
 import { AnswerTime1763683200031 } from './31-answer-time.js';
 import { ApiKeys1763683200032 } from './32-api-keys.js';
+import { SingleSignOn1763683200037 } from './37-single-sign-on.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -65,4 +66,5 @@ export const migrations = [
   LostVectors1763683200030,
   AnswerTime1763683200031,
   ApiKeys1763683200032,
+  SingleSignOn1763683200037,
 ];
