@@ -30,6 +30,7 @@ import { InvalidLogoutTokenError, SsoRefusedError } from './sso.errors.js';
 import { FLOW_SECONDS } from './sso.flows.js';
 import { SsoLogout } from './sso.logout.js';
 import { SsoSignIn } from './sso.sign-in.js';
+import type { RefusedSignIn } from './sso.sign-in.js';
 import { SsoChoicesView, SsoLogoutView } from './sso.view.js';
 
 /** The page of the console that begins and ends a sign-in. */
@@ -100,7 +101,7 @@ export class SsoAuthController {
       redirect(response, address.href);
     } catch (error) {
       if (!(error instanceof SsoRefusedError)) throw error;
-      redirect(response, this.pageOf(error, wanted.returnTo));
+      redirect(response, this.pageOf({ refusal: error, returnTo: wanted.returnTo }));
     }
   }
 
@@ -120,7 +121,7 @@ export class SsoAuthController {
     const place = { base, browser: browserOf(request) };
     const answer = await this.signIns.answer(publicId, searchParams, place);
     if ('refusal' in answer) {
-      redirect(response, this.pageOf(answer.refusal, answer.returnTo));
+      redirect(response, this.pageOf(answer));
       return;
     }
     const page = this.page(answer.returnTo);
@@ -158,9 +159,10 @@ export class SsoAuthController {
     return page;
   }
 
-  private pageOf({ refusal }: SsoRefusedError, returnTo: string): string {
+  private pageOf({ refusal, returnTo, tenantId }: RefusedSignIn): string {
     const page = this.page(returnTo);
-    page.searchParams.set('ssoError', refusal);
+    page.searchParams.set('ssoError', refusal.refusal);
+    if (tenantId !== undefined) page.searchParams.set('tenant', tenantId);
     return page.href;
   }
 }

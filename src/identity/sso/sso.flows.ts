@@ -5,6 +5,7 @@ import { OneTimeStore, SharedRedis } from '../../platform/redis/index.js';
 
 /** A sign-in between its start and the answer of the provider. */
 const startedFlow = z.object({
+  tenantId: z.string(),
   publicId: z.string(),
   clientId: z.string(),
   nonce: z.string(),

@@ -49,6 +49,8 @@ interface Answered {
 export interface RefusedSignIn {
   readonly refusal: SsoRefusedError;
   readonly returnTo: string;
+  /** Undefined for a sign-in that is not known. */
+  readonly tenantId?: string;
 }
 
 interface Vouched {
@@ -108,6 +110,7 @@ export class SsoSignIn {
     const verifier = oidc.randomPKCECodeVerifier();
     await this.flows.begin(state, {
       ...given,
+      tenantId: provider.tenantId,
       publicId,
       nonce,
       verifier,
@@ -135,7 +138,7 @@ export class SsoSignIn {
     if (flow?.publicId !== publicId || !isSameBrowser(flow, place)) {
       return { refusal: new SsoRefusedError('expired'), returnTo: '/' };
     }
-    const { returnTo } = flow;
+    const { returnTo, tenantId } = flow;
     try {
       const client = await this.clientOf(flow.clientId);
       const provider = await this.providerOf(publicId);
@@ -146,7 +149,7 @@ export class SsoSignIn {
     } catch (error) {
       const refusal = refusedBy(error);
       if (!refusal) throw error;
-      return { refusal, returnTo };
+      return { refusal, returnTo, tenantId };
     }
   }
 

@@ -209,7 +209,9 @@ describe('single sign-on', () => {
     it('where the provider refuses it, and where the secret is wrong', async () => {
       somebody();
       provider.refuses = 'access_denied';
-      expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('denied');
+      const denied = await new SsoBrowser(plinth).land(made.publicId, '/models');
+      expect(denied.refusal).toBe('denied');
+      expect(denied.address.search).toBe(`?next=%2Fmodels&ssoError=denied&tenant=${TENANT}`);
       provider.refuses = undefined;
       const wrong = await connectProvider(admin, provider, { clientSecret: 'another-secret' });
       expect((await new SsoBrowser(plinth).land(wrong.publicId)).refusal).toBe('configuration');

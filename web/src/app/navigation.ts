@@ -16,6 +16,7 @@ import {
   IconRobot,
   IconShieldLock,
   IconThumbUp,
+  IconUserCheck,
   IconUsers,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
@@ -52,6 +53,7 @@ export const ADMINISTRATION: readonly Entry[] = [
   entry('/users', 'users', IconUsers, 'system:user:list'),
   entry('/roles', 'roles', IconShieldLock, 'system:role:list'),
   entry('/keys', 'keys', IconKey, 'system:apikey:others'),
+  entry('/sso', 'sso', IconUserCheck, 'system:sso:list'),
   entry('/tenants', 'tenants', IconBuilding, 'system:tenant:list'),
   entry('/clients', 'clients', IconDeviceDesktop, 'system:client:list'),
   entry('/dictionary', 'dictionary', IconAddressBook, 'system:dict:list'),
