@@ -19,6 +19,9 @@ const bound: Readonly<Record<string, string>> = {
   'harness/api/report/report.controller.ts': 'The user of a run may be one of another tenant.',
   // Before the sign-in
   'identity/sign-in/login.service.ts': 'The tenant that is signed in to, or registered in.',
+  'identity/sso/sso.sign-in.ts': 'Of the provider that is signed in with.',
+  'identity/sso/sso.logout.ts': 'Of the provider that signs out, or of the sign-in that ends.',
+  'identity/sso/sso.users.ts': 'Of the provider.',
   'platform/storage/storage.service.ts': 'Of the signed address of a file.',
   // Super administrators, and the start
   'identity/tenant/tenant.service.ts': 'The tenant that is created, or deleted.',
@@ -33,6 +36,8 @@ const bound: Readonly<Record<string, string>> = {
   'model/books/books.retention.ts': 'Of the day that becomes sums.',
   'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
   'harness/engine/run.worker.ts': 'Of the run.',
+  'identity/sso/sso.checks.ts': 'Of the user who is asked for.',
+  'identity/sso/sso.vault.ts': 'Of the secret that is encrypted again.',
   'harness/engine/undo/undo.service.ts': 'Of the run whose undo was interrupted.',
 };
 
@@ -62,6 +67,10 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['harness/store/undo.repository.ts', 'sweep of interrupted undos'],
   ['harness/store/workspace-lock.repository.ts', 'sweep of workspaces that runs have left'],
   ['identity/login-session/login-session.repository.ts', 'sweep of sign-ins'],
+  ['identity/sso/sso.repository.ts', 'check of users at their providers'],
+  ['identity/sso/sso.repository.ts', 'provider of a sign-in'],
+  ['identity/sso/sso.repository.ts', 'rotation of client secrets'],
+  ['identity/sso/sso.repository.ts', 'rotation of refresh tokens'],
   ['identity/user/user.repository.ts', 'erasure of a user'],
   ['model/credential.repository.ts', 'rotation of credentials'],
   ['model/credential.repository.ts', 'rotation of credentials'],

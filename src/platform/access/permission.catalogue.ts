@@ -66,6 +66,12 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     actions: ['list', 'query', 'add', 'edit', 'remove'],
     more: { others: 'Manage the API keys of other users and of service accounts' },
   }),
+  ...group({
+    name: 'single sign-on',
+    prefix: 'system:sso',
+    actions: ['list', 'query', 'add', 'edit', 'remove'],
+    more: { test: 'Test the connection to a provider of sign-ins' },
+  }),
   ...group({ name: 'dictionary', prefix: 'system:dict', actions: crud }),
   ...group({
     name: 'files',

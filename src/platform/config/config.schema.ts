@@ -269,6 +269,11 @@ export const variables = {
   ),
   LOGIN_LOCK_SECONDS: seconds(10 * MINUTE, 'How long an account stays locked'),
   LOGIN_ATTEMPTS_PER_MINUTE: count(100, 'Sign-in attempts from one address per minute', 100_000),
+  SSO_CHECK_SECONDS: seconds(
+    5 * MINUTE,
+    'Single sign-on: interval at which the provider is asked whether it still has a user, by the refresh token',
+  ),
+  SSO_TIMEOUT_SECONDS: seconds(10, 'Single sign-on: time limit of one call to a provider', 60),
   PASSWORD_HASHES: count(2, 'Passwords hashed at the same time per process', 64),
   PASSWORD_QUEUE: count(
     50,

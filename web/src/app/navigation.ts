@@ -17,6 +17,7 @@ import {
   IconRobot,
   IconShieldLock,
   IconThumbUp,
+  IconUserCheck,
   IconUsers,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
@@ -54,6 +55,7 @@ export const ADMINISTRATION: readonly Entry[] = [
   entry('/users', 'users', IconUsers, 'system:user:list'),
   entry('/roles', 'roles', IconShieldLock, 'system:role:list'),
   entry('/keys', 'keys', IconKey, 'system:apikey:others'),
+  entry('/sso', 'sso', IconUserCheck, 'system:sso:list'),
   entry('/tenants', 'tenants', IconBuilding, 'system:tenant:list'),
   entry('/clients', 'clients', IconDeviceDesktop, 'system:client:list'),
   entry('/dictionary', 'dictionary', IconAddressBook, 'system:dict:list'),

@@ -85,6 +85,7 @@ const routes = root.addChildren([
     page('/roles', () => import('../administration/roles.page')),
     page('/roles/$roleId', () => import('../administration/role.page')),
     page('/keys', () => import('../apikey/keys.page')),
+    page('/sso', () => import('../sso/sso.page')),
     page('/tenants', () => import('../administration/tenants.page')),
     page('/clients', () => import('../administration/clients.page')),
     page('/dictionary', () => import('../administration/dictionary.page')),
