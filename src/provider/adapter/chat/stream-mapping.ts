@@ -55,7 +55,7 @@ export abstract class AnswerStream {
     } finally {
       for (const event of events) this.next(event, parts);
     }
-    if (this.repeated === undefined) return;
+    if (this.repeatedText === undefined) return;
     const [event = '', ...others] = events;
     const isAlone = bytes.length - Buffer.byteLength(event) <= FRAMING_BYTES;
     if (!isAlone || others.length > 0) this.repeated = undefined;
