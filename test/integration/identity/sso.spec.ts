@@ -205,7 +205,12 @@ describe('single sign-on', () => {
       ['audience', { aud: 'another' }],
       ['end', { exp: 1_000_000_000 }],
     ])('with an id token of another %s', async (_, claims) => {
-      expect(await refusalOf(({ payload }) => void Object.assign(payload, claims))).toBe('invalid');
+      const email = 'private@example.com';
+      const wrong = { ...claims, email };
+      expect(await refusalOf(({ payload }) => void Object.assign(payload, wrong))).toBe('invalid');
+      const lines = plinth.log.filter((line) => line.includes('Sign-in by a provider refused'));
+      expect(lines.at(-1)).toContain('ClientError');
+      expect(plinth.log.join()).not.toContain(email);
     });
 
     it('with an id token of an unknown key', async () => {
