@@ -127,7 +127,7 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
       return wrong === undefined ? undefined : `${label}: ${wrong}`;
     }
     if (REDIRECTS.test(sent.path) && statusCode === 302) return undefined;
-    if (LOGOUTS.test(sent.path) && statusCode === 400) {
+    if (LOGOUTS.test(sent.path) && [400, 429].includes(statusCode)) {
       return text.startsWith('{"error":"invalid_request",') ? undefined : `${label}: ${text}`;
     }
     const codes = /^\/(auth|media)\/|updatePwd$/.test(sent.path) ? [...CODES, 500] : CODES;

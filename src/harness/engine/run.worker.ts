@@ -77,9 +77,8 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
         // Only a hint: the row says whether the run is cancelled.
         this.running.get(runId)?.check();
       }),
-      this.bus.onResumed(() => {
-        for (const lease of this.running.values()) lease.check();
-      }),
+      this.bus.subscribe('access.changed', () => this.checkAll()),
+      this.bus.onResumed(() => this.checkAll()),
     ];
     this.queue.handle(RUN_JOB, (job, signal) =>
       inTenant(String(job.data['tenantId']), () => this.process(job, signal)),
@@ -92,6 +91,11 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   async beforeApplicationShutdown(): Promise<void> {
     for (const unsubscribe of this.subscriptions) unsubscribe();
     await Promise.all(this.sweeps.map((sweep) => sweep.stop()));
+  }
+
+  /** A renewal tells whether the run is cancelled, and its user still enabled. */
+  private checkAll(): void {
+    for (const lease of this.running.values()) lease.check();
   }
 
   /** Ends the runs with an approval that is past its time; one whose row is locked is left to the next sweep. */

@@ -259,13 +259,19 @@ export class RunRepository {
     return rows.at(-1)?.sequence;
   }
 
-  /** Renews the lease and adds the time since the last time; undefined when it is lost. */
+  /**
+   * Renews the lease and adds the time since the last time; undefined when it is lost. A user who is disabled, or suspended
+   * by the provider of their sign-in, counts as one who cancels.
+   */
   async renew(lease: RunClaim): Promise<{ cancelRequested: boolean } | undefined> {
     const [row] = await this.database.prepared<{ cancelRequested: boolean }>(
       `UPDATE harness_run
           SET lease_until = now() + interval '${LEASE_SECONDS} seconds', active_ms = active_ms + ${UNCOUNTED_MS}
         WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()
-        RETURNING cancel_requested_at IS NOT NULL AS "cancelRequested"`,
+        RETURNING cancel_requested_at IS NOT NULL OR EXISTS (
+                    SELECT 1 FROM user_account u
+                     WHERE u.tenant_id = harness_run.home_tenant_id AND u.id = harness_run.user_id
+                       AND u.status <> '0') AS "cancelRequested"`,
       [lease.tenantId, lease.runId, lease.owner, lease.fence],
     );
     return row;

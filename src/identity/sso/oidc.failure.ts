@@ -26,6 +26,20 @@ export function isInvalidGrant(error: unknown): boolean {
   return error instanceof oidc.ResponseBodyError && error.error === 'invalid_grant';
 }
 
+/**
+ * What an error and its causes say, for the log: their kinds, messages and codes. The values that the libraries attach hold
+ * claims of users.
+ */
+export function summaryOf(error: unknown): string {
+  return causesOf(error)
+    .filter((cause) => cause instanceof Error)
+    .map((cause) => {
+      const code = cause instanceof oidc.ResponseBodyError ? cause.error : codeOf(cause);
+      return `${cause.name}: ${cause.message}${typeof code === 'string' ? ` (${code})` : ''}`;
+    })
+    .join('; ');
+}
+
 function isOfProvider(error: unknown): boolean {
   return OF_PROVIDER.some((kind) => error instanceof kind);
 }

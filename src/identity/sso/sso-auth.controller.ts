@@ -43,6 +43,8 @@ const SIGN_IN_PAGE = '/sign-in';
 @Controller('auth/sso')
 export class SsoAuthController {
   private readonly attempts: RateLimit;
+  /** Of logout tokens: a provider that ends many sign-ins at once is not held up. */
+  private readonly badTokens: RateLimit;
 
   constructor(
     private readonly signIns: SsoSignIn,
@@ -52,6 +54,7 @@ export class SsoAuthController {
   ) {
     const points = config.LOGIN_ATTEMPTS_PER_MINUTE;
     this.attempts = { name: 'sso-attempts', points, seconds: 60 };
+    this.badTokens = { name: 'sso-bad-tokens', points, seconds: 60 };
   }
 
   /** The providers that the sign-in page of a tenant offers. */
@@ -69,7 +72,7 @@ export class SsoAuthController {
     await this.limiter.consume(this.attempts, clientNetwork(request.ip));
     const { ip, headers } = request;
     const origin = { ip, userAgent: headers['user-agent'] };
-    return this.signIns.exchange(body, { browser: browserOf(request) }, origin);
+    return this.signIns.exchange(body, { browser: browserOf(request, this.base()) }, origin);
   }
 
   /** Ends the sign-in, and answers where it ends at the provider as well. Succeeds without a sign-in, too. */
@@ -95,7 +98,7 @@ export class SsoAuthController {
     const base = this.base();
     const wanted = { clientId, returnTo: ownPath(returnTo) };
     try {
-      const place = { base, browser: browserOf(request) };
+      const place = { base, browser: browserOf(request, base) };
       const { address, browser } = await this.signIns.start(publicId, wanted, place);
       response.setHeader('Set-Cookie', cookieFor(base, browser, FLOW_SECONDS));
       redirect(response, address.href);
@@ -118,7 +121,7 @@ export class SsoAuthController {
     const base = this.base();
     // As it was sent: the provider may add parameters that are checked, such as iss.
     const { searchParams } = new URL(request.originalUrl, base);
-    const place = { base, browser: browserOf(request) };
+    const place = { base, browser: browserOf(request, base) };
     const answer = await this.signIns.answer(publicId, searchParams, place);
     if ('refusal' in answer) {
       redirect(response, this.pageOf(answer));
@@ -141,10 +144,20 @@ export class SsoAuthController {
   async backchannel(
     @Param('provider') publicId: string,
     @Body() { logout_token: token }: LogoutTokenDto,
+    @Ip() ip: string,
     @Res() response: Response,
   ): Promise<void> {
-    if (!token) throw new InvalidLogoutTokenError();
-    await this.logouts.byProvider(publicId, token);
+    const network = clientNetwork(ip);
+    await this.limiter.check(this.badTokens, network);
+    try {
+      if (!token) throw new InvalidLogoutTokenError();
+      await this.logouts.byProvider(publicId, token);
+    } catch (error) {
+      if (error instanceof InvalidLogoutTokenError) {
+        await this.limiter.consume(this.badTokens, network);
+      }
+      throw error;
+    }
     response.status(200).set('Cache-Control', 'no-store').type('text/plain').send('');
   }
 

@@ -6,24 +6,32 @@ const FORM = /^[\w-]{43}$/;
 /** A path of this origin. A browser reads // and /\ as another host, and leaves out tabs and line feeds. */
 const OWN_PATH = /^\/(?![/\\])[^\\\p{Cc}]*$/u;
 
-export function browserOf({ headers: { cookie = '' } }: Request): string | undefined {
-  const values = cookie
+/** With TLS, a browser takes a cookie of this prefix from this very host alone, and from no other below the same domain. */
+function nameOf(base: string): string {
+  return isSecure(base) ? `__Host-${COOKIE}` : COOKIE;
+}
+
+export function browserOf({ headers }: Pick<Request, 'headers'>, base: string): string | undefined {
+  const name = nameOf(base);
+  const values = (headers.cookie ?? '')
     .split(';')
     .map((part) => part.trim().split('='))
-    .flatMap(([name, value]) => (name === COOKIE && value !== undefined ? [value] : []));
+    .flatMap(([given, value]) => (given === name && value !== undefined ? [value] : []));
   return values.find((value) => FORM.test(value));
 }
 
-/** Lax, because the provider leads back from another site; only the addresses of sign-ins get it. */
+/** Lax, because the provider leads back from another site. */
 export function cookieFor(base: string, browser: string, seconds: number): string {
-  const { protocol, pathname } = new URL(base);
-  const path = `${pathname.replace(/\/$/, '')}/auth/sso`;
-  const attributes = [`Max-Age=${seconds}`, `Path=${path}`, 'HttpOnly', 'SameSite=Lax'];
-  if (protocol === 'https:') attributes.push('Secure');
-  return [`${COOKIE}=${browser}`, ...attributes].join('; ');
+  const attributes = [`Max-Age=${seconds}`, 'Path=/', 'HttpOnly', 'SameSite=Lax'];
+  if (isSecure(base)) attributes.push('Secure');
+  return [`${nameOf(base)}=${browser}`, ...attributes].join('; ');
 }
 
 /** The path where it is one of this origin, else the first page. */
 export function ownPath(given: string | undefined): string {
   return given !== undefined && OWN_PATH.test(given) ? given : '/';
+}
+
+function isSecure(base: string): boolean {
+  return new URL(base).protocol === 'https:';
 }

@@ -7,7 +7,7 @@ import type { Config } from '../../platform/config/index.js';
 import { inTenant, isOutage } from '../../platform/database/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
 import { OidcConnections } from './oidc.connections.js';
-import { isInvalidGrant } from './oidc.failure.js';
+import { isInvalidGrant, summaryOf } from './oidc.failure.js';
 import { SsoRepository } from './sso.repository.js';
 import type { DueIdentity } from './sso.repository.js';
 import { SsoUsers } from './sso.users.js';
@@ -84,8 +84,9 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
           return;
         }
         away.add(due.providerId);
-        const details = { tenant: due.tenantId, provider: due.providerId };
-        this.logger.warn({ msg: 'Failed to check user at provider', ...details, err: error });
+        const { tenantId: tenant, providerId: provider } = due;
+        const details = { tenant, provider, error: summaryOf(error) };
+        this.logger.warn({ msg: 'Failed to check user at provider', ...details });
       }
     });
   }

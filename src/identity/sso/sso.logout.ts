@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
 import { OidcConnections } from './oidc.connections.js';
+import { summaryOf } from './oidc.failure.js';
 import type { SsoProvider, SsoSession } from './sso.entity.js';
 import { InvalidLogoutTokenError } from './sso.errors.js';
 import { SsoFlows } from './sso.flows.js';
@@ -86,8 +87,8 @@ export class SsoLogout {
       return address.href;
     } catch (error) {
       // Signing out here does not depend on the provider.
-      const details = { tenant: tenantId, provider: provider.id };
-      this.logger.warn({ msg: 'Failed to prepare sign-out at provider', ...details, err: error });
+      const details = { tenant: tenantId, provider: provider.id, error: summaryOf(error) };
+      this.logger.warn({ msg: 'Failed to prepare sign-out at provider', ...details });
       return null;
     }
   }
@@ -108,8 +109,9 @@ export class SsoLogout {
       });
       return logoutClaims.parse(payload);
     } catch (error) {
-      const details = { tenant: provider.tenantId, provider: provider.id };
-      this.logger.warn({ msg: 'Logout token refused', ...details, err: error });
+      const { tenantId: tenant, id } = provider;
+      const details = { tenant, provider: id, error: summaryOf(error) };
+      this.logger.warn({ msg: 'Logout token refused', ...details });
       throw new InvalidLogoutTokenError(error);
     }
   }

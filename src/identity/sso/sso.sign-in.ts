@@ -16,7 +16,7 @@ import { UserRepository } from '../user/user.repository.js';
 import { textClaim, userNameOf, valuesOf } from './claims.js';
 import type { Claims } from './claims.js';
 import { OidcConnections } from './oidc.connections.js';
-import { refusedBy } from './oidc.failure.js';
+import { refusedBy, summaryOf } from './oidc.failure.js';
 import type { SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
 import { digest, randomText, SsoFlows } from './sso.flows.js';
@@ -301,8 +301,8 @@ export class SsoSignIn {
   private reported({ id, tenantId: tenant }: SsoProvider, error: unknown): unknown {
     const refusal = refusedBy(error);
     if (!refusal) return error;
-    const details = { tenant, provider: id, reason: refusal.refusal };
-    this.logger.warn({ msg: 'Sign-in by a provider refused', ...details, err: refusal.cause });
+    const reason = { reason: refusal.refusal, error: summaryOf(refusal.cause) };
+    this.logger.warn({ msg: 'Sign-in by a provider refused', tenant, provider: id, ...reason });
     return refusal;
   }
 }

@@ -8,7 +8,7 @@ import { startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';
 import { ownRun } from '../../support/harness-run.js';
 import type { OwnRun } from '../../support/harness-run.js';
-import { done } from '../../support/people.js';
+import { done, makeRole, makeUser } from '../../support/people.js';
 import { eventually } from '../../support/wait.js';
 
 let harness: Harness;
@@ -42,6 +42,28 @@ async function cancelUnheard({ runId }: RunView): Promise<void> {
 async function typesOf(run: Pick<OwnRun, 'sessionId' | 'runId'>): Promise<string[]> {
   return (await harness.events(run)).map(({ type }) => type);
 }
+
+describe('a user who is disabled', () => {
+  it('has no runs from then on, whatever their model is doing', async () => {
+    const role = await makeRole(harness.session, 'short-lived', [
+      'coding:harness:use',
+      'coding:harness:write',
+    ]);
+    const person = await makeUser(harness.plinth, harness.session, 'short-lived', [role]);
+    const { sessionId } = await harness.createSession({}, person.session);
+    harness.script({ text: 'Done.', hold: true });
+    const run = await harness.createRun(sessionId, {}, person.session);
+    await eventually(
+      () => harness.simulator.held,
+      (held) => held === 1,
+    );
+    const status = { userId: person.id, status: '1' };
+    done(await harness.session.put('/system/user/changeStatus', status));
+
+    expect(await harness.ended(run)).toMatchObject({ status: 'CANCELLED' });
+    harness.simulator.release();
+  });
+});
 
 describe('a cancel of which the owner has not heard', () => {
   it.each([

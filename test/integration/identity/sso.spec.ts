@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
+import { SsoRepository } from '../../../src/identity/sso/sso.repository.js';
+import { SsoVault } from '../../../src/identity/sso/sso.vault.js';
+import { loadConfig } from '../../../src/platform/config/index.js';
+import { inTenant } from '../../../src/platform/database/index.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
 import { OpenChat } from '../../support/chat.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -10,8 +14,10 @@ import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 import { connectProvider, landing, sendLogout, SsoBrowser } from '../../support/sso.js';
 import type { MadeProvider } from '../../support/sso.js';
+import { SECRET_KEY } from '../../support/template.js';
 import { eventually } from '../../support/wait.js';
 
+const NEXT_KEY = 'another-test-key-of-at-least-32-characters';
 const SLOW = 'sim--chunks-5000--delay-10';
 const TENANT = '700001';
 const USED = 'The sign-in has expired or was used already. Start again.';
@@ -199,7 +205,12 @@ describe('single sign-on', () => {
       ['audience', { aud: 'another' }],
       ['end', { exp: 1_000_000_000 }],
     ])('with an id token of another %s', async (_, claims) => {
-      expect(await refusalOf(({ payload }) => void Object.assign(payload, claims))).toBe('invalid');
+      const email = 'private@example.com';
+      const wrong = { ...claims, email };
+      expect(await refusalOf(({ payload }) => void Object.assign(payload, wrong))).toBe('invalid');
+      const lines = plinth.log.filter((line) => line.includes('Sign-in by a provider refused'));
+      expect(lines.at(-1)).toContain('ClientError');
+      expect(plinth.log.join()).not.toContain(email);
     });
 
     it('with an id token of an unknown key', async () => {
@@ -386,6 +397,33 @@ describe('single sign-on', () => {
       expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('disabled');
     });
 
+    it('keeps the account as the last super administrator, without the sign-ins', async () => {
+      const own = await connectProvider(root, provider, { scopes: 'openid offline_access' });
+      const sub = somebody();
+      const session = await new SsoBrowser(plinth).signIn(own.publicId);
+      const { userId } = done(await session.get<Me>(ME)).data.user;
+      const { rows } = done(
+        await root.get<{ roleId: number; roleKey: string }[]>('/system/role/list'),
+      );
+      const superadmin = rows.find(({ roleKey }) => roleKey === 'superadmin')?.roleId;
+      done(await root.put(`/system/user/authRole?userId=${userId}&roleIds=${superadmin}`));
+      const { user: admins } = done(await root.get<Me>(ME)).data;
+      const change = (status: string) =>
+        session.put('/system/user/changeStatus', { userId: admins.userId, status });
+      done(await change('1'));
+      provider.remove(sub);
+      await eventually(
+        () => session.get(ME),
+        ({ code }) => code === 401,
+      );
+      provider.restore(sub);
+      const again = await new SsoBrowser(plinth).signIn(own.publicId);
+      const status = { userId: admins.userId, status: '0' };
+      done(await again.put('/system/user/changeStatus', status));
+      root = await plinth.signIn();
+      done(await root.delete(`/system/sso/${own.id}`));
+    });
+
     it('is not asked for again and again, and keeps the sign-in while nothing changes', async () => {
       const { session } = await signIn();
       const before = provider.refreshes;
@@ -519,6 +557,22 @@ describe('single sign-on', () => {
       expect((await test(made.id)).steps.at(-1)).toMatchObject({ step: 'discovery', ok: false });
       provider.isDown = false;
       done(await admin.delete(`/system/sso/${wrong.id}`));
+    });
+
+    it('has its secrets encrypted again after a change of the key', async () => {
+      const rows = plinth.app.get(SsoRepository);
+      const inOwn = <T>(work: () => Promise<T>): Promise<T> => inTenant(TENANT, work);
+      const stored = () => inOwn(() => rows.providers.get(TENANT, made.id));
+      const before = (await stored()).clientSecret ?? '';
+      const config = loadConfig({ SECRET_KEY: NEXT_KEY, SECRET_KEY_PREVIOUS: SECRET_KEY });
+      await new SsoVault(rows, config).onApplicationBootstrap();
+      const next = new SsoVault(rows, loadConfig({ SECRET_KEY: NEXT_KEY }));
+      const after = (await stored()).clientSecret ?? '';
+      expect(after).not.toBe(before);
+      expect(next.open(TENANT, 'sso_provider', made.id, after)).toBe(CLIENT_SECRET);
+      const back = loadConfig({ SECRET_KEY, SECRET_KEY_PREVIOUS: NEXT_KEY });
+      await new SsoVault(rows, back).onApplicationBootstrap();
+      await signIn();
     });
 
     it('ends its sign-ins when it is disabled', async () => {
