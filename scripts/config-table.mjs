@@ -23,7 +23,7 @@ if (process.argv.includes('--check')) {
   writeFileSync(page, after);
 }
 
-/** In the form that prettier gives a Markdown table, so that formatting never changes it. */
+/** In the form that the formatter gives a Markdown table, so that formatting never changes it. */
 function table() {
   const rows = [
     ['Variable', 'Default', 'Meaning', 'Example'],

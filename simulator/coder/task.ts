@@ -2,7 +2,13 @@ import type { Saying } from './conversation.js';
 
 /** What a requirement asks for; one may ask for several things. */
 export type Intent =
-  'explain' | 'repair' | 'add-function' | 'rename' | 'delete' | 'write' | 'check';
+  | 'explain'
+  | 'repair'
+  | 'add-function'
+  | 'rename'
+  | 'delete'
+  | 'write'
+  | 'check';
 
 export interface Task {
   readonly text: string;

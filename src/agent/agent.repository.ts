@@ -43,7 +43,13 @@ export interface AgentForChat {
 }
 
 type OwnSetting =
-  'systemPrompt' | 'filter' | 'temperature' | 'topP' | 'maxTokens' | 'responseFormat' | 'maxSteps';
+  | 'systemPrompt'
+  | 'filter'
+  | 'temperature'
+  | 'topP'
+  | 'maxTokens'
+  | 'responseFormat'
+  | 'maxSteps';
 
 interface AgentRow extends Omit<AgentForChat, OwnSetting | 'skills'> {
   readonly hasModel: boolean;

@@ -98,7 +98,8 @@ export class StoredKeyCallers
       const validUntil = endOf(state, apiKey.secretVersion);
       if (validUntil === 'ended') return undefined;
       const key = await this.keys.keys.get(homeTenantId, apiKey.id);
-      return this.callerOf(ready(key), state, apiKey.secretVersion, validUntil);
+      const { secretVersion } = apiKey;
+      return this.callerOf(ready(key), state, { secretVersion, validUntil, door: caller.door });
     });
   }
 
@@ -123,7 +124,7 @@ export class StoredKeyCallers
     if (refusal) throw refusal;
     requireOrigin(current, origin);
     if (state.useDue) this.recordUse(tenantId, id);
-    return this.callerOf(current, state, secretVersion, validUntil);
+    return this.callerOf(current, state, { secretVersion, validUntil, door: origin.door });
   }
 
   private async read(tenantId: string, keyId: string): Promise<ReadyKey> {
@@ -137,9 +138,9 @@ export class StoredKeyCallers
   private async callerOf(
     { key, permissions, limits }: ReadyKey,
     state: ApiKeyState,
-    secretVersion: number,
-    validUntil: number | undefined,
+    use: Pick<Caller, 'validUntil' | 'door'> & { readonly secretVersion: number },
   ): Promise<Caller> {
+    const { secretVersion, validUntil, door } = use;
     const { id, tenantId, userId } = key;
     const { revision, rightsVersion, userName } = state;
     const owner = await this.users.grantsOf({ tenantId, userId }, revision);
@@ -149,6 +150,7 @@ export class StoredKeyCallers
       userId,
       userName,
       clientId: 'api-key',
+      door,
       inline: NOTHING_INLINE,
       // Streams of one key that were opened with the same rights are checked together.
       loginSessionId: `api-key ${id} ${secretVersion} ${rightsVersion}`,

@@ -7,10 +7,8 @@ import { DomainError, setEnvelopeCode, unexpectedMessage } from '../platform/err
 import { currentRequest } from '../platform/http/index.js';
 import type { SseWriter } from '../platform/http/index.js';
 import { estimateMessageTokens, estimateTokens } from '../model/index.js';
-import { Metrics } from '../platform/observability/index.js';
 import { asMessage, cut, msg } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
-import { UpstreamError } from '../provider/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
 import { AnswerStore } from './answer.store.js';
 import { citationsIn, referenceOf } from '../agent/index.js';
@@ -41,7 +39,7 @@ const LONGEST_ERROR = 500;
 
 const INTERRUPTED = msg`The service stopped while this message was being answered. Send it with a new key.`;
 
-/** Ends an answer: stores and counts it, then notifies the client; and repeats stored ones. */
+/** Ends an answer: stores it, then notifies the client; and repeats stored ones. */
 @Injectable()
 export class ChatAnswer {
   private readonly logger = new Logger('Chat');
@@ -52,7 +50,6 @@ export class ChatAnswer {
     private readonly steps: StepRepository,
     private readonly store: AnswerStore,
     private readonly running: RunningTurns,
-    private readonly metrics: Metrics,
   ) {}
 
   /** Answers an error before the turn began; nothing is stored. */
@@ -89,7 +86,6 @@ export class ChatAnswer {
     const failed = outcome.state === 'failed';
     const error = failed ? cut(this.messageOf(outcome.error), LONGEST_ERROR) : undefined;
     const usage = usageOf(turn, messages);
-    this.count(turn, outcome);
     const citations = turn.sources && citationsIn(turn.text, turn.sources.length);
     const sources = turn.sources?.map((source) => ({
       ...referenceOf(source),
@@ -131,20 +127,6 @@ export class ChatAnswer {
       });
       turn.write(ending + usageFrame(usage) + done);
     }
-  }
-
-  private count(turn: Turn, { error, state }: TurnOutcome): void {
-    const provider = turn.plan.model.providerCode;
-    const failure = error instanceof UpstreamError ? error.kind : 'error';
-    const outcomes = { complete: 'ok', stopped: 'aborted', failed: failure };
-    this.metrics.upstreamCall({
-      provider,
-      kind: 'chat',
-      outcome: outcomes[state],
-      seconds: turn.durationMs / 1_000,
-    });
-    if (turn.firstTokenMs !== undefined)
-      this.metrics.firstToken(provider, turn.firstTokenMs / 1_000);
   }
 
   /** True when no process can be writing the answer any more. */

@@ -15,7 +15,7 @@ import type { KnowledgeBase } from '../knowledge/index.js';
 import { allOf, readFilter } from '../metadata/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
 import { ModelResolver, tokenCounter } from '../model/index.js';
-import type { ResolvedChatModel } from '../model/index.js';
+import type { ModelUse, ResolvedChatModel } from '../model/index.js';
 import { formatInstruction } from '../provider/index.js';
 import type { ChatMessage, ResponseFormat } from '../provider/index.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
@@ -32,6 +32,7 @@ const SEARCH_TOOL = 'search_knowledge';
 export interface TurnPlan {
   readonly runtime: AgentRuntime;
   readonly model: ResolvedChatModel;
+  readonly agentId: number | undefined;
   /** The prompt of the agent. */
   readonly systemPrompt: string | undefined;
   /** The knowledge bases to search before the answer; often none. */
@@ -144,6 +145,7 @@ export class TurnPlanner {
       filter: plan.filter,
       history: historyWindow(history, asked, withoutPrompt).slice(0, -1),
       model: plan.model,
+      agentId: plan.agentId,
       room: addableTokens(asked, limits, counter),
       counter,
       signal,
@@ -159,7 +161,8 @@ export class TurnPlanner {
   /** The parts of the answer of the plan's runtime. With a response format, its text comes once it fits. */
   answer(plan: TurnPlan, call: PlannedCall): AsyncIterable<readonly TurnPart[]> {
     const { runtime, model, generation, work } = plan;
-    const turn: RuntimeTurn = { ...work, ...call, model, generation };
+    const use = useOf(call.caller, plan);
+    const turn: RuntimeTurn = { ...work, ...call, use, model, generation };
     const answer = runtime.answer(turn);
     const { responseFormat: format } = generation;
     if (!format) return answer;
@@ -174,6 +177,13 @@ export class TurnPlanner {
   private async requested(caller: Caller, { knowledgeId }: PlannedBody): Promise<KnowledgeBase[]> {
     return knowledgeId === undefined ? [] : [await this.knowledge.selectable(caller, knowledgeId)];
   }
+}
+
+/** What a turn calls models for. */
+function useOf(caller: Caller, { agentId }: TurnPlan): ModelUse {
+  return agentId === undefined
+    ? { caller, feature: 'chat' }
+    : { caller, feature: 'agent', agentId };
 }
 
 export function turnLimits(config: Config): TurnLimits {
@@ -213,6 +223,7 @@ function planOf(
   return {
     runtime,
     model,
+    agentId: agent && body.agentId,
     bases: searchesItself ? [] : bases,
     filter,
     work: { tools, skills, bases, filter, maxSteps },

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { z } from 'zod';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
+import { TRYING, unstoredCalls } from '../../test/support/upstream-calls.js';
 import { eventually } from '../../test/support/wait.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { OutboundHttp } from '../platform/outbound/index.js';
@@ -85,7 +86,8 @@ describe.each(['custom_api', 'custom_messages', 'ollama'])('the chat model over 
     facts: Partial<ResolvedChatModel> = {},
   ): PlinthChatModel {
     seen = [];
-    return new PlinthChatModel(resolved(modelName, facts), (model) => Promise.resolve(model), {
+    return new PlinthChatModel(resolved(modelName, facts), unstoredCalls(), {
+      use: TRYING,
       limits,
       attempts: 1,
       onParts: (parts) => void seen.push(...parts),
@@ -274,8 +276,8 @@ describe.each(['custom_api', 'custom_messages', 'ollama'])('the chat model over 
     const names = ['sim--status-500', 'sim--chunks-2'];
     const model = new PlinthChatModel(
       resolved('old'),
-      () => Promise.resolve(resolved(names.shift() ?? '')),
-      { limits, attempts: 2 },
+      unstoredCalls(() => Promise.resolve(resolved(names.shift() ?? ''))),
+      { use: TRYING, limits, attempts: 2 },
     );
     const answer = await model.invoke('Hello');
     expect(answer.text.trim()).toBe('tok0 tok1');
@@ -391,8 +393,8 @@ describe('the chat model as a part of LangChain', () => {
         contextWindow: 32_000,
         supportsTools: true,
       },
-      (known) => Promise.resolve(known),
-      { limits, attempts: 1 },
+      unstoredCalls(),
+      { use: TRYING, limits, attempts: 1 },
     );
   const lastBody = (): Record<string, unknown> =>
     simulator.requests.at(-1)?.body as Record<string, unknown>;

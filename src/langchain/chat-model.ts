@@ -15,8 +15,7 @@ import { IterableReadableStream } from '@langchain/core/utils/stream';
 import { defined } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import { estimateTokens, tokenCounter } from '../model/index.js';
-import type { ResolvedChatModel } from '../model/index.js';
-import { retryBeforeFirstPart } from '../provider/index.js';
+import type { ModelUse, ResolvedChatModel, UpstreamCalls } from '../model/index.js';
 import type { CallLimits, ChatCall, ChatPart, ResponseFormat } from '../provider/index.js';
 import { Answer, AnswerEvents, toChunk } from './langchain.answer.js';
 import { ModelAbilityError, UnsupportedOptionError } from './langchain.errors.js';
@@ -32,6 +31,7 @@ export interface ChatGeneration {
 }
 
 export interface PlinthChatOptions extends ChatGeneration {
+  readonly use: ModelUse;
   readonly stop?: readonly string[] | undefined;
   /** The form that answers are asked for. The model does not check them. */
   readonly responseFormat?: ResponseFormat | undefined;
@@ -68,10 +68,9 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
     return 'PlinthChatModel';
   }
 
-  /** `current` finds the same model as it is now. */
   constructor(
     private readonly model: ResolvedChatModel,
-    private readonly current: (model: ResolvedChatModel) => Promise<ResolvedChatModel>,
+    private readonly calls: Pick<UpstreamCalls, 'stream'>,
     private readonly options: PlinthChatOptions,
   ) {
     // Content in one form, whatever the environment says; no tries beside our own; no cache between callers.
@@ -191,20 +190,18 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
 
   /** Nothing is sent before the parts are read. Throws InvalidInputError for what cannot be sent. */
   private call(messages: readonly BaseMessage[], options: this['ParsedCallOptions']): ModelCall {
-    const { current, model: known, options: own } = this;
-    const { limits, attempts, onParts } = own;
+    const { calls, model: known, options: own } = this;
+    const { use, limits, attempts, onParts } = own;
     const request = this.requestOf(messages, options);
     const signal = eitherOf(own.signal, options.signal);
     let { modelName } = known;
-    const open = async (): Promise<AsyncIterable<readonly ChatPart[]>> => {
-      const model = await current(known);
+    const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
       ({ modelName } = model);
       requireAbilities(model, request);
-      const call = { model: modelName, ...request };
-      return model.adapter.stream(call, model.connection, { limits, signal });
+      return request;
     };
     async function* read(): AsyncGenerator<readonly ChatPart[]> {
-      for await (const parts of retryBeforeFirstPart(open, { attempts, signal })) {
+      for await (const parts of calls.stream(known, callOf, { use, limits, signal, attempts })) {
         await onParts?.(parts);
         yield parts;
       }

@@ -1,7 +1,12 @@
 import { Embeddings } from '@langchain/core/embeddings';
 import { InvalidInputError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
-import type { EmbeddingClient, EmbedOptions, ResolvedEmbeddingModel } from '../model/index.js';
+import type {
+  EmbeddingClient,
+  EmbedOptions,
+  ModelUse,
+  ResolvedEmbeddingModel,
+} from '../model/index.js';
 
 /**
  * An embedding model of Plinth for LangChain: vectors of length 1 (L2), in the order of the texts. Batches, retries and the
@@ -12,6 +17,7 @@ export class PlinthEmbeddings extends Embeddings {
   constructor(
     private readonly client: EmbeddingClient,
     private readonly model: ResolvedEmbeddingModel,
+    private readonly use: ModelUse,
     private readonly signal = new AbortController().signal,
   ) {
     super({ maxRetries: 0 });
@@ -35,8 +41,8 @@ export class PlinthEmbeddings extends Embeddings {
       throw new InvalidInputError(msg`A text to embed must not be empty. Leave empty texts out.`);
     }
     if (texts.length === 0) return [];
-    const { client, model, signal } = this;
-    const vectors = await client.embed(model, texts, { signal, purpose });
+    const { client, model, use, signal } = this;
+    const vectors = await client.embed(model, texts, { use, signal, purpose });
     return vectors.map((vector) => Array.from(vector));
   }
 }

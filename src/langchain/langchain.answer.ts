@@ -118,7 +118,8 @@ export function toUsageMetadata(usage: Usage | undefined): UsageMetadata | undef
 }
 
 type Block =
-  { readonly type: 'text'; text: string } | { readonly type: 'reasoning'; reasoning: string };
+  | { readonly type: 'text'; text: string }
+  | { readonly type: 'reasoning'; reasoning: string };
 
 /** Maps the parts of one answer to LangChain's events: a block for each run of text or thinking and for each call. */
 export class AnswerEvents {

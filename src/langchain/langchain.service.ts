@@ -3,8 +3,8 @@ import type { Caller } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
-import { EmbeddingClient, ModelResolver } from '../model/index.js';
-import type { ResolvedChatModel } from '../model/index.js';
+import { EmbeddingClient, ModelResolver, UpstreamCalls } from '../model/index.js';
+import type { ModelUser, ResolvedChatModel } from '../model/index.js';
 import { RetrievalService } from '../retrieval/index.js';
 import { PlinthChatModel } from './chat-model.js';
 import type { PlinthChatOptions } from './chat-model.js';
@@ -13,7 +13,7 @@ import { KnowledgeRetriever } from './retriever.js';
 import type { RetrieverOptions } from './retriever.js';
 
 /** Whose models are called. */
-type ModelOwner = Pick<Caller, 'tenantId' | 'revision' | 'apiKey'>;
+type ModelOwner = ModelUser & Pick<Caller, 'revision'>;
 
 /** Plinth's models and knowledge bases as parts of LangChain, each for one caller. */
 @Injectable()
@@ -23,6 +23,7 @@ export class LangChain {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly models: ModelResolver,
+    private readonly calls: UpstreamCalls,
     private readonly embedder: EmbeddingClient,
     private readonly knowledge: KnowledgeService,
     private readonly retrieval: RetrievalService,
@@ -43,14 +44,16 @@ export class LangChain {
     modelName: string | undefined,
     options: Partial<PlinthChatOptions> = {},
   ): Promise<PlinthChatModel> {
-    return this.chatModelOf(await this.models.resolveChat(caller, modelName), options);
+    const use = { caller, feature: 'agent' } as const;
+    return this.chatModelOf(await this.models.resolveChat(caller, modelName), { use, ...options });
   }
 
   /** A chat model that is resolved already. Limits and attempts are those of chat unless given. */
-  chatModelOf(model: ResolvedChatModel, options: Partial<PlinthChatOptions> = {}): PlinthChatModel {
-    const current = (known: ResolvedChatModel): Promise<ResolvedChatModel> =>
-      this.models.current(known);
-    return new PlinthChatModel(model, current, { ...this.defaults, ...options });
+  chatModelOf(
+    model: ResolvedChatModel,
+    options: Partial<PlinthChatOptions> & Pick<PlinthChatOptions, 'use'>,
+  ): PlinthChatModel {
+    return new PlinthChatModel(model, this.calls, { ...this.defaults, ...options });
   }
 
   /** The embedding model (category vector) of the name. Fails as ModelResolver does. */
@@ -60,7 +63,7 @@ export class LangChain {
     { signal }: { readonly signal?: AbortSignal } = {},
   ): Promise<PlinthEmbeddings> {
     const model = await this.models.resolveEmbedding(caller, modelName);
-    return new PlinthEmbeddings(this.embedder, model, signal);
+    return new PlinthEmbeddings(this.embedder, model, { caller, feature: 'agent' }, signal);
   }
 
   /** Searches the bases with the rights that the caller has at each search. */

@@ -7,10 +7,9 @@ import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { RateLimiter } from '../platform/event/index.js';
 import type { RateLimit } from '../platform/event/index.js';
 import { currentRequest } from '../platform/http/index.js';
-import { countedCall, ModelNotFoundError, ModelResolver } from '../model/index.js';
-import type { ResolvedMediaModel } from '../model/index.js';
+import { ModelNotFoundError, ModelResolver, UpstreamCalls } from '../model/index.js';
+import type { MediaUnits, ResolvedMediaModel } from '../model/index.js';
 import { msg } from '../platform/message/index.js';
-import { Metrics } from '../platform/observability/index.js';
 import { abortedError, UpstreamError } from '../provider/index.js';
 import type { CallLimits, MediaCallOptions, MediaResult, MediaType } from '../provider/index.js';
 import { MediaResultView } from './media.dto.js';
@@ -28,7 +27,17 @@ interface MediaRequest {
   readonly type: MediaType;
   /** What the user entered, for the record of the task. */
   readonly text: string;
+  /** What a success costs. */
+  readonly units: MediaUnits;
   readonly disconnected: AbortSignal;
+}
+
+/** For whom a model is called, and what the call costs. */
+interface MediaUse {
+  readonly caller: Caller;
+  readonly model: ResolvedMediaModel;
+  readonly signal: AbortSignal;
+  readonly units?: MediaUnits;
 }
 
 const EVERY_TYPE: readonly MediaType[] = ['image', 'audio', 'video'];
@@ -59,7 +68,7 @@ export class MediaService {
     private readonly resolver: ModelResolver,
     private readonly tasks: TaskRepository,
     private readonly limiter: RateLimiter,
-    private readonly metrics: Metrics,
+    private readonly calls: UpstreamCalls,
     @Inject(CONFIG) config: Config,
   ) {
     this.limit = { name: 'media', points: config.MEDIA_REQUESTS_PER_MINUTE, seconds: 60 };
@@ -74,7 +83,9 @@ export class MediaService {
     body: ImageBody,
     disconnected: AbortSignal,
   ): Promise<MediaResultView> {
-    const request = { model: body.model, type: 'image', text: body.prompt, disconnected } as const;
+    const { model, prompt: text } = body;
+    const units = { images: 1 };
+    const request = { model, type: 'image', text, units, disconnected } as const;
     return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.image?.({ ...body, model: modelName }, connection, options),
     );
@@ -86,7 +97,9 @@ export class MediaService {
     body: SpeechBody,
     disconnected: AbortSignal,
   ): Promise<MediaResultView> {
-    const request = { model: body.model, type: 'audio', text: body.input, disconnected } as const;
+    const { model, input: text } = body;
+    const units = { characters: body.input.length };
+    const request = { model, type: 'audio', text, units, disconnected } as const;
     return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.speech?.({ ...body, model: modelName }, connection, options),
     );
@@ -98,7 +111,9 @@ export class MediaService {
     body: VideoBody,
     disconnected: AbortSignal,
   ): Promise<MediaResultView> {
-    const request = { model: body.model, type: 'video', text: body.prompt, disconnected } as const;
+    const { model, prompt: text } = body;
+    const units = { seconds: body.seconds };
+    const request = { model, type: 'video', text, units, disconnected } as const;
     return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.video?.({ ...body, model: modelName }, connection, options),
     );
@@ -113,8 +128,7 @@ export class MediaService {
     const model = await this.find(caller, name, ['video']);
     const { adapter, connection } = model;
     const result = await this.call(
-      model,
-      signal,
+      { caller, model, signal },
       (options) =>
         adapter.lookUpVideo?.(id, connection, options) ??
         adapter.lookUpPrediction?.({ id, type: 'video' }, connection, options),
@@ -132,7 +146,7 @@ export class MediaService {
     const model = await this.find(caller, name, EVERY_TYPE);
     const { adapter, connection, category: type } = model;
     if (!adapter.lookUpPrediction) throw new NoPredictionsError(model.modelName);
-    const result = await this.call(model, signal, (options) =>
+    const result = await this.call({ caller, model, signal }, (options) =>
       adapter.lookUpPrediction?.({ id, type }, connection, options),
     );
     await this.tasks.seen(caller, { model, providerTaskId: id, status: result.status });
@@ -180,7 +194,10 @@ export class MediaService {
     const model = await this.find(caller, request.model, [request.type]);
     // The provider continues a task after the client has left, so it must be recorded to be found again.
     const signal = beginsTask(model) ? new AbortController().signal : request.disconnected;
-    const result = await this.call(model, signal, (options) => make(model, options));
+    const { units } = request;
+    const result = await this.call({ caller, model, signal, units }, (options) =>
+      make(model, options),
+    );
     if (result.id !== null) await this.record(caller, model, { ...result, id: result.id }, request);
     return MediaResultView.of(result);
   }
@@ -222,19 +239,24 @@ export class MediaService {
    * InvalidInputError for an id that can be none, and with MediaFailedError for every other failure of the call.
    */
   private async call(
-    model: ResolvedMediaModel,
-    signal: AbortSignal,
+    { caller, model, signal, units = {} }: MediaUse,
     make: (options: MediaCallOptions) => Promise<MediaResult> | undefined,
   ): Promise<MediaResult> {
     const { providerCode, modelName, category } = model;
-    const calling = make({ limits: this.limits, signal });
-    if (!calling) throw new UnsupportedMediaError(providerCode, category);
+    const begin = (options: MediaCallOptions): Promise<MediaResult> => {
+      const calling = make(options);
+      if (!calling) throw new UnsupportedMediaError(providerCode, category);
+      return calling;
+    };
     try {
-      const counted = { provider: providerCode, kind: 'media' } as const;
-      return await countedCall(this.metrics, counted, () => calling);
+      const use = { caller, feature: 'media' } as const;
+      return await this.calls.media(model, begin, { use, limits: this.limits, signal, units });
     } catch (error) {
       // A client that left needs no reason, and an error that is no DomainError is reported by the filter.
-      const isSaid = signal.aborted || error instanceof InvalidInputError;
+      const isSaid =
+        signal.aborted ||
+        error instanceof InvalidInputError ||
+        error instanceof UnsupportedMediaError;
       if (isSaid || !(error instanceof DomainError)) throw error;
       this.logFailure(error, { modelName, providerCode });
       throw new MediaFailedError(currentRequest()?.id, error);

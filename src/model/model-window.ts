@@ -13,7 +13,7 @@ const FIRST_WIDE = 0x2e80;
  * What an image counts as. Services count by pixels, which would take decoding it: Anthropic scales to at most about 1,600
  * tokens, OpenAI to at most about 1,500, and most photos come near that.
  */
-const IMAGE_TOKENS = 1_600;
+export const IMAGE_TOKENS = 1_600;
 
 /** What a message costs beside its text: role and separators. */
 const MESSAGE_OVERHEAD = 4;
@@ -40,9 +40,19 @@ export function estimateTokens(text: string): number {
   if (Buffer.byteLength(text) === text.length) return Math.ceil(text.length / 4);
   let wide = 0;
   for (let index = 0; index < text.length; index += 1) {
-    if (text.charCodeAt(index) >= FIRST_WIDE) wide += 1;
+    if (isWide(text.charCodeAt(index))) wide += 1;
   }
-  return Math.ceil((text.length - wide) / 4) + wide;
+  return tokensOfCharacters(text.length - wide, wide);
+}
+
+/** Whether the character is mostly one token by itself. */
+export function isWide(code: number): boolean {
+  return code >= FIRST_WIDE;
+}
+
+/** The same count for so many characters of each kind. */
+export function tokensOfCharacters(narrow: number, wide: number): number {
+  return Math.ceil(narrow / 4) + wide;
 }
 
 /** The same for a message with the tool calls and images in it, by any count of texts. */

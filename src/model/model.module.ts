@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ProviderModule } from '../provider/index.js';
 import { Model } from './model.entity.js';
+import { UpstreamCalls } from './calls/upstream.calls.js';
 import { CompletionClient } from './completion/completion.client.js';
 import { CredentialRepository } from './credential.repository.js';
 import { CredentialRotation } from './credential.rotation.js';
@@ -26,11 +27,19 @@ import { RerankClient } from './reranking/rerank.client.js';
     ModelRepository,
     ModelService,
     ModelResolver,
+    UpstreamCalls,
     CompletionClient,
     EmbeddingClient,
     RerankClient,
     ModelDiagnosis,
   ],
-  exports: [ModelService, ModelResolver, CompletionClient, EmbeddingClient, RerankClient],
+  exports: [
+    ModelService,
+    ModelResolver,
+    UpstreamCalls,
+    CompletionClient,
+    EmbeddingClient,
+    RerankClient,
+  ],
 })
 export class ModelModule {}

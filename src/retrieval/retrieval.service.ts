@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { LostVectors } from '../attach/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { EmbeddingClient, ModelResolver, RerankClient } from '../model/index.js';
+import type { ModelUse, ModelUser } from '../model/index.js';
 import { unavailableError } from '../platform/database/index.js';
 import { InvalidInputError, DomainError } from '../platform/error/index.js';
 import { msg, phrase, sentences } from '../platform/message/index.js';
@@ -36,7 +37,9 @@ class EmptyQueryError extends InvalidInputError {
 
 export interface RetrievalRequest {
   /** The tenant of the search. The right to read the knowledge base must be checked before. */
-  readonly caller: Pick<Caller, 'tenantId' | 'revision' | 'apiKey'>;
+  readonly caller: ModelUser & Pick<Caller, 'revision'>;
+  /** The agent that searches. */
+  readonly agentId?: number | undefined;
   readonly knowledge: KnowledgeBase;
   readonly query: string;
   readonly overrides?: RetrievalOverrides;
@@ -230,16 +233,14 @@ export class RetrievalService {
     return incomplete ? { ...vector, report: { ...vector.report, incomplete } } : vector;
   }
 
-  private async nearest(
-    { caller, knowledge, query, signal, fragmentIds, attachmentIds }: RetrievalRequest,
-    limit: number,
-  ): Promise<VectorHit[]> {
+  private async nearest(request: RetrievalRequest, limit: number): Promise<VectorHit[]> {
+    const { caller, knowledge, signal, fragmentIds, attachmentIds } = request;
     if (knowledge.embeddingModel === '') {
       // The base of a chat session may have no vectors; words alone find its fragments.
       if (isOfSession(knowledge)) return [];
       throw new NoEmbeddingModelError(knowledge.name);
     }
-    const vector = await this.vectorOf(caller, knowledge.embeddingModel, { query, signal });
+    const vector = await this.vectorOf(request);
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
     // The result says what the threshold leaves out, so it is applied afterwards.
     const search = { vector, limit, threshold: 0, fragmentIds, attachmentIds };
@@ -286,7 +287,7 @@ export class RetrievalService {
   /** Orders by the model's score, drops scores below the saved rerank threshold, and cuts to the limit. */
   private async reranked(
     candidates: readonly RetrievedFragment[],
-    { caller, query, signal }: RetrievalRequest,
+    { caller, agentId, query, signal }: RetrievalRequest,
     settings: RetrievalSettings,
   ): Promise<Ranking> {
     try {
@@ -295,6 +296,7 @@ export class RetrievalService {
       const documents = candidates.map(({ content }) => content);
       // Every candidate is scored, for the explanation and the threshold.
       const ranked = await this.reranker.rerank(model, query, documents, {
+        use: useOf(caller, agentId),
         topN: documents.length,
         signal,
       });
@@ -320,16 +322,19 @@ export class RetrievalService {
     };
   }
 
-  private async vectorOf(
-    caller: RetrievalRequest['caller'],
-    modelName: string,
-    { query, signal }: Pick<RetrievalRequest, 'query' | 'signal'>,
-  ): Promise<Float32Array> {
-    const model = await this.models.resolveEmbedding(caller, modelName);
+  private async vectorOf({
+    caller,
+    agentId,
+    knowledge,
+    query,
+    signal,
+  }: RetrievalRequest): Promise<Float32Array> {
+    const model = await this.models.resolveEmbedding(caller, knowledge.embeddingModel);
     const key = `${model.id} ${caller.revision} ${query}`;
     const known = this.vectors.get(key);
     if (known) return known;
-    const [vector] = await this.embedder.embed(model, [query], { signal, purpose: 'query' });
+    const use = useOf(caller, agentId);
+    const [vector] = await this.embedder.embed(model, [query], { use, signal, purpose: 'query' });
     if (!vector) throw new Error('The embedding model returned no vector.');
     this.vectors.set(key, vector);
     return vector;
@@ -353,6 +358,10 @@ export class RetrievalService {
     const found = await this.repository.existing(caller.tenantId, knowledge.id, idsOf(hits));
     return new Set(wantedOf(found, attachmentIds).map(({ fragmentId }) => fragmentId));
   }
+}
+
+function useOf(caller: RetrievalRequest['caller'], agentId: number | undefined): ModelUse {
+  return { caller, feature: 'retrieval', agentId };
 }
 
 interface FragmentHit {

@@ -36,6 +36,36 @@ describeConsole('the frame of the console', () => {
     await expectNoViolations(page);
   });
 
+  it('reaches pages, records and actions from the keyboard', async () => {
+    const page = await console.signedIn();
+    await page.goto('/');
+    await page.locator('nav').first().waitFor();
+    const field = page.getByRole('textbox', { name: 'Go to a page or a record' });
+    const found = (name: string) =>
+      page.getByRole('dialog').getByRole('button', { name, exact: true });
+    const look = async (text: string): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      await field.fill(text);
+    };
+
+    await look('travel');
+    await found('travel-policy.md').waitFor();
+    await expectNoViolations(page);
+    await found('travel-policy.md').click();
+    await page.waitForURL(/\/knowledge\/\d+\/documents\/\d+$/);
+
+    await look('admin');
+    await found('Administrator').waitFor();
+    await found('admin').click();
+    await page.waitForURL('**/users?q=admin');
+
+    await look('audit');
+    await found('Audit log').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/audit');
+    await page.close();
+  });
+
   it('leaves unknown addresses to the API for clients that read no HTML', async () => {
     const { text } = await console.plinth.anonymous().raw('GET', '/account');
 

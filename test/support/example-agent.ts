@@ -68,7 +68,7 @@ export class CorrectingRuntime implements AgentRuntime {
     const langchain = await this.langchain.load();
     const model = (onParts: (read: readonly ChatPart[]) => Promise<void>): PlinthChatModel => {
       const { attempts, ...limits } = turn.limits;
-      const options = { ...turn.generation, limits, attempts, signal, onParts };
+      const options = { ...turn.generation, use: turn.use, limits, attempts, signal, onParts };
       return langchain.chatModelOf(turn.model, options);
     };
     // Of the draft only its usage counts.

@@ -1,4 +1,4 @@
-import type { ResolvedChatModel } from '../../model/index.js';
+import type { ModelUse, ResolvedChatModel } from '../../model/index.js';
 import type { CallLimits, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
 import type { ToolTurn } from '../tool/agent-tool.js';
 import type { ToolResult } from '../tool/tool.registry.js';
@@ -26,10 +26,12 @@ export interface TurnLimits extends CallLimits {
  * are empty unless it uses them.
  */
 export interface RuntimeTurn extends ToolTurn {
+  /** Whose turn it is, for each call of a model. */
+  readonly use: ModelUse;
   /** The model as it was resolved for the turn. */
   readonly model: ResolvedChatModel;
   /** The model as it is stored now. A runtime asks before each call of the model. */
-  currentModel(): ResolvedChatModel | Promise<ResolvedChatModel>;
+  readonly currentModel: () => ResolvedChatModel | Promise<ResolvedChatModel>;
   /** Names of the tools of the agent. Which of them can be offered, AgentTools says. */
   readonly tools: readonly string[];
   /** The limit of the agent; that of the installation counts, too. */

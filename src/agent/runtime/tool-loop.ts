@@ -79,10 +79,11 @@ export class ToolLoop {
   }
 
   private agent(): ReturnType<typeof createAgent> {
-    const { model, generation, limits } = this.turn;
+    const { use, model, generation, limits } = this.turn;
     const { attempts, ...callLimits } = limits;
     const chatModel = this.services.langchain.chatModelOf(model, {
       ...generation,
+      use,
       limits: callLimits,
       attempts,
       signal: this.signal,

@@ -5,7 +5,7 @@ import PQueue from 'p-queue';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { CompletionClient } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
+import type { ModelUser, ResolvedChatModel } from '../../model/index.js';
 import type { DocumentLease } from './document-lease.js';
 import { CONTEXT_TOKENS, contextLine, contextRequest } from './fragment-context.js';
 import type { ContextSource } from './fragment-context.js';
@@ -14,6 +14,7 @@ import { ParsingRepository } from './parsing.repository.js';
 import type { KeptAnswer } from './parsing.repository.js';
 
 interface Writing {
+  readonly caller: ModelUser;
   readonly lease: DocumentLease;
   readonly model: ResolvedChatModel;
   readonly source: ContextSource;
@@ -40,12 +41,12 @@ export class ContextWriter {
   async write(
     lease: DocumentLease,
     model: ResolvedChatModel,
-    { source, signal }: Pick<Writing, 'source' | 'signal'>,
+    { caller, source, signal }: Pick<Writing, 'caller' | 'source' | 'signal'>,
   ): Promise<string[]> {
     const kept = await this.repository.modelAnswers(lease.claim);
     const failure = new AbortController();
     const either = AbortSignal.any([signal, failure.signal]);
-    const writing = { lease, model, source, kept, signal: either };
+    const writing = { caller, lease, model, source, kept, signal: either };
     const inContext = AsyncLocalStorage.snapshot();
     const lines = source.fragments.map(async (_, index) => {
       try {
@@ -74,7 +75,7 @@ export class ContextWriter {
   }
 
   private async ask(
-    { lease, model, signal }: Writing,
+    { caller, lease, model, signal }: Writing,
     what: {
       readonly index: number;
       readonly messages: ReturnType<typeof contextRequest>;
@@ -83,7 +84,9 @@ export class ContextWriter {
   ): Promise<KeptAnswer> {
     const { messages, digest, index } = what;
     const call = { messages, maxTokens: CONTEXT_TOKENS, temperature: 0, thinking: false };
-    const answer = await this.client.complete(model, call, { signal, timeoutMs: this.timeoutMs });
+    const use = { caller, feature: 'ingestion' } as const;
+    const { timeoutMs } = this;
+    const answer = await this.client.complete(model, call, { use, signal, timeoutMs });
     const { inputTokens, outputTokens } = answer;
     const text = contextLine(answer.text);
     if (text === '') throw new NoContextError(model.modelName, index + 1);

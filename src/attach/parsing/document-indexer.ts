@@ -104,7 +104,7 @@ export class DocumentIndexer {
   ): Promise<void> {
     const knowledge = await this.knowledgeOf(attempt);
     const model = await this.modelOf(attempt.caller, knowledge);
-    const leave = model && this.embedder.announce(model);
+    const leave = model && this.embedder.announce(attempt.caller, model);
     try {
       await work(knowledge, model);
     } finally {
@@ -210,7 +210,7 @@ export class DocumentIndexer {
     if (!contextModel) return undefined;
     lease.report({ total: document.fragments.length });
     const model = await this.models.resolveChat(caller, contextModel);
-    return this.contexts.write(lease, model, { source: { ...document, name }, signal });
+    return this.contexts.write(lease, model, { caller, source: { ...document, name }, signal });
   }
 
   private async knowledgeOf({ caller, attachment }: Attempt): Promise<KnowledgeBase> {
@@ -221,7 +221,7 @@ export class DocumentIndexer {
 
   /** One vector a text, in their order; undefined without a model. */
   private async vectorsOf(
-    { lease, signal }: Attempt,
+    { caller, lease, signal }: Attempt,
     model: ResolvedEmbeddingModel | undefined,
     texts: readonly string[],
   ): Promise<Float32Array[] | undefined> {
@@ -230,7 +230,7 @@ export class DocumentIndexer {
     if (!model) return undefined;
     return this.embedder.embed(
       lease.claim,
-      { model, texts },
+      { caller, model, texts },
       {
         signal,
         onProgress: (done) => lease.report({ done }),

@@ -5,13 +5,15 @@ import type { Message } from '../../platform/message/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { EmbeddingClient, EmbeddingModelChangedError, inBatches } from '../../model/index.js';
-import type { ResolvedEmbeddingModel } from '../../model/index.js';
+import type { ModelUse, ModelUser, ResolvedEmbeddingModel } from '../../model/index.js';
 import { SettingsChangedError } from './parsing.errors.js';
 import { ParsingRepository } from './parsing.repository.js';
 import type { Claim } from './parsing.repository.js';
 import { SharedBatches } from './shared-batches.js';
 
 interface EmbeddedTexts {
+  /** Whose document it is. */
+  readonly caller: ModelUser;
   readonly model: ResolvedEmbeddingModel;
   readonly texts: readonly string[];
 }
@@ -42,7 +44,7 @@ const FLOAT_BYTES = 4;
 @Injectable()
 export class FragmentEmbedder {
   private readonly logger = new Logger('Parsing');
-  /** By what decides which vectors a model answers. */
+  /** By the user and by what decides which vectors a model answers: a call is booked for one user. */
   private readonly shared = new Map<string, SharedBatches>();
 
   constructor(
@@ -52,9 +54,9 @@ export class FragmentEmbedder {
   ) {}
 
   /** Announces a document that is being prepared for `embed`. Call the answer once when its ingestion has ended. */
-  announce(model: ResolvedEmbeddingModel): () => void {
-    const key = keyOf(model);
-    const batches = this.sharedBy(key, model);
+  announce(caller: ModelUser, model: ResolvedEmbeddingModel): () => void {
+    const key = keyOf(caller, model);
+    const batches = this.sharedBy(key, caller, model);
     const leave = batches.announce();
     return () => {
       leave();
@@ -80,23 +82,24 @@ export class FragmentEmbedder {
 
   private async embedShared(
     { id }: Claim,
-    { model, texts }: EmbeddedTexts,
+    { caller, model, texts }: EmbeddedTexts,
     { signal, onWait, onProgress }: EmbeddingWatch,
   ): Promise<Float32Array[]> {
     const document = { id, texts, signal, onWait };
-    const vectors = await this.sharedBy(keyOf(model), model).embed(document);
+    const vectors = await this.sharedBy(keyOf(caller, model), caller, model).embed(document);
     onProgress(texts.length);
     return [...vectors];
   }
 
-  private sharedBy(key: string, model: ResolvedEmbeddingModel): SharedBatches {
+  private sharedBy(key: string, caller: ModelUser, model: ResolvedEmbeddingModel): SharedBatches {
     const known = this.shared.get(key);
     if (known) return known;
     const batches = new SharedBatches({
       size: this.embedder.batchSizeOf(model),
       concurrency: this.config.EMBEDDING_CONCURRENCY,
       lingerMs: LINGER_MS,
-      embed: (texts, how) => this.embedder.embed(model, texts, { ...how, purpose: 'document' }),
+      embed: (texts, how) =>
+        this.embedder.embed(model, texts, { ...how, use: useOf(caller), purpose: 'document' }),
       onFailure: (error, { documents, alone }) => {
         const msg = 'Failed to embed a shared batch';
         this.logger.warn({ msg, attachmentIds: documents, alone, err: error });
@@ -108,7 +111,7 @@ export class FragmentEmbedder {
 
   private async embedAlone(
     claim: Claim,
-    { model, texts }: EmbeddedTexts,
+    { caller, model, texts }: EmbeddedTexts,
     how: EmbeddingWatch,
   ): Promise<Float32Array[]> {
     const batches = batchesOf(model, texts, this.embedder.batchSizeOf(model));
@@ -123,6 +126,7 @@ export class FragmentEmbedder {
       const vectors = earlier
         ? unpacked(earlier, inputs.length)
         : await this.embedder.embed(model, inputs, {
+            use: useOf(caller),
             signal,
             purpose: 'document',
             onWait: how.onWait,
@@ -163,8 +167,12 @@ function factsOf(model: ResolvedEmbeddingModel): readonly (string | number)[] {
   return [id, modelName, providerCode, modelDimension ?? '', connection.address];
 }
 
-function keyOf(model: ResolvedEmbeddingModel): string {
-  return JSON.stringify(factsOf(model));
+function keyOf({ userId }: ModelUser, model: ResolvedEmbeddingModel): string {
+  return JSON.stringify([userId, factsOf(model)]);
+}
+
+function useOf(caller: ModelUser): ModelUse {
+  return { caller, feature: 'ingestion' };
 }
 
 function packed(vectors: readonly Float32Array[]): Buffer {

@@ -34,6 +34,7 @@ export class TextRecognitions {
     }
     const model = await this.models.resolveChat(caller, ocrModel);
     if (!model.supportsVision) throw new NoVisionError(ocrModel);
-    return new VisionRecognition(this.client, model, OCR_TIMEOUT_SECONDS * 1_000);
+    const use = { caller, feature: 'ingestion' } as const;
+    return new VisionRecognition(this.client, use, model, OCR_TIMEOUT_SECONDS * 1_000);
   }
 }

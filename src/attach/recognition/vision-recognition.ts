@@ -1,5 +1,5 @@
 import { CompletionClient } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
+import type { ModelUse, ResolvedChatModel } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
 import type { PageImage } from '../parser/index.js';
 import { CutPageError } from './recognition.errors.js';
@@ -27,6 +27,7 @@ export class VisionRecognition implements TextRecognition {
 
   constructor(
     private readonly client: CompletionClient,
+    private readonly use: ModelUse,
     private readonly model: ResolvedChatModel,
     private readonly timeoutMs: number,
   ) {
@@ -49,6 +50,7 @@ export class VisionRecognition implements TextRecognition {
     const maxTokens = Math.min(MAX_TOKENS, this.model.maxOutput ?? MAX_TOKENS);
     const call = { messages, maxTokens, temperature: 0, thinking: false };
     const answer = await this.client.complete(this.model, call, {
+      use: this.use,
       signal,
       timeoutMs: this.timeoutMs,
     });

@@ -8,7 +8,7 @@ import type { LeftOutFragment, Source } from '../../agent/index.js';
 import { isOfSession } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import type { MetadataFilter } from '../../metadata/index.js';
-import { ModelResolver } from '../../model/index.js';
+import { UpstreamCalls } from '../../model/index.js';
 import type { ResolvedChatModel, TokenCounter } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
 import { NeighbourService, RetrievalService } from '../../retrieval/index.js';
@@ -23,6 +23,7 @@ export interface AugmentationInput {
   /** The conversation before it, oldest first. */
   readonly history: readonly ChatMessage[];
   readonly model: ResolvedChatModel;
+  readonly agentId: number | undefined;
   /** Tokens that may be added to the question, and what counts them. */
   readonly room: number;
   readonly counter: TokenCounter;
@@ -66,7 +67,7 @@ export class ChatAugmentation {
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly models: ModelResolver,
+    private readonly calls: UpstreamCalls,
     private readonly retrieval: RetrievalService,
     private readonly neighbours: NeighbourService,
   ) {}
@@ -77,7 +78,7 @@ export class ChatAugmentation {
    */
   async augment(caller: Caller, at: AugmentationInput): Promise<Augmented> {
     try {
-      const query = await this.standalone(at);
+      const query = await this.standalone(caller, at);
       const searched = await this.search(caller, query, at);
       const neighbours = await this.neighbours.of(caller.tenantId, searched.found);
       return this.augmented(at, searched, neighbours);
@@ -119,19 +120,18 @@ export class ChatAugmentation {
    * The text to search for. Rewrites a follow-up such as "And how long does it last?", which would find nothing by itself;
    * the original question without history, when the setting is off, or after a failure.
    */
-  private async standalone(at: AugmentationInput): Promise<string> {
-    const { question, history, signal } = at;
+  private async standalone(caller: Caller, at: AugmentationInput): Promise<string> {
+    const { question, history, model, agentId, signal } = at;
     if (!this.config.CHAT_STANDALONE_QUESTION || history.length === 0) return question;
     try {
-      const model = await this.models.current(at.model);
       const call = {
-        model: model.modelName,
         messages: rewriting(question, history),
         maxTokens: MAX_TOKENS,
         thinking: false,
       };
-      const options = { limits: REWRITING_LIMITS, signal };
-      const { text } = await model.adapter.complete(call, model.connection, options);
+      const use = { caller, feature: 'retrieval', agentId } as const;
+      const options = { use, limits: REWRITING_LIMITS, signal };
+      const { text } = await this.calls.complete(model, () => call, options);
       const rewritten = text.trim();
       return rewritten === '' || rewritten.length > LONGEST_QUESTION ? question : rewritten;
     } catch (error) {
@@ -144,12 +144,12 @@ export class ChatAugmentation {
   private async search(
     caller: Caller,
     query: string,
-    { bases, filter: given, signal }: AugmentationInput,
+    { bases, filter: given, agentId, signal }: AugmentationInput,
   ): Promise<Searched> {
     const outcomes = await Promise.allSettled(
       bases.map((knowledge) => {
         const filter = isOfSession(knowledge) ? undefined : given;
-        return this.retrieval.retrieve({ caller, knowledge, query, filter, signal });
+        return this.retrieval.retrieve({ caller, agentId, knowledge, query, filter, signal });
       }),
     );
     const failures = outcomes.flatMap((outcome, index) =>

@@ -7,7 +7,6 @@ import { TurnSources } from '../../agent/index.js';
 import type { TurnPart } from '../../agent/index.js';
 import { turnLimits, TurnPlanner } from '../../chat/index.js';
 import { ModelResolver } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from './door.errors.js';
 import type { AnswerContext, DoorRequest, ParameterNames, TranslatedCall } from './door.request.js';
@@ -22,7 +21,6 @@ export function agentIdIn(model: string): number | undefined {
 
 /** An answer that is being written, and what it is made from, which grows with it. */
 export interface RunningAnswer {
-  readonly model: ResolvedChatModel;
   readonly parts: AsyncIterable<readonly TurnPart[]>;
   readonly context: () => AnswerContext;
 }
@@ -78,7 +76,7 @@ export class AgentAnswers {
       limits: turnLimits(this.config),
       signal,
     });
-    return { model, parts, context: () => ({ sent: messages, sources: sources.all }) };
+    return { parts, context: () => ({ sent: messages, sources: sources.all }) };
   }
 }
 

@@ -6,13 +6,11 @@ import type { Config } from '../../platform/config/index.js';
 import { unavailableError } from '../../platform/database/index.js';
 import { DomainError, unexpectedMessage } from '../../platform/error/index.js';
 import { currentRequest, localized } from '../../platform/http/index.js';
-import { Metrics } from '../../platform/observability/index.js';
 import { ResponseFormats } from '../../agent/index.js';
 import { ChatStreams, StructuredAnswers, turnLimits } from '../../chat/index.js';
-import { ModelResolver } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
-import { retryBeforeFirstPart, retryCall, UpstreamError } from '../../provider/index.js';
-import type { ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
+import { ModelResolver, UpstreamCalls } from '../../model/index.js';
+import type { CallOptions, ResolvedChatModel } from '../../model/index.js';
+import type { ChatCall, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
 import { AgentAnswers, agentIdIn } from './agent-answers.js';
 import type { RunningAnswer } from './agent-answers.js';
 import { refuseUntranslatable } from './door.request.js';
@@ -34,7 +32,7 @@ export class DoorAnswers {
     private readonly streams: ChatStreams,
     private readonly formats: ResponseFormats,
     private readonly structured: StructuredAnswers,
-    private readonly metrics: Metrics,
+    private readonly calls: UpstreamCalls,
   ) {}
 
   /** Rejects with what was wrong before the answer began; later failures are the last event of the stream. */
@@ -53,10 +51,7 @@ export class DoorAnswers {
     place.onEnd((why) => open.end(why));
     try {
       await this.write(open);
-      this.count(open, 'ok');
     } catch (error) {
-      const isAborted = open.signal.aborted;
-      this.count(open, isAborted ? 'aborted' : outcomeOf(error));
       const shown = open.errorFor(error);
       if (shown === undefined) return;
       if (!open.hasBegun) throw shown;
@@ -73,7 +68,6 @@ export class DoorAnswers {
       return;
     }
     const model = await this.models.resolveChat(caller, request.model);
-    open.model = model;
     const { adapter, connection } = model;
     const { relay } = request;
     if (relay && adapter.canRelay(connection.address, relay.protocol)) {
@@ -92,18 +86,9 @@ export class DoorAnswers {
     first: ResolvedChatModel,
     { withUsage, headers }: RelayedRequest,
   ): Promise<void> {
-    const { request, signal } = open;
-    const { attempts, ...limits } = turnLimits(this.config);
-    const reads = retryBeforeFirstPart(
-      async () => {
-        const { adapter, modelName, connection } = await this.models.current(first);
-        const body = { ...request.body, model: modelName };
-        return adapter.relayStream(body, connection, { limits, signal, withUsage, headers });
-      },
-      { attempts, signal },
-    );
-    for await (const { bytes, parts } of reads) {
-      open.meter(parts);
+    const { body } = open.request;
+    const options = { ...this.optionsOf(open), withUsage, headers };
+    for await (const { bytes, parts } of this.calls.relayStream(first, body, options)) {
       if (bytes) await open.write(bytes);
       else await this.writeWhole(open, parts);
     }
@@ -123,17 +108,8 @@ export class DoorAnswers {
     first: ResolvedChatModel,
     { headers }: RelayedRequest,
   ): Promise<void> {
-    const { request, signal } = open;
-    const { attempts, ...limits } = turnLimits(this.config);
-    const { text } = await retryCall(
-      async () => {
-        const { adapter, modelName, connection } = await this.models.current(first);
-        const body = { ...request.body, model: modelName };
-        return adapter.relay(body, connection, { limits, signal, headers });
-      },
-      { attempts, signal },
-    );
-    open.answer(text);
+    const options = { ...this.optionsOf(open), headers };
+    open.answer(await this.calls.relay(first, open.request.body, options));
   }
 
   /** The answer of a model of another protocol. */
@@ -153,42 +129,39 @@ export class DoorAnswers {
     const answer = format
       ? this.structured.read({ format, first: parts([]), correct: parts })
       : parts([]);
-    return { model, parts: answer, context: () => ({ sent: messages }) };
+    return { parts: answer, context: () => ({ sent: messages }) };
   }
 
   private parts(
-    { signal }: OpenAnswer,
+    open: OpenAnswer,
     first: ResolvedChatModel,
     { format, ...call }: Omit<TranslatedCall, 'format'> & { format: ResponseFormat | undefined },
   ): AsyncIterable<readonly ChatPart[]> {
+    const callOf = ({ maxOutput }: ResolvedChatModel): Omit<ChatCall, 'model'> => {
+      const maxTokens = call.maxTokens ?? maxOutput;
+      return {
+        ...call,
+        ...(maxTokens !== undefined && { maxTokens }),
+        ...(format && { responseFormat: format }),
+      };
+    };
+    return this.calls.stream(first, callOf, this.optionsOf(open));
+  }
+
+  private optionsOf({ caller, signal }: OpenAnswer): CallOptions<ResolvedChatModel> {
     const { attempts, ...limits } = turnLimits(this.config);
-    return retryBeforeFirstPart(
-      async () => {
-        const { adapter, modelName, connection, maxOutput } = await this.models.current(first);
-        const maxTokens = call.maxTokens ?? maxOutput;
-        const asked = {
-          ...call,
-          model: modelName,
-          ...(maxTokens !== undefined && { maxTokens }),
-          ...(format && { responseFormat: format }),
-        };
-        return adapter.stream(asked, connection, { limits, signal });
-      },
-      { attempts, signal },
-    );
+    return { use: { caller, feature: 'chat' }, limits, signal, attempts, isResolved: true };
   }
 
   private async writeParts(
     open: OpenAnswer,
-    { model, parts, context }: RunningAnswer,
+    { parts, context }: RunningAnswer,
     isAgent: boolean,
   ): Promise<void> {
-    open.model = model;
     const { request, signal } = open;
     const writer = request.writer(isAgent);
     for await (const some of parts) {
       signal.throwIfAborted();
-      open.meter(some);
       const events = writer.add(some);
       if (request.stream) await open.write(events);
     }
@@ -206,15 +179,4 @@ export class DoorAnswers {
     const message = localized(known?.message ?? unexpectedMessage(currentRequest()?.id));
     open.fail(code, open.request.failureEvent({ code, message, error: known }));
   }
-
-  private count({ model, seconds, firstTokenSeconds }: OpenAnswer, outcome: string): void {
-    if (!model) return;
-    const { providerCode: provider } = model;
-    this.metrics.upstreamCall({ provider, kind: 'chat', outcome, seconds });
-    if (firstTokenSeconds !== undefined) this.metrics.firstToken(provider, firstTokenSeconds);
-  }
-}
-
-function outcomeOf(error: unknown): string {
-  return error instanceof UpstreamError ? error.kind : 'error';
 }

@@ -7,8 +7,6 @@ import {
 } from '../../platform/error/index.js';
 import { SseWriter } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
-import type { TurnPart } from '../../agent/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
 import type { DoorRequest } from './door.request.js';
 
 /** Why an answer ends before the model has finished it. */
@@ -25,11 +23,7 @@ class AnswerEnded extends Error {
 /** One request while it is answered. */
 export class OpenAnswer {
   private readonly abort = new AbortController();
-  private readonly started = performance.now();
-  private firstTokenMs: number | undefined;
   private writer: SseWriter | undefined;
-  /** The model that is called, once it is known. */
-  model: ResolvedChatModel | undefined;
 
   constructor(
     readonly caller: Caller,
@@ -46,14 +40,6 @@ export class OpenAnswer {
     return this.abort.signal;
   }
 
-  get seconds(): number {
-    return (performance.now() - this.started) / 1_000;
-  }
-
-  get firstTokenSeconds(): number | undefined {
-    return this.firstTokenMs === undefined ? undefined : this.firstTokenMs / 1_000;
-  }
-
   /** Whether the HTTP status was sent. */
   get hasBegun(): boolean {
     return this.response.headersSent;
@@ -61,14 +47,6 @@ export class OpenAnswer {
 
   end(reason: EndReason): void {
     if (!this.signal.aborted) this.abort.abort(new AnswerEnded(reason));
-  }
-
-  /** What the parts say about the time of the first token. */
-  meter(parts: readonly TurnPart[]): void {
-    if (this.firstTokenMs !== undefined) return;
-    const isWritten = ({ type }: TurnPart): boolean =>
-      type.endsWith('-delta') || type === 'tool-call';
-    if (parts.some(isWritten)) this.firstTokenMs = performance.now() - this.started;
   }
 
   /** Writes whole events, and waits for a client that reads slowly. */

@@ -3,16 +3,14 @@ import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { Metrics } from '../../platform/observability/index.js';
 import { turnLimits, TurnPlanner } from '../../chat/index.js';
 import {
-  countedCall,
   estimateMessageTokens,
   ModelResolver,
   tokenCounter,
+  UpstreamCalls,
 } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
-import { retryCall } from '../../provider/index.js';
 import type { ContentPart, RelayedBody, RelayOptions, TokenCount } from '../../provider/index.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { modelName, parameters } from '../answer/parameters.js';
@@ -39,7 +37,7 @@ export class TokenCounts {
     @Inject(CONFIG) private readonly config: Config,
     private readonly models: ModelResolver,
     private readonly planner: TurnPlanner,
-    private readonly metrics: Metrics,
+    private readonly calls: UpstreamCalls,
   ) {}
 
   /**
@@ -59,28 +57,17 @@ export class TokenCounts {
     }
     const model = await this.models.resolveChat(caller, request.model);
     const { adapter, connection } = model;
+    const { attempts, ...limits } = turnLimits(this.config);
+    const use = { caller, feature: 'chat' } as const;
     const counted = adapter.canRelay(connection.address, 'messages')
-      ? await this.relayed(model, body as RelayedBody, options)
+      ? await this.calls.countTokens(model, body as RelayedBody, {
+          ...options,
+          use,
+          limits,
+          attempts,
+        })
       : undefined;
     return counted ?? estimated(request, model, '');
-  }
-
-  private relayed(
-    first: ResolvedChatModel,
-    body: RelayedBody,
-    { headers, signal }: Pick<RelayOptions, 'headers' | 'signal'>,
-  ): Promise<TokenCount | undefined> {
-    const { attempts, ...limits } = turnLimits(this.config);
-    const { providerCode: provider } = first;
-    return retryCall(
-      async () => {
-        const { adapter, modelName: model, connection } = await this.models.current(first);
-        return countedCall(this.metrics, { provider, kind: 'chat' }, () =>
-          adapter.relayCount({ ...body, model }, connection, { limits, signal, headers }),
-        );
-      },
-      { attempts, signal },
-    );
   }
 }
 

@@ -32,6 +32,7 @@ export class OpenAiEmbeddings {
     const inputs = typeof input === 'string' ? [input] : input;
     const model = await this.models.resolveEmbedding(caller, id);
     const { vectors, inputTokens } = await this.client.embedAsAsked(model, inputs, {
+      use: { caller, feature: 'embedding' },
       signal,
       ...(dimensions && { dimensions }),
     });

@@ -35,6 +35,7 @@ export class OpenAiRerank {
     const texts = request.documents.map((one) => (typeof one === 'string' ? one : one.text));
     const model = await this.models.resolveRerank(caller, id);
     const ranked = await this.client.rerank(model, query, texts, {
+      use: { caller, feature: 'rerank' },
       topN: top_n ?? texts.length,
       signal,
     });

@@ -4,7 +4,14 @@ import type { TextWords } from './words.js';
 
 /** The writing systems whose words PostgreSQL can stem, in blocks of Unicode; every other one is `other`. */
 export type Script =
-  'latin' | 'greek' | 'cyrillic' | 'armenian' | 'arabic' | 'devanagari' | 'tamil' | 'other';
+  | 'latin'
+  | 'greek'
+  | 'cyrillic'
+  | 'armenian'
+  | 'arabic'
+  | 'devanagari'
+  | 'tamil'
+  | 'other';
 
 const RANGES: readonly (readonly [from: number, to: number, script: Script])[] = [
   [0x41, 0x24f, 'latin'],

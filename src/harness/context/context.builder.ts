@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { sendableTokens } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
+import type { ModelUser, ResolvedChatModel } from '../../model/index.js';
 import type { ContentPart, ToolDefinition } from '../../provider/index.js';
 import { Artifacts } from '../change/artifacts.js';
 import type { Plan } from '../protocol/plan.js';
@@ -22,6 +22,8 @@ import type { TurnMessage } from '../store/message.repository.js';
 
 export interface ContextInput {
   readonly run: HarnessRun;
+  /** The user of the run. */
+  readonly caller: ModelUser;
   readonly model: ResolvedChatModel;
   readonly skills: RunSkills;
   readonly workspace: Workspace;
@@ -58,13 +60,13 @@ export class ContextBuilder {
    * earlier runs is marked as data. Every tool call has its one result. ContextOverflowError when the window is too small.
    */
   async build(input: ContextInput): Promise<ModelRequest> {
-    const { run, model, tools, signal } = input;
+    const { run, caller, model, tools, signal } = input;
     const { contextWindow, maxOutput: maxAnswer } = model;
     const limit = sendableTokens({ contextWindow, maxAnswer });
     const parts = await this.partsOf(input, limit);
     const { mark } = parts;
     const fitted = await fit(parts, run.compaction ?? NOT_COMPACTED, (wish) =>
-      this.summaries.write({ model, mark, limit, signal }, wish),
+      this.summaries.write({ caller, model, mark, limit, signal }, wish),
     );
     return { ...fitted, tools, contextLimit: limit };
   }

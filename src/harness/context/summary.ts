@@ -1,10 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { countedCall, estimateTokens, ModelResolver } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
-import { Metrics } from '../../platform/observability/index.js';
-import { retryCall, UpstreamError } from '../../provider/index.js';
+import { estimateTokens, UpstreamCalls } from '../../model/index.js';
+import type { ModelUser, ResolvedChatModel } from '../../model/index.js';
+import { UpstreamError } from '../../provider/index.js';
 import type { ChatMessage } from '../../provider/index.js';
 import { storableText } from '../store/storable.js';
 import type { Unit } from './conversation.js';
@@ -39,6 +38,7 @@ const REQUEST_SHARE = 0.6;
 const CHARACTERS = 6;
 
 export interface SummaryJob {
+  readonly caller: ModelUser;
   readonly model: ResolvedChatModel;
   readonly mark: DataMark;
   readonly limit: number;
@@ -52,8 +52,7 @@ export class SummaryWriter {
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly metrics: Metrics,
-    private readonly models: ModelResolver,
+    private readonly calls: UpstreamCalls,
   ) {}
 
   /**
@@ -78,29 +77,21 @@ export class SummaryWriter {
   }
 
   private async ask(
-    { model, mark, limit, signal }: SummaryJob,
+    { caller, model, mark, limit, signal }: SummaryJob,
     wish: SummaryWish,
     maxTokens: number,
   ): Promise<{ readonly text: string; readonly usage: CountedUsage }> {
     const messages = summaryRequest(wish, mark, Math.floor(limit * REQUEST_SHARE));
-    const options = {
-      signal,
+    const answer = await this.calls.complete(model, () => ({ messages, maxTokens }), {
+      use: { caller, feature: 'harness' },
       limits: {
         connectMs: CONNECT_MS,
         idleMs: this.config.HARNESS_MODEL_IDLE_SECONDS * 1_000,
         totalMs: this.config.HARNESS_MODEL_TOTAL_SECONDS * 1_000,
       },
-    };
-    const answer = await retryCall(
-      async () => {
-        const now = await this.models.current(model);
-        const { adapter, connection, modelName, providerCode } = now;
-        return countedCall(this.metrics, { provider: providerCode, kind: 'chat' }, () =>
-          adapter.complete({ model: modelName, messages, maxTokens }, connection, options),
-        );
-      },
-      { attempts: TRIES, signal },
-    );
+      signal,
+      attempts: TRIES,
+    });
     const { text, reasoning: thinking, toolCalls } = answer;
     const call = { sentTokens: tokensOf(messages), text, thinking, toolCalls };
     return { text, usage: countedUsage(answer.usage, call) };

@@ -2,10 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { countedCall, ModelResolver } from '../../model/index.js';
+import { ModelResolver, UpstreamCalls } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { DomainError } from '../../platform/error/index.js';
-import { Metrics } from '../../platform/observability/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../provider/index.js';
 import type {
   ChatCall,
@@ -107,7 +106,7 @@ export class ModelCalls {
     private readonly effects: EffectRepository,
     private readonly calls: ModelCallRepository,
     private readonly registry: ToolRegistry,
-    private readonly metrics: Metrics,
+    private readonly upstream: UpstreamCalls,
     private readonly mask: SecretMask,
     private readonly models: ModelResolver,
   ) {}
@@ -258,12 +257,11 @@ export class ModelCalls {
   }
 
   private async receive(
-    { lease, model }: RunContext,
+    { lease, caller, model }: RunContext,
     request: ModelRequest,
     answer: ModelAnswer,
   ): Promise<void> {
-    const { adapter, connection, providerCode } = model;
-    const { effectId, iteration, sequence } = answer;
+    const { effectId, iteration, attempt, sequence } = answer;
     const { claim, signal } = lease;
     const log = new DeltaLog(this.ledger, this.events, {
       ...{ claim, effectId, iteration, sequence, mask: this.mask },
@@ -275,10 +273,15 @@ export class ModelCalls {
     };
     const startedAt = performance.now();
     try {
-      await countedCall(this.metrics, { provider: providerCode, kind: 'chat' }, async () => {
-        const stream = adapter.stream(chatCall(model, request), connection, { signal, limits });
-        for await (const parts of stream) for (const part of parts) keep(part, answer, log);
+      const stream = this.upstream.stream(model, (now) => chatCall(now, request), {
+        use: { caller, feature: 'harness' },
+        limits,
+        signal,
+        // Looked up before the attempt was stored; `call` repeats.
+        current: () => model,
+        firstAttempt: attempt,
       });
+      for await (const parts of stream) for (const part of parts) keep(part, answer, log);
       await log.flush();
     } catch (error) {
       await log.drop();
@@ -385,9 +388,11 @@ export class ModelCalls {
   }
 }
 
-function chatCall(model: ResolvedChatModel, { messages, tools }: ModelRequest): ChatCall {
+function chatCall(
+  model: ResolvedChatModel,
+  { messages, tools }: ModelRequest,
+): Omit<ChatCall, 'model'> {
   return {
-    model: model.modelName,
     messages,
     ...(tools.length > 0 && { tools, toolChoice: 'auto' }),
     ...(model.maxOutput !== undefined && { maxTokens: model.maxOutput }),

@@ -2,7 +2,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { Lease } from '../../platform/lease/index.js';
 import type { Message } from '../../platform/message/index.js';
 import type { UserCallers } from '../../identity/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
+import type { ModelUser, ResolvedChatModel } from '../../model/index.js';
 import { FencedError, RENEW_SECONDS, STOP_AFTER_SECONDS } from '../protocol/lease.js';
 import type { RunClaim } from '../protocol/lease.js';
 import { mayContinue } from '../protocol/policy.js';
@@ -17,6 +17,8 @@ export interface RunContext {
   /** The row as last read. Read again at the beginning of each step and after a tool call that changes the run. */
   run: HarnessRun;
   readonly workspace: Workspace;
+  /** The user of the run, as of the claim. */
+  readonly caller: ModelUser;
   /** As of the last call: looked up again before each. */
   model: ResolvedChatModel;
   readonly skills: RunSkills;

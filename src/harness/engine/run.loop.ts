@@ -123,6 +123,7 @@ export class RunLoop {
     await this.sandbox.ready();
     return {
       ...claimed,
+      caller,
       model,
       skills,
       observedFiles,

@@ -200,7 +200,8 @@ function closing({ workspace, hidden }: SandboxLayout): string[] {
 export const BUBBLEWRAP = '/usr/bin/bwrap';
 
 const TERM_MS = 2_000;
-const GONE_MS = 2_000;
+/** A machine may be too busy to let a killed process end. */
+const GONE_MS = 10_000;
 const GONE_POLL_MS = 5;
 const DRAIN_MS = 2_000;
 /** What bwrap may say of itself. */
@@ -283,8 +284,8 @@ export class Bubblewrap {
   }
 
   /**
-   * Ends bwrap if it still runs, and with it whatever runs in the sandbox: two seconds after SIGTERM by force. The first
-   * process of a command that has not begun goes on without bwrap, and ends because nothing lets the command begin.
+   * Ends bwrap if it still runs, and with it whatever runs in the sandbox: two seconds after SIGTERM by force. Only the first
+   * process of a command that has not begun goes on without bwrap: it would end because nothing lets the command begin.
    */
   async stop(): Promise<void> {
     for (const descriptor of [DESCRIPTORS.start, DESCRIPTORS.go]) {
@@ -297,10 +298,13 @@ export class Bubblewrap {
   }
 
   /**
-   * After `ended`: waits until no process of the sandbox is left and its pipes are read to their ends, for each at most
-   * two seconds, and closes them. The first process of a sandbox goes last.
+   * After `ended`: waits until no process of the sandbox is left and its pipes are read to their ends, at most ten seconds
+   * and two, and closes them. The first process of a sandbox goes last, and takes all others with it.
    */
   async settled(): Promise<void> {
+    if (this.firstProcess !== undefined && (await isAlive(this.firstProcess))) {
+      killNow(this.firstProcess);
+    }
     const until = performance.now() + GONE_MS;
     while (performance.now() < until && (await isAlive(this.firstProcess))) {
       await sleep(GONE_POLL_MS);
@@ -347,10 +351,18 @@ export class Bubblewrap {
   }
 }
 
+function killNow(first: number): void {
+  try {
+    process.kill(first, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 /** A process that merely waits to be noticed by its parent is not alive. */
-async function isAlive(process: number | undefined): Promise<boolean> {
-  if (process === undefined) return false;
-  const line = await readFile(`/proc/${process}/stat`, 'latin1').catch(() => '');
+async function isAlive(id: number | undefined): Promise<boolean> {
+  if (id === undefined) return false;
+  const line = await readFile(`/proc/${id}/stat`, 'latin1').catch(() => '');
   const state = line.charAt(line.lastIndexOf(')') + 2);
   return state !== '' && !'ZX'.includes(state);
 }

@@ -137,7 +137,10 @@ export interface Question {
 }
 
 export type HarnessTool<Input = unknown> =
-  ReadTool<Input> | FileTool<Input> | ShellTool<Input> | RunTool<Input>;
+  | ReadTool<Input>
+  | FileTool<Input>
+  | ShellTool<Input>
+  | RunTool<Input>;
 
 /** A call whose arguments are valid. */
 export interface BoundCall {

@@ -92,7 +92,7 @@ interface MenuFolder {
 }
 
 /** The pages whose routes exist in this service, in the order of the menu. */
-// prettier-ignore
+// oxfmt-ignore
 const menu: readonly MenuFolder[] = [
   {
     path: 'chat', title: 'AI', icon: 'lucide:bot',

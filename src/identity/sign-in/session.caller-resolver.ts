@@ -35,7 +35,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
     const { loginSessionId: id, homeTenantId: tenantId, userId, clientId, validUntil } = caller;
     const key = { id, tenantId, userId, clientId };
     const found = await inTenant(tenantId, () => this.current(key, validUntil));
-    return found?.caller;
+    return found && { ...found.caller, door: caller.door };
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -56,6 +56,8 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
       userId: key.userId,
       userName: state.userName,
       clientId: key.clientId,
+      // JwtStrategy knows the request.
+      door: 'rest',
       inline: {
         thinking: state.inlineThinking,
         sources: state.inlineSources,

@@ -74,6 +74,7 @@ export class UserCallers {
       userId,
       userName: user.userName,
       clientId: 'job',
+      door: 'job',
       inline: NOTHING_INLINE,
       loginSessionId: 'job',
       permissions: grants.permissions,

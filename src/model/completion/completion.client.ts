@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Metrics } from '../../platform/observability/index.js';
-import { retryCall } from '../../provider/index.js';
 import type { ChatCall, ChatCompletion } from '../../provider/index.js';
-import { countedCall } from '../counted.call.js';
+import type { ModelUse } from '../calls/model-use.js';
+import { UpstreamCalls } from '../calls/upstream.calls.js';
 import { estimateMessageTokens, estimateTokens } from '../model-window.js';
-import { ModelResolver } from '../model.resolver.js';
 import type { ResolvedChatModel } from '../model.resolver.js';
 
 export interface CompletionOptions {
+  readonly use: ModelUse;
   readonly signal: AbortSignal;
   /** Of one attempt. */
   readonly timeoutMs: number;
@@ -30,10 +29,7 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 /** Asks chat models for one answer each, for work in the background. Chats stream their answers instead. */
 @Injectable()
 export class CompletionClient {
-  constructor(
-    private readonly metrics: Metrics,
-    private readonly models: ModelResolver,
-  ) {}
+  constructor(private readonly calls: UpstreamCalls) {}
 
   /**
    * The answer of the model as its record is now. A call that fails in a way that may pass is repeated. Fails with
@@ -43,18 +39,15 @@ export class CompletionClient {
   async complete(
     model: ResolvedChatModel,
     call: Omit<ChatCall, 'model'>,
-    { signal, timeoutMs }: CompletionOptions,
+    { use, signal, timeoutMs }: CompletionOptions,
   ): Promise<CountedCompletion> {
-    const limits = { connectMs: CONNECT_MS, idleMs: timeoutMs, totalMs: timeoutMs };
-    const { text, finish, usage } = await retryCall(
-      async () => {
-        const { adapter, modelName, connection, providerCode } = await this.models.current(model);
-        return countedCall(this.metrics, { provider: providerCode, kind: 'chat' }, () =>
-          adapter.complete({ ...call, model: modelName }, connection, { limits, signal }),
-        );
-      },
-      { attempts: ATTEMPTS, longestRetryAfterMs: LONGEST_RETRY_AFTER_MS, signal },
-    );
+    const { text, finish, usage } = await this.calls.complete(model, () => call, {
+      use,
+      limits: { connectMs: CONNECT_MS, idleMs: timeoutMs, totalMs: timeoutMs },
+      signal,
+      attempts: ATTEMPTS,
+      longestRetryAfterMs: LONGEST_RETRY_AFTER_MS,
+    });
     const sent = call.messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
     return {
       text,

@@ -16,6 +16,7 @@ import {
 } from '../../provider/index.js';
 import type { UpstreamErrorKind } from '../../provider/index.js';
 import { localized } from '../../platform/http/index.js';
+import { UpstreamCalls } from '../calls/upstream.calls.js';
 import { ModelAdapters } from '../model.adapters.js';
 import type { ModelTestBody } from '../model.dto.js';
 import { ModelResolver } from '../model.resolver.js';
@@ -36,6 +37,7 @@ export class ModelDiagnosis {
     private readonly models: ModelResolver,
     private readonly adapters: ModelAdapters,
     private readonly http: OutboundHttp,
+    private readonly calls: UpstreamCalls,
   ) {}
 
   async test(caller: Caller, id: number, body: ModelTestBody): Promise<DiagnosisView> {
@@ -50,7 +52,12 @@ export class ModelDiagnosis {
       );
       target.normalizedAddress = trial.normalizedAddress;
       target.url = trial.url;
-      const result = await this.run(trial, { log, signal: AbortSignal.timeout(LIMIT_MS) });
+      const result = await this.run(trial, {
+        calls: this.calls,
+        use: { caller, feature: 'test' },
+        log,
+        signal: AbortSignal.timeout(LIMIT_MS),
+      });
       return shown({ ...target, steps: log.steps, ...result });
     } catch (error) {
       return shown({ ...target, steps: log.steps, ok: false, ...findingOf(error) });
@@ -68,11 +75,11 @@ export class ModelDiagnosis {
     const { category, providerCode } = model;
     switch (category) {
       case 'chat':
-        return chatTrial(adapters.chat.get(providerCode), model, prompt);
+        return chatTrial({ ...model, adapter: adapters.chat.get(providerCode) }, prompt);
       case 'vector':
-        return embeddingTrial(adapters.embedding.get(providerCode), model);
+        return embeddingTrial({ ...model, adapter: adapters.embedding.get(providerCode) });
       case 'rerank':
-        return rerankTrial(adapters.rerank.get(providerCode), model);
+        return rerankTrial({ ...model, adapter: adapters.rerank.get(providerCode) });
       default: {
         const address = withoutSlashes(model.connection.address);
         return { url: address, normalizedAddress: address };

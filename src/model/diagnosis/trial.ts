@@ -1,19 +1,22 @@
 import type { Message } from '../../platform/message/index.js';
 import { asMessage, msg, phrase } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
+import type { ChatPart } from '../../provider/index.js';
+import type { ModelUse } from '../calls/model-use.js';
+import type { UpstreamCalls } from '../calls/upstream.calls.js';
 import type {
-  ChatAdapter,
-  ChatPart,
-  EmbeddingAdapter,
-  RerankAdapter,
-} from '../../provider/index.js';
-import type { ResolvedModel } from '../model.resolver.js';
+  ResolvedChatModel,
+  ResolvedEmbeddingModel,
+  ResolvedRerankModel,
+} from '../model.resolver.js';
 import type { DiagnosisView, DiagnosisStep, DiagnosisStepView } from './diagnosis.view.js';
 
 /** What a call found, beside its steps. */
 export type TrialResult = Omit<DiagnosisView, 'steps' | 'normalizedAddress' | 'url'>;
 
 export interface TrialRun {
+  readonly calls: UpstreamCalls;
+  readonly use: ModelUse;
   readonly log: StepLog;
   readonly signal: AbortSignal;
 }
@@ -27,6 +30,11 @@ export interface Trial {
 }
 
 const TRIAL_LIMITS = { connectMs: 10_000, idleMs: 30_000, totalMs: 60_000 } as const;
+
+/** One attempt with the model as it was resolved. */
+function trialOptions<M>(model: M, { use, signal }: TrialRun) {
+  return { use, limits: TRIAL_LIMITS, signal, current: () => model };
+}
 
 /** Makes a call that has one answer, and keeps its two steps. Throws what the call throws. */
 async function runCall<T>(
@@ -104,23 +112,22 @@ const DEFAULT_PROMPT = 'Say hello in one short sentence.';
 const PREVIEW_LENGTH = 200;
 
 /** A small question to a chat model, asked just as chat asks it, and given up once enough of the answer is there. */
-export function chatTrial(adapter: ChatAdapter, model: ResolvedModel, prompt?: string): Trial {
-  const url = adapter.endpoint(model.connection.address);
+export function chatTrial(model: ResolvedChatModel, prompt?: string): Trial {
+  const url = model.adapter.endpoint(model.connection.address);
   return {
     url,
     normalizedAddress: baseOfEndpoint(url),
-    call: (run) => firstWords(adapter, model, prompt?.trim() || DEFAULT_PROMPT, run),
+    call: (run) => firstWords(model, prompt?.trim() || DEFAULT_PROMPT, run),
   };
 }
 
 async function firstWords(
-  adapter: ChatAdapter,
-  model: ResolvedModel,
+  model: ResolvedChatModel,
   prompt: string,
-  { log, signal }: TrialRun,
+  run: TrialRun,
 ): Promise<TrialResult> {
+  const { log } = run;
   const call = {
-    model: model.modelName,
     messages: [{ role: 'user', content: prompt } as const],
     maxTokens: model.maxOutput,
   };
@@ -128,10 +135,7 @@ async function firstWords(
   const answer = new Preview(started);
   let accepted = false;
   try {
-    for await (const parts of adapter.stream(call, model.connection, {
-      limits: TRIAL_LIMITS,
-      signal,
-    })) {
+    for await (const parts of run.calls.stream(model, () => call, trialOptions(model, run))) {
       if (!accepted) log.add('http', true, started, msg`The provider accepted the request.`);
       accepted = true;
       for (const part of parts) answer.take(part);
@@ -185,26 +189,22 @@ class Preview {
 const INPUT = 'A short sentence.';
 
 /** Embeds one sentence, just as documents are embedded, and counts the dimensions. */
-export function embeddingTrial(adapter: EmbeddingAdapter, model: ResolvedModel): Trial {
-  const url = adapter.endpoint(model.connection.address);
+export function embeddingTrial(model: ResolvedEmbeddingModel): Trial {
+  const url = model.adapter.endpoint(model.connection.address);
   return {
     url,
     normalizedAddress: baseOfEndpoint(url),
-    call: (run) => measure(adapter, model, run),
+    call: (run) => measure(model, run),
   };
 }
 
-async function measure(
-  adapter: EmbeddingAdapter,
-  model: ResolvedModel,
-  { log, signal }: TrialRun,
-): Promise<TrialResult> {
-  const { modelName, modelDimension, connection } = model;
-  const call = { model: modelName, inputs: [INPUT], dimensions: modelDimension };
+async function measure(model: ResolvedEmbeddingModel, run: TrialRun): Promise<TrialResult> {
+  const { modelDimension } = model;
+  const call = { inputs: [INPUT], ...(modelDimension && { dimensions: modelDimension }) };
   const dimension = await runCall(
-    log,
+    run.log,
     async () => {
-      const answer = await adapter.embed(call, connection, { limits: TRIAL_LIMITS, signal });
+      const answer = await run.calls.embed(model, () => call, trialOptions(model, run));
       return answer.vectors[0]?.length ?? 0;
     },
     (count) => msg`It answered ${count} dimensions.`,
@@ -220,24 +220,20 @@ const QUERY = 'How many days of leave do I have?';
 const DOCUMENTS = ['The canteen opens at noon.', 'Employees have 25 days of leave a year.'];
 
 /** Has two sentences put in order. */
-export function rerankTrial(adapter: RerankAdapter, model: ResolvedModel): Trial {
-  const url = adapter.endpoint(model.connection.address);
+export function rerankTrial(model: ResolvedRerankModel): Trial {
+  const url = model.adapter.endpoint(model.connection.address);
   return {
     url,
     normalizedAddress: baseOfEndpoint(url),
-    call: (run) => order(adapter, model, run),
+    call: (run) => order(model, run),
   };
 }
 
-async function order(
-  adapter: RerankAdapter,
-  { modelName, connection }: ResolvedModel,
-  { log, signal }: TrialRun,
-): Promise<TrialResult> {
-  const call = { model: modelName, query: QUERY, documents: DOCUMENTS, topN: DOCUMENTS.length };
+async function order(model: ResolvedRerankModel, run: TrialRun): Promise<TrialResult> {
+  const call = { query: QUERY, documents: DOCUMENTS, topN: DOCUMENTS.length };
   await runCall(
-    log,
-    () => adapter.rerank(call, connection, { limits: TRIAL_LIMITS, signal }),
+    run.log,
+    () => run.calls.rerank(model, call, trialOptions(model, run)),
     (ranked) => msg`It scored ${ranked.length} of ${DOCUMENTS.length} documents.`,
   );
   return { ok: true, status: 200, advice: msg`The model can be used.` };

@@ -2,18 +2,19 @@ import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { Metrics } from '../../platform/observability/index.js';
-import { abortedError, retryCall, UpstreamError } from '../../provider/index.js';
-import type { CallLimits, EmbeddingAnswer } from '../../provider/index.js';
+import { abortedError, UpstreamError } from '../../provider/index.js';
+import type { CallLimits, EmbeddingAnswer, EmbeddingCall } from '../../provider/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
-import { inBatches, countedCall } from '../counted.call.js';
-import { ModelResolver } from '../model.resolver.js';
+import type { ModelUse } from '../calls/model-use.js';
+import { UpstreamCalls } from '../calls/upstream.calls.js';
+import { inBatches } from '../in-batches.js';
 import type { ResolvedEmbeddingModel } from '../model.resolver.js';
 import { ModelQueue } from './model.queue.js';
 import type { CallPurpose, WaitListener } from './model.queue.js';
 
 export interface EmbedOptions {
+  readonly use: ModelUse;
   readonly signal: AbortSignal;
   /** A query has a waiting caller: it does not wait for documents, and fails early. */
   readonly purpose: CallPurpose;
@@ -30,6 +31,7 @@ export interface Embedded {
 
 /** What the calls of one `embed` share. */
 interface Work {
+  readonly use: ModelUse;
   readonly model: ResolvedEmbeddingModel;
   readonly queue: ModelQueue;
   readonly purpose: EmbedOptions['purpose'];
@@ -56,8 +58,7 @@ export class EmbeddingClient {
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly metrics: Metrics,
-    private readonly models: ModelResolver,
+    private readonly calls: UpstreamCalls,
   ) {
     const totalMs = config.EMBEDDING_TIMEOUT_SECONDS * 1_000;
     this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
@@ -78,11 +79,11 @@ export class EmbeddingClient {
   async embed(
     model: ResolvedEmbeddingModel,
     texts: readonly string[],
-    { signal, purpose, onWait }: EmbedOptions,
+    { use, signal, purpose, onWait }: EmbedOptions,
   ): Promise<Float32Array[]> {
     const unwatch = onWait && this.queueOf(model).watch(onWait);
     try {
-      const answers = await this.callAll(model, texts, { signal, purpose });
+      const answers = await this.callAll(model, texts, { use, signal, purpose });
       return answers.flatMap(({ vectors }) => vectors);
     } finally {
       unwatch?.();
@@ -96,9 +97,14 @@ export class EmbeddingClient {
   async embedAsAsked(
     model: ResolvedEmbeddingModel,
     texts: readonly string[],
-    { signal, dimensions }: { readonly signal: AbortSignal; readonly dimensions?: number },
+    {
+      use,
+      signal,
+      dimensions,
+    }: Pick<EmbedOptions, 'use' | 'signal'> & { readonly dimensions?: number },
   ): Promise<Embedded> {
     const answers = await this.callAll(model, texts, {
+      use,
       signal,
       purpose: 'query',
       asAsked: { dimensions },
@@ -116,7 +122,7 @@ export class EmbeddingClient {
   private async callAll(
     model: ResolvedEmbeddingModel,
     texts: readonly string[],
-    { signal, ...asked }: Pick<Work, 'signal' | 'purpose' | 'asAsked'>,
+    { signal, ...asked }: Pick<Work, 'use' | 'signal' | 'purpose' | 'asAsked'>,
   ): Promise<readonly EmbeddingAnswer[]> {
     const failure = new AbortController();
     const work = {
@@ -144,40 +150,40 @@ export class EmbeddingClient {
   }
 
   private async embedBatch(work: Work, inputs: readonly string[]): Promise<EmbeddingAnswer> {
-    const { queue, purpose, signal } = work;
+    const { use, model: asked, queue, purpose, signal, asAsked } = work;
     const isQuery = purpose === 'query';
-    // Between two attempts the batch leaves its place to others.
     const queued = { purpose, signal, ...(isQuery && { maxWaitMs: QUERY_MAX_WAIT_MS }) };
-    return retryCall(() => queue.run(() => this.call(work, inputs), queued), {
+    let model = asked;
+    const callOf = (now: ResolvedEmbeddingModel): Omit<EmbeddingCall, 'model'> => {
+      // Vectors of two models cannot be compared, so a document has those of one alone.
+      if (purpose === 'document' && !isSameSpace(asked, now)) {
+        throw new EmbeddingModelChangedError(asked.modelName);
+      }
+      model = now;
+      const size = asAsked?.dimensions ?? now.modelDimension;
+      return { inputs, ...(size !== undefined && { dimensions: size }) };
+    };
+    const answer = await this.calls.embed(asked, callOf, {
+      use,
+      limits: this.limits,
+      signal,
       attempts: isQuery ? QUERY_ATTEMPTS : this.config.EMBEDDING_ATTEMPTS,
       longestRetryAfterMs: isQuery ? QUERY_MAX_WAIT_MS : DOCUMENT_MAX_WAIT_MS,
-      signal,
+      // Between two attempts the batch leaves its place to others.
+      within: (attempt) => queue.run(() => slowedBy(queue, attempt), queued),
     });
+    if (asAsked) return answer;
+    return { ...answer, vectors: answer.vectors.map((vector) => checked(vector, model)) };
   }
+}
 
-  private async call(
-    { model: asked, queue, purpose, signal, asAsked }: Work,
-    inputs: readonly string[],
-  ): Promise<EmbeddingAnswer> {
-    const model = await this.models.current(asked);
-    // Vectors of two models cannot be compared, so a document has those of one alone.
-    if (purpose === 'document' && !isSameSpace(asked, model)) {
-      throw new EmbeddingModelChangedError(asked.modelName);
-    }
-    const { adapter, modelName, modelDimension, connection, providerCode } = model;
-    const size = asAsked?.dimensions ?? modelDimension;
-    const call = { model: modelName, inputs, ...(size !== undefined && { dimensions: size }) };
-    const counted = { provider: providerCode, kind: 'embedding' } as const;
-    try {
-      const answer = await countedCall(this.metrics, counted, () =>
-        adapter.embed(call, connection, { limits: this.limits, signal }),
-      );
-      if (asAsked) return answer;
-      return { ...answer, vectors: answer.vectors.map((vector) => checked(vector, model)) };
-    } catch (error) {
-      if (isThrottling(error)) queue.slowDown(error.retryAfterMs ?? DEFAULT_SLOW_DOWN_MS);
-      throw error;
-    }
+/** Tells the queue when the service throttles. */
+async function slowedBy<T>(queue: ModelQueue, attempt: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (isThrottling(error)) queue.slowDown(error.retryAfterMs ?? DEFAULT_SLOW_DOWN_MS);
+    throw error;
   }
 }
 

@@ -1,14 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { Metrics } from '../../platform/observability/index.js';
-import { retryCall } from '../../provider/index.js';
-import type { CallLimits, RankedDocument, RerankCall } from '../../provider/index.js';
-import { inBatches, countedCall } from '../counted.call.js';
-import { ModelResolver } from '../model.resolver.js';
+import type { CallLimits, RankedDocument } from '../../provider/index.js';
+import type { ModelUse } from '../calls/model-use.js';
+import { UpstreamCalls } from '../calls/upstream.calls.js';
+import { inBatches } from '../in-batches.js';
 import type { ResolvedRerankModel } from '../model.resolver.js';
 
 export interface RerankOptions {
+  readonly use: ModelUse;
   /** How many documents are wanted back at most. */
   readonly topN: number;
   readonly signal: AbortSignal;
@@ -27,8 +27,7 @@ export class RerankClient {
 
   constructor(
     @Inject(CONFIG) config: Config,
-    private readonly metrics: Metrics,
-    private readonly models: ModelResolver,
+    private readonly calls: UpstreamCalls,
   ) {
     const totalMs = config.RERANK_TIMEOUT_SECONDS * 1_000;
     this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
@@ -44,9 +43,9 @@ export class RerankClient {
     model: ResolvedRerankModel,
     query: string,
     documents: readonly string[],
-    { topN, signal }: RerankOptions,
+    { use, topN, signal }: RerankOptions,
   ): Promise<readonly RankedDocument[]> {
-    const { adapter, modelName } = model;
+    const { adapter } = model;
     const failure = new AbortController();
     const either = AbortSignal.any([signal, failure.signal]);
     const question = this.beginningOf(query);
@@ -56,8 +55,14 @@ export class RerankClient {
       const ranked = await Promise.all(
         batches.map(async (batch, at) => {
           const wanted = Math.min(topN, batch.length);
-          const call = { model: modelName, query: question, documents: batch, topN: wanted };
-          const found = await this.call(model, call, either);
+          const call = { query: question, documents: batch, topN: wanted };
+          const found = await this.calls.rerank(model, call, {
+            use,
+            limits: this.limits,
+            signal: either,
+            attempts: ATTEMPTS,
+            longestRetryAfterMs: LONGEST_RETRY_AFTER_MS,
+          });
           return found.map(({ index, score }) => ({
             index: index + at * adapter.maxDocuments,
             score,
@@ -72,26 +77,6 @@ export class RerankClient {
       failure.abort();
       throw error;
     }
-  }
-
-  private async call(
-    model: ResolvedRerankModel,
-    call: RerankCall,
-    signal: AbortSignal,
-  ): Promise<readonly RankedDocument[]> {
-    return retryCall(
-      async () => {
-        const { adapter, connection, providerCode, modelName } = await this.models.current(model);
-        const counted = { provider: providerCode, kind: 'rerank' } as const;
-        return countedCall(this.metrics, counted, () =>
-          adapter.rerank({ ...call, model: modelName }, connection, {
-            limits: this.limits,
-            signal,
-          }),
-        );
-      },
-      { attempts: ATTEMPTS, longestRetryAfterMs: LONGEST_RETRY_AFTER_MS, signal },
-    );
   }
 
   /** At most so many characters, and no half of one. */

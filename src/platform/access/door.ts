@@ -2,6 +2,10 @@
 export const DOORS = ['rest', 'v1'] as const;
 export type Door = (typeof DOORS)[number];
 
+/** How work came to the service: through a door, or as a job of its own. */
+export const ORIGINS = [...DOORS, 'job'] as const;
+export type Origin = (typeof ORIGINS)[number];
+
 /** By its path: `v1` is what clients of other vendors call, `rest` everything else. */
 export function doorOf({ path }: { readonly path: string }): Door {
   return /^\/v1(\/|$)/i.test(path) ? 'v1' : 'rest';

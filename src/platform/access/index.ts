@@ -27,7 +27,7 @@ export {
 export type { Caller, CallerKey, InlineContent, LimitedRecords } from './caller.js';
 export { CallerResolver } from './caller.resolver.js';
 export { DOORS } from './door.js';
-export type { Door } from './door.js';
+export type { Door, Origin } from './door.js';
 export { signToken } from './login-token.js';
 export type { TokenClaims } from './login-token.js';
 export { OpenStreams } from './open-streams.js';

@@ -7,6 +7,7 @@ import type { Config } from '../config/index.js';
 import type { AuthenticatedRequest } from './access.decorators.js';
 import type { Caller } from './caller.js';
 import { CallerResolver } from './caller.resolver.js';
+import { doorOf } from './door.js';
 import { TOKEN_ALGORITHM, tokenClaims } from './login-token.js';
 import type { TokenClaims } from './login-token.js';
 
@@ -49,13 +50,13 @@ export class JwtStrategy extends PassportStrategy(Strategy) {
   }
 
   /** The caller, or undefined when the token is of another client or its sign-in has ended. */
-  async validate(
-    { credentials }: AuthenticatedRequest,
-    payload: unknown,
-  ): Promise<Caller | undefined> {
+  async validate(request: AuthenticatedRequest, payload: unknown): Promise<Caller | undefined> {
+    const { credentials } = request;
     const claims = tokenClaims.safeParse(payload).data;
     if (!credentials || !claims || claims.clientid !== credentials.clientId) return undefined;
     this.verified.set(credentials.token, claims);
-    return this.callers.resolve(claims);
+    const caller = await this.callers.resolve(claims);
+    const door = doorOf(request);
+    return caller && caller.door !== door ? { ...caller, door } : caller;
   }
 }

@@ -176,7 +176,10 @@ export const tenantAdminPermissions: readonly string[] = permissionCatalogue
   .filter((info) => !info.installation)
   .map((info) => info.permission);
 
-/** The permissions of ordinary users: their own chat sessions, media, shared knowledge bases, the harness. */
+/**
+ * The permissions of ordinary users: their own chat sessions and the files they send, shared knowledge bases and what
+ * answers quote from them, the harness.
+ */
 export const userPermissions: readonly string[] = permissionCatalogue
   .map((info) => info.permission)
   .filter(
@@ -193,5 +196,12 @@ export const userPermissions: readonly string[] = permissionCatalogue
         'system:info:list',
         'system:info:query',
         'system:info:export',
+        'system:attach:list',
+        'system:attach:query',
+        'system:attach:export',
+        'system:fragment:list',
+        'system:fragment:query',
+        'system:fragment:export',
+        'system:oss:upload',
       ].includes(permission),
   );

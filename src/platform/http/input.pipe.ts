@@ -6,6 +6,7 @@ import type { Message } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 import { withSentObjects } from './field.js';
 import { hasStrictFields, UnknownFieldsError, unknownFieldsOf } from './strict-fields.js';
+import { rememberValidationRules } from './validation-rules.js';
 
 /** Far more than any input needs; a much deeper one would exhaust the stack of the validator. */
 const DEPTH = 20;
@@ -72,6 +73,7 @@ class InputPipe extends ValidationPipe {
  * the DTO says so (StrictFields).
  */
 export function inputPipe(): ValidationPipe {
+  rememberValidationRules();
   return new InputPipe();
 }
 

@@ -100,6 +100,7 @@ function fieldsOf(type: Type<object>): string[] {
 
 function nestedType(type: Type<object>, name: string): Type<object> | undefined {
   const found = Reflect.getMetadata(NESTED, type.prototype as object, name) as
-    (() => Type<object>) | undefined;
+    | (() => Type<object>)
+    | undefined;
   return found?.();
 }

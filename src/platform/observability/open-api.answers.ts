@@ -9,7 +9,8 @@ type SchemaObject = Exclude<Schema, { $ref: string }>;
 
 /** Routes whose failures always have `data` of one view, or a body of their own with an HTTP status instead of the envelope. */
 export type FailureViews =
-  { readonly paths: RegExp; readonly data: Type } | { readonly paths: RegExp; readonly body: Type };
+  | { readonly paths: RegExp; readonly data: Type }
+  | { readonly paths: RegExp; readonly body: Type };
 
 /** The value null in OpenAPI 3.0, where `nullable` has a meaning only beside a `type`. */
 const NULL: SchemaObject = { type: 'object', nullable: true, enum: [null] };

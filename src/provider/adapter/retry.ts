@@ -13,6 +13,14 @@ export interface RetryOptions {
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** Follows the attempts of a stream. */
+export interface StreamWatch<T> {
+  /** Gets each part before the reader does. */
+  read(part: T): void;
+  /** Called once for each attempt that was opened or failed to open. `left`: the reader wants no more. */
+  end(how: 'whole' | 'left' | { readonly error: unknown }): void;
+}
+
 const FIRST_BACKOFF_MS = 300;
 const LONGEST_BACKOFF_MS = 5_000;
 /** A caller is waiting for the answer. */
@@ -23,29 +31,40 @@ const LONGEST_RETRY_AFTER_MS = 20_000;
  * come out of it. After the first part there is no second try, because the reader has seen it.
  */
 export async function* retryBeforeFirstPart<T>(
-  open: () => AsyncIterable<T> | Promise<AsyncIterable<T>>,
+  open: (attempt: number) => AsyncIterable<T> | Promise<AsyncIterable<T>>,
   options: RetryOptions,
+  watch?: StreamWatch<T>,
 ): AsyncGenerator<T, void, void> {
   for (let attempt = 1; ; attempt++) {
     let started = false;
+    let failure: { readonly error: unknown } | undefined;
+    let isWhole = false;
     try {
-      for await (const part of await open()) {
+      for await (const part of await open(attempt)) {
         started = true;
+        watch?.read(part);
         yield part;
       }
+      isWhole = true;
       return;
     } catch (error) {
+      failure = { error };
       if (started) throw error;
-      await pauseBeforeRetry(error, attempt, options);
+    } finally {
+      watch?.end(failure ?? (isWhole ? 'whole' : 'left'));
     }
+    await pauseBeforeRetry(failure.error, attempt, options);
   }
 }
 
 /** The same for a call with one answer. */
-export async function retryCall<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
+export async function retryCall<T>(
+  call: (attempt: number) => Promise<T>,
+  options: RetryOptions,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await call();
+      return await call(attempt);
     } catch (error) {
       await pauseBeforeRetry(error, attempt, options);
     }

@@ -19,15 +19,23 @@ export function loadTools() {
   return paths;
 }
 
+/** What a run asks of /chat/send; a target of another door has its own `door`. */
+const CHAT_SEND = {
+  path: '/chat/send',
+  body: '{"model":"{{model}}","content":"hello"}',
+  done: '"done":true',
+};
+
 /**
  * One bounded run of load against one target. `lost` says how many answers were cut, out of order,
  * refused or without their end; streams still open at the end of a timed run are not lost.
  */
 export async function load({ children, lg, core }, target, shape) {
   const { model, connections, seconds, warm = 0.5, ramp, count } = shape;
-  const args = ['--url', `${target.origin}/chat/send`, '--model', model, '-c', connections];
-  args.push('--expect', chunksOf(model), '--done', '"done":true', '--dur', seconds, '--warm', warm);
-  args.push('--body', '{"model":"{{model}}","content":"hello"}', '--pid', target.child.pid);
+  const { path, body, done } = target.door ?? CHAT_SEND;
+  const args = ['--url', target.origin + path, '--model', model, '-c', connections];
+  args.push('--expect', chunksOf(model), '--done', done, '--dur', seconds, '--warm', warm);
+  args.push('--body', body, '--pid', target.child.pid);
   if (ramp) args.push('--ramp', ramp);
   if (count) args.push('--count', count);
   for (const [name, value] of Object.entries(target.headers)) args.push('-H', `${name}: ${value}`);
@@ -39,6 +47,7 @@ export async function load({ children, lg, core }, target, shape) {
   return {
     turnsPerSecond: result.ok / result.elapsed,
     firstChunkMs: result.ttft.p50 / 1_000,
+    answerMs: result.total.p50 / 1_000,
     chunkLagMs: { p50: result.lag.p50 / 1_000, p99: result.lag.p99 / 1_000 },
     targetCpu: result.cpu_pct,
     cpuPerTurnUs: result.cpu_us_per_req,

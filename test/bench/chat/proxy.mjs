@@ -1,5 +1,5 @@
-// The reference of the benchmark: what a Node proxy costs that parses every event of the upstream and
-// writes it again in Plinth's frames. No login, no store, no limits.
+// The reference of the benchmarks: what a Node proxy costs. /chat/send parses every event of the upstream and
+// writes it again in Plinth's frames; /v1/chat/completions passes the bytes on. No login, no store, no limits.
 // Usage: node proxy.mjs PORT UPSTREAM_ORIGIN
 import { Buffer } from 'node:buffer';
 import { createServer } from 'node:http';
@@ -11,6 +11,13 @@ const pool = new Pool(upstream, { connections: 2048, pipelining: 1, keepAliveTim
 const LINE_FEED = 10;
 const DATA = 'data: ';
 const DONE_FRAME = 'event: done\ndata: {"event":"done","done":true}\n\n';
+
+/** Passes the bytes of one upstream answer on. */
+class Bytes {
+  frames(read) {
+    return read;
+  }
+}
 
 /** Turns the bytes of one upstream answer into frames; keeps a line that is cut by the end of a read. */
 class Reframer {
@@ -39,10 +46,9 @@ function frameOf(line) {
 
 /** One upstream call, piped to the client with back-pressure; all events of one read leave in one write. */
 class Relay {
-  reframer = new Reframer();
-
-  constructor(response) {
+  constructor(response, writer) {
     this.response = response;
+    this.writer = writer;
   }
 
   onRequestStart(controller) {
@@ -61,8 +67,8 @@ class Relay {
   }
 
   onResponseData(controller, read) {
-    const frames = this.reframer.frames(read);
-    if (frames === '' || this.response.write(frames)) return;
+    const frames = this.writer.frames(read);
+    if (frames.length === 0 || this.response.write(frames)) return;
     controller.pause();
     this.response.once('drain', () => controller.resume());
   }
@@ -78,26 +84,39 @@ class Relay {
   }
 }
 
-function send(body, response) {
-  const { model, content } = JSON.parse(body);
+/** What is sent to the upstream for the body of a request, and what writes its answer, by path. */
+const doors = {
+  '/chat/send': (body) => {
+    const { model, content } = JSON.parse(body);
+    const call = { model, stream: true, messages: [{ role: 'user', content }] };
+    return { body: JSON.stringify(call), writer: new Reframer() };
+  },
+  '/v1/chat/completions': (body) => ({
+    body: JSON.stringify(JSON.parse(body)),
+    writer: new Bytes(),
+  }),
+};
+
+function send({ body, writer }, response) {
   pool.dispatch(
     {
       path: '/v1/chat/completions',
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'Bearer sk-bench' },
-      body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] }),
+      body,
     },
-    new Relay(response),
+    new Relay(response, writer),
   );
 }
 
 createServer((request, response) => {
-  if (request.method !== 'POST' || request.url !== '/chat/send') {
+  const door = request.method === 'POST' ? doors[request.url] : undefined;
+  if (!door) {
     response.writeHead(request.url === '/health/ready' ? 200 : 404).end();
     return;
   }
   let body = '';
   request.setEncoding('utf8');
   request.on('data', (piece) => (body += piece));
-  request.on('end', () => send(body, response));
+  request.on('end', () => send(door(body), response));
 }).listen(Number(port), '127.0.0.1');

@@ -21,9 +21,9 @@ export async function startMock({ children, program, core, folder }) {
     core,
     log: join(folder, 'mock.log'),
   });
-  const call = async (path) => (await fetch(origin + path)).json();
-  await untilReady(child, () => call('/__stats'));
-  return { child, origin, stats: () => call('/__stats'), reset: () => call('/__reset') };
+  const ask = async (path) => (await fetch(origin + path)).json();
+  await untilReady(child, () => ask('/__stats'));
+  return { child, origin, stats: () => ask('/__stats'), reset: () => ask('/__reset') };
 }
 
 export async function startProxy({ children, core, folder, mock }) {
@@ -76,7 +76,7 @@ export async function startPlinth({ children, core, folder, mock, name, models, 
 
 async function signIn(origin, password) {
   const login = { tenantId: '000000', username: 'admin', password, clientId: CLIENT_ID };
-  const data = await post({ origin, headers: {} }, '/auth/login', {
+  const data = await call({ origin, headers: {} }, '/auth/login', {
     ...login,
     grantType: 'password',
   });
@@ -85,9 +85,9 @@ async function signIn(origin, password) {
 
 async function createModels(plinth, mock, models) {
   const providerCode = 'custom_api';
-  await post(plinth, '/system/provider', { providerCode, providerName: 'Mock' });
+  await call(plinth, '/system/provider', { providerCode, providerName: 'Mock' });
   for (const modelName of models) {
-    await post(plinth, '/system/model', {
+    await call(plinth, '/system/model', {
       providerCode,
       category: 'chat',
       modelName,
@@ -97,7 +97,8 @@ async function createModels(plinth, mock, models) {
   }
 }
 
-async function post({ origin, headers }, path, body) {
+/** POSTs to a target, and answers the data of its envelope. */
+export async function call({ origin, headers }, path, body) {
   const response = await fetch(origin + path, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },

@@ -276,7 +276,7 @@ describe('users and roles', () => {
       const [sheet] = await readXlsxFile(Buffer.from(await body.arrayBuffer()));
 
       expect(sheet?.data).toEqual([
-        // prettier-ignore
+        // oxfmt-ignore
         ['User name', 'Display name', 'Password', 'E-mail', 'Telephone', 'Sex', 'Status', 'Roles', 'Remark'],
       ]);
     });

@@ -7,6 +7,7 @@ import { DEPTH } from '../../../src/retrieval/retrieval.js';
 import { VectorStores } from '../../../src/vector-store/index.js';
 import type { VectorStore } from '../../../src/vector-store/index.js';
 import { embed } from '../../../simulator/retrieval/embedding.js';
+import { systemCaller } from '../../../src/platform/access/index.js';
 import { byTest } from '../../support/asked-by-test.js';
 import { createKnowledge, fragmentsOf, settled, upload } from '../../support/knowledge.js';
 import type { AttachmentRow } from '../../support/knowledge.js';
@@ -175,7 +176,7 @@ describe('retrieval', () => {
     const [knowledge] = await plinth.app.get(KnowledgeService).ofTenant(TENANT, [knowledgeId]);
     if (!knowledge) throw new Error('The base is missing.');
     const service = plinth.app.get(RetrievalService);
-    const caller = { tenantId: TENANT, revision: 1_000_000 };
+    const caller = systemCaller(TENANT, 1_000_000);
     const asked = { caller, knowledge, query: 'laptop warranty', signal: NEVER };
     for (const explain of [false, true]) {
       const request = { ...asked, overrides: { enableHybrid: true }, explain };

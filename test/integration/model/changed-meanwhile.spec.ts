@@ -11,6 +11,7 @@ import { createModel, createProvider } from '../../support/models.js';
 import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
+import { TRYING } from '../../support/upstream-calls.js';
 import { eventually } from '../../support/wait.js';
 
 const GONE =
@@ -177,7 +178,7 @@ describe('a model that is changed while work with it is under way', () => {
     const resolved = await new CalledModels(plinth).rerank(modelName);
     simulator.script({ match: { model: modelName }, hold: true, status: 503 });
     const { signal } = new AbortController();
-    const ranking = reranked.rerank(resolved, 'q', ['a', 'b'], { topN: 2, signal });
+    const ranking = reranked.rerank(resolved, 'q', ['a', 'b'], { use: TRYING, topN: 2, signal });
     await isHeld();
     const apiKey = canary.plant('new');
     done(await admin.put('/system/model', { id, apiKey }));

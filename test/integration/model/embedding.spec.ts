@@ -12,6 +12,7 @@ import { CalledModels } from '../../support/called-models.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
+import { TRYING } from '../../support/upstream-calls.js';
 import { eventually } from '../../support/wait.js';
 
 const BATCH = 12;
@@ -75,7 +76,7 @@ describe('the embedder', () => {
     what: readonly string[],
     options: Partial<EmbedOptions> = {},
   ): Promise<Float32Array[]> =>
-    embedder.embed(model, what, { signal, purpose: 'document', ...options });
+    embedder.embed(model, what, { use: TRYING, signal, purpose: 'document', ...options });
   const numberIn = (text: string): number => Number(/\d+$/.exec(text)?.[0]);
   const inputs = (): string[][] =>
     simulator.requests.map(({ body }) => (body as { input: string[] }).input);

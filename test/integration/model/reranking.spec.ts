@@ -7,6 +7,7 @@ import { CalledModels } from '../../support/called-models.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
+import { TRYING } from '../../support/upstream-calls.js';
 import { eventually } from '../../support/wait.js';
 
 const CHARACTERS = 40;
@@ -62,7 +63,7 @@ describe('the reranker', () => {
     const documents = ['Parking is free.', 'Annual leave lasts 25 days.', 'Leave the room.'];
     for (const providerCode of ['custom_api', 'zhipu']) {
       const model = await create('', { providerCode });
-      const options = { topN: 2, signal };
+      const options = { use: TRYING, topN: 2, signal };
       const ranked = await reranker.rerank(model, 'annual leave', documents, options);
       expect(ranked.map(({ index }) => index)).toEqual([1, 2]);
     }
@@ -77,19 +78,27 @@ describe('the reranker', () => {
     documents[7] = 'annual things';
     documents[140] = 'annual leave and more of it';
     documents[249] = 'annual leave';
-    const ranked = await reranker.rerank(model, 'annual leave', documents, { topN: 3, signal });
+    const ranked = await reranker.rerank(model, 'annual leave', documents, {
+      use: TRYING,
+      topN: 3,
+      signal,
+    });
     expect(ranked.map(({ index }) => index)).toEqual([249, 140, 7]);
     // They are sent at once, so that any of them may arrive first.
     const sizes = bodies().map((body) => body.documents.length);
     expect(sizes.sort((one, other) => other - one)).toEqual([100, 100, 50]);
-    const all = await reranker.rerank(model, 'annual leave', documents, { topN: 250, signal });
+    const all = await reranker.rerank(model, 'annual leave', documents, {
+      use: TRYING,
+      topN: 250,
+      signal,
+    });
     expect(new Set(all.map(({ index }) => index)).size).toBe(250);
   });
 
   it('sends the beginning of long texts, without half a character', async () => {
     const model = await create();
     const documents = ['short', `${'x'.repeat(CHARACTERS - 1)}😀 and more`];
-    await reranker.rerank(model, 'q'.repeat(100), documents, { topN: 2, signal });
+    await reranker.rerank(model, 'q'.repeat(100), documents, { use: TRYING, topN: 2, signal });
     expect(bodies()[0]).toMatchObject({
       query: 'q'.repeat(CHARACTERS),
       documents: ['short', 'x'.repeat(CHARACTERS - 1)],
@@ -98,24 +107,30 @@ describe('the reranker', () => {
 
   it('calls nobody without documents', async () => {
     const model = await create();
-    expect(await reranker.rerank(model, 'q', [], { topN: 3, signal })).toEqual([]);
+    expect(await reranker.rerank(model, 'q', [], { use: TRYING, topN: 3, signal })).toEqual([]);
     expect(simulator.requests).toHaveLength(0);
   });
 
   it('tries once more, and no third time', async () => {
     const passing = await create('--failfirst-1');
-    const ranked = await reranker.rerank(passing, 'q', ['a'], { topN: 1, signal });
+    const ranked = await reranker.rerank(passing, 'q', ['a'], { use: TRYING, topN: 1, signal });
     expect(ranked).toHaveLength(1);
     const broken = await create('--status-503');
-    await expect(reranker.rerank(broken, 'q', ['a'], { topN: 1, signal })).rejects.toMatchObject({
+    await expect(
+      reranker.rerank(broken, 'q', ['a'], { use: TRYING, topN: 1, signal }),
+    ).rejects.toMatchObject({
       kind: 'overloaded',
     });
     const wrong = await create('--status-400');
-    await expect(reranker.rerank(wrong, 'q', ['a'], { topN: 1, signal })).rejects.toMatchObject({
+    await expect(
+      reranker.rerank(wrong, 'q', ['a'], { use: TRYING, topN: 1, signal }),
+    ).rejects.toMatchObject({
       kind: 'invalid-request',
     });
     const patient = await create('--status-429--retryafter-30');
-    await expect(reranker.rerank(patient, 'q', ['a'], { topN: 1, signal })).rejects.toMatchObject({
+    await expect(
+      reranker.rerank(patient, 'q', ['a'], { use: TRYING, topN: 1, signal }),
+    ).rejects.toMatchObject({
       kind: 'rate-limit',
     });
     expect(simulator.requests.map(({ model }) => model)).toEqual([
@@ -134,11 +149,11 @@ describe('the reranker', () => {
     const stalled = { match, stall: 0 };
     const documents = Array.from({ length: 150 }, (_, at) => `document ${at}`);
     simulator.script({ match, status: 400 }, stalled, stalled, stalled);
-    const failing = reranker.rerank(model, 'q', documents, { topN: 1, signal });
+    const failing = reranker.rerank(model, 'q', documents, { use: TRYING, topN: 1, signal });
     await expect(failing).rejects.toMatchObject({ status: 400 });
     await openConnections(0);
     const controller = new AbortController();
-    const options = { topN: 1, signal: controller.signal };
+    const options = { use: TRYING, topN: 1, signal: controller.signal };
     const aborted = reranker.rerank(model, 'q', documents, options);
     const expected = expect(aborted).rejects.toMatchObject({ kind: 'aborted' });
     await openConnections(2);
@@ -149,7 +164,7 @@ describe('the reranker', () => {
 
   it('counts its calls', async () => {
     const model = await create();
-    await reranker.rerank(model, 'q', ['a'], { topN: 1, signal });
+    await reranker.rerank(model, 'q', ['a'], { use: TRYING, topN: 1, signal });
     const { text } = await admin.raw('GET', '/metrics');
     expect(text).toMatch(
       /^plinth_upstream_calls_total\{provider="custom_api",kind="rerank",outcome="ok"\} \d+$/m,

@@ -27,6 +27,7 @@ import { UploadEngine } from '../../../src/platform/storage/index.js';
 import { CalledModels } from '../../support/called-models.js';
 import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
+import { TRYING } from '../../support/upstream-calls.js';
 import { eventually } from '../../support/wait.js';
 
 let plinth: Plinth;
@@ -71,11 +72,12 @@ it('sets up an embedding and a rerank model that work, and that follow the simul
   expect(embedding.connection.address).toBe(`${simulator.url}/v1`);
   const vectors = await plinth.app
     .get(EmbeddingClient, { strict: false })
-    .embed(embedding, ['Annual leave'], { signal, purpose: 'document' });
+    .embed(embedding, ['Annual leave'], { use: TRYING, signal, purpose: 'document' });
   expect(vectors.map(({ length }) => length)).toEqual([384]);
   const ranked = await plinth.app
     .get(RerankClient, { strict: false })
     .rerank(await models.rerank('demo-rerank'), 'leave', ['Parking', 'Annual leave'], {
+      use: TRYING,
       topN: 1,
       signal,
     });

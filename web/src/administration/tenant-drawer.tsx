@@ -36,7 +36,8 @@ export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
       // A day is enough: the rest of the time is midnight.
       expireTime: tenant?.expireTime?.slice(0, 10) ?? '',
       accountCount: (tenant && tenant.accountCount >= 0 ? tenant.accountCount : '') as
-        number | string,
+        | number
+        | string,
       registerEnabled: tenant?.registerEnabled ?? false,
       domain: tenant?.domain ?? '',
       address: tenant?.address ?? '',

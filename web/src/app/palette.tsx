@@ -3,21 +3,32 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { createSpotlight, Spotlight } from '@mantine/spotlight';
 import type { SpotlightActionData, SpotlightActionGroupData } from '@mantine/spotlight';
 import {
+  agentList,
   agentOptions,
+  attachList,
   harnessSessionList,
   knowledgeList,
   modelList,
+  providerList,
+  roleList,
   sessionList,
+  tenantList,
+  userList,
 } from '@plinth/client';
 import {
   IconBook2,
+  IconBrandStackshare,
+  IconBuilding,
   IconCode,
   IconCpu,
+  IconFileText,
   IconMessage,
   IconMessagePlus,
   IconRobot,
   IconSearch,
+  IconShieldLock,
   IconUpload,
+  IconUser,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -39,87 +50,171 @@ interface Found {
   readonly path: string;
 }
 
-/** The records whose name has the text in it, of each kind that the user may list. */
+interface Kind {
+  readonly icon: Icon;
+  /** One of them lists the records. */
+  readonly permissions: readonly string[];
+  /** The records with the text in their names, at most MOST. */
+  readonly read: (text: string, signal: AbortSignal) => Promise<readonly Found[]>;
+}
+
+/** The list of the page at `path` with what has this name. */
+const search = (path: string, name: string): string => `${path}?q=${encodeURIComponent(name)}`;
+const first = { pageSize: MOST };
+
+const KINDS = {
+  chats: {
+    icon: IconMessage,
+    permissions: ['system:session:list'],
+    read: async (sessionTitle, signal) =>
+      (await sessionList({ query: { ...first, sessionTitle }, signal })).rows.map((chat) => ({
+        id: `chat ${chat.id}`,
+        label: chat.sessionTitle,
+        path: `/chat/${chat.id}`,
+      })),
+  },
+  bases: {
+    icon: IconBook2,
+    permissions: ['system:info:list'],
+    read: async (text, signal) =>
+      (await knowledgeList({ query: { ...first, name: text }, signal })).rows.map(
+        ({ id, name }) => ({ id: `base ${id}`, label: name, path: `/knowledge/${id}` }),
+      ),
+  },
+  documents: {
+    icon: IconFileText,
+    permissions: ['system:attach:list'],
+    read: async (text, signal) =>
+      (await attachList({ query: { ...first, name: text }, signal })).rows.map(
+        ({ id, knowledgeId, name }) => ({
+          id: `document ${id}`,
+          label: name,
+          path: `/knowledge/${knowledgeId}/documents/${id}`,
+        }),
+      ),
+  },
+  agents: {
+    icon: IconRobot,
+    permissions: ['agent:agent:list'],
+    read: async (text, signal) =>
+      (await agentList({ query: { ...first, agentName: text }, signal })).rows.map(
+        ({ id, agentName }) => ({
+          id: `agent ${id}`,
+          label: agentName,
+          path: `/agents/${id}`,
+        }),
+      ),
+  },
+  harness: {
+    icon: IconCode,
+    permissions: ['coding:harness:use'],
+    read: async (text, signal) =>
+      (await harnessSessionList({ query: { pageSize: 100 }, signal }))
+        .filter(({ title }) => title.toLowerCase().includes(text.toLowerCase()))
+        .slice(0, MOST)
+        .map(({ sessionId, title }) => ({
+          id: `harness ${sessionId}`,
+          label: title,
+          path: `/harness/${sessionId}`,
+        })),
+  },
+  models: {
+    icon: IconCpu,
+    permissions: ['system:model:list'],
+    read: async (text, signal) =>
+      (await modelList({ query: { ...first, modelName: text }, signal })).rows.map(
+        ({ id, modelName, modelDescribe }) => ({
+          id: `model ${id}`,
+          label: modelDescribe === '' ? modelName : `${modelDescribe} (${modelName})`,
+          path: `/models/${id}`,
+        }),
+      ),
+  },
+  providers: {
+    icon: IconBrandStackshare,
+    permissions: ['system:provider:list'],
+    read: async (text, signal) =>
+      (await providerList({ query: { ...first, providerName: text }, signal })).rows.map(
+        ({ id, providerName }) => ({
+          id: `provider ${id}`,
+          label: providerName,
+          path: search('/providers', providerName),
+        }),
+      ),
+  },
+  users: {
+    icon: IconUser,
+    permissions: ['system:user:list'],
+    read: async (keyword, signal) =>
+      (await userList({ query: { ...first, keyword }, signal })).rows.map(
+        ({ userId, userName, nickName }) => ({
+          id: `user ${userId}`,
+          label: nickName === userName ? userName : `${nickName} (${userName})`,
+          path: search('/users', userName),
+        }),
+      ),
+  },
+  roles: {
+    icon: IconShieldLock,
+    permissions: ['system:role:list'],
+    read: async (text, signal) =>
+      (await roleList({ query: { ...first, roleName: text }, signal })).rows.map(
+        ({ roleId, roleName }) => ({
+          id: `role ${roleId}`,
+          label: roleName,
+          path: `/roles/${roleId}`,
+        }),
+      ),
+  },
+  tenants: {
+    icon: IconBuilding,
+    permissions: ['system:tenant:list'],
+    read: async (text, signal) =>
+      (await tenantList({ query: { ...first, companyName: text }, signal })).rows.map(
+        ({ tenantId, companyName }) => ({
+          id: `tenant ${tenantId}`,
+          label: companyName,
+          path: search('/tenants', companyName),
+        }),
+      ),
+  },
+} satisfies Record<string, Kind>;
+
+const kindNames = Object.keys(KINDS) as (keyof typeof KINDS)[];
+
+/** The agents that the user can chat with. */
+async function readChatAgents(text: string, signal: AbortSignal): Promise<readonly Found[]> {
+  return (await agentOptions({ signal }))
+    .filter(({ agentName }) => agentName.toLowerCase().includes(text.toLowerCase()))
+    .slice(0, MOST)
+    .map(({ id, agentName }) => ({
+      id: `chat with ${id}`,
+      label: agentName,
+      path: `/chat?agent=${id}`,
+    }));
+}
+
+/** The records whose name has the text in it, of each kind that the user may list. A kind that cannot be read now is left out. */
 function useRecords(text: string) {
   const { may } = useMe();
-  const one = { pageSize: MOST };
-  const kinds = {
-    agents: {
-      allowed: true,
-      read: async (signal: AbortSignal): Promise<Found[]> =>
-        (await agentOptions({ signal }))
-          .filter(({ agentName }) => agentName.toLowerCase().includes(text.toLowerCase()))
-          .slice(0, MOST)
-          .map(({ id, agentName }) => ({
-            id: `agent ${id}`,
-            label: agentName,
-            path: `/chat?agent=${id}`,
-          })),
-    },
-    chats: {
-      allowed: may('system:session:list'),
-      read: async (signal: AbortSignal): Promise<Found[]> =>
-        (await sessionList({ query: { ...one, sessionTitle: text }, signal })).rows.map(
-          ({ id, sessionTitle }) => ({
-            id: `chat ${id}`,
-            label: sessionTitle,
-            path: `/chat/${id}`,
-          }),
-        ),
-    },
-    bases: {
-      allowed: may('system:info:list'),
-      read: async (signal: AbortSignal): Promise<Found[]> =>
-        (await knowledgeList({ query: { ...one, name: text }, signal })).rows.map(
-          ({ id, name }) => ({ id: `base ${id}`, label: name, path: `/knowledge/${id}` }),
-        ),
-    },
-    models: {
-      allowed: may('system:model:list'),
-      read: async (signal: AbortSignal): Promise<Found[]> =>
-        (await modelList({ query: { ...one, modelName: text }, signal })).rows.map(
-          ({ id, modelName, modelDescribe }) => ({
-            id: `model ${id}`,
-            label: modelDescribe === '' ? modelName : `${modelDescribe} (${modelName})`,
-            path: `/models/${id}`,
-          }),
-        ),
-    },
-    harness: {
-      allowed: may('coding:harness:use'),
-      read: async (signal: AbortSignal): Promise<Found[]> =>
-        (await harnessSessionList({ query: { pageSize: 100 }, signal }))
-          .filter(({ title }) => title.toLowerCase().includes(text.toLowerCase()))
-          .slice(0, MOST)
-          .map(({ sessionId, title }) => ({
-            id: `harness ${sessionId}`,
-            label: title,
-            path: `/harness/${sessionId}`,
-          })),
-    },
-  };
   return useQuery({
     queryKey: ['palette', text],
     queryFn: async ({ signal }) => {
-      const reads = Object.entries(kinds).map(async ([kind, { allowed, read }]) => {
-        // A kind that cannot be read now leaves the others.
-        const found = allowed ? await read(signal).catch(() => []) : [];
-        return [kind, found] as const;
+      const reads = kindNames.map(async (name) => {
+        const { permissions, read }: Kind = KINDS[name];
+        return [name, may(...permissions) ? await read(text, signal).catch(() => []) : []] as const;
       });
-      return Object.fromEntries(await Promise.all(reads)) as Record<keyof typeof kinds, Found[]>;
+      const chatAgents = readChatAgents(text, signal).catch(() => []);
+      const records = Object.fromEntries(await Promise.all(reads)) as Record<
+        keyof typeof KINDS,
+        readonly Found[]
+      >;
+      return { ...records, chatAgents: await chatAgents };
     },
     enabled: text.length > 0,
     placeholderData: keepPreviousData,
   });
 }
-
-const ICONS: Readonly<Record<string, Icon>> = {
-  agents: IconRobot,
-  chats: IconMessage,
-  bases: IconBook2,
-  models: IconCpu,
-  harness: IconCode,
-};
 
 /** The command palette (Ctrl-K): every page, records by name, and what is done with them. Open while it is mounted. */
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
@@ -146,8 +241,8 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       leftSection: <IconMessagePlus size={18} stroke={1.5} />,
       onClick: go('/chat'),
     },
-    ...(records?.agents ?? []).map(({ id, label, path }) => ({
-      id: `new ${id}`,
+    ...(records?.chatAgents ?? []).map(({ id, label, path }) => ({
+      id,
       label: t('palette.newChatWith', { name: label }),
       keywords: query,
       leftSection: <IconMessagePlus size={18} stroke={1.5} />,
@@ -161,22 +256,20 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       onClick: go(path),
     })),
   ];
-  const found = (['chats', 'bases', 'models', 'harness'] as const).map(
-    (kind): SpotlightActionGroupData => {
-      const KindIcon = ICONS[kind] ?? IconSearch;
-      return {
-        group: t(`palette.kinds.${kind}`),
-        actions: (text === '' ? [] : (records?.[kind] ?? [])).map(({ id, label, path }) => ({
-          id,
-          label,
-          // The service has matched it, perhaps by another spelling.
-          keywords: query,
-          leftSection: <KindIcon size={18} stroke={1.5} />,
-          onClick: go(path),
-        })),
-      };
-    },
-  );
+  const found = kindNames.map((name): SpotlightActionGroupData => {
+    const KindIcon = KINDS[name].icon;
+    return {
+      group: t(`palette.kinds.${name}`),
+      actions: (text === '' ? [] : (records?.[name] ?? [])).map(({ id, label, path }) => ({
+        id,
+        label,
+        // The service has matched it, perhaps by another spelling.
+        keywords: query,
+        leftSection: <KindIcon size={18} stroke={1.5} />,
+        onClick: go(path),
+      })),
+    };
+  });
   const groups: SpotlightActionGroupData[] = [
     { group: t('palette.pages'), actions: pages },
     { group: t('palette.commands'), actions: commands },
@@ -194,6 +287,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       maxHeight={420}
       nothingFound={t('palette.nothing')}
       onSpotlightClose={onClose}
+      attributes={{ content: { 'aria-label': t('palette.placeholder') } }}
       searchProps={{
         'aria-label': t('palette.placeholder'),
         placeholder: t('palette.placeholder'),

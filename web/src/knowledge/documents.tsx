@@ -32,6 +32,7 @@ import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
 import { useMe } from '../app/me';
+import { queryClient } from '../app/query-client';
 import { useAction } from '../ui/action';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
 import { confirmDestruction } from '../ui/confirm';
@@ -104,8 +105,9 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
   const download = useAction(async ({ id, name }: AttachmentView) =>
     saveFile(await attachContent({ path: { id } }), name),
   );
+  const failuresKey = [...baseKey(base.id), 'failed'];
   const { data: failures } = useQuery({
-    queryKey: [...baseKey(base.id), 'failed'],
+    queryKey: failuresKey,
     queryFn: ({ signal }) =>
       attachList({ query: { knowledgeId: base.id, status: FAILED, pageSize: 1 }, signal }),
   });
@@ -229,8 +231,8 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
         of={base.id}
         label={t('document.list')}
         columns={columns}
-        load={(query, { name, status, filter }, signal) =>
-          attachList({
+        load={async (query, { name, status, filter }, signal) => {
+          const page = await attachList({
             query: {
               ...query,
               knowledgeId: base.id,
@@ -239,8 +241,11 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
               ...(filter && { filter }),
             },
             signal,
-          })
-        }
+          });
+          // A document fails while the list is looked at.
+          void queryClient.invalidateQueries({ queryKey: failuresKey });
+          return page;
+        }}
         rowKey={({ id }) => id}
         filters={['name', 'status', 'filter']}
         refetchInterval={pollWhileMoving}

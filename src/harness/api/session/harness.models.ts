@@ -3,9 +3,10 @@ import {
   ModelNotFoundError,
   ModelResolver,
   ModelService,
+  UpstreamCalls,
   WrongCategoryError,
 } from '../../../model/index.js';
-import type { ResolvedChatModel } from '../../../model/index.js';
+import type { ModelUse, ResolvedChatModel } from '../../../model/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { DomainError, InvalidInputError } from '../../../platform/error/index.js';
 import type { Message } from '../../../platform/message/index.js';
@@ -15,7 +16,11 @@ import type { ChatCall, FinishReason } from '../../../provider/index.js';
 
 /** Why a model cannot be used; the word is for clients, the message for people. */
 type ModelFault =
-  'MODEL_NOT_FOUND' | 'MODEL_NOT_CHAT' | 'MODEL_NO_TOOLS' | 'MODEL_NO_VISION' | 'MODEL_UNAVAILABLE';
+  | 'MODEL_NOT_FOUND'
+  | 'MODEL_NOT_CHAT'
+  | 'MODEL_NO_TOOLS'
+  | 'MODEL_NO_VISION'
+  | 'MODEL_UNAVAILABLE';
 
 class ModelRefusedError extends InvalidInputError {
   constructor(
@@ -42,6 +47,7 @@ export class HarnessModels {
   constructor(
     private readonly resolver: ModelResolver,
     private readonly models: ModelService,
+    private readonly calls: UpstreamCalls,
   ) {}
 
   /**
@@ -87,7 +93,7 @@ export class HarnessModels {
   }
 
   private async tryTools(caller: Caller, model: ResolvedChatModel): Promise<void> {
-    const result = await this.probe(model).catch((error: unknown) => {
+    const result = await this.probe(caller, model).catch((error: unknown) => {
       if (!(error instanceof DomainError)) throw error;
       throw new ModelRefusedError(
         'MODEL_UNAVAILABLE',
@@ -101,10 +107,10 @@ export class HarnessModels {
     if (result !== 'calls-tools') throw withoutTools(model.modelName);
   }
 
-  private probe(model: ResolvedChatModel): Promise<ProbeResult> {
+  private probe(caller: Caller, model: ResolvedChatModel): Promise<ProbeResult> {
     const underway = this.probes.get(model.id);
     if (underway) return underway;
-    const probe = this.probeTools(model).finally(() => this.probes.delete(model.id));
+    const probe = this.probeTools(caller, model).finally(() => this.probes.delete(model.id));
     this.probes.set(model.id, probe);
     return probe;
   }
@@ -113,18 +119,34 @@ export class HarnessModels {
    * Asks the model once to call a tool, and takes at most 30 seconds. Fails with UpstreamError when the service cannot be
    * reached, refuses the key or does not know the model.
    */
-  private async probeTools(model: ResolvedChatModel): Promise<ProbeResult> {
+  private async probeTools(caller: Caller, model: ResolvedChatModel): Promise<ProbeResult> {
     const signal = AbortSignal.timeout(PROBE_MS);
     // Some services know tools, but not that one must be called.
     for (const toolChoice of ['required', 'auto'] as const) {
       try {
-        return await ask(await this.resolver.current(model), toolChoice, signal);
+        return await this.ask(model, toolChoice, { use: { caller, feature: 'harness' }, signal });
       } catch (error) {
         const isRefusal = error instanceof UpstreamError && error.kind === 'invalid-request';
         if (!isRefusal) throw error;
       }
     }
     return 'unclear';
+  }
+
+  private async ask(
+    model: ResolvedChatModel,
+    toolChoice: 'required' | 'auto',
+    how: { readonly use: ModelUse; readonly signal: AbortSignal },
+  ): Promise<ProbeResult> {
+    const call = { ...CALL, toolChoice };
+    let finish: FinishReason | undefined;
+    for await (const parts of this.calls.stream(model, () => call, { ...how, limits: LIMITS })) {
+      for (const part of parts) {
+        if (part.type === 'tool-call') return 'calls-tools';
+        if (part.type === 'finish') finish = part.reason;
+      }
+    }
+    return finish === 'stop' ? 'calls-none' : 'unclear';
   }
 }
 
@@ -159,22 +181,3 @@ const CALL = {
 
 /** What a probe has found; unclear when the answer says neither. */
 type ProbeResult = 'calls-tools' | 'calls-none' | 'unclear';
-
-async function ask(
-  model: ResolvedChatModel,
-  toolChoice: 'required' | 'auto',
-  signal: AbortSignal,
-): Promise<ProbeResult> {
-  const call = { ...CALL, model: model.modelName, toolChoice };
-  let finish: FinishReason | undefined;
-  for await (const parts of model.adapter.stream(call, model.connection, {
-    limits: LIMITS,
-    signal,
-  })) {
-    for (const part of parts) {
-      if (part.type === 'tool-call') return 'calls-tools';
-      if (part.type === 'finish') finish = part.reason;
-    }
-  }
-  return finish === 'stop' ? 'calls-none' : 'unclear';
-}

@@ -61,7 +61,8 @@ export class DiffThread implements OnApplicationShutdown {
     });
     const { signal } = this.stopping;
     const found = (await this.thread.run(job, { name: 'compare', signal })) as (
-      Compared | undefined
+      | Compared
+      | undefined
     )[];
     for (const hash of found.flatMap((one) => one?.damaged ?? [])) {
       this.logger.error({ msg: 'Stored content is damaged', hash });

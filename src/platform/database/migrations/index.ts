@@ -31,6 +31,7 @@ import { LostVectors1763683200030 } from './30-lost-vectors.js';
 import { AnswerTime1763683200031 } from './31-answer-time.js';
 import { ApiKeys1763683200032 } from './32-api-keys.js';
 import { StoredResponses1763683200036 } from './36-stored-responses.js';
+import { SeededRoles1763683200039 } from './39-seeded-roles.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -67,4 +68,5 @@ export const migrations = [
   AnswerTime1763683200031,
   ApiKeys1763683200032,
   StoredResponses1763683200036,
+  SeededRoles1763683200039,
 ];

@@ -51,6 +51,7 @@ export function chatCompletions({
       body: (body) => toRelayedBody(body, dialect),
       headers: [],
       endMark: '[DONE]',
+      textPlace: 'content',
       piecesIn,
       isUsageAlone,
     },
@@ -247,9 +248,9 @@ export class ChatCompletionsStream extends AnswerStream {
 
   /** The end mark alone ends this protocol. */
   protected readEvent(data: string, parts: ChatPart[]): false {
-    const text = this.sameButText.textOf(data);
-    if (text === undefined) this.readChunk(data, parts);
-    else this.state.addText(text, parts);
+    this.repeated = this.sameButText.textOf(data);
+    if (this.repeated === undefined) this.readChunk(data, parts);
+    else this.state.addText(this.repeated, parts);
     return false;
   }
 

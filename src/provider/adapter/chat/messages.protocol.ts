@@ -38,6 +38,7 @@ export function messages(form: Vendor['address']): ChatProtocol {
       body: (body) => body,
       headers: ['anthropic-version', 'anthropic-beta'],
       endMark: '"message_stop"',
+      textPlace: 'block 0 text',
       piecesIn,
       isUsageAlone: () => false,
     },

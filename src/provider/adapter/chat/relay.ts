@@ -26,6 +26,8 @@ export interface RelayForm {
   readonly headers: readonly string[];
   /** Stands in the last event of a stream alone. */
   readonly endMark: string;
+  /** The place of the text of the answer. */
+  readonly textPlace: string;
   /** What an event adds to the texts of the answer, each with its place. */
   piecesIn(event: JsonRecord): Iterable<readonly [place: string, piece: string]>;
   /** Whether an event says nothing but usage. */
@@ -117,19 +119,34 @@ export class EventRelay implements ReadAnswer {
 
   private readEvent(event: Buffer, parts: ChatPart[]): void {
     this.map(event, parts);
+    const { repeatedText } = this.answer;
+    // All but its text has been looked at before.
+    if (repeatedText !== undefined) this.watch(repeatedText);
+    else if (!this.isToPass(event, parts)) return;
+    this.held.push(event);
+    for (const watch of this.watches.values()) if (watch.isUnsure) return;
+    this.ready.push(...this.held.splice(0));
+  }
+
+  /** False for an event that only the service itself wanted. Throws for one that repeats the key. */
+  private isToPass(event: Buffer, parts: readonly ChatPart[]): boolean {
     const mayHaveUsage = !this.settings.withUsage && event.includes(USAGE);
     if (this.filter || mayHaveUsage) {
       const text = event.toString('utf8');
       const record = recordOf(text);
-      if (this.filter && this.repeatsKey(text, record, parts)) {
-        this.hasKey = true;
-        throw repeatedKey();
-      }
-      if (mayHaveUsage && record && this.settings.form.isUsageAlone(record)) return;
+      if (this.filter && this.repeatsKey(text, record, parts)) this.endAtKey();
+      if (mayHaveUsage && record && this.settings.form.isUsageAlone(record)) return false;
     }
-    this.held.push(event);
-    for (const watch of this.watches.values()) if (watch.isUnsure) return;
-    this.ready.push(...this.held.splice(0));
+    return true;
+  }
+
+  private watch(text: string): void {
+    if (this.filter && !this.watchOf(this.settings.form.textPlace).add(text)) this.endAtKey();
+  }
+
+  private endAtKey(): never {
+    this.hasKey = true;
+    throw repeatedKey();
   }
 
   private map(event: Buffer, parts: ChatPart[]): void {

@@ -11,9 +11,14 @@ import type { ChatCompletion, ChatPart, Finish, FinishReason, ToolCall } from '.
 /** The mark after the last event of chat-completions, which gateways add to other protocols as well. It is not JSON. */
 const END_MARK = '[DONE]';
 
+/** What stands around the data of an event: `data: ` and two ends of lines. */
+const FRAMING_BYTES = 10;
+
 /** Maps one streamed answer to parts. A protocol says how it reads an event. Does no I/O. */
 export abstract class AnswerStream {
   protected readonly state: AnswerState;
+  /** The text of the last event, if its data differs from that of an event before it in the text alone. */
+  protected repeated: string | undefined;
   private ended = false;
 
   constructor(
@@ -34,14 +39,26 @@ export abstract class AnswerStream {
     return this.state.isFinished;
   }
 
+  /**
+   * Of a read that was one event: the text that it has added, if all else of it stood to the letter in an event before it.
+   */
+  get repeatedText(): string | undefined {
+    return this.repeated;
+  }
+
   /** Adds the parts of one read to `parts`, also those before a failure. Throws UpstreamError. */
   read(bytes: Buffer, parts: ChatPart[]): void {
     const events: string[] = [];
+    this.repeated = undefined;
     try {
       this.decoder.push(bytes, events);
     } finally {
       for (const event of events) this.next(event, parts);
     }
+    if (this.repeated === undefined) return;
+    const [event = '', ...others] = events;
+    const isAlone = bytes.length - Buffer.byteLength(event) <= FRAMING_BYTES;
+    if (!isAlone || others.length > 0) this.repeated = undefined;
   }
 
   /** The stream is over: adds what is left, the finish last. Throws UpstreamError (cut) if it was not finished. */

@@ -1,0 +1,168 @@
+import type { UpstreamKind } from '../../platform/observability/index.js';
+import { OutboundError } from '../../platform/outbound/index.js';
+import { UpstreamError } from '../../provider/index.js';
+import type { ChatPart, Usage } from '../../provider/index.js';
+import { isWide, tokensOfCharacters } from '../model-window.js';
+import type { ResolvedModel } from '../model.resolver.js';
+import type { ModelUse } from './model-use.js';
+
+/** What an attempt is made with. */
+export interface AttemptStart {
+  readonly use: ModelUse;
+  readonly kind: UpstreamKind;
+  /** The name of the model that was asked for. */
+  readonly asked: string;
+  /** The model that is called. */
+  readonly model: ResolvedModel;
+  /** Counts from 1. */
+  readonly number: number;
+  /** Estimated tokens of what is sent; asked only when the service does not say. */
+  readonly sentTokens: () => number;
+}
+
+/** What a call of a media model is paid by. */
+export interface MediaUnits {
+  readonly images?: number | undefined;
+  readonly seconds?: number | undefined;
+  readonly characters?: number | undefined;
+}
+
+/** What an attempt has used. */
+export interface UsedTokens {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+  readonly reasoningTokens: number;
+  /** The service did not report all of them. */
+  readonly estimated: boolean;
+}
+
+/** Failures after which a service may have worked on the request, although nothing of an answer has come. */
+const READ_BY_THEN: readonly UpstreamError['kind'][] = [
+  'timeout',
+  'aborted',
+  'cut',
+  'content',
+  'protocol',
+];
+
+const NOTHING: UsedTokens = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  estimated: false,
+};
+
+/** One call of a model service while it runs. Reading parts allocates nothing. */
+export class Attempt {
+  readonly startedAt = Date.now();
+  private readonly started = performance.now();
+  private usage: Usage | undefined;
+  private narrow = 0;
+  private wide = 0;
+  private isFinished = false;
+  private units: MediaUnits | undefined;
+  firstTokenMs: number | undefined;
+  durationMs = 0;
+  /** `ok`, `aborted`, or what went wrong: `error` or the kind of the UpstreamError. */
+  outcome = 'ok';
+  private error: unknown;
+
+  constructor(readonly start: AttemptStart) {}
+
+  /** Follows the parts of a stream. */
+  read(parts: readonly ChatPart[]): void {
+    for (const part of parts) {
+      switch (part.type) {
+        case 'text-delta':
+        case 'reasoning-delta':
+          this.firstTokenMs ??= this.elapsedMs;
+          this.write(part.text);
+          break;
+        case 'tool-call':
+          this.firstTokenMs ??= this.elapsedMs;
+          this.write(part.toolCall.name);
+          this.write(part.toolCall.arguments);
+          break;
+        case 'usage':
+          this.usage = part.usage;
+          break;
+        case 'finish':
+          this.isFinished = true;
+          break;
+      }
+    }
+  }
+
+  /** What a call with one answer has used. */
+  answered(usage: Usage | undefined, written = ''): void {
+    this.usage = usage;
+    this.write(written);
+    this.isFinished = true;
+  }
+
+  made(units: MediaUnits): void {
+    this.units = units;
+    this.isFinished = true;
+  }
+
+  /** A reader that leaves after the end mark of the answer has the whole of it. */
+  end(how: 'whole' | 'left' | { readonly error: unknown }): void {
+    this.durationMs = this.elapsedMs;
+    if (typeof how === 'object') {
+      this.error = how.error;
+      this.outcome = how.error instanceof UpstreamError ? how.error.kind : 'error';
+    } else if (how === 'left' && !this.isFinished) this.outcome = 'aborted';
+  }
+
+  get isOk(): boolean {
+    return this.outcome === 'ok';
+  }
+
+  /** Of media: what is paid; nothing where the call failed. */
+  get mediaUnits(): MediaUnits {
+    return (this.isOk && this.units) || {};
+  }
+
+  /**
+   * What the service reported; the rest is estimated from what was sent and received. Nothing for a call that the service
+   * has refused before any token.
+   */
+  get tokens(): UsedTokens {
+    const { usage, start } = this;
+    if (start.kind === 'media' || (!usage && !this.wasTaken)) return NOTHING;
+    const isChat = start.kind === 'chat';
+    // Models that write nothing read all of their tokens.
+    const inputTokens = usage?.inputTokens ?? (isChat ? undefined : usage?.totalTokens);
+    const outputTokens = usage?.outputTokens ?? (isChat ? undefined : 0);
+    return {
+      inputTokens: inputTokens ?? start.sentTokens(),
+      outputTokens: outputTokens ?? tokensOfCharacters(this.narrow, this.wide),
+      cachedTokens: usage?.cachedInputTokens ?? 0,
+      reasoningTokens: usage?.reasoningTokens ?? 0,
+      estimated: inputTokens === undefined || outputTokens === undefined,
+    };
+  }
+
+  private get wasTaken(): boolean {
+    if (this.isOk || this.narrow + this.wide > 0) return true;
+    const { error } = this;
+    if (error === undefined) return true;
+    if (!(error instanceof UpstreamError) || !READ_BY_THEN.includes(error.kind)) return false;
+    const isUnconnected =
+      error.cause instanceof OutboundError && error.cause.kind === 'timeout-connect';
+    return error.status === undefined && !isUnconnected;
+  }
+
+  private get elapsedMs(): number {
+    return performance.now() - this.started;
+  }
+
+  private write(text: string): void {
+    for (let at = 0; at < text.length; at += 1) {
+      if (isWide(text.charCodeAt(at))) this.wide += 1;
+      else this.narrow += 1;
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { Caller } from '../../platform/access/index.js';
+
+/** What models are called for. */
+export const FEATURES = [
+  'chat',
+  'agent',
+  'retrieval',
+  'ingestion',
+  'embedding',
+  'rerank',
+  'media',
+  'harness',
+  'test',
+] as const;
+export type Feature = (typeof FEATURES)[number];
+
+/** On whose behalf a model is called. */
+export type ModelUser = Pick<Caller, 'tenantId' | 'userId' | 'userName' | 'door' | 'apiKey'>;
+
+/** Who calls a model and what for: part of every call, because the books say it. */
+export interface ModelUse {
+  readonly caller: ModelUser;
+  readonly feature: Feature;
+  readonly agentId?: number | undefined;
+}

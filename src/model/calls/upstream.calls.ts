@@ -1,0 +1,332 @@
+import { Injectable } from '@nestjs/common';
+import { Metrics } from '../../platform/observability/index.js';
+import type { UpstreamKind } from '../../platform/observability/index.js';
+import { abortedError, retryBeforeFirstPart, retryCall } from '../../provider/index.js';
+import type {
+  CallLimits,
+  ChatCall,
+  ChatCompletion,
+  ChatPart,
+  EmbeddingAnswer,
+  EmbeddingCall,
+  MediaCallOptions,
+  MediaResult,
+  RankedDocument,
+  RelayedBody,
+  RelayedRead,
+  RelayOptions,
+  RerankCall,
+  TokenCount,
+} from '../../provider/index.js';
+import { estimateMessageTokens, estimateTokens } from '../model-window.js';
+import { ModelResolver } from '../model.resolver.js';
+import type {
+  ResolvedChatModel,
+  ResolvedEmbeddingModel,
+  ResolvedMediaModel,
+  ResolvedModel,
+  ResolvedRerankModel,
+} from '../model.resolver.js';
+import { Attempt } from './attempt.js';
+import type { MediaUnits } from './attempt.js';
+import { estimateBodyTokens } from './body-tokens.js';
+import type { ModelUse } from './model-use.js';
+
+/** How a call is made and repeated. */
+export interface CallOptions<M extends ResolvedModel> {
+  readonly use: ModelUse;
+  readonly limits: CallLimits;
+  readonly signal: AbortSignal;
+  /** Tries in all, the first included; 1 when absent. */
+  readonly attempts?: number;
+  /** As in RetryOptions. */
+  readonly longestRetryAfterMs?: number;
+  /** The model for the next attempt; its record as it is stored by then when absent. */
+  readonly current?: () => M | Promise<M>;
+  /** The model was resolved for this very call, so it is looked up again for further attempts only. */
+  readonly isResolved?: boolean;
+  /** The number of the first attempt, for callers that repeat calls themselves; 1 when absent. */
+  readonly firstAttempt?: number;
+}
+
+/** What a call with one answer can have beside that. */
+interface AnswerOptions<M extends ResolvedModel> extends CallOptions<M> {
+  /** Runs each attempt, for calls that wait for their turn. */
+  readonly within?: <T>(attempt: () => Promise<T>) => Promise<T>;
+}
+
+/** What a relayed call has beside that. */
+type RelaySettings = Pick<RelayOptions, 'headers' | 'withUsage'>;
+
+type Asking<M extends ResolvedModel, Call> = (model: M) => Omit<Call, 'model'>;
+
+/** The parts of one call with one answer. */
+interface Exchange<M extends ResolvedModel, Call, T> {
+  readonly kind: UpstreamKind;
+  readonly callOf: (model: M) => Call;
+  readonly send: (model: M, call: Call) => Promise<T>;
+  readonly sentTokens: (call: Call) => number;
+  readonly settle: (attempt: Attempt, answer: T) => void;
+}
+
+interface Opening<M extends ResolvedModel, Call, T> {
+  readonly callOf: (model: M) => Call;
+  readonly open: (model: M, call: Call) => AsyncIterable<T>;
+  readonly sentTokens: (call: Call) => number;
+  readonly partsOf: (read: T) => readonly ChatPart[];
+}
+
+/**
+ * Every call of a model service goes through here, and nowhere else (test/architecture/upstream-calls.spec.ts): each attempt
+ * is counted in the metrics, however it ends.
+ */
+@Injectable()
+export class UpstreamCalls {
+  constructor(
+    private readonly models: ModelResolver,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** As ChatAdapter.stream; opened again as retryBeforeFirstPart does. */
+  stream(
+    first: ResolvedChatModel,
+    callOf: Asking<ResolvedChatModel, ChatCall>,
+    options: CallOptions<ResolvedChatModel>,
+  ): AsyncIterable<readonly ChatPart[]> {
+    const { limits, signal } = options;
+    return this.opened(first, options, {
+      callOf: (model): ChatCall => ({ ...callOf(model), model: model.modelName }),
+      open: ({ adapter, connection }, call) => adapter.stream(call, connection, { limits, signal }),
+      sentTokens: tokensOfCall,
+      partsOf: (parts) => parts,
+    });
+  }
+
+  /** As ChatAdapter.complete. */
+  complete(
+    first: ResolvedChatModel,
+    callOf: Asking<ResolvedChatModel, ChatCall>,
+    options: AnswerOptions<ResolvedChatModel>,
+  ): Promise<ChatCompletion> {
+    const { limits, signal } = options;
+    return this.answered(first, options, {
+      kind: 'chat',
+      callOf: (model): ChatCall => ({ ...callOf(model), model: model.modelName }),
+      send: ({ adapter, connection }, call) =>
+        adapter.complete(call, connection, { limits, signal }),
+      sentTokens: tokensOfCall,
+      settle: (attempt, { text, reasoning, toolCalls, usage }) => {
+        const called = toolCalls.map((call) => call.name + call.arguments).join('');
+        attempt.answered(usage, text + reasoning + called);
+      },
+    });
+  }
+
+  /** As ChatAdapter.relayStream; opened again as retryBeforeFirstPart does. */
+  relayStream(
+    first: ResolvedChatModel,
+    body: RelayedBody,
+    options: CallOptions<ResolvedChatModel> & RelaySettings,
+  ): AsyncIterable<RelayedRead> {
+    const { limits, signal, withUsage, headers } = options;
+    return this.opened(first, options, {
+      callOf: ({ modelName }): RelayedBody => ({ ...body, model: modelName }),
+      open: ({ adapter, connection }, sent) =>
+        adapter.relayStream(sent, connection, { limits, signal, withUsage, headers }),
+      sentTokens: estimateBodyTokens,
+      partsOf: ({ parts }) => parts,
+    });
+  }
+
+  /** As ChatAdapter.relay: JSON as the service sent it. */
+  async relay(
+    first: ResolvedChatModel,
+    body: RelayedBody,
+    options: AnswerOptions<ResolvedChatModel> & RelaySettings,
+  ): Promise<string> {
+    const { limits, signal, headers } = options;
+    const { text } = await this.answered(first, options, {
+      kind: 'chat',
+      callOf: ({ modelName }): RelayedBody => ({ ...body, model: modelName }),
+      send: ({ adapter, connection }, sent) =>
+        adapter.relay(sent, connection, { limits, signal, headers }),
+      sentTokens: estimateBodyTokens,
+      settle: (attempt, answer) => attempt.answered(answer.usage, answer.usage ? '' : answer.text),
+    });
+    return text;
+  }
+
+  /** As ChatAdapter.relayCount: a call that uses no tokens. */
+  countTokens(
+    first: ResolvedChatModel,
+    body: RelayedBody,
+    options: AnswerOptions<ResolvedChatModel> & Pick<RelayOptions, 'headers'>,
+  ): Promise<TokenCount | undefined> {
+    const { limits, signal, headers } = options;
+    return this.answered(first, options, {
+      kind: 'chat',
+      callOf: ({ modelName }): RelayedBody => ({ ...body, model: modelName }),
+      send: ({ adapter, connection }, sent) =>
+        adapter.relayCount(sent, connection, { limits, signal, headers }),
+      sentTokens: () => 0,
+      settle: (attempt) => attempt.answered({ inputTokens: 0, outputTokens: 0, raw: undefined }),
+    });
+  }
+
+  /** As EmbeddingAdapter.embed. */
+  embed(
+    first: ResolvedEmbeddingModel,
+    callOf: Asking<ResolvedEmbeddingModel, EmbeddingCall>,
+    options: AnswerOptions<ResolvedEmbeddingModel>,
+  ): Promise<EmbeddingAnswer> {
+    const { limits, signal } = options;
+    return this.answered(first, options, {
+      kind: 'embedding',
+      callOf: (model): EmbeddingCall => ({ ...callOf(model), model: model.modelName }),
+      send: ({ adapter, connection }, call) => adapter.embed(call, connection, { limits, signal }),
+      sentTokens: ({ inputs }) => tokensOfTexts(inputs),
+      settle: (attempt, { usage }) => attempt.answered(usage),
+    });
+  }
+
+  /** As RerankAdapter.rerank. */
+  rerank(
+    first: ResolvedRerankModel,
+    call: Omit<RerankCall, 'model'>,
+    options: AnswerOptions<ResolvedRerankModel>,
+  ): Promise<readonly RankedDocument[]> {
+    const { limits, signal } = options;
+    return this.answered(first, options, {
+      kind: 'rerank',
+      callOf: ({ modelName }): RerankCall => ({ ...call, model: modelName }),
+      send: ({ adapter, connection }, asked) =>
+        adapter.rerank(asked, connection, { limits, signal }),
+      // The query is read with each document.
+      sentTokens: ({ query, documents }) =>
+        documents.length * estimateTokens(query) + tokensOfTexts(documents),
+      settle: (attempt) => attempt.answered(undefined),
+    });
+  }
+
+  /**
+   * One call of a media model; `units` are paid when it succeeds. What `make` throws at once, instead of its promise, is no
+   * call.
+   */
+  media(
+    model: ResolvedMediaModel,
+    make: (options: MediaCallOptions) => Promise<MediaResult>,
+    options: CallOptions<ResolvedMediaModel> & { readonly units: MediaUnits },
+  ): Promise<MediaResult> {
+    const { limits, signal, units } = options;
+    return this.answered(
+      model,
+      { ...options, current: () => model },
+      {
+        kind: 'media',
+        callOf: () => make({ limits, signal }),
+        send: (_, calling) => calling,
+        sentTokens: () => 0,
+        settle: (attempt) => attempt.made(units),
+      },
+    );
+  }
+
+  /** The iterable of the retries itself: a generator around it would cost every read a promise. */
+  private opened<Call, T>(
+    first: ResolvedChatModel,
+    options: CallOptions<ResolvedChatModel>,
+    { callOf, open, sentTokens, partsOf }: Opening<ResolvedChatModel, Call, T>,
+  ): AsyncIterable<T> {
+    const { use, signal, attempts = 1, longestRetryAfterMs, firstAttempt = 1 } = options;
+    let attempt: Attempt | undefined;
+    const begin = async (number: number): Promise<AsyncIterable<T>> => {
+      attempt = undefined;
+      const model = await this.modelFor(first, options, number);
+      if (signal.aborted) throw abortedError();
+      const call = callOf(model);
+      attempt = new Attempt({
+        use,
+        kind: 'chat',
+        asked: first.modelName,
+        model,
+        number: number + firstAttempt - 1,
+        sentTokens: () => sentTokens(call),
+      });
+      return open(model, call);
+    };
+    return retryBeforeFirstPart(
+      begin,
+      { attempts, signal, ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }) },
+      {
+        read: (read) => attempt?.read(partsOf(read)),
+        end: (how) => this.end(attempt, how),
+      },
+    );
+  }
+
+  private answered<M extends ResolvedModel, Call, T>(
+    first: M,
+    options: AnswerOptions<M>,
+    exchange: Exchange<M, Call, T>,
+  ): Promise<T> {
+    const { use, signal, attempts = 1, longestRetryAfterMs, firstAttempt = 1 } = options;
+    const within = options.within ?? ((once) => once());
+    const { kind, callOf, send, sentTokens, settle } = exchange;
+    const once = async (number: number): Promise<T> => {
+      const model = await this.modelFor(first, options, number);
+      if (signal.aborted) throw abortedError();
+      const call = callOf(model);
+      const attempt = new Attempt({
+        use,
+        kind,
+        asked: first.modelName,
+        model,
+        number: number + firstAttempt - 1,
+        sentTokens: () => sentTokens(call),
+      });
+      try {
+        const answer = await send(model, call);
+        settle(attempt, answer);
+        this.end(attempt, 'whole');
+        return answer;
+      } catch (error) {
+        this.end(attempt, { error });
+        throw error;
+      }
+    };
+    return retryCall((number) => within(() => once(number)), {
+      attempts,
+      signal,
+      ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
+    });
+  }
+
+  private async modelFor<M extends ResolvedModel>(
+    first: M,
+    { current, isResolved = false }: CallOptions<M>,
+    attempt: number,
+  ): Promise<M> {
+    if (isResolved && attempt === 1) return first;
+    return current ? current() : this.models.current(first);
+  }
+
+  /** Counts an attempt. Undefined where no service was called. */
+  private end(attempt: Attempt | undefined, how: Parameters<Attempt['end']>[0]): void {
+    if (!attempt) return;
+    attempt.end(how);
+    const { kind, model } = attempt.start;
+    const provider = model.providerCode;
+    const { outcome, durationMs, firstTokenMs } = attempt;
+    this.metrics.upstreamCall({ provider, kind, outcome, seconds: durationMs / 1_000 });
+    if (firstTokenMs !== undefined) this.metrics.firstToken(provider, firstTokenMs / 1_000);
+  }
+}
+
+function tokensOfCall({ messages, tools }: ChatCall): number {
+  const offered = tools ? estimateTokens(JSON.stringify(tools)) : 0;
+  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), offered);
+}
+
+function tokensOfTexts(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + estimateTokens(text), 0);
+}
