@@ -1,5 +1,5 @@
 import type { ScriptStep } from './behaviour/script.js';
-import type { RecordedRequest } from './http/recorder.js';
+import type { Answered, RecordedRequest } from './http/recorder.js';
 import { HttpSimulator } from './simulator.js';
 
 export type { Behaviour } from './behaviour/behaviour.js';
@@ -13,6 +13,10 @@ export interface Simulator {
   readonly port: number;
   /** The newest requests in order of arrival; a request is listed as soon as its head is read. */
   readonly requests: readonly RecordedRequest[];
+  /** How many requests there were since the last reset, also those that are no longer listed. */
+  readonly total: number;
+  /** Of those, the ones that were answered in full and reported their tokens. */
+  readonly answered: Answered;
   /** Queues behaviours, each for the next request that it matches and then used up. */
   script(...steps: ScriptStep[]): void;
   /** Number of requests that wait because their step says `hold`. */
@@ -39,6 +43,12 @@ export async function startSimulator(
     port,
     get requests() {
       return simulator.requests;
+    },
+    get total() {
+      return simulator.total;
+    },
+    get answered() {
+      return simulator.answered;
     },
     get held() {
       return simulator.held;

@@ -5,7 +5,7 @@ import { answerControl, isControlPath } from './http/control.js';
 import { Exchange } from './http/exchange.js';
 import { Holds } from './http/holds.js';
 import { stringOf } from './http/json.js';
-import { type RecordedRequest, Recorder, type Recording } from './http/recorder.js';
+import { type Answered, type RecordedRequest, Recorder, type Recording } from './http/recorder.js';
 import { replyJson } from './http/reply.js';
 import { Service } from './service.js';
 import { TaskStore } from './media/task-store.js';
@@ -42,6 +42,14 @@ export class HttpSimulator {
 
   get requests(): readonly RecordedRequest[] {
     return this.recorder.requests;
+  }
+
+  get total(): number {
+    return this.recorder.total;
+  }
+
+  get answered(): Answered {
+    return this.recorder.answered;
   }
 
   queue(steps: readonly ScriptStep[]): void {
@@ -81,7 +89,10 @@ export class HttpSimulator {
     if (!isControl) {
       this.recorder.add(recording);
       this.open.add(exchange);
-      exchange.onClosed(() => this.open.delete(exchange));
+      exchange.onClosed(() => {
+        this.open.delete(exchange);
+        this.recorder.end(recording);
+      });
     }
     try {
       if (!(await exchange.readBody())) return;

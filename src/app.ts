@@ -11,6 +11,7 @@ import {
   openAiFailures,
 } from './door/index.js';
 import { HarnessFailureData } from './harness/index.js';
+import { LogoutFailureView, ssoFailures } from './identity/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
 import { closeHalfSent, requestContext } from './platform/http/index.js';
@@ -30,11 +31,12 @@ interface CreateOptions extends AppOptions {
   readonly log?: LogDestination | undefined;
 }
 
-/** The failures of the coding harness have `data` of their own, those of the doors another body. */
+/** The failures of the coding harness have `data` of their own, those of the doors and of back-channel logout another body. */
 const FAILURES: readonly FailureViews[] = [
   { paths: CODED_ERRORS, data: HarnessFailureData },
   { paths: anthropicFailures.paths, body: AnthropicFailureView },
   { paths: openAiFailures.paths, body: OpenAiFailureView },
+  { paths: ssoFailures.paths, body: LogoutFailureView },
 ];
 
 /** The OpenAPI document of an application. */

@@ -48,8 +48,11 @@ export default defineConfig({
       // What a page does not answer belongs to the service: everything that is not a navigation or a source.
       '^/(auth|system|resource|monitor|chat/|agent/|media/|mcp|workflow|coding|health|docs)': {
         target: SERVICE,
+        // Sign-ins by a provider are navigations.
         bypass: (request) =>
-          request.headers.accept?.includes('text/html') ? '/index.html' : undefined,
+          request.headers.accept?.includes('text/html') && !request.url?.startsWith('/auth/sso/')
+            ? '/index.html'
+            : undefined,
       },
     },
   },

@@ -30,6 +30,10 @@ async function answerChat(
 ): Promise<void> {
   const request = protocol.read(exchange);
   const answer = answerTo(request, behaviour);
+  const { usage } = answer;
+  if (usage) {
+    exchange.recording.tokens = { input: usage.promptTokens, output: usage.completionTokens };
+  }
   const error = errorBody(name, 500, failureMessage(exchange, behaviour));
   if (request.stream) {
     const events = protocol.streamedAnswer(request, answer);

@@ -7,6 +7,19 @@ import type { JsonValue } from './json.js';
  */
 export type RequestEnding = 'open' | 'completed' | 'client-closed' | 'reset';
 
+/** Tokens of an answer as the simulator reports them. */
+export interface ReportedTokens {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** What the simulator has answered in full since the last reset. */
+export interface Answered {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
 /** One received request, and what became of it. */
 export interface RecordedRequest {
   readonly method: string;
@@ -25,6 +38,8 @@ export interface RecordedRequest {
   readonly ended: RequestEnding;
   /** Bytes of response body written so far. */
   readonly bytesSent: number;
+  /** What the answer reports at its end; undefined when it reports nothing. */
+  readonly tokens?: ReportedTokens | undefined;
 }
 
 export interface Recording extends RecordedRequest {
@@ -33,6 +48,7 @@ export interface Recording extends RecordedRequest {
   status: number;
   ended: RequestEnding;
   bytesSent: number;
+  tokens?: ReportedTokens | undefined;
 }
 
 /** A simulator may run for days under a demo, so that only the newest requests are kept. */
@@ -42,6 +58,18 @@ const KEPT_REQUESTS = 2000;
 export class Recorder {
   readonly requests: Recording[] = [];
   total = 0;
+  answered: Answered = { calls: 0, inputTokens: 0, outputTokens: 0 };
+
+  /** Counts a request that is over, if it was answered in full with its tokens. */
+  end({ ended, status, tokens }: Recording): void {
+    if (ended !== 'completed' || status !== 200 || !tokens) return;
+    const { calls, inputTokens, outputTokens } = this.answered;
+    this.answered = {
+      calls: calls + 1,
+      inputTokens: inputTokens + tokens.input,
+      outputTokens: outputTokens + tokens.output,
+    };
+  }
 
   add(recording: Recording): void {
     this.total += 1;
@@ -50,11 +78,16 @@ export class Recorder {
   }
 
   toJson(): JsonValue {
-    return this.requests.map((request) => ({ ...request, headers: { ...request.headers } }));
+    return this.requests.map(({ tokens, ...request }) => ({
+      ...request,
+      headers: { ...request.headers },
+      ...(tokens && { tokens: { ...tokens } }),
+    }));
   }
 
   clear(): void {
     this.requests.length = 0;
     this.total = 0;
+    this.answered = { calls: 0, inputTokens: 0, outputTokens: 0 };
   }
 }

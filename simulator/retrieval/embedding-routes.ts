@@ -27,6 +27,7 @@ async function answerEmbeddings(exchange: Exchange, behaviour: Behaviour): Promi
     embedding: asBase64 ? base64Of(vector) : vector,
   }));
   const tokens = estimateTokens(inputs.join(''));
+  if (!behaviour.noUsage) exchange.recording.tokens = { input: tokens, output: 0 };
   const answer = {
     object: 'list',
     data,
@@ -39,12 +40,14 @@ async function answerEmbeddings(exchange: Exchange, behaviour: Behaviour): Promi
 async function answerEmbed(exchange: Exchange, behaviour: Behaviour): Promise<void> {
   const inputs = await readInputs(exchange, 'ollama');
   if (inputs === undefined) return;
+  const tokens = estimateTokens(inputs.join(''));
+  if (!behaviour.noUsage) exchange.recording.tokens = { input: tokens, output: 0 };
   const answer = {
     model: stringOf(exchange.body['model']),
     embeddings: vectorsFor(exchange, inputs, behaviour),
     total_duration: 1_000_000,
     load_duration: 1000,
-    ...(!behaviour.noUsage && { prompt_eval_count: estimateTokens(inputs.join('')) }),
+    ...(!behaviour.noUsage && { prompt_eval_count: tokens }),
   };
   await replyJson(exchange, 200, answer, behaviour);
 }

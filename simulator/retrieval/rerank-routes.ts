@@ -30,6 +30,7 @@ async function answerRerank(exchange: Exchange, behaviour: Behaviour): Promise<v
     .slice(0, numberOf(body['top_n']) ?? documents.length);
   spoil(results, documents.length, behaviour);
   const tokens = estimateTokens([query, ...documents].join(''));
+  if (!behaviour.noUsage) exchange.recording.tokens = { input: tokens, output: 0 };
   const answer = {
     id: `rerank-${randomUUID()}`,
     model: stringOf(body['model']),

@@ -17,7 +17,8 @@ import type { Database } from '../platform/database/index.js';
 import type { Dependencies } from '../platform/dependency/index.js';
 import { Metrics } from '../platform/observability/index.js';
 import type { Shutdown } from '../platform/observability/index.js';
-import { AnswerSpool, SpoolFullError } from './answer.spool.js';
+import { Spool, SpoolFullError } from '../platform/filesystem/index.js';
+import { keptAnswer } from './kept-answer.js';
 import { AnswerStore } from './answer.store.js';
 import { StepRepository } from './step/step.repository.js';
 import { TurnRepository } from './turn.repository.js';
@@ -29,6 +30,8 @@ const SECOND = '22222222-2222-4222-8222-222222222222';
 Logger.overrideLogger(false);
 
 let dataDir: string;
+const spoolOf = (folder: string, bytes: number): Spool<KeptAnswer> =>
+  new Spool(folder, bytes, (value) => keptAnswer.parse(value));
 let folder: string;
 
 beforeEach(() => {
@@ -57,8 +60,8 @@ function answerOf(turnId: string, content = 'text'): KeptAnswer {
 
 describe('the files of kept answers', () => {
   it('hold the answer, for the user of the process only', async () => {
-    const spool = new AnswerSpool(folder, 10_000);
-    await spool.write(answerOf(FIRST, 'Grüße 你好'));
+    const spool = spoolOf(folder, 10_000);
+    await spool.write(FIRST, answerOf(FIRST, 'Grüße 你好'));
     const [name = ''] = await spool.names(10);
 
     expect(await spool.names(10)).toEqual([`${FIRST}.json`]);
@@ -72,17 +75,19 @@ describe('the files of kept answers', () => {
   });
 
   it('are as large together as the limit, at most', async () => {
-    const spool = new AnswerSpool(folder, 1_000);
-    await spool.write(answerOf(FIRST));
+    const spool = spoolOf(folder, 1_000);
+    await spool.write(FIRST, answerOf(FIRST));
 
-    await expect(spool.write(answerOf(SECOND, 'x'.repeat(900)))).rejects.toThrow(SpoolFullError);
+    await expect(spool.write(SECOND, answerOf(SECOND, 'x'.repeat(900)))).rejects.toThrow(
+      SpoolFullError,
+    );
     expect(readdirSync(folder)).toEqual([`${FIRST}.json`]);
   });
 
   it('are listed when they are complete, the oldest first; abandoned ones are removed', async () => {
-    const spool = new AnswerSpool(folder, 10_000);
-    await spool.write(answerOf(FIRST));
-    await spool.write(answerOf(SECOND));
+    const spool = spoolOf(folder, 10_000);
+    await spool.write(FIRST, answerOf(FIRST));
+    await spool.write(SECOND, answerOf(SECOND));
     for (const name of ['a.json.1.part', 'b.json.2.part']) writeFileSync(join(folder, name), '{');
     utimesSync(join(folder, `${SECOND}.json`), 1_000, 1_000);
     utimesSync(join(folder, 'a.json.1.part'), 1_000, 1_000);
@@ -112,9 +117,9 @@ describe('a start with kept answers', () => {
   }
 
   beforeEach(async () => {
-    const spool = new AnswerSpool(folder, 10_000);
-    await spool.write(answerOf(FIRST));
-    await spool.write(answerOf(SECOND));
+    const spool = spoolOf(folder, 10_000);
+    await spool.write(FIRST, answerOf(FIRST));
+    await spool.write(SECOND, answerOf(SECOND));
   });
 
   it('stores them', async () => {

@@ -11,9 +11,10 @@ import {
   isOutage,
 } from '../platform/database/index.js';
 import { withLimit } from '../platform/dependency/index.js';
+import { Spool } from '../platform/filesystem/index.js';
 import { Metrics, Shutdown } from '../platform/observability/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
-import { AnswerSpool } from './answer.spool.js';
+import { keptAnswer } from './kept-answer.js';
 import { StepRepository } from './step/step.repository.js';
 import { TurnRepository } from './turn.repository.js';
 import type { AnswerOwner, KeptAnswer, TurnAnswer } from './turn.repository.js';
@@ -56,7 +57,7 @@ interface Remembered extends KeptAnswer {
 @Injectable()
 export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Chat');
-  private readonly spool: AnswerSpool;
+  private readonly spool: Spool<KeptAnswer>;
   private readonly remembered = new Map<string, Remembered>();
   private characters = 0;
   private retries: IntervalJob | undefined;
@@ -68,7 +69,9 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
     private readonly shutdown: Shutdown,
     metrics: Metrics,
   ) {
-    this.spool = new AnswerSpool(join(config.DATA_DIR, 'answers'), SPOOL_BYTES);
+    this.spool = new Spool(join(config.DATA_DIR, 'answers'), SPOOL_BYTES, (value) =>
+      keptAnswer.parse(value),
+    );
     metrics.gauge(
       'plinth_answers_kept',
       'Answers that the database has not taken yet',
@@ -148,7 +151,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
   private async writeFile(kept: KeptAnswer): Promise<boolean> {
     const { turnId } = kept.answer;
     try {
-      await this.spool.write(kept);
+      await this.spool.write(turnId, kept);
       this.logger.warn({ msg: 'Answer kept in DATA_DIR', turnId });
       return true;
     } catch (error) {

@@ -28,6 +28,19 @@ import { LoginService } from './sign-in/login.service.js';
 import { SessionCallerResolver } from './sign-in/session.caller-resolver.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInService } from './sign-in/sign-in.service.js';
+import { OidcConnections } from './sso/oidc.connections.js';
+import { SsoAuthController } from './sso/sso-auth.controller.js';
+import { SsoChecks } from './sso/sso.checks.js';
+import { SsoController } from './sso/sso.controller.js';
+import { SsoDiagnosis } from './sso/sso.diagnosis.js';
+import { SsoIdentity, SsoProvider, SsoSession } from './sso/sso.entity.js';
+import { SsoFlows } from './sso/sso.flows.js';
+import { SsoLogout } from './sso/sso.logout.js';
+import { SsoRepository } from './sso/sso.repository.js';
+import { SsoService } from './sso/sso.service.js';
+import { SsoSignIn } from './sso/sso.sign-in.js';
+import { SsoUsers } from './sso/sso.users.js';
+import { SsoVault } from './sso/sso.vault.js';
 import { TenantController } from './tenant/tenant.controller.js';
 import { TenantRepository } from './tenant/tenant.repository.js';
 import { TenantService } from './tenant/tenant.service.js';
@@ -46,7 +59,17 @@ import { UserService } from './user/user.service.js';
 @Global()
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Client, LoginSession, Role, Tenant, User, UserRole]),
+    TypeOrmModule.forFeature([
+      Client,
+      LoginSession,
+      Role,
+      SsoIdentity,
+      SsoProvider,
+      SsoSession,
+      Tenant,
+      User,
+      UserRole,
+    ]),
     StorageModule,
   ],
   controllers: [
@@ -60,6 +83,8 @@ import { UserService } from './user/user.service.js';
     TenantController,
     ClientController,
     SignInController,
+    SsoAuthController,
+    SsoController,
     MenuController,
     ConsoleSettingController,
     PostController,
@@ -87,6 +112,16 @@ import { UserService } from './user/user.service.js';
     CaptchaStore,
     LoginService,
     SignInService,
+    OidcConnections,
+    SsoChecks,
+    SsoDiagnosis,
+    SsoFlows,
+    SsoLogout,
+    SsoRepository,
+    SsoService,
+    SsoSignIn,
+    SsoUsers,
+    SsoVault,
     SessionCallerResolver,
     { provide: CallerResolver, useExisting: SessionCallerResolver },
   ],

@@ -1,5 +1,6 @@
 import { Entity } from 'typeorm';
 import {
+  Bigint,
   Char,
   CreateTime,
   Flag,
@@ -39,6 +40,12 @@ export class Model {
   @Flag(nullable) supportsVision: boolean | null;
   @Numeric({ precision: 14, scale: 6, nullable: true }) inputPrice: number | null;
   @Numeric({ precision: 14, scale: 6, nullable: true }) outputPrice: number | null;
+  @Numeric({ precision: 14, scale: 6, nullable: true }) cachedInputPrice: number | null;
+  @Numeric({ precision: 14, scale: 6, nullable: true }) imagePrice: number | null;
+  @Numeric({ precision: 14, scale: 6, nullable: true }) secondPrice: number | null;
+  @Numeric({ precision: 14, scale: 6, nullable: true }) characterPrice: number | null;
+  /** The row of model_price with these prices; null without any. */
+  @Bigint(nullable) priceVersion: number | null;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

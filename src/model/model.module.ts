@@ -2,6 +2,13 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ProviderModule } from '../provider/index.js';
 import { Model } from './model.entity.js';
+import { BooksRetention } from './books/books.retention.js';
+import { CallBooks } from './books/call.books.js';
+import { BookedCall } from './books/call.entity.js';
+import { CallRepository } from './books/call.repository.js';
+import { ModelPrice } from './books/price.entity.js';
+import { UsageController } from './books/usage.controller.js';
+import { UsageRepository } from './books/usage.repository.js';
 import { UpstreamCalls } from './calls/upstream.calls.js';
 import { CompletionClient } from './completion/completion.client.js';
 import { CredentialRepository } from './credential.repository.js';
@@ -17,8 +24,8 @@ import { ModelService } from './model.service.js';
 import { RerankClient } from './reranking/rerank.client.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Model]), ProviderModule],
-  controllers: [ModelController],
+  imports: [TypeOrmModule.forFeature([Model, ModelPrice, BookedCall]), ProviderModule],
+  controllers: [ModelController, UsageController],
   providers: [
     CredentialVault,
     CredentialRepository,
@@ -27,6 +34,10 @@ import { RerankClient } from './reranking/rerank.client.js';
     ModelRepository,
     ModelService,
     ModelResolver,
+    CallRepository,
+    CallBooks,
+    BooksRetention,
+    UsageRepository,
     UpstreamCalls,
     CompletionClient,
     EmbeddingClient,

@@ -13,7 +13,7 @@ import { Model } from './model.entity.js';
 
 /** Columns of a model that are written; undefined ones keep their value, or take their default. */
 export type ModelValues = Partial<
-  Omit<Model, 'id' | 'tenantId' | 'credential' | 'createTime' | 'updateTime'>
+  Omit<Model, 'id' | 'tenantId' | 'credential' | 'priceVersion' | 'createTime' | 'updateTime'>
 >;
 
 /** Whose tenant, and whose key, a model must be of. */
@@ -130,6 +130,11 @@ export class ModelRepository {
     );
   }
 
+  /** Begins a version of the prices that the record has now. */
+  async beginPrices({ tenantId, userId }: Caller, id: number): Promise<void> {
+    await this.database.query(BEGIN_PRICES, [tenantId, id, userId]);
+  }
+
   /** False when the model is gone, or has a value already. */
   async rememberToolSupport(
     tenantId: string,
@@ -154,6 +159,18 @@ export class ModelRepository {
     await this.models.remove(tenantId, ids);
   }
 }
+
+const BEGIN_PRICES = `
+  WITH version AS (
+    INSERT INTO model_price (tenant_id, model_id, model_name, input_price, output_price, cached_input_price, image_price,
+                             second_price, character_price, create_by)
+    SELECT tenant_id, id, model_name, input_price, output_price, cached_input_price, image_price, second_price,
+           character_price, $3
+      FROM model
+     WHERE tenant_id = $1 AND id = $2 AND coalesce(input_price, output_price, cached_input_price, image_price,
+                                                   second_price, character_price) IS NOT NULL
+    RETURNING id)
+  UPDATE model SET price_version = (SELECT id FROM version) WHERE tenant_id = $1 AND id = $2`;
 
 /** The models that the API key of the caller is limited to. */
 function within(caller: KeyOwner): FindOptionsWhere<Model> {

@@ -109,6 +109,8 @@ export interface ResolvedModel {
   /** Per million tokens, in the operator's currency. */
   readonly inputPrice?: number;
   readonly outputPrice?: number;
+  /** The version of all prices of the model, for the books; undefined without any. */
+  readonly priceVersion?: number;
 }
 
 export interface ResolvedChatModel extends ResolvedModel {
@@ -345,6 +347,7 @@ export class ModelResolver {
       supportsVision: model.supportsVision ?? undefined,
       inputPrice: model.inputPrice ?? undefined,
       outputPrice: model.outputPrice ?? undefined,
+      priceVersion: model.priceVersion ?? undefined,
     };
   }
 }

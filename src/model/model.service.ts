@@ -113,6 +113,9 @@ export class ModelService {
     return this.database.transaction(async () => {
       await this.check(tenantId, { ...body, ...values });
       const id = await this.models.insert(tenantId, values, apiKey);
+      if (PRICES.some((price) => typeof values[price] === 'number')) {
+        await this.models.beginPrices(caller, id);
+      }
       const { providerCode, category, modelName } = body;
       await this.record(caller, 'create', id, { providerCode, category, modelName });
       if (apiKey !== '') await this.record(caller, 'credential-change', id);
@@ -137,6 +140,10 @@ export class ModelService {
         throw new CredentialRequiredError();
       }
       await this.models.update(tenantId, id, values, apiKey);
+      // Calls that are booked already keep the version before.
+      if (PRICES.some((price) => after[price] !== before[price])) {
+        await this.models.beginPrices(caller, id);
+      }
       await this.record(caller, 'update', id, {
         fields: changedFields(before, values),
         ...(isMoved && { oldHost, newHost }),
@@ -250,6 +257,15 @@ export class ModelService {
     return new Answer(toModelView(model), sentences([OK_MESSAGE, ...warnings]));
   }
 }
+
+const PRICES = [
+  'inputPrice',
+  'outputPrice',
+  'cachedInputPrice',
+  'imagePrice',
+  'secondPrice',
+  'characterPrice',
+] as const satisfies readonly (keyof ModelValues)[];
 
 /** Parts a body into the columns it changes and the key, '' when it brings none. */
 function readModel(body: CreateModelBody | UpdateModelBody): {

@@ -274,6 +274,10 @@ function expectCode({ status, text, type }: Seen, code: number): void {
     expect(code).toBe(200);
     return;
   }
+  if (String(type).startsWith('text/csv')) {
+    expect({ code, lines: text.trim().split('\r\n').length }).toEqual({ code: 200, lines: 1 });
+    return;
+  }
   const { code: answered, msg, data, rows } = JSON.parse(text) as Record<string, unknown>;
   expect({ answered, msg }).toEqual({ answered: code, msg });
   if (code === 200 && data === undefined) expect(rows).toEqual([]);

@@ -26,6 +26,12 @@ const CODES = [200, 400, 401, 403, 404, 405, 409, 429];
 /** HTTP statuses of failures below /v1, also of those of the service behind a model. */
 const STATUSES = [...CODES, 502, 503, 504];
 
+/** A browser is led on, to the sign-in page at least. */
+const REDIRECTS = /^\/auth\/sso\/.*\/(start|callback)(\?|$)/;
+
+/** A provider gets the HTTP status of a refusal. */
+const LOGOUTS = /^\/auth\/sso\/.*\/backchannel-logout$/;
+
 /** Bodies that are accepted as they are, for routes whose references do not give one. */
 const acceptedBodies: Record<string, object> = {
   'POST /agent/agent/export': {},
@@ -40,6 +46,8 @@ const acceptedBodies: Record<string, object> = {
   'POST /system/user/importData': { updateSupport: true },
   'POST /coding/harness/admin/writes': { enabled: true },
   'POST /auth/login': login({ password: 'not-the-password' }),
+  'POST /auth/sso/exchange': { clientId: WEB_CLIENT, code: 'none' },
+  'POST /auth/sso/:provider/backchannel-logout': { logout_token: 'none' },
   'POST /auth/register': login({ password: PASSWORD }),
   'POST /system/dict/type': { dictName: 'Type', dictType: 'robust_type' },
   'POST /system/info': { name: 'Robust' },
@@ -118,6 +126,10 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
       const wrong = faultBelowV1(statusCode, text);
       return wrong === undefined ? undefined : `${label}: ${wrong}`;
     }
+    if (REDIRECTS.test(sent.path) && statusCode === 302) return undefined;
+    if (LOGOUTS.test(sent.path) && statusCode === 400) {
+      return text.startsWith('{"error":"invalid_request",') ? undefined : `${label}: ${text}`;
+    }
     const codes = /^\/(auth|media)\/|updatePwd$/.test(sent.path) ? [...CODES, 500] : CODES;
     const wrong = faultOf(codes, { status: statusCode, type, text });
     return wrong === undefined ? undefined : `${label}: ${wrong}`;
@@ -146,6 +158,9 @@ function faultOf(
   }
   if (type.endsWith('spreadsheetml.sheet')) {
     return text.startsWith('PK') ? undefined : 'a workbook that is no archive';
+  }
+  if (type.startsWith('text/csv')) {
+    return text.includes('callTime') ? undefined : 'a table without its header';
   }
   if (!type.startsWith('application/json')) return `an answer of type ${type}`;
   const { code, msg } = JSON.parse(text) as { code?: number; msg?: unknown };

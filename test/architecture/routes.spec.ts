@@ -31,6 +31,15 @@ const publicRoutes: Record<string, string> = {
   'POST /auth/register': 'Only where a tenant allows it; limited per address.',
   'GET /auth/code': 'The captcha before signing in; limited per address.',
   'GET /auth/tenant/list': 'The choice before signing in: names of tenants that may be chosen.',
+  'GET /auth/sso/providers':
+    'The choice before signing in: names of the providers of one tenant; limited per address.',
+  'GET /auth/sso/:provider/start': 'Leads to the provider, which signs in; limited per address.',
+  'GET /auth/sso/:provider/callback':
+    'Answers once to the browser that began the sign-in, with what the provider has signed.',
+  'POST /auth/sso/exchange': 'This is how one signs in: a code for one use, in the same browser.',
+  'POST /auth/sso/logout': 'Ends the sign-in that is sent along, and never fails for want of one.',
+  'POST /auth/sso/:provider/backchannel-logout':
+    'Only what the provider has signed ends a sign-in.',
   'GET /resource/email/code': 'Asked before there is a user; always refused, without a look at it.',
   'GET /resource/oss/shared/:fileToken/:shownName':
     'Opens the one file that the signed address names; images show addresses without a sign-in.',
@@ -79,6 +88,8 @@ const loginOnlyRoutes: Record<string, string> = {
   'POST /v1/rerank': 'The same for rerank models.',
   'POST /v1/images/generations': 'As /media/image.',
   'POST /v1/audio/speech': 'As /media/speech.',
+  'GET /monitor/usage/own': 'The own calls of models.',
+  'GET /monitor/usage/own/export': 'The same.',
   'PUT /chat/feedback/:messageId': 'A vote on an own answer.',
   'DELETE /chat/feedback/:messageId': 'The own vote.',
 };
@@ -120,7 +131,9 @@ const routesOfKeys: Record<string, string> = {
 const permissionsOfPaths: Record<string, RegExp> = {
   '/system/permission': /^system:role:/,
   '/system/apikey': /^system:apikey:/,
+  '/system/sso': /^system:sso:/,
   '/monitor/use': /^monitor:use:/,
+  '/monitor/usage': /^monitor:usage:/,
   '/monitor/audit': /^monitor:audit:/,
   '/monitor/operlog': /^monitor:operlog:/,
   '/monitor/logininfor': /^monitor:logininfor:/,
@@ -161,7 +174,7 @@ const routesWithFailureData = ['POST /system/attach/upload', 'POST /system/user/
 
 /** What the method of a route says about the permission it asks for. */
 const actionsOfMethods: Record<string, RegExp> = {
-  GET: /:(list|query|download|use)$/,
+  GET: /:(list|query|download|export|use)$/,
   POST: /:(add|upload|test|edit|list|query|export|import)$/,
   PUT: /:(edit|resetPwd)$/,
   DELETE: /:(remove|edit|forceLogout)$/,
@@ -170,6 +183,8 @@ const actionsOfMethods: Record<string, RegExp> = {
 /** Fields that are objects with fields of their own; a new one needs a look at what ids it may carry. */
 const knownNestedFields = [
   'AuditListQuery.params',
+  // Roles of the tenant: whoever names them needs their permissions.
+  'ChangedSsoProviderDto.roleMapping',
   'CreateRunBody.budget',
   'CreateRunBody.images',
   // Documents and fragments of the knowledge base in the path, or refused.
@@ -177,6 +192,7 @@ const knownNestedFields = [
   'FeedbackListQuery.params',
   // A session and a run of the caller each, tried as runs.sessionId and runs.runId.
   'FollowRunsBody.runs',
+  'NewSsoProviderDto.roleMapping',
   'OperationLogQuery.params',
   'SignInLogQuery.params',
   'UpdateTestQueryBody.expected',
@@ -382,6 +398,10 @@ describe('the OpenAPI document', () => {
         const own = responses?.['default']?.content?.['application/json']?.schema;
         const view = route.path.startsWith('/v1/messages') ? 'Anthropic' : 'OpenAi';
         return JSON.stringify(own) !== `{"$ref":"#/components/schemas/${view}FailureView"}`;
+      }
+      if (route.path.endsWith('/backchannel-logout')) {
+        const own = responses?.['default']?.content?.['application/json']?.schema;
+        return JSON.stringify(own) !== '{"$ref":"#/components/schemas/LogoutFailureView"}';
       }
       const content = responses?.['200']?.content ?? {};
       const schema: Schema | undefined = content['application/json']?.schema;

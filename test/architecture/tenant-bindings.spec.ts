@@ -19,6 +19,9 @@ const bound: Readonly<Record<string, string>> = {
   'harness/api/report/report.controller.ts': 'The user of a run may be one of another tenant.',
   // Before the sign-in
   'identity/sign-in/login.service.ts': 'The tenant that is signed in to, or registered in.',
+  'identity/sso/sso.sign-in.ts': 'Of the provider that is signed in with.',
+  'identity/sso/sso.logout.ts': 'Of the provider that signs out, or of the sign-in that ends.',
+  'identity/sso/sso.users.ts': 'Of the provider.',
   'platform/storage/storage.service.ts': 'Of the signed address of a file.',
   // Super administrators, and the start
   'identity/tenant/tenant.service.ts': 'The tenant that is created, or deleted.',
@@ -30,8 +33,11 @@ const bound: Readonly<Record<string, string>> = {
   'chat/answer.store.ts': 'Of the turn whose answer is stored.',
   'attach/reconciliation/vector-reconciliation.ts': 'Of the knowledge base.',
   'fragment/vector-removals.ts': 'Of the removal.',
+  'model/books/books.retention.ts': 'Of the day that becomes sums.',
   'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
   'harness/engine/run.worker.ts': 'Of the run.',
+  'identity/sso/sso.checks.ts': 'Of the user who is asked for.',
+  'identity/sso/sso.vault.ts': 'Of the secret that is encrypted again.',
   'harness/engine/undo/undo.service.ts': 'Of the run whose undo was interrupted.',
 };
 
@@ -61,11 +67,18 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['harness/store/undo.repository.ts', 'sweep of interrupted undos'],
   ['harness/store/workspace-lock.repository.ts', 'sweep of workspaces that runs have left'],
   ['identity/login-session/login-session.repository.ts', 'sweep of sign-ins'],
+  ['identity/sso/sso.repository.ts', 'check of users at their providers'],
+  ['identity/sso/sso.repository.ts', 'provider of a sign-in'],
+  ['identity/sso/sso.repository.ts', 'rotation of client secrets'],
+  ['identity/sso/sso.repository.ts', 'rotation of refresh tokens'],
   ['identity/user/user.repository.ts', 'erasure of a user'],
   ['model/credential.repository.ts', 'rotation of credentials'],
   ['model/credential.repository.ts', 'rotation of credentials'],
   ['platform/storage/installation.repository.ts', 'mark of the installation'],
   ['platform/storage/installation.repository.ts', 'mark of the installation'],
+  ['model/books/call.repository.ts', 'entries of the books'],
+  ['model/books/call.repository.ts', 'retention of the books'],
+  ['model/books/call.repository.ts', 'roll-up of the books'],
   ['platform/storage/storage.repository.ts', 'files of deleted users'],
   ['platform/storage/storage.repository.ts', 'sweep of stored files'],
   ['vector-store/exact/exact.repository.ts', 'sweep of vectors'],
@@ -99,7 +112,9 @@ describe('work is bound to a tenant', () => {
     const statements = found(
       /\bacrossTenants\(\s*'[^']*',\s*\(\)\s*=>\s*this\.database\.(query)</g,
     );
-    const plain = found(/\bacrossTenants\(\s*'[^']*',\s*\(\)\s*=>\s*this\.database\.(query)\(/g);
+    const plain = found(
+      /\bacrossTenants\(\s*'[^']*',\s*\(\)\s*=>\s*this\.database\.(query|prepared)\(/g,
+    );
     expect(statements.length + plain.length).toBe(across.length);
   });
 

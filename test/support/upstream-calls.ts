@@ -15,5 +15,6 @@ export function unstoredCalls(
     upstreamCall: (call) => void counted.push(call),
     firstToken: () => undefined,
   } satisfies Pick<Metrics, 'upstreamCall' | 'firstToken'>;
-  return new UpstreamCalls({ current } as never, metrics as never);
+  const books = { enter: () => undefined };
+  return new UpstreamCalls({ current } as never, metrics as never, books as never);
 }

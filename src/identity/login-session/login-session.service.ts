@@ -18,6 +18,13 @@ import { LoginSessionRepository } from './login-session.repository.js';
 export interface SignInOrigin {
   readonly ip: string | undefined;
   readonly userAgent: string | undefined;
+  /** The id of the provider that the user has signed in with; undefined for a password. */
+  readonly ssoProvider?: number;
+}
+
+export interface OpenedSignIn {
+  readonly id: string;
+  readonly token: string;
 }
 
 interface VerifiedUser {
@@ -53,8 +60,8 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
     await this.sweeps?.stop();
   }
 
-  /** Returns the token. WrongPasswordError if the user was disabled or their password changed since it was verified. */
-  async open(user: VerifiedUser, client: Client, origin: SignInOrigin): Promise<string> {
+  /** WrongPasswordError if the user was disabled or their password changed since it was verified. */
+  async open(user: VerifiedUser, client: Client, origin: SignInOrigin): Promise<OpenedSignIn> {
     const { id: userId, tenantId, userName } = user;
     const { clientId, clientKey, deviceType } = client;
     const id = randomUUID();
@@ -77,13 +84,18 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
           action: 'login',
           target: 'user',
           id: userId,
-          detail: { clientKey, deviceType, ...clientSoftware(origin.userAgent) },
+          detail: {
+            clientKey,
+            deviceType,
+            ...(origin.ssoProvider !== undefined && { ssoProvider: origin.ssoProvider }),
+            ...clientSoftware(origin.userAgent),
+          },
         },
       );
     });
     const exp = Math.floor(expireTime.getTime() / 1_000);
     const claims = { sid: id, tenantId, userId, userName, clientid: clientId, exp };
-    return signToken(claims, this.config.tokenKey);
+    return { id, token: signToken(claims, this.config.tokenKey) };
   }
 
   /** Ends the sign-in of the caller, with its streams and its switch to another tenant. */

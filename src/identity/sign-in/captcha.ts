@@ -1,53 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Resvg } from '@resvg/resvg-js';
-import { LRUCache } from 'lru-cache';
 import { randomUUID } from 'node:crypto';
 import svgCaptcha from 'svg-captcha';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import { clientNetwork } from '../../platform/http/index.js';
-import { SharedRedis } from '../../platform/redis/index.js';
+import { OneTimeStore, SharedRedis } from '../../platform/redis/index.js';
 import { msg } from '../../platform/message/index.js';
 import { LoginRefusedError } from '../password/passwords.js';
 import type { CaptchaView } from './login.dto.js';
 
-const LIFETIME_SECONDS = 120;
-const KEY_PREFIX = 'captcha:';
-
-/**
- * The answers to captchas, for two minutes: in Redis if configured, so that any process can check them. Without it, and
- * while it is away, the process that drew a captcha checks it.
- */
+/** The answers to captchas, for two minutes. */
 @Injectable()
-export class CaptchaStore {
-  private readonly local = new LRUCache<string, string>({
-    max: 10_000,
-    ttl: LIFETIME_SECONDS * 1_000,
-  });
-
-  constructor(private readonly redis: SharedRedis) {}
-
-  async keep(uuid: string, answer: string): Promise<void> {
-    await this.redis.run(
-      async (redis) => {
-        await redis.set(KEY_PREFIX + uuid, answer, 'EX', LIFETIME_SECONDS);
-      },
-      () => {
-        this.local.set(uuid, answer);
-      },
-    );
-  }
-
-  /** Returns the answer and deletes it. */
-  async take(uuid: string): Promise<string | undefined> {
-    const answer = this.local.get(uuid);
-    this.local.delete(uuid);
-    const shared = await this.redis.run(
-      async (redis) => (await redis.getdel(KEY_PREFIX + uuid)) ?? undefined,
-      () => undefined,
-    );
-    return answer ?? shared;
+export class CaptchaStore extends OneTimeStore {
+  constructor(redis: SharedRedis) {
+    super(redis, { prefix: 'captcha:', lifetimeSeconds: 120 });
   }
 }
 

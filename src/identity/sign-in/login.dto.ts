@@ -8,6 +8,7 @@ import {
   text,
   View,
 } from '../../platform/http/index.js';
+import type { Client } from '../client/client.entity.js';
 
 /** The fields that both existing clients send. Those of other grant types are ignored. */
 export class LoginDto extends Input({
@@ -46,6 +47,18 @@ export class LoginView extends View({
   scope: nullable(text()),
   openid: nullable(text()),
 }) {}
+
+export function toLoginView(token: string, client: Client): LoginView {
+  return {
+    access_token: token,
+    refresh_token: null,
+    expire_in: client.timeout,
+    refresh_expire_in: null,
+    client_id: client.clientId,
+    scope: null,
+    openid: null,
+  };
+}
 
 export class CaptchaView extends View({
   captchaEnabled: flag({

@@ -20,7 +20,7 @@ import {
   Passwords,
   WrongPasswordError,
 } from '../password/passwords.js';
-import { HOME_TENANT, USER_ROLE } from '../role/role.entity.js';
+import { HOME_TENANT, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { tenantProblem } from '../tenant/tenant.entity.js';
 import type { Tenant } from '../tenant/tenant.entity.js';
@@ -30,10 +30,19 @@ import type { User } from '../user/user.entity.js';
 import { UserRepository } from '../user/user.repository.js';
 import { UserService } from '../user/user.service.js';
 import { Captcha } from './captcha.js';
+import { toLoginView } from './login.dto.js';
 import type { LoginDto, LoginView, RegisterDto, TenantChoicesView } from './login.dto.js';
 
 const REGISTRATION_LIMIT = { name: 'register', points: 10, seconds: 60 };
 const CHOICES_LIMIT = { name: 'tenant-choices', points: 20, seconds: 60 };
+
+class PasswordLoginError extends LoginRefusedError {
+  constructor() {
+    super(
+      msg`This tenant has turned password sign-in off. Sign in with one of its providers instead.`,
+    );
+  }
+}
 
 /** Signs users in by their password, lets people register, and offers the tenants to choose from. */
 @Injectable()
@@ -60,19 +69,11 @@ export class LoginService {
   async signIn(login: LoginDto, origin: SignInOrigin): Promise<LoginView> {
     await this.limiter.consume(this.attempts, clientNetwork(origin.ip));
     const { client, tenant } = await this.admit(login);
-    const token = await inTenant(tenant.tenantId, async () => {
-      const user = await this.authenticate(tenant.tenantId, login, client.clientKey, origin);
+    const { token } = await inTenant(tenant.tenantId, async () => {
+      const user = await this.authenticate(tenant, login, client.clientKey, origin);
       return this.sessions.open(user, client, origin);
     });
-    return {
-      access_token: token,
-      refresh_token: null,
-      expire_in: client.timeout,
-      refresh_expire_in: null,
-      client_id: client.clientId,
-      scope: null,
-      openid: null,
-    };
+    return toLoginView(token, client);
   }
 
   /** All tenants for a super administrator. Otherwise those with the domain of the page, or all that allow sign-ins. */
@@ -97,7 +98,7 @@ export class LoginService {
   async register(given: RegisterDto, ip: string): Promise<void> {
     await this.limiter.consume(REGISTRATION_LIMIT, clientNetwork(ip));
     const { tenant } = await this.admit(given);
-    if (!tenant.registerEnabled) {
+    if (!tenant.registerEnabled || !tenant.passwordLogin) {
       throw new LoginRefusedError(
         msg`Registration is disabled here. Ask an administrator for an account.`,
       );
@@ -161,11 +162,12 @@ export class LoginService {
 
   /** Unknown and disabled users and service accounts are refused with the same message and in the same time as a wrong password. */
   private async authenticate(
-    tenantId: string,
+    tenant: Tenant,
     { username, password }: LoginDto,
     clientKey: string,
     origin: SignInOrigin,
   ): Promise<User> {
+    const { tenantId } = tenant;
     if (!username || !password) {
       throw new InvalidInputError(msg`username and password are required to sign in.`);
     }
@@ -179,16 +181,29 @@ export class LoginService {
       lastIp: user?.loginIp,
     };
     const right = await this.passwords.verify(attempt, password);
-    if (right && enabled) return enabled;
+    // Last, so that only who knows the password learns who may use one.
+    const refused = right && enabled && !(await this.mayUsePassword(tenant, enabled));
+    if (right && enabled && !refused) return enabled;
     await this.audit.record(
       { tenantId, userName: username },
       {
         action: 'login-failed',
         target: 'user',
-        detail: { clientKey, ...clientSoftware(origin.userAgent) },
+        detail: {
+          clientKey,
+          ...(refused && { reason: 'password-login' }),
+          ...clientSoftware(origin.userAgent),
+        },
       },
     );
-    throw new WrongPasswordError();
+    throw refused ? new PasswordLoginError() : new WrongPasswordError();
+  }
+
+  private async mayUsePassword(tenant: Tenant, user: User): Promise<boolean> {
+    if (tenant.passwordLogin || user.breakGlass) return true;
+    if (tenant.tenantId !== HOME_TENANT) return false;
+    const roles = await this.roles.activeOf(tenant.tenantId, user.id);
+    return roles.some(({ roleKey }) => roleKey === SUPERADMIN_ROLE);
   }
 }
 

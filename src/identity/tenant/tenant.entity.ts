@@ -36,6 +36,9 @@ export class Tenant {
 
   /** Whether people may register. */
   @Flag() registerEnabled: boolean;
+
+  /** Whether users sign in with a password; without it, only break-glass users do. */
+  @Flag({ default: true }) passwordLogin: boolean;
   @Bigint({ insert: false, update: false }) revision: number;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;

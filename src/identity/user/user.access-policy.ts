@@ -49,6 +49,14 @@ export class UserAccessPolicy {
       msg`This would leave no super administrator. Give another user the role superadmin first.`,
     );
   }
+
+  /** ConflictError if a tenant without password sign-in would have no user who can sign in with a password. */
+  async requireBreakGlassWithout(tenantId: string, userIds: readonly number[]): Promise<void> {
+    if (await this.users.hasPasswordSignIn(tenantId, userIds)) return;
+    throw new ConflictError(
+      msg`This would leave no break-glass user. Choose another one under single sign-on first.`,
+    );
+  }
 }
 
 /** ForbiddenError if the caller is among the users. */

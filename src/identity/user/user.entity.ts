@@ -3,6 +3,7 @@ import {
   Bigint,
   Char,
   CreateTime,
+  Flag,
   GeneratedId,
   TenantId,
   Timestamp,
@@ -30,6 +31,10 @@ export class User {
   /** Empty for a service account. */
   @Varchar(255) passwordHash: string;
   @Char(1) status: string;
+  /** Disabled because the provider of their sign-in refused them: their next sign-in there enables them. */
+  @Flag({ default: false }) suspended: boolean;
+  /** Signs in with a password where the tenant has turned that off. */
+  @Flag({ default: false }) breakGlass: boolean;
   @Varchar(64, nullable) loginIp: string | null;
   @Timestamp(nullable) loginDate: Date | null;
   @Varchar(500, nullable) remark: string | null;

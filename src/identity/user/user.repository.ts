@@ -91,6 +91,22 @@ export class UserRepository {
     return row;
   }
 
+  /**
+   * Whether a user other than the given ones can sign in with a password: all can, or a break-glass user can. Super
+   * administrators of the installation's tenant always can, and there always is one.
+   */
+  async hasPasswordSignIn(tenantId: string, exceptUserIds: readonly number[]): Promise<boolean> {
+    const [row] = await this.database.query<{ has: boolean }>(
+      `SELECT t.tenant_id = '000000' OR t.password_login OR EXISTS (
+                SELECT 1 FROM user_account u
+                 WHERE u.tenant_id = t.tenant_id AND u.break_glass AND u.status = '0'
+                   AND u.id <> ALL ($2::bigint[])) AS has
+         FROM tenant t WHERE t.tenant_id = $1`,
+      [tenantId, [...exceptUserIds]],
+    );
+    return row?.has ?? true;
+  }
+
   async byIds(tenantId: string, ids: readonly number[]): Promise<User[]> {
     return this.users.find(tenantId, { id: In([...ids]) }, { id: 'ASC' });
   }

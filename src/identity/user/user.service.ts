@@ -103,16 +103,16 @@ export class UserService {
 
   /**
    * Creates a user without asking what the actor may do: for registrations and the first user of a tenant.
-   * ConflictError if the name is taken or the tenant has reached its user limit.
+   * ConflictError if the name is taken or the tenant has reached its user limit. Returns the id.
    */
   async createAccount(
     actor: AuditActor,
     { password, roleIds, ...values }: NewAccount,
     action: AuditAction,
     passwordHash?: string,
-  ): Promise<void> {
+  ): Promise<number> {
     const hash = passwordHash ?? (await this.passwords.hash(password));
-    await this.insert(actor, { ...values, passwordHash: hash }, roleIds, action);
+    return this.insert(actor, { ...values, passwordHash: hash }, roleIds, action);
   }
 
   private async insert(
@@ -186,6 +186,7 @@ export class UserService {
       async () => {
         const users = await this.policy.manageable(caller, userIds);
         await this.policy.requireSuperAdminWithout(caller.tenantId, userIds);
+        await this.policy.requireBreakGlassWithout(caller.tenantId, userIds);
         await withLongStatements(async () => {
           await this.lifecycle.deleting(userIds);
           await this.users.erase(caller.tenantId, users);
@@ -281,12 +282,18 @@ export class UserService {
 
   /** For a manageable user inside an access change. Returns what to write to the audit log. */
   private async setStatus(caller: Caller, user: User, status: string): Promise<AuditRecord[]> {
-    if (user.status === status) return [];
+    if (user.status === status) {
+      // Who was suspended stays disabled now, whatever the provider says.
+      if (user.suspended)
+        await this.users.users.update(caller.tenantId, user.id, { suspended: false });
+      return [];
+    }
     if (status !== '0') {
       requireNotSelf(caller, [user.id], phrase`disable`);
       await this.policy.requireSuperAdminWithout(caller.tenantId, [user.id]);
+      await this.policy.requireBreakGlassWithout(caller.tenantId, [user.id]);
     }
-    await this.users.users.update(caller.tenantId, user.id, { status });
+    await this.users.users.update(caller.tenantId, user.id, { status, suspended: false });
     // Last: a sign-in that is being opened either sees the new status or is deleted here.
     if (status !== '0') await this.sessions.endAllOf(caller.tenantId, user.id);
     return [{ action: 'status-change', target: 'user', id: user.id, detail: { status } }];

@@ -15,7 +15,7 @@ export const FEATURES = [
 export type Feature = (typeof FEATURES)[number];
 
 /** On whose behalf a model is called. */
-export type ModelUser = Pick<Caller, 'tenantId' | 'userId' | 'userName' | 'door' | 'apiKey'>;
+export type ModelUser = Pick<Caller, 'tenantId' | 'userId' | 'door' | 'apiKey'>;
 
 /** Who calls a model and what for: part of every call, because the books say it. */
 export interface ModelUse {

@@ -18,6 +18,7 @@ import type {
   RerankCall,
   TokenCount,
 } from '../../provider/index.js';
+import { CallBooks } from '../books/call.books.js';
 import { estimateMessageTokens, estimateTokens } from '../model-window.js';
 import { ModelResolver } from '../model.resolver.js';
 import type {
@@ -78,13 +79,14 @@ interface Opening<M extends ResolvedModel, Call, T> {
 
 /**
  * Every call of a model service goes through here, and nowhere else (test/architecture/upstream-calls.spec.ts): each attempt
- * is counted in the metrics, however it ends.
+ * is counted in the metrics and entered in the books, however it ends.
  */
 @Injectable()
 export class UpstreamCalls {
   constructor(
     private readonly models: ModelResolver,
     private readonly metrics: Metrics,
+    private readonly books: CallBooks,
   ) {}
 
   /** As ChatAdapter.stream; opened again as retryBeforeFirstPart does. */
@@ -190,13 +192,13 @@ export class UpstreamCalls {
   }
 
   /** As RerankAdapter.rerank. */
-  rerank(
+  async rerank(
     first: ResolvedRerankModel,
     call: Omit<RerankCall, 'model'>,
     options: AnswerOptions<ResolvedRerankModel>,
   ): Promise<readonly RankedDocument[]> {
     const { limits, signal } = options;
-    return this.answered(first, options, {
+    const { ranked } = await this.answered(first, options, {
       kind: 'rerank',
       callOf: ({ modelName }): RerankCall => ({ ...call, model: modelName }),
       send: ({ adapter, connection }, asked) =>
@@ -204,8 +206,9 @@ export class UpstreamCalls {
       // The query is read with each document.
       sentTokens: ({ query, documents }) =>
         documents.length * estimateTokens(query) + tokensOfTexts(documents),
-      settle: (attempt) => attempt.answered(undefined),
+      settle: (attempt, { usage }) => attempt.answered(usage),
     });
+    return ranked;
   }
 
   /**
@@ -310,7 +313,7 @@ export class UpstreamCalls {
     return current ? current() : this.models.current(first);
   }
 
-  /** Counts an attempt. Undefined where no service was called. */
+  /** Counts and books an attempt. Undefined where no service was called. */
   private end(attempt: Attempt | undefined, how: Parameters<Attempt['end']>[0]): void {
     if (!attempt) return;
     attempt.end(how);
@@ -319,6 +322,7 @@ export class UpstreamCalls {
     const { outcome, durationMs, firstTokenMs } = attempt;
     this.metrics.upstreamCall({ provider, kind, outcome, seconds: durationMs / 1_000 });
     if (firstTokenMs !== undefined) this.metrics.firstToken(provider, firstTokenMs / 1_000);
+    this.books.enter(attempt);
   }
 }
 

@@ -66,6 +66,12 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     actions: ['list', 'query', 'add', 'edit', 'remove'],
     more: { others: 'Manage the API keys of other users and of service accounts' },
   }),
+  ...group({
+    name: 'single sign-on',
+    prefix: 'system:sso',
+    actions: ['list', 'query', 'add', 'edit', 'remove'],
+    more: { test: 'Test the connection to a provider of sign-ins' },
+  }),
   ...group({ name: 'dictionary', prefix: 'system:dict', actions: crud }),
   ...group({
     name: 'files',
@@ -84,6 +90,12 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     prefix: 'monitor:use',
     actions: [],
     more: { query: 'See turns, tokens, times and failures of the chat' },
+  }),
+  ...group({
+    name: 'costs',
+    prefix: 'monitor:usage',
+    actions: ['export'],
+    more: { query: 'See the calls, tokens and costs of every user' },
   }),
   ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list', 'export'] }),
   ...group({ name: 'operation log', prefix: 'monitor:operlog', actions: ['list', 'export'] }),

@@ -204,6 +204,12 @@ export const variables = {
         'Files without a record are set aside every hour; dry-run only logs which ones it would be',
     },
   ),
+  USAGE_DETAIL_DAYS: count(
+    90,
+    'Books: how long each call of a model is a row; older ones are sums of their days (days)',
+    3_650,
+  ),
+  USAGE_RETENTION_DAYS: count(1_100, 'Books: how long anything is kept (days)', 36_500),
   ORPHAN_FILE_DAYS: count(14, 'How long such files are kept before they are removed (days)', 3_650),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
   PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),
@@ -263,6 +269,11 @@ export const variables = {
   ),
   LOGIN_LOCK_SECONDS: seconds(10 * MINUTE, 'How long an account stays locked'),
   LOGIN_ATTEMPTS_PER_MINUTE: count(100, 'Sign-in attempts from one address per minute', 100_000),
+  SSO_CHECK_SECONDS: seconds(
+    5 * MINUTE,
+    'Single sign-on: interval at which the provider is asked whether it still has a user, by the refresh token',
+  ),
+  SSO_TIMEOUT_SECONDS: seconds(10, 'Single sign-on: time limit of one call to a provider', 60),
   PASSWORD_HASHES: count(2, 'Passwords hashed at the same time per process', 64),
   PASSWORD_QUEUE: count(
     50,

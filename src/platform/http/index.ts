@@ -2,6 +2,7 @@ export { isBlank, VISIBLE } from './blank.js';
 export {
   BodyInterceptor,
   closeHalfSent,
+  FormBody,
   LargeBody,
   NoBody,
   SmallBody,

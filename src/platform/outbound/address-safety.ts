@@ -69,6 +69,19 @@ export class AddressSafety {
     return url;
   }
 
+  /**
+   * Whether the operator has named the host or its address, or allows every private address: a service inside of their
+   * network, which may be called without TLS.
+   */
+  names(hostname: string): boolean {
+    const host = canonicalName(hostname);
+    if (this.everyPrivateHost || this.allowedNames.has(host)) return true;
+    if (isIP(host) !== 0) {
+      return effectiveAddresses(host).some((address) => contains(this.allowedAddresses, address));
+    }
+    return /(^|\.)localhost$/.test(host) && this.allowsLoopbackName(host);
+  }
+
   /** Checks the resolved addresses; one forbidden address refuses them all. Throws ForbiddenAddressError. */
   checkResolved(hostname: string, addresses: readonly LookupAddress[]): void {
     const name = canonicalName(hostname);

@@ -7,7 +7,7 @@ import { msg, phrase } from '../message/index.js';
 import { AddressSafety } from './address-safety.js';
 import { Exchange } from './exchange.js';
 import type { OutboundRequest, OutboundResponse } from './outbound-call.js';
-import { OutboundError } from './outbound.errors.js';
+import { ForbiddenAddressError, OutboundError } from './outbound.errors.js';
 
 export interface OutboundHttpOptions {
   /** CIDRs, IP addresses, host names, or `*`: the private addresses that may be called. */
@@ -51,6 +51,16 @@ export class OutboundHttp {
    */
   assertAddressAllowed(address: string): void {
     this.safety.check(address);
+  }
+
+  /**
+   * Like `assertAddressAllowed`, for a service that secrets are exchanged with: http is refused but for hosts that the
+   * operator has allowed by name or address.
+   */
+  assertSecureAddress(address: string): void {
+    const { protocol, hostname } = this.safety.check(address);
+    if (protocol === 'https:' || this.safety.names(hostname)) return;
+    throw ForbiddenAddressError.unlessAllowed(phrase`http without TLS`);
   }
 
   /**

@@ -1,2 +1,3 @@
+export { OneTimeStore } from './one-time.store.js';
 export { RedisModule } from './redis.module.js';
 export { SharedRedis } from './shared-redis.js';

@@ -103,6 +103,7 @@ describe('models', () => {
           supportsVision: 0,
           inputPrice: '0.15',
           outputPrice: 0,
+          cachedInputPrice: '0.01',
         }),
       );
       const detail = await admin.get<Model>(`/system/model/${created.data.id}`);
@@ -123,6 +124,10 @@ describe('models', () => {
         supportsVision: false,
         inputPrice: 0.15,
         outputPrice: 0,
+        cachedInputPrice: 0.01,
+        imagePrice: null,
+        secondPrice: null,
+        characterPrice: null,
         createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d /),
         updateTime: expect.stringMatching(/^\d{4}-\d\d-\d\d /),
       });

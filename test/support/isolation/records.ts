@@ -276,6 +276,16 @@ export const apiKey: RecordKind = {
   make: async ({ session }) => String((await makeKey(session, { name: fresh('key') })).id),
 };
 
+/** A provider of sign-ins. */
+export const ssoProvider: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) => {
+    const fields = { name: fresh('provider'), issuer: 'http://127.0.0.1:9', clientId: 'plinth' };
+    return String(done(await session.post<number>('/system/sso', fields)).data);
+  },
+};
+
 /** MCP tools do not exist yet: every id names none. */
 export const nothing: RecordKind = {
   owner: 'tenant',

@@ -33,6 +33,7 @@ import {
   providerCode,
   role,
   signIn,
+  ssoProvider,
   tenant,
   tenantNumber,
   user,
@@ -56,7 +57,21 @@ export interface Reference {
 }
 
 const EMPTY = 200;
+const SSO = { name: 'Company', issuer: 'http://127.0.0.1:9', clientId: 'plinth' };
 const HELLO = [{ role: 'user', content: 'Hello' }];
+
+/** A filter of a report by a record: one that names nothing is answered with nothing. */
+function byField(field: string, kind: RecordKind): Reference {
+  return { kind, query: (id) => `${field}=${id}`, code: EMPTY };
+}
+
+function usageReferences() {
+  return {
+    apiKeyId: byField('apiKeyId', apiKey),
+    modelId: byField('modelId', model),
+    agentId: byField('agentId', agent),
+  };
+}
 
 /** A new agent of the stranger's own, but for one field. */
 function agentWith(field: string): Reference['body'] & object {
@@ -92,6 +107,11 @@ export const references: Record<string, Record<string, Reference>> = {
     targetId: { kind: model, body: (targetId) => ({ targetId }), code: EMPTY },
   },
 
+  'GET /monitor/usage': { ...usageReferences(), userId: byField('userId', user) },
+  'GET /monitor/usage/export': { ...usageReferences(), userId: byField('userId', user) },
+  'GET /monitor/usage/own': usageReferences(),
+  'GET /monitor/usage/own/export': usageReferences(),
+
   'GET /system/apikey/list': {
     userId: { kind: user, query: (id) => `scope=tenant&userId=${id}`, code: EMPTY },
   },
@@ -122,6 +142,33 @@ export const references: Record<string, Record<string, Reference>> = {
   },
   'POST /system/apikey/:id/rotate': { id: { kind: apiKey, body: () => ({}) } },
   'DELETE /system/apikey/:ids': { ids: { kind: apiKey, several: true } },
+
+  'GET /system/sso/:id': { id: { kind: ssoProvider } },
+  'POST /system/sso': {
+    'roleMapping.roleId': {
+      kind: role,
+      body: (roleId) => ({ ...SSO, roleMapping: [{ value: 'staff', roleId }] }),
+    },
+  },
+  'PUT /system/sso': {
+    id: { kind: ssoProvider, body: (id) => ({ id, name: 'New' }) },
+    'roleMapping.roleId': {
+      kind: role,
+      body: async (roleId, by, world) => ({
+        id: await ssoProvider.make(by, world),
+        roleMapping: [{ value: 'staff', roleId }],
+      }),
+    },
+  },
+  'PUT /system/sso/settings': {
+    breakGlassUserIds: {
+      kind: user,
+      body: (breakGlassUserIds) => ({ breakGlassUserIds }),
+      several: true,
+    },
+  },
+  'POST /system/sso/:id/test': { id: { kind: ssoProvider } },
+  'DELETE /system/sso/:ids': { ids: { kind: ssoProvider, several: true } },
 
   'DELETE /monitor/online/:tokenId': { tokenId: { kind: signIn } },
   'DELETE /monitor/online/myself/:tokenId': { tokenId: { kind: ownSignIn } },
@@ -629,6 +676,17 @@ export const references: Record<string, Record<string, Reference>> = {
 
 /** Parameters with the name of a reference that are none, each with the reason. */
 export const noReferences: Record<string, string> = {
+  'GET /auth/sso/providers tenantId':
+    'Says where one wants to sign in; the names of its providers are shown to all.',
+  'GET /auth/sso/:provider/start provider':
+    'Leads to the sign-in page of a provider; nothing is shown but where that is.',
+  'GET /auth/sso/:provider/start clientId': 'As at the login.',
+  'GET /auth/sso/:provider/callback provider': 'Must be that of the state, which is not guessed.',
+  'POST /auth/sso/exchange clientId': 'As at the login.',
+  'POST /auth/sso/:provider/backchannel-logout provider':
+    'Only what this provider has signed ends its sign-ins.',
+  'POST /system/sso clientId': 'What the provider calls this service.',
+  'PUT /system/sso clientId': 'The same.',
   'POST /auth/login clientId': 'Says which app asks; known to everybody who has the app.',
   'POST /auth/login tenantId':
     'Says where one wants to sign in; nothing is shown before the password fits.',

@@ -13,9 +13,43 @@ export interface AllowedStatement {
 export const allowedStatements: readonly AllowedStatement[] = [
   {
     begins:
+      'SELECT tenant_id AS "tenantId", to_char(call_time AT TIME ZONE $1, \'YYYY-MM-DD\') AS day FROM upstream_call WHERE attempt IS NOT NULL',
+    file: 'src/model/books/call.repository.ts',
+    why: 'The days of the books that become sums: each is then summed up with its own tenant.',
+  },
+  {
+    begins: 'DELETE FROM upstream_call WHERE id IN ( SELECT id FROM upstream_call',
+    file: 'src/model/books/call.repository.ts',
+    why: 'The end of the retention of the books, which is one for the installation.',
+  },
+  {
+    begins:
       'DELETE FROM stored_response WHERE id IN ( SELECT id FROM stored_response WHERE last_used_time < now()',
     file: 'src/door/openai/responses/stored-response.repository.ts',
     why: 'The sweep of stored responses whose conversation was not continued for a long time, in every tenant.',
+  },
+  {
+    begins: 'SELECT tenant_id AS "tenantId" FROM sso_provider WHERE public_id = $1',
+    file: 'src/identity/sso/sso.repository.ts',
+    why: 'The provider of a sign-in, before its tenant is known: its public id is unique to the installation, and the tenant is answered.',
+  },
+  {
+    begins:
+      'UPDATE sso_identity SET checked_time = now() WHERE id IN ( SELECT i.id FROM sso_identity i',
+    file: 'src/identity/sso/sso.repository.ts',
+    why: 'The check of users at their providers: each is then asked for, and changed, with their own tenant.',
+  },
+  {
+    begins:
+      'SELECT id, tenant_id AS "tenantId", client_secret AS secret FROM sso_provider WHERE id > $1',
+    file: 'src/identity/sso/sso.repository.ts',
+    why: 'The change of the encryption key at the start: every sealed client secret, each opened with its own tenant.',
+  },
+  {
+    begins:
+      'SELECT id, tenant_id AS "tenantId", refresh_token AS secret FROM sso_identity WHERE id > $1',
+    file: 'src/identity/sso/sso.repository.ts',
+    why: 'The change of the encryption key at the start: every sealed refresh token, each opened with its own tenant.',
   },
   {
     begins: 'SELECT id, tenant_id AS "tenantId" FROM api_key WHERE key_id = $1',

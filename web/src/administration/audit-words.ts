@@ -25,6 +25,8 @@ export const TARGETS = [
   'tenant',
   'client',
   'api_key',
+  'sso_provider',
+  'sso_settings',
   'provider',
   'model',
   'agent',

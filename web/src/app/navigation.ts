@@ -3,6 +3,7 @@ import {
   IconBook2,
   IconBrandStackshare,
   IconBuilding,
+  IconChartBar,
   IconCode,
   IconCpu,
   IconDeviceDesktop,
@@ -16,6 +17,7 @@ import {
   IconRobot,
   IconShieldLock,
   IconThumbUp,
+  IconUserCheck,
   IconUsers,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
@@ -44,6 +46,7 @@ export const WORK: readonly Entry[] = [
   entry('/agents', 'agents', IconRobot, 'agent:agent:list'),
   entry('/media', 'media', IconPhoto),
   entry('/harness', 'harness', IconCode, 'coding:harness:use'),
+  entry('/usage', 'usage', IconChartBar),
 ];
 
 export const ADMINISTRATION: readonly Entry[] = [
@@ -52,6 +55,7 @@ export const ADMINISTRATION: readonly Entry[] = [
   entry('/users', 'users', IconUsers, 'system:user:list'),
   entry('/roles', 'roles', IconShieldLock, 'system:role:list'),
   entry('/keys', 'keys', IconKey, 'system:apikey:others'),
+  entry('/sso', 'sso', IconUserCheck, 'system:sso:list'),
   entry('/tenants', 'tenants', IconBuilding, 'system:tenant:list'),
   entry('/clients', 'clients', IconDeviceDesktop, 'system:client:list'),
   entry('/dictionary', 'dictionary', IconAddressBook, 'system:dict:list'),

@@ -75,6 +75,8 @@ const routes = root.addChildren([
     page('/harness/$sessionId', () => import('../harness/session.page')),
     page('/harness/$sessionId/$runId', () => import('../harness/session.page')),
 
+    page('/usage', () => import('../usage/usage.page')),
+
     page('/providers', () => import('../provider/providers.page')),
     page('/models', () => import('../model/models.page')),
     page('/models/$modelId', () => import('../model/model.page')),
@@ -83,6 +85,7 @@ const routes = root.addChildren([
     page('/roles', () => import('../administration/roles.page')),
     page('/roles/$roleId', () => import('../administration/role.page')),
     page('/keys', () => import('../apikey/keys.page')),
+    page('/sso', () => import('../sso/sso.page')),
     page('/tenants', () => import('../administration/tenants.page')),
     page('/clients', () => import('../administration/clients.page')),
     page('/dictionary', () => import('../administration/dictionary.page')),

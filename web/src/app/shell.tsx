@@ -29,7 +29,7 @@ import {
   IconSun,
   IconUser,
 } from '@tabler/icons-react';
-import { authLogout } from '@plinth/client';
+import { ssoAuthLogout } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
@@ -231,8 +231,9 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
   const name = user?.nickName || user?.userName || '';
   const signOut = async (): Promise<void> => {
     // The sign-in ends in this browser even if the service cannot be reached.
-    await authLogout().catch(() => undefined);
+    const ended = await ssoAuthLogout().catch(() => undefined);
     session.end();
+    if (ended?.address) location.assign(ended.address);
   };
   return (
     <div className={styles['account']}>

@@ -12,7 +12,9 @@ import type media from '../media/texts.en.json';
 import type model from '../model/texts.en.json';
 import type provider from '../provider/texts.en.json';
 import type signIn from '../sign-in/texts.en.json';
+import type sso from '../sso/texts.en.json';
 import type ui from '../ui/texts.en.json';
+import type usage from '../usage/texts.en.json';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
@@ -31,7 +33,9 @@ declare module 'i18next' {
       model: typeof model;
       provider: typeof provider;
       'sign-in': typeof signIn;
+      sso: typeof sso;
       ui: typeof ui;
+      usage: typeof usage;
     };
   }
 }

@@ -91,6 +91,10 @@ function initialValues(model: ModelView | undefined, providerCode: string, categ
     supportsVision: booleanText(model?.supportsVision),
     inputPrice: orEmpty(model?.inputPrice),
     outputPrice: orEmpty(model?.outputPrice),
+    cachedInputPrice: orEmpty(model?.cachedInputPrice),
+    imagePrice: orEmpty(model?.imagePrice),
+    secondPrice: orEmpty(model?.secondPrice),
+    characterPrice: orEmpty(model?.characterPrice),
     remark: model?.remark ?? '',
   };
 }
@@ -98,6 +102,25 @@ function initialValues(model: ModelView | undefined, providerCode: string, categ
 function booleanText(value: boolean | null | undefined): 'yes' | 'no' | 'unknown' {
   return value == null ? 'unknown' : value ? 'yes' : 'no';
 }
+
+/** What calls of each category are paid by. */
+const PRICES = {
+  chat: ['inputPrice', 'cachedInputPrice', 'outputPrice'],
+  vector: ['inputPrice'],
+  rerank: ['inputPrice'],
+  image: ['imagePrice'],
+  audio: ['characterPrice'],
+  video: ['secondPrice'],
+} as const;
+
+const PRICE_HELP = {
+  inputPrice: 'priceHelp',
+  outputPrice: 'priceHelp',
+  cachedInputPrice: 'cachedPriceHelp',
+  imagePrice: 'unitPriceHelp',
+  secondPrice: 'unitPriceHelp',
+  characterPrice: 'characterPriceHelp',
+} as const;
 
 const BOOLEANS = { yes: true, no: false, unknown: null } as const;
 
@@ -140,6 +163,10 @@ function ModelForm({ model, providers }: FormProps) {
         maxOutput: orNull(values.maxOutput),
         inputPrice: orNull(values.inputPrice),
         outputPrice: orNull(values.outputPrice),
+        cachedInputPrice: orNull(values.cachedInputPrice),
+        imagePrice: orNull(values.imagePrice),
+        secondPrice: orNull(values.secondPrice),
+        characterPrice: orNull(values.characterPrice),
         supportsTools: BOOLEANS[supportsTools],
         supportsVision: BOOLEANS[supportsVision],
       };
@@ -315,18 +342,18 @@ function ModelForm({ model, providers }: FormProps) {
                         {...form.getInputProps(ability)}
                       />
                     ))}
-                    {(['inputPrice', 'outputPrice'] as const).map((price) => (
-                      <NumberInput
-                        key={price}
-                        label={t(price)}
-                        description={t('priceHelp')}
-                        inputWrapperOrder={['label', 'input', 'description', 'error']}
-                        min={0}
-                        {...form.getInputProps(price)}
-                      />
-                    ))}
                   </>
                 )}
+                {PRICES[category].map((price) => (
+                  <NumberInput
+                    key={price}
+                    label={t(price)}
+                    description={t(PRICE_HELP[price])}
+                    inputWrapperOrder={['label', 'input', 'description', 'error']}
+                    min={0}
+                    {...form.getInputProps(price)}
+                  />
+                ))}
               </div>
               <Textarea
                 label={t('remark')}

@@ -13,10 +13,10 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { authCode, authLogin, authTenants } from '@plinth/client';
+import { authCode, authLogin, authTenants, ssoAuthChoices } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useEffectEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
 import { CLIENT_ID } from '../app/client-id';
@@ -26,6 +26,7 @@ import type { Language } from '../i18n';
 import { messageOf } from '../ui/failure';
 import { useTitle } from '../ui/page';
 import styles from './sign-in.module.css';
+import { exchangeCode, hasCode, Providers, Refusal } from './sso';
 
 const DEFAULT_TENANT = '000000';
 
@@ -34,9 +35,10 @@ export default function SignInPage() {
   const { t } = useTranslation('sign-in');
   useTitle(t('title'));
   const router = useRouter();
-  const [{ next }] = useAddress();
+  const [{ next, ssoError, tenant: wanted }] = useAddress();
   const [failure, setFailure] = useState<string>();
-  const [running, setRunning] = useState(false);
+  const [running, setRunning] = useState(hasCode);
+  const [withPassword, setWithPassword] = useState(false);
   const tenants = useQuery({
     queryKey: ['sign-in', 'tenants'],
     queryFn: ({ signal }) => authTenants({ signal }),
@@ -48,13 +50,34 @@ export default function SignInPage() {
     gcTime: 0,
   });
   const form = useForm({
-    initialValues: { tenantId: DEFAULT_TENANT, username: '', password: '', code: '' },
+    initialValues: { tenantId: wanted ?? DEFAULT_TENANT, username: '', password: '', code: '' },
     validate: {
       username: (value) => (value.trim() === '' ? t('usernameMissing') : null),
       password: (value) => (value === '' ? t('passwordMissing') : null),
     },
   });
   const choices = tenants.data?.voList ?? [];
+  const { tenantId: chosen } = form.values;
+  const sso = useQuery({
+    queryKey: ['sign-in', 'sso', chosen],
+    queryFn: ({ signal }) => ssoAuthChoices({ query: { tenantId: chosen }, signal }),
+  });
+  const providers = sso.data?.providers ?? [];
+  const hasForm = withPassword || providers.length === 0 || sso.data?.passwordLogin !== false;
+  // Only a path of this origin: an address given in a link must not lead elsewhere.
+  const returnTo = next && /^\/(?![/\\])/.test(next) ? next : '/';
+  const goOn = (): Promise<void> => router.navigate({ href: returnTo, replace: true } as never);
+  const finish = useEffectEvent(async () => {
+    if (!hasCode()) return;
+    try {
+      await exchangeCode();
+      await goOn();
+    } catch (error) {
+      setFailure(messageOf(error));
+      setRunning(false);
+    }
+  });
+  useEffect(() => void finish(), []);
 
   const submit = form.onSubmit(async ({ code, ...given }) => {
     setRunning(true);
@@ -64,9 +87,7 @@ export default function SignInPage() {
       const body = { ...given, ...asked, clientId: CLIENT_ID, grantType: 'password' };
       const { access_token: token, client_id: clientId } = await authLogin({ body });
       session.begin({ token, clientId, tenantId: given.tenantId });
-      // Only a path of this origin: an address given in a link must not lead elsewhere.
-      const path = next && /^\/(?![/\\])/.test(next) ? next : '/';
-      await router.navigate({ href: path, replace: true } as never);
+      await goOn();
     } catch (error) {
       setFailure(messageOf(error));
       setRunning(false);
@@ -85,6 +106,7 @@ export default function SignInPage() {
           </Title>
           <Text c="dimmed">{t('subtitle')}</Text>
         </Stack>
+        {ssoError && !failure && <Refusal reason={ssoError} />}
         <form onSubmit={submit} noValidate>
           <Stack>
             {choices.length > 1 && (
@@ -96,47 +118,64 @@ export default function SignInPage() {
                 {...form.getInputProps('tenantId')}
               />
             )}
-            <TextInput
-              label={t('username')}
-              autoComplete="username"
-              autoFocus
-              {...form.getInputProps('username')}
-            />
-            <PasswordInput
-              label={t('password')}
-              autoComplete="current-password"
-              visibilityToggleButtonProps={{ 'aria-label': t('showPassword') }}
-              {...form.getInputProps('password')}
-            />
-            {captcha.data?.captchaEnabled && (
-              <Group align="flex-end" gap="sm" wrap="nowrap">
+            {hasForm && (
+              <>
                 <TextInput
-                  label={t('captcha')}
-                  autoComplete="off"
-                  className={styles['grow']}
-                  {...form.getInputProps('code')}
+                  label={t('username')}
+                  autoComplete="username"
+                  autoFocus
+                  {...form.getInputProps('username')}
                 />
-                <UnstyledButton aria-label={t('newCaptcha')} onClick={() => void captcha.refetch()}>
-                  <Image
-                    src={`data:image/png;base64,${captcha.data.img ?? ''}`}
-                    alt={t('captchaPicture')}
-                    h={36}
-                    w="auto"
-                    radius="sm"
-                  />
-                </UnstyledButton>
-              </Group>
+                <PasswordInput
+                  label={t('password')}
+                  autoComplete="current-password"
+                  visibilityToggleButtonProps={{ 'aria-label': t('showPassword') }}
+                  {...form.getInputProps('password')}
+                />
+                {captcha.data?.captchaEnabled && (
+                  <Group align="flex-end" gap="sm" wrap="nowrap">
+                    <TextInput
+                      label={t('captcha')}
+                      autoComplete="off"
+                      className={styles['grow']}
+                      {...form.getInputProps('code')}
+                    />
+                    <UnstyledButton
+                      aria-label={t('newCaptcha')}
+                      onClick={() => void captcha.refetch()}
+                    >
+                      <Image
+                        src={`data:image/png;base64,${captcha.data.img ?? ''}`}
+                        alt={t('captchaPicture')}
+                        h={36}
+                        w="auto"
+                        radius="sm"
+                      />
+                    </UnstyledButton>
+                  </Group>
+                )}
+              </>
             )}
             {failure && (
               <Alert color="red" role="alert">
                 {failure}
               </Alert>
             )}
-            <Button type="submit" loading={running} fullWidth>
-              {t('signIn')}
-            </Button>
+            {hasForm && (
+              <Button type="submit" loading={running} fullWidth>
+                {t('signIn')}
+              </Button>
+            )}
           </Stack>
         </form>
+        <Providers providers={providers} returnTo={returnTo} divided={hasForm} />
+        {!hasForm && (
+          <Group justify="center" mt="md">
+            <UnstyledButton className={styles['language']} onClick={() => setWithPassword(true)}>
+              {t('usePassword')}
+            </UnstyledButton>
+          </Group>
+        )}
         <Group gap="md" mt="xl" justify="center">
           {Object.entries(LANGUAGES).map(([code, title]) => (
             <UnstyledButton

@@ -30,7 +30,9 @@ import { KnowledgeOcr1763683200029 } from './29-knowledge-ocr.js';
 import { LostVectors1763683200030 } from './30-lost-vectors.js';
 import { AnswerTime1763683200031 } from './31-answer-time.js';
 import { ApiKeys1763683200032 } from './32-api-keys.js';
+import { Books1763683200033 } from './33-books.js';
 import { StoredResponses1763683200036 } from './36-stored-responses.js';
+import { SingleSignOn1763683200037 } from './37-single-sign-on.js';
 import { SeededRoles1763683200039 } from './39-seeded-roles.js';
 
 /** In the order in which they run. */
@@ -67,6 +69,8 @@ export const migrations = [
   LostVectors1763683200030,
   AnswerTime1763683200031,
   ApiKeys1763683200032,
+  Books1763683200033,
   StoredResponses1763683200036,
+  SingleSignOn1763683200037,
   SeededRoles1763683200039,
 ];

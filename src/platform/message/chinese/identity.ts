@@ -86,8 +86,72 @@ export const identity: Texts = {
       '该租户的用户数已达上限。请删除一个用户，或联系运维人员提高 accountCount。',
     'You need the permission system:user:edit to search or order by phonenumber. Leave phonenumber out, or ask an administrator for it.':
       '按 phonenumber 搜索或排序需要权限 system:user:edit。请去掉 phonenumber，或联系管理员授予权限。',
+    'This provider does not exist or is disabled. Choose another one.':
+      '该登录提供方不存在或已停用。请选择其他提供方。',
+    'This client may not sign in with a provider. Ask the operator of this service.':
+      '此客户端不能通过登录提供方登录。请联系此服务的运维人员。',
+    'This tenant is disabled or has expired. Ask the operator of this service.':
+      '该租户已停用或已过期。请联系此服务的运维人员。',
+    'The sign-in has expired or was used already. Start again.':
+      '此次登录已过期或已被使用。请重新开始。',
+    'The provider has refused the sign-in. Ask its administrator for access.':
+      '登录提供方拒绝了登录。请向其管理员申请访问权限。',
+    'The provider cannot be reached at the moment. Try again, or sign in in another way.':
+      '目前无法连接登录提供方。请重试，或使用其他方式登录。',
+    'The provider refuses this service: client id, secret or redirect address is wrong. Ask an administrator to test the provider.':
+      '登录提供方拒绝此服务：客户端 ID、密钥或回调地址有误。请联系管理员测试该提供方。',
+    'The answer of the provider is not valid. Start again, or ask an administrator to test the provider.':
+      '登录提供方的应答无效。请重新开始，或联系管理员测试该提供方。',
+    'Your user is disabled. Ask an administrator.': '您的用户已停用。请联系管理员。',
+    'You have no user here, and this provider creates none. Ask an administrator.':
+      '您在此没有用户，且该登录提供方不会创建用户。请联系管理员。',
+    'This tenant has reached its limit of users. Ask an administrator.':
+      '该租户的用户数已达上限。请联系管理员。',
+    'The logout token is not valid.': '注销令牌无效。',
+    'Users have signed in with this provider, so its issuer cannot be changed. Create another provider.':
+      '已有用户通过此提供方登录，因此不能更改其颁发者。请创建其他提供方。',
+    'The stored secret is not sent to another issuer. Enter the client secret for the new one.':
+      '已保存的密钥不会发送给其他颁发者。请输入新颁发者的客户端密钥。',
+    'The role superadmin cannot be given by a provider. Choose another role.':
+      '登录提供方不能授予角色 superadmin。请选择其他角色。',
+    'Choose at least one enabled break-glass user before you turn password sign-in off. A service account cannot be one.':
+      '关闭密码登录前，请至少选择一个已启用的应急用户。服务账号不能作为应急用户。',
+    'This would leave no break-glass user. Choose another one under single sign-on first.':
+      '这样将没有应急用户。请先在单点登录中选择其他应急用户。',
+    'This tenant has turned password sign-in off. Sign in with one of its providers instead.':
+      '该租户已关闭密码登录。请使用其登录提供方登录。',
+    'scopes must contain openid.': 'scopes 必须包含 openid。',
+    'roleMapping must be a list': 'roleMapping 必须是列表',
+    'roleMapping has more than {0} entries': 'roleMapping 超过 {0} 项',
+    'each entry of roleMapping must be an object': 'roleMapping 的每一项必须是对象',
+    'Everything that can be tested without a user works. Register the redirect address at the provider, then sign in once.':
+      '无需用户即可测试的部分均正常。请在提供方登记回调地址，然后登录一次。',
+    'The document is read from {0}.': '从 {0} 读取文档。',
+    'The provider answered HTTP {0}. Compare the issuer with its documentation: often a path such as /realms/name is missing or too much.':
+      '提供方返回 HTTP {0}。请将颁发者与其文档对照：常见的是缺少或多出 /realms/name 之类的路径。',
+    'The answer is no document of OpenID Connect.': '应答不是 OpenID Connect 文档。',
+    'The provider calls itself {0}. Enter exactly that as the issuer.':
+      '提供方自称 {0}。请将颁发者准确填写为该值。',
+    'The document names the same issuer.': '文档中的颁发者一致。',
+    'The document lacks authorization_endpoint, token_endpoint or jwks_uri. This service needs all of them.':
+      '文档缺少 authorization_endpoint、token_endpoint 或 jwks_uri。此服务需要全部这些地址。',
+    'The provider does not support PKCE with S256. Allow it there for this client.':
+      '提供方不支持使用 S256 的 PKCE。请在提供方为此客户端启用。',
+    'The document has all endpoints, and {0}.': '文档包含所有端点，以及 {0}。',
+    'The document has all endpoints, but none for the sign-out.':
+      '文档包含所有端点，但没有注销端点。',
+    'The provider shows no keys (HTTP {0}), so its tokens cannot be verified.':
+      '提供方未提供密钥（HTTP {0}），因此无法验证其令牌。',
+    'The provider has {0} keys.': '提供方有 {0} 个密钥。',
+    'The provider refuses client id or secret. Compare both with the registration there.':
+      '提供方拒绝客户端 ID 或密钥。请与提供方的登记对照。',
+    'Client id and secret are right.': '客户端 ID 和密钥正确。',
+    'The provider does not say whether client id and secret are right. It shows at the first sign-in.':
+      '提供方未说明客户端 ID 和密钥是否正确。首次登录时即可看出。',
+    'Remove the ? and what follows.': '请删除 ? 及其后的内容。',
   },
   phrases: {
+    'query in the address': '地址中包含查询参数',
     'The client': '客户端',
     'The role': '角色',
     'The sign-in': '登录记录',

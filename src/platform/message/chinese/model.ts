@@ -56,6 +56,7 @@ export const model: Texts = {
       '有 {0} 个模型都名为 {1}；按名称的请求使用 id 为 {2} 的模型。请为每个模型使用不同的名称。',
     'apiKey cannot be sent: character {0} is a control character or is outside Latin-1. Copy the key again, without line breaks and invisible characters.':
       '无法发送 apiKey：第 {0} 个字符是控制字符或超出 Latin-1 范围。请重新复制密钥，不要带换行和不可见字符。',
+    'groupBy must be one or two of {0}.': 'groupBy 必须是以下各项中的一项或两项：{0}。',
   },
   phrases: {
     models: '模型',

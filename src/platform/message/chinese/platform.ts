@@ -127,6 +127,7 @@ export const platform: Texts = {
       '此进程的存储中没有该文件的内容。请联系运维人员检查 DATA_DIR。',
   },
   phrases: {
+    'http without TLS': '未使用 TLS 的 http',
     'The audit entry': '审计记录',
     'The database': '数据库',
     'has the wrong form': '格式不正确',

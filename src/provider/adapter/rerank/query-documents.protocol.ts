@@ -4,13 +4,13 @@ import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
 import { bearerOf, postForJson } from '../model-call.js';
-import type { ModelCallOptions, ModelConnection } from '../model-call.js';
+import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, errorInAnswer } from '../upstream.error.js';
-import { isRecord } from '../json-fields.js';
+import { isRecord, recordIn } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
-import type { RankedDocument, RerankAdapter, RerankCall } from './rerank.adapter.js';
+import type { RankedDocument, RerankAdapter, RerankAnswer, RerankCall } from './rerank.adapter.js';
 
 export interface QueryDocumentsOptions extends Vendor {
   readonly endpoint: '/rerank' | '/reranks';
@@ -40,7 +40,7 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     call: RerankCall,
     connection: ModelConnection,
     options: ModelCallOptions,
-  ): Promise<readonly RankedDocument[]> {
+  ): Promise<RerankAnswer> {
     const token = this.token(connection);
     const secrets = { ...connection, token };
     const request = {
@@ -49,7 +49,9 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
       body: toRerankBody(call),
       secrets,
     };
-    return toRankedDocuments(await postForJson(this.http, request, options), call, secrets);
+    const answer = await postForJson(this.http, request, options);
+    const usage = usageIn(answer);
+    return { ranked: toRankedDocuments(answer, call, secrets), ...(usage && { usage }) };
   }
 
   private token({ credential }: ModelConnection): string | undefined {
@@ -101,6 +103,24 @@ export function toRankedDocuments(
     .map(({ index, relevance_score: score }) => ({ index, score }))
     .sort((one, other) => other.score - one.score || one.index - other.index)
     .slice(0, topN);
+}
+
+/** What services report, in `usage` or in `meta` (Cohere); the first number that is there. */
+export function usageIn(answer: unknown): Usage | undefined {
+  if (!isRecord(answer)) return undefined;
+  const meta = recordIn(answer, 'meta') ?? {};
+  const places = [
+    recordIn(answer, 'usage'),
+    recordIn(meta, 'billed_units'),
+    recordIn(meta, 'tokens'),
+  ];
+  for (const raw of places) {
+    if (!raw) continue;
+    const tokens = ['total_tokens', 'prompt_tokens', 'input_tokens'].map((field) => raw[field]);
+    const inputTokens = tokens.find((count) => Number.isSafeInteger(count) && Number(count) >= 0);
+    if (typeof inputTokens === 'number') return { inputTokens, raw };
+  }
+  return undefined;
 }
 
 const VALID_MS = 3 * 60_000;

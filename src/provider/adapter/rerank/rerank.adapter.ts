@@ -1,4 +1,4 @@
-import type { ModelCallOptions, ModelConnection } from '../model-call.js';
+import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
 import type { AdapterNames } from '../named-adapter.js';
 
 /** The contract of a rerank model's adapter. It holds no state of any tenant. */
@@ -17,7 +17,7 @@ export interface RerankAdapter extends AdapterNames {
     call: RerankCall,
     connection: ModelConnection,
     options: ModelCallOptions,
-  ): Promise<readonly RankedDocument[]>;
+  ): Promise<RerankAnswer>;
 }
 
 export interface RerankCall {
@@ -26,6 +26,11 @@ export interface RerankCall {
   /** Between 1 and maxDocuments texts. */
   readonly documents: readonly string[];
   readonly topN: number;
+}
+
+export interface RerankAnswer {
+  readonly ranked: readonly RankedDocument[];
+  readonly usage?: Usage;
 }
 
 export interface RankedDocument {

@@ -5,7 +5,7 @@ import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
 import { UpstreamError } from '../upstream.error.js';
-import type { RankedDocument, RerankCall } from './rerank.adapter.js';
+import type { RankedDocument, RerankAnswer, RerankCall } from './rerank.adapter.js';
 import { rerankAdapters } from '../../adapter.registries.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c.canary-part-82d';
@@ -35,16 +35,24 @@ describe.each(rerankAdapters(http).map((adapter) => [adapter.code, adapter] as c
       address: simulator.url,
       ...(credential !== undefined && { credential }),
     });
-    const rerank = (
+    const answerOf = (
       model: string,
       extra: Partial<RerankCall> = {},
       signal = new AbortController().signal,
-    ): Promise<readonly RankedDocument[]> =>
+    ): Promise<RerankAnswer> =>
       adapter.rerank(
         { model, query: 'annual leave days', documents: DOCUMENTS, topN: 4, ...extra },
         connection(CREDENTIAL),
         { limits, signal },
       );
+    const rerank = async (
+      ...asked: Parameters<typeof answerOf>
+    ): Promise<readonly RankedDocument[]> => (await answerOf(...asked)).ranked;
+
+    it('answers the tokens that the service reports', async () => {
+      expect((await answerOf('sim')).usage?.inputTokens).toBeGreaterThan(0);
+      expect((await answerOf('sim--nousage')).usage).toBeUndefined();
+    });
 
     it('answers the documents by relevance, best first', async () => {
       const ranked = await rerank('sim');

@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
-import { isMissing } from '../platform/filesystem/index.js';
-import { endedStates } from './message.entity.js';
-import type { StoredSource } from './message.entity.js';
-import type { StoredStep } from './step/step.entity.js';
-import type { KeptAnswer } from './turn.repository.js';
+import { isMissing } from './obstacle.js';
 
 /** A name that is complete. One that is being written ends in `.part`, one that cannot be stored in `.refused`. */
 const COMPLETE = /^[\da-f-]{36}\.json$/;
@@ -16,58 +11,30 @@ const REFUSED = '.refused';
 /** A file that is being written is finished or abandoned after this time. */
 const ABANDONED_MS = 10 * 60_000;
 
-const source = z.custom<StoredSource>((value) => typeof value === 'object' && value !== null);
-const step = z.custom<StoredStep>((value) => typeof value === 'object' && value !== null);
-
-const keptAnswer: z.ZodType<KeptAnswer> = z.object({
-  owner: z.object({ tenantId: z.string(), userId: z.number() }),
-  answer: z.object({
-    turnId: z.uuid(),
-    questionId: z.number(),
-    sessionId: z.number().optional(),
-    content: z.string(),
-    reasoning: z.string(),
-    modelName: z.string(),
-    agentId: z.number().optional(),
-    state: z.enum(endedStates),
-    finishReason: z.string(),
-    error: z.string().optional(),
-    usage: z.object({
-      inputTokens: z.number(),
-      outputTokens: z.number(),
-      totalTokens: z.number(),
-      estimated: z.boolean(),
-    }),
-    firstTokenMs: z.number().optional(),
-    durationMs: z.number(),
-    sources: z.array(source).optional(),
-    steps: z.array(step).optional(),
-    structured: z.boolean().optional(),
-  }),
-});
-
 export class SpoolFullError extends Error {
   override readonly name = 'SpoolFullError';
 }
 
 /**
- * Answers that the database has not taken, one file for each, which only the user of the process can read. Processes may
- * share the folder: storing an answer twice changes nothing.
+ * What the database has not taken, one file for each item, which only the user of the process can read. Processes may share
+ * the folder, so that storing an item twice must change nothing.
  */
-export class AnswerSpool {
+export class Spool<T> {
+  /** `parse` throws for what is no item. */
   constructor(
     private readonly folder: string,
     private readonly limitBytes: number,
+    private readonly parse: (value: unknown) => T,
   ) {}
 
-  /** Resolves when the answer survives a power failure. Throws where the files would exceed the limit. */
-  async write(kept: KeptAnswer): Promise<void> {
-    const content = Buffer.from(JSON.stringify(kept));
+  /** Resolves when the item survives a power failure. `id` is a UUID. Throws where the files would exceed the limit. */
+  async write(id: string, item: T): Promise<void> {
+    const content = Buffer.from(JSON.stringify(item));
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     if ((await this.bytes()) + content.length > this.limitBytes) {
-      throw new SpoolFullError(`The answers in ${this.folder} have reached their limit.`);
+      throw new SpoolFullError(`The files in ${this.folder} have reached their limit.`);
     }
-    const target = join(this.folder, `${kept.answer.turnId}.json`);
+    const target = join(this.folder, `${id}.json`);
     const unfinished = `${target}.${randomBytes(8).toString('hex')}${UNFINISHED}`;
     try {
       await writeSynced(unfinished, content);
@@ -79,7 +46,7 @@ export class AnswerSpool {
     await syncFolder(this.folder);
   }
 
-  /** The names of complete answers, at most so many, the oldest first; removes what was abandoned. */
+  /** The names of complete items, at most so many, the oldest first; removes what was abandoned. */
   async names(limit: number): Promise<string[]> {
     const files = await this.files();
     const abandoned = Date.now() - ABANDONED_MS;
@@ -93,10 +60,10 @@ export class AnswerSpool {
       .map(({ name }) => name);
   }
 
-  /** Undefined when another process has removed it. Throws for a file that holds no answer. */
-  async read(name: string): Promise<KeptAnswer | undefined> {
+  /** Undefined when another process has removed it. Throws for a file that holds no item. */
+  async read(name: string): Promise<T | undefined> {
     const text = await orIfMissing(readFile(join(this.folder, name), 'utf8'), undefined);
-    return text === undefined ? undefined : keptAnswer.parse(JSON.parse(text));
+    return text === undefined ? undefined : this.parse(JSON.parse(text));
   }
 
   async remove(name: string): Promise<void> {

@@ -1,0 +1,76 @@
+import type { RoleMapping } from './sso.entity.js';
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** Stands for every user of the provider. */
+export const EVERYBODY = '*';
+
+const SHORTEST_NAME = 2;
+const LONGEST_NAME = 64;
+
+/**
+ * The values of a claim: a text, or a list of texts. A name with dots that is no claim itself leads into objects, as in
+ * realm_access.roles.
+ */
+export function valuesOf(claims: Claims, name: string): string[] {
+  const value = claims[name] ?? inside(claims, name.split('.'));
+  const values = Array.isArray(value) ? (value as unknown[]) : [value];
+  return values.filter((one) => typeof one === 'string');
+}
+
+/** The roles that the claims give, of those that are mapped. */
+export function mappedRoles(
+  mapping: readonly RoleMapping[],
+  claims: Claims,
+  groupsClaim: string | null,
+): number[] {
+  const values = new Set(groupsClaim === null ? [] : valuesOf(claims, groupsClaim));
+  const given = mapping.filter(({ value }) => value === EVERYBODY || values.has(value));
+  return [...new Set(given.map(({ roleId }) => roleId))];
+}
+
+/**
+ * The roles of a user after a sign-in: of those that the mapping names exactly the given ones, and every other one that the
+ * user has already.
+ */
+export function rolesAfter(
+  held: readonly number[],
+  mapping: readonly RoleMapping[],
+  given: readonly number[],
+): number[] {
+  const managed = new Set(mapping.map(({ roleId }) => roleId));
+  return [...new Set([...held.filter((id) => !managed.has(id)), ...given])].sort((a, b) => a - b);
+}
+
+/** The name for a new user; it may be taken. */
+export function userNameOf(claims: Claims, subject: string): string {
+  const wanted = [claims['preferred_username'], claims['email'], subject, 'user'];
+  const names = wanted.map((one) => (typeof one === 'string' ? fitting(one) : ''));
+  return names.find(({ length }) => length >= SHORTEST_NAME) ?? 'user';
+}
+
+/** The name with a number, for the case that it is taken. */
+export function numbered(name: string, number: number): string {
+  const end = `-${number}`;
+  return name.slice(0, LONGEST_NAME - end.length) + end;
+}
+
+export function textClaim(claims: Claims, name: string, longest: number): string | undefined {
+  const value = claims[name];
+  if (typeof value !== 'string') return undefined;
+  return value.toWellFormed().replaceAll('\0', '').trim().slice(0, longest) || undefined;
+}
+
+function fitting(name: string): string {
+  return name.toWellFormed().replaceAll('\0', '').replaceAll(/\s+/g, '').slice(0, LONGEST_NAME);
+}
+
+function inside(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (found, name) =>
+      typeof found === 'object' && found !== null && Object.hasOwn(found, name)
+        ? (found as Claims)[name]
+        : undefined,
+    value,
+  );
+}

@@ -1,0 +1,159 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { createRemoteJWKSet, customFetch as joseFetch } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
+import { LRUCache } from 'lru-cache';
+import * as oidc from 'openid-client';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { OutboundHttp } from '../../platform/outbound/index.js';
+import type { SsoProvider } from './sso.entity.js';
+import { SsoRefusedError } from './sso.errors.js';
+import { SsoVault } from './sso.vault.js';
+
+/** The documents of providers have some kilobytes. */
+const LARGEST_ANSWER = 1_048_576;
+const CACHED = 200;
+/** How long what a provider says of itself is believed. */
+const CACHE_MS = 600_000;
+
+/** A provider as it describes itself, ready to be called. */
+export interface OidcConnection {
+  readonly configuration: oidc.Configuration;
+  readonly keys: JWTVerifyGetKey;
+}
+
+/** Calls providers, within the rules for addresses that users enter. */
+@Injectable()
+export class OidcConnections {
+  private readonly known = new LRUCache<string, Promise<OidcConnection>>({
+    max: CACHED,
+    ttl: CACHE_MS,
+  });
+  private readonly timeoutSeconds: number;
+
+  constructor(
+    private readonly http: OutboundHttp,
+    private readonly vault: SsoVault,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.timeoutSeconds = config.SSO_TIMEOUT_SECONDS;
+  }
+
+  /** Reads the document of the provider, unless that was done in the last minutes. Rejects with what the call fails with. */
+  async of(provider: SsoProvider): Promise<OidcConnection> {
+    const key = `${provider.id} ${provider.updateTime.getTime()}`;
+    const known = this.known.get(key);
+    if (known) return known;
+    const opening = this.open(provider);
+    this.known.set(key, opening);
+    // The next caller tries again.
+    opening.catch(() => {
+      if (this.known.get(key) === opening) this.known.delete(key);
+    });
+    return opening;
+  }
+
+  /** The client secret; undefined for a public client. SsoRefusedError for one that cannot be decrypted. */
+  secretOf({ tenantId, id, clientSecret }: SsoProvider): string | undefined {
+    if (clientSecret === null) return undefined;
+    const secret = this.vault.open(tenantId, 'sso_provider', id, clientSecret);
+    if (secret === undefined) throw new SsoRefusedError('configuration');
+    return secret;
+  }
+
+  /** The fetch of the libraries: no redirect, no address that the operator has not allowed, and a limit of time and size. */
+  readonly fetch = async (
+    address: string,
+    { method, headers, body, signal }: oidc.CustomFetchOptions,
+  ): Promise<Response> => {
+    this.http.assertSecureAddress(address);
+    const limitMs = this.timeoutSeconds * 1_000;
+    const text = textOf(body);
+    const response = await this.http.request(address, {
+      method: method === 'POST' ? 'POST' : 'GET',
+      headers: { ...headers },
+      ...(text !== undefined && { body: text }),
+      signal: signal ?? AbortSignal.timeout(limitMs),
+      timeouts: { connectMs: limitMs, idleMs: limitMs, totalMs: limitMs },
+    });
+    const { status } = response;
+    const answered = await response.text(LARGEST_ANSWER);
+    const type = response.headers['content-type'];
+    const challenge = response.headers['www-authenticate'];
+    return new Response(status === 204 || answered === '' ? null : answered, {
+      status,
+      headers: {
+        ...(type && { 'content-type': type }),
+        ...(challenge && { 'www-authenticate': challenge }),
+      },
+    });
+  };
+
+  private async open(provider: SsoProvider): Promise<OidcConnection> {
+    const { issuer, clientId } = provider;
+    this.http.assertSecureAddress(issuer);
+    const isPlain = new URL(issuer).protocol === 'http:';
+    const secret = this.secretOf(provider);
+    const found = await oidc.discovery(
+      new URL(issuer),
+      clientId,
+      secret === undefined ? undefined : { client_secret: secret },
+      undefined,
+      {
+        [oidc.customFetch]: this.fetch,
+        timeout: this.timeoutSeconds,
+        ...(isPlain && { execute: [insecure] }),
+      },
+    );
+    const server = found.serverMetadata();
+    const configuration = new oidc.Configuration(
+      server,
+      clientId,
+      undefined,
+      authenticationOf(secret, server.token_endpoint_auth_methods_supported),
+    );
+    configuration[oidc.customFetch] = this.fetch;
+    configuration.timeout = this.timeoutSeconds;
+    if (isPlain) insecure(configuration);
+    // Signatures are verified although the token comes from the provider itself.
+    oidc.enableNonRepudiationChecks(configuration);
+    return { configuration, keys: this.keysOf(server.jwks_uri) };
+  }
+
+  private keysOf(address: string | undefined): JWTVerifyGetKey {
+    if (address === undefined) return () => Promise.reject(new Error('The provider has no keys.'));
+    return createRemoteJWKSet(new URL(address), {
+      timeoutDuration: this.timeoutSeconds * 1_000,
+      [joseFetch]: (url, { headers, method, signal }) =>
+        this.fetch(url, {
+          method,
+          headers: Object.fromEntries(headers.entries()),
+          body: null,
+          redirect: 'manual',
+          signal,
+        }),
+    });
+  }
+}
+
+function textOf(body: oidc.FetchBody): string | undefined {
+  if (body instanceof URLSearchParams) return body.toString();
+  return typeof body === 'string' ? body : undefined;
+}
+
+/** For hosts inside of the network of the operator; `assertSecureAddress` refuses http to all others. */
+const insecure = oidc.allowInsecureRequests;
+
+/**
+ * By what the provider supports. In the body rather than the header, whose encoding of special characters some providers do
+ * not undo; OpenID Connect takes the header where nothing is said.
+ */
+function authenticationOf(
+  secret: string | undefined,
+  supported: readonly string[] | undefined,
+): oidc.ClientAuth {
+  if (secret === undefined) return oidc.None();
+  return supported?.includes('client_secret_post')
+    ? oidc.ClientSecretPost(secret)
+    : oidc.ClientSecretBasic(secret);
+}

@@ -1,0 +1,174 @@
+import { Body, Controller, Get, Inject, Ip, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { OptionalCaller, Public } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { RateLimiter } from '../../platform/event/index.js';
+import type { RateLimit } from '../../platform/event/index.js';
+import {
+  Answers,
+  AnswersRaw,
+  clientNetwork,
+  currentRequest,
+  FormBody,
+  NoBody,
+  NoEnvelope,
+  SmallBody,
+} from '../../platform/http/index.js';
+import { LoginView } from '../sign-in/login.dto.js';
+import { browserOf, cookieFor, ownPath } from './sso.browser.js';
+import {
+  LogoutTokenDto,
+  SsoCallbackQuery,
+  SsoChoicesQuery,
+  SsoExchangeDto,
+  SsoStartQuery,
+} from './sso.dto.js';
+import { InvalidLogoutTokenError, SsoRefusedError } from './sso.errors.js';
+import { FLOW_SECONDS } from './sso.flows.js';
+import { SsoLogout } from './sso.logout.js';
+import { SsoSignIn } from './sso.sign-in.js';
+import type { RefusedSignIn } from './sso.sign-in.js';
+import { SsoChoicesView, SsoLogoutView } from './sso.view.js';
+
+/** The page of the console that begins and ends a sign-in. */
+const SIGN_IN_PAGE = '/sign-in';
+
+/** What browsers and providers call for a sign-in. Addresses that a browser opens lead back to the sign-in page. */
+@ApiTags('single sign-on')
+@Public()
+@SmallBody()
+@Controller('auth/sso')
+export class SsoAuthController {
+  private readonly attempts: RateLimit;
+
+  constructor(
+    private readonly signIns: SsoSignIn,
+    private readonly logouts: SsoLogout,
+    private readonly limiter: RateLimiter,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    const points = config.LOGIN_ATTEMPTS_PER_MINUTE;
+    this.attempts = { name: 'sso-attempts', points, seconds: 60 };
+  }
+
+  /** The providers that the sign-in page of a tenant offers. */
+  @Get('providers')
+  @Answers(SsoChoicesView)
+  async choices(@Query() { tenantId }: SsoChoicesQuery, @Ip() ip: string): Promise<SsoChoicesView> {
+    await this.limiter.consume(this.attempts, clientNetwork(ip));
+    return this.signIns.choices(tenantId?.trim() || undefined);
+  }
+
+  /** Exchanges the code of an address that a sign-in has led to for a login token, once and within a minute. */
+  @Post('exchange')
+  @Answers(LoginView)
+  async exchange(@Body() body: SsoExchangeDto, @Req() request: Request): Promise<LoginView> {
+    await this.limiter.consume(this.attempts, clientNetwork(request.ip));
+    const { ip, headers } = request;
+    const origin = { ip, userAgent: headers['user-agent'] };
+    return this.signIns.exchange(body, { browser: browserOf(request) }, origin);
+  }
+
+  /** Ends the sign-in, and answers where it ends at the provider as well. Succeeds without a sign-in, too. */
+  @Post('logout')
+  @NoBody()
+  @Answers(SsoLogoutView)
+  async logout(@OptionalCaller() caller: Caller | undefined): Promise<SsoLogoutView> {
+    const returnTo = new URL(SIGN_IN_PAGE, this.base()).href;
+    return { address: caller ? await this.logouts.byCaller(caller, returnTo) : null };
+  }
+
+  /** Leads to the provider, or back to the sign-in page with the reason in `ssoError`. */
+  @Get(':provider/start')
+  @NoEnvelope()
+  @AnswersRaw('text/html', 'Always a redirect (302)')
+  async start(
+    @Param('provider') publicId: string,
+    @Query() { clientId = '', returnTo }: SsoStartQuery,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    await this.limiter.consume(this.attempts, clientNetwork(request.ip));
+    const base = this.base();
+    const wanted = { clientId, returnTo: ownPath(returnTo) };
+    try {
+      const place = { base, browser: browserOf(request) };
+      const { address, browser } = await this.signIns.start(publicId, wanted, place);
+      response.setHeader('Set-Cookie', cookieFor(base, browser, FLOW_SECONDS));
+      redirect(response, address.href);
+    } catch (error) {
+      if (!(error instanceof SsoRefusedError)) throw error;
+      redirect(response, this.pageOf({ refusal: error, returnTo: wanted.returnTo }));
+    }
+  }
+
+  /** Where the provider leads the browser: on to the sign-in page, with a code in the fragment or the reason in `ssoError`. */
+  @Get(':provider/callback')
+  @NoEnvelope()
+  @AnswersRaw('text/html', 'Always a redirect (302)')
+  async callback(
+    @Param('provider') publicId: string,
+    @Query() _: SsoCallbackQuery,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    const base = this.base();
+    // As it was sent: the provider may add parameters that are checked, such as iss.
+    const { searchParams } = new URL(request.originalUrl, base);
+    const place = { base, browser: browserOf(request) };
+    const answer = await this.signIns.answer(publicId, searchParams, place);
+    if ('refusal' in answer) {
+      redirect(response, this.pageOf(answer));
+      return;
+    }
+    const page = this.page(answer.returnTo);
+    // A fragment is in no log and in no Referer.
+    page.hash = `sso=${answer.code}`;
+    redirect(response, page.href);
+  }
+
+  /** OpenID Connect Back-Channel Logout 1.0: ends the sign-ins that the token names, and their open streams. */
+  @Post(':provider/backchannel-logout')
+  @NoEnvelope()
+  @FormBody()
+  @ApiOkResponse({
+    description: 'The sign-ins have ended',
+    content: { 'text/plain': { schema: { type: 'string' } } },
+  })
+  async backchannel(
+    @Param('provider') publicId: string,
+    @Body() { logout_token: token }: LogoutTokenDto,
+    @Res() response: Response,
+  ): Promise<void> {
+    if (!token) throw new InvalidLogoutTokenError();
+    await this.logouts.byProvider(publicId, token);
+    response.status(200).set('Cache-Control', 'no-store').type('text/plain').send('');
+  }
+
+  /** The address of the API for browsers. */
+  private base(): string {
+    return this.config.PUBLIC_URL ?? currentRequest()?.baseAddress ?? 'http://localhost';
+  }
+
+  private page(returnTo: string): URL {
+    const page = new URL(SIGN_IN_PAGE, this.base());
+    if (returnTo !== '/') page.searchParams.set('next', returnTo);
+    return page;
+  }
+
+  private pageOf({ refusal, returnTo, tenantId }: RefusedSignIn): string {
+    const page = this.page(returnTo);
+    page.searchParams.set('ssoError', refusal.refusal);
+    if (tenantId !== undefined) page.searchParams.set('tenant', tenantId);
+    return page.href;
+  }
+}
+
+function redirect(response: Response, address: string): void {
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  response.redirect(302, address);
+}

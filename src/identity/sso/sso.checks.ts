@@ -1,0 +1,107 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import * as oidc from 'openid-client';
+import PQueue from 'p-queue';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { inTenant, isOutage } from '../../platform/database/index.js';
+import { IntervalJob } from '../../platform/queue/index.js';
+import { OidcConnections } from './oidc.connections.js';
+import { isInvalidGrant } from './oidc.failure.js';
+import { SsoRepository } from './sso.repository.js';
+import type { DueIdentity } from './sso.repository.js';
+import { SsoUsers } from './sso.users.js';
+import { SsoVault } from './sso.vault.js';
+
+/** How often is looked for users who are due, at the most. */
+const LONGEST_PAUSE_SECONDS = 15;
+const BATCH = 40;
+const AT_ONCE = 8;
+
+/**
+ * Asks the providers, by the refresh tokens, whether they still have their users. A token that is refused as invalid
+ * suspends its user; every other failure, such as a provider that is away, changes nothing. Each user is asked for by one
+ * process in an interval.
+ */
+@Injectable()
+export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(SsoChecks.name);
+  private readonly intervalSeconds: number;
+  private job: IntervalJob | undefined;
+
+  constructor(
+    private readonly rows: SsoRepository,
+    private readonly connections: OidcConnections,
+    private readonly vault: SsoVault,
+    private readonly users: SsoUsers,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.intervalSeconds = config.SSO_CHECK_SECONDS;
+  }
+
+  onApplicationBootstrap(): void {
+    const seconds = Math.min(this.intervalSeconds, LONGEST_PAUSE_SECONDS);
+    this.job = new IntervalJob(seconds * 1_000, (stopping) => this.checkDue(stopping));
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.job?.stop();
+  }
+
+  /** Never throws. The next run finds what this one leaves. */
+  private async checkDue(stopping: AbortSignal): Promise<void> {
+    try {
+      // Providers that did not answer: each further user of theirs would wait for the time limit.
+      const away = new Set<number>();
+      for (let due = BATCH; due === BATCH && !stopping.aborted;) {
+        const identities = await this.rows.claimDue(this.intervalSeconds, BATCH);
+        due = identities.length;
+        const queue = new PQueue({ concurrency: AT_ONCE });
+        await Promise.all(
+          identities.map((identity) =>
+            queue.add(async () => {
+              if (!stopping.aborted && !away.has(identity.providerId)) {
+                await this.check(identity, away);
+              }
+            }),
+          ),
+        );
+      }
+    } catch (error) {
+      if (isOutage(error)) return;
+      this.logger.warn({ msg: 'Failed to check users at their providers', err: error });
+    }
+  }
+
+  private async check(due: DueIdentity, away: Set<number>): Promise<void> {
+    await inTenant(due.tenantId, async () => {
+      try {
+        await this.refresh(due);
+      } catch (error) {
+        if (isOutage(error)) throw error;
+        if (isInvalidGrant(error)) {
+          await this.users.suspend(due);
+          return;
+        }
+        away.add(due.providerId);
+        const details = { tenant: due.tenantId, provider: due.providerId };
+        this.logger.warn({ msg: 'Failed to check user at provider', ...details, err: error });
+      }
+    });
+  }
+
+  private async refresh({ tenantId, id, providerId, refreshToken }: DueIdentity): Promise<void> {
+    const token = this.vault.open(tenantId, 'sso_identity', id, refreshToken);
+    if (token === undefined) {
+      // Encrypted with a key that is gone: the next sign-in brings another.
+      await this.rows.keepToken(tenantId, id, null);
+      return;
+    }
+    const provider = await this.rows.providers.get(tenantId, providerId);
+    const { configuration } = await this.connections.of(provider);
+    const { refresh_token: next } = await oidc.refreshTokenGrant(configuration, token);
+    if (next === undefined || next === token) return;
+    const after = this.vault.seal(tenantId, 'sso_identity', id, next);
+    await this.rows.replaceToken(tenantId, id, { before: refreshToken, after });
+  }
+}

@@ -1,0 +1,74 @@
+import { Entity } from 'typeorm';
+import {
+  Bigint,
+  Char,
+  CreateTime,
+  Flag,
+  GeneratedId,
+  Jsonb,
+  TenantId,
+  Text,
+  Timestamp,
+  UpdateTime,
+  Uuid,
+  Varchar,
+  nullable,
+  primary,
+} from '../../platform/database/index.js';
+
+/** Users of a provider with this value among their groups get the role. */
+export interface RoleMapping {
+  readonly value: string;
+  readonly roleId: number;
+}
+
+/** A service with which users of a tenant sign in by OpenID Connect. */
+@Entity({ name: 'sso_provider' })
+export class SsoProvider {
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  /** Names it in addresses that are called without a sign-in. */
+  @Uuid() publicId: string;
+  @Varchar(100) name: string;
+  @Varchar(500) issuer: string;
+  @Varchar(255) clientId: string;
+  /** Encrypted; null for a public client. */
+  @Text(nullable) clientSecret: string | null;
+  /** Separated by spaces. */
+  @Varchar(500) scopes: string;
+  /** The claim whose values roleMapping compares. */
+  @Varchar(200, nullable) groupsClaim: string | null;
+  @Jsonb() roleMapping: RoleMapping[];
+  /** Whether the first sign-in of a person creates a user. */
+  @Flag() allowCreate: boolean;
+  @Char(1) status: string;
+  @CreateTime() createTime: Date;
+  @UpdateTime() updateTime: Date;
+}
+
+/** The user that a person is at Plinth, by the id that the provider has given them. */
+@Entity({ name: 'sso_identity' })
+export class SsoIdentity {
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  @Bigint() providerId: number;
+  @Bigint() userId: number;
+  /** The claim `sub`. */
+  @Varchar(255) subject: string;
+  /** Encrypted; null where there is none to check with. */
+  @Text(nullable) refreshToken: string | null;
+  @Timestamp({ insert: false }) checkedTime: Date;
+  @CreateTime() createTime: Date;
+}
+
+/** A login session that a provider has vouched for. */
+@Entity({ name: 'sso_session' })
+export class SsoSession {
+  @Uuid(primary) loginSessionId: string;
+  @TenantId() tenantId: string;
+  @Bigint() identityId: number;
+  /** The id of the session at the provider. */
+  @Varchar(255, nullable) sid: string | null;
+  /** Encrypted; the provider wants it back at the sign-out. */
+  @Text(nullable) idToken: string | null;
+}

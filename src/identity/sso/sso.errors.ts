@@ -1,0 +1,87 @@
+import { ConflictError, InvalidInputError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
+import { LoginRefusedError } from '../password/passwords.js';
+
+/** Why a sign-in with a provider is refused. The sign-in page has a text for each. */
+export const SSO_REFUSALS = [
+  'provider',
+  'client',
+  'tenant',
+  'expired',
+  'denied',
+  'unavailable',
+  'configuration',
+  'invalid',
+  'disabled',
+  'unknown-user',
+  'limit',
+] as const;
+export type SsoRefusal = (typeof SSO_REFUSALS)[number];
+
+const MESSAGES: Readonly<Record<SsoRefusal, Message>> = {
+  provider: msg`This provider does not exist or is disabled. Choose another one.`,
+  client: msg`This client may not sign in with a provider. Ask the operator of this service.`,
+  tenant: msg`This tenant is disabled or has expired. Ask the operator of this service.`,
+  expired: msg`The sign-in has expired or was used already. Start again.`,
+  denied: msg`The provider has refused the sign-in. Ask its administrator for access.`,
+  unavailable: msg`The provider cannot be reached at the moment. Try again, or sign in in another way.`,
+  configuration: msg`The provider refuses this service: client id, secret or redirect address is wrong. Ask an administrator to test the provider.`,
+  invalid: msg`The answer of the provider is not valid. Start again, or ask an administrator to test the provider.`,
+  disabled: msg`Your user is disabled. Ask an administrator.`,
+  'unknown-user': msg`You have no user here, and this provider creates none. Ask an administrator.`,
+  limit: msg`This tenant has reached its limit of users. Ask an administrator.`,
+};
+
+export class SsoRefusedError extends LoginRefusedError {
+  constructor(
+    readonly refusal: SsoRefusal,
+    cause?: unknown,
+  ) {
+    super(MESSAGES[refusal], { cause });
+  }
+}
+
+/** A logout token that is not valid. The provider gets HTTP 400. */
+export class InvalidLogoutTokenError extends InvalidInputError {
+  constructor(cause?: unknown) {
+    super(msg`The logout token is not valid.`, { cause });
+  }
+}
+
+/** The ids of users are unique to their issuer alone: at another one they could name other people. */
+export class IssuerInUseError extends ConflictError {
+  constructor() {
+    super(
+      msg`Users have signed in with this provider, so its issuer cannot be changed. Create another provider.`,
+    );
+  }
+}
+
+export class SecretForOtherIssuerError extends InvalidInputError {
+  constructor() {
+    super(
+      msg`The stored secret is not sent to another issuer. Enter the client secret for the new one.`,
+    );
+  }
+}
+
+export class SuperAdminMappingError extends ConflictError {
+  constructor() {
+    super(msg`The role superadmin cannot be given by a provider. Choose another role.`);
+  }
+}
+
+export class NoBreakGlassError extends ConflictError {
+  constructor() {
+    super(
+      msg`Choose at least one enabled break-glass user before you turn password sign-in off. A service account cannot be one.`,
+    );
+  }
+}
+
+export class ScopesError extends InvalidInputError {
+  constructor() {
+    super(msg`scopes must contain openid.`);
+  }
+}

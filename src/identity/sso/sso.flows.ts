@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { createHash, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { OneTimeStore, SharedRedis } from '../../platform/redis/index.js';
+
+/** A sign-in between its start and the answer of the provider. */
+const startedFlow = z.object({
+  tenantId: z.string(),
+  publicId: z.string(),
+  clientId: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  returnTo: z.string(),
+  browser: z.string(),
+});
+export type StartedFlow = z.output<typeof startedFlow>;
+
+/** A sign-in that the provider has answered, until the console fetches its token. */
+const answeredFlow = z.object({
+  tenantId: z.string(),
+  providerId: z.number(),
+  identityId: z.number(),
+  userId: z.number(),
+  clientId: z.string(),
+  browser: z.string(),
+  sid: z.string().nullable(),
+  /** Encrypted. */
+  idToken: z.string(),
+});
+export type AnsweredFlow = z.output<typeof answeredFlow>;
+
+export const FLOW_SECONDS = 600;
+const CODE_SECONDS = 60;
+/** Providers send logout tokens that are valid for two minutes at most, and are held to ten here. */
+const TOKEN_SECONDS = 900;
+
+/** What a sign-in keeps on the way, each part for one use by the browser that began it. */
+@Injectable()
+export class SsoFlows {
+  private readonly states: OneTimeStore;
+  private readonly codes: OneTimeStore;
+  private readonly logoutTokens: OneTimeStore;
+
+  constructor(redis: SharedRedis) {
+    this.states = new OneTimeStore(redis, { prefix: 'sso:state:', lifetimeSeconds: FLOW_SECONDS });
+    this.codes = new OneTimeStore(redis, { prefix: 'sso:code:', lifetimeSeconds: CODE_SECONDS });
+    this.logoutTokens = new OneTimeStore(redis, {
+      prefix: 'sso:jti:',
+      lifetimeSeconds: TOKEN_SECONDS,
+    });
+  }
+
+  async begin(state: string, flow: StartedFlow): Promise<void> {
+    await this.states.keep(digest(state), JSON.stringify(flow));
+  }
+
+  async takeStarted(state: string): Promise<StartedFlow | undefined> {
+    return read(startedFlow, await this.states.take(digest(state)));
+  }
+
+  /** Returns the code. */
+  async answer(flow: AnsweredFlow): Promise<string> {
+    const code = randomText();
+    await this.codes.keep(digest(code), JSON.stringify(flow));
+    return code;
+  }
+
+  async takeAnswered(code: string): Promise<AnsweredFlow | undefined> {
+    return read(answeredFlow, await this.codes.take(digest(code)));
+  }
+
+  /** False for a token that was used before. */
+  async useToken(providerId: number, jti: string): Promise<boolean> {
+    return this.logoutTokens.claim(digest(`${providerId} ${jti}`));
+  }
+}
+
+export function randomText(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** Keys are stored as digests: who reads Redis cannot use them. */
+export function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function read<T>(form: z.ZodType<T>, text: string | undefined): T | undefined {
+  return text === undefined ? undefined : form.safeParse(JSON.parse(text)).data;
+}

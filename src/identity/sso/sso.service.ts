@@ -1,0 +1,239 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import type { Caller } from '../../platform/access/index.js';
+import type { AuditRecord } from '../../platform/audit/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { currentRequest, defined } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
+import { ForbiddenAddressError, OutboundHttp } from '../../platform/outbound/index.js';
+import { AccessChange } from '../access/access.change.js';
+import { SUPERADMIN_ROLE } from '../role/role.entity.js';
+import { TenantRepository } from '../tenant/tenant.repository.js';
+import { UserAccessPolicy } from '../user/user.access-policy.js';
+import { SERVICE_ACCOUNT } from '../user/user.entity.js';
+import { UserRepository } from '../user/user.repository.js';
+import { SsoDiagnosis } from './sso.diagnosis.js';
+import type {
+  ChangedSsoProviderDto,
+  NewSsoProviderDto,
+  SsoProviderListQuery,
+  SsoSettingsDto,
+} from './sso.dto.js';
+import type { RoleMapping, SsoProvider } from './sso.entity.js';
+import {
+  IssuerInUseError,
+  NoBreakGlassError,
+  ScopesError,
+  SecretForOtherIssuerError,
+  SuperAdminMappingError,
+} from './sso.errors.js';
+import { SsoRepository } from './sso.repository.js';
+import { SsoVault } from './sso.vault.js';
+import { toSsoProviderView } from './sso.view.js';
+import type { SsoDiagnosisView, SsoProviderView, SsoSettingsView } from './sso.view.js';
+
+const DEFAULT_SCOPES = 'openid profile email';
+const DISABLED = '1';
+
+/** The providers of a tenant, and who signs in without them. */
+@Injectable()
+export class SsoService {
+  constructor(
+    private readonly rows: SsoRepository,
+    private readonly vault: SsoVault,
+    private readonly diagnosis: SsoDiagnosis,
+    private readonly policy: UserAccessPolicy,
+    private readonly tenants: TenantRepository,
+    private readonly users: UserRepository,
+    private readonly change: AccessChange,
+    private readonly http: OutboundHttp,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async list(caller: Caller, query: SsoProviderListQuery): Promise<Page<SsoProviderView>> {
+    const page = await this.rows.page(caller.tenantId, query);
+    return page.map((provider) => toSsoProviderView(provider, this.base()));
+  }
+
+  async get(caller: Caller, id: number): Promise<SsoProviderView> {
+    return toSsoProviderView(await this.rows.providers.get(caller.tenantId, id), this.base());
+  }
+
+  async test(caller: Caller, id: number): Promise<SsoDiagnosisView> {
+    return this.diagnosis.test(await this.rows.providers.get(caller.tenantId, id), this.base());
+  }
+
+  async create(
+    caller: Caller,
+    { clientSecret, roleMapping: mapping, ...given }: NewSsoProviderDto,
+  ): Promise<number> {
+    const { tenantId } = caller;
+    this.requireIssuer(given.issuer);
+    const roleMapping = plain(mapping ?? []);
+    const scopes = readScopes(given.scopes ?? DEFAULT_SCOPES);
+    return this.change.apply(
+      caller,
+      async () => {
+        await this.requireMappable(caller, roleMapping);
+        const { id } = await this.rows.providers.insert(tenantId, {
+          ...{ allowCreate: false, status: '0', groupsClaim: null },
+          ...defined(given),
+          ...{ scopes, publicId: randomUUID(), roleMapping },
+        });
+        if (clientSecret) {
+          const sealed = this.vault.seal(tenantId, 'sso_provider', id, clientSecret);
+          await this.rows.providers.update(tenantId, id, { clientSecret: sealed });
+        }
+        return id;
+      },
+      (id) => [entry('create', id, { issuer: given.issuer, roleMapping })],
+    );
+  }
+
+  async update(
+    caller: Caller,
+    { id, clientSecret, roleMapping: mapping, scopes, ...given }: ChangedSsoProviderDto,
+  ): Promise<void> {
+    const { tenantId } = caller;
+    const roleMapping = mapping ? plain(mapping) : undefined;
+    const values = defined({
+      ...given,
+      roleMapping,
+      scopes: scopes === undefined ? undefined : readScopes(scopes),
+      clientSecret: clientSecret
+        ? this.vault.seal(tenantId, 'sso_provider', id, clientSecret)
+        : undefined,
+    });
+    await this.change.apply(
+      caller,
+      async () => {
+        const before = await this.rows.providers.get(tenantId, id);
+        await this.requireMappable(caller, roleMapping ?? before.roleMapping);
+        await this.requireIssuerChange(before, given.issuer, clientSecret);
+        await this.rows.providers.update(tenantId, id, values);
+        if (given.status === DISABLED) await this.rows.endSessions(tenantId, id);
+      },
+      () => [
+        entry('update', id, {
+          fields: Object.keys(values),
+          ...defined({ issuer: given.issuer, roleMapping, status: given.status }),
+        }),
+      ],
+    );
+  }
+
+  /** Deletes the providers, and ends the sign-ins with them. Their users stay, without a way to sign in but others. */
+  async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    const { tenantId } = caller;
+    await this.change.apply(
+      caller,
+      async () => {
+        for (const id of ids) await this.rows.endSessions(tenantId, id);
+        await this.rows.providers.remove(tenantId, ids);
+      },
+      () => ids.map((id) => entry('delete', id)),
+    );
+  }
+
+  async settings({ tenantId }: Caller): Promise<SsoSettingsView> {
+    const tenant = await this.tenants.byTenantId(tenantId);
+    return {
+      passwordLogin: tenant?.passwordLogin ?? true,
+      breakGlassUsers: await this.rows.breakGlassUsers(tenantId),
+    };
+  }
+
+  async changeSettings(
+    caller: Caller,
+    { passwordLogin, breakGlassUserIds }: SsoSettingsDto,
+  ): Promise<void> {
+    const { tenantId } = caller;
+    await this.change.apply(
+      caller,
+      async () => {
+        if (breakGlassUserIds) await this.replaceBreakGlass(caller, breakGlassUserIds);
+        if (passwordLogin !== undefined) await this.rows.setPasswordLogin(tenantId, passwordLogin);
+        if (!(await this.users.hasPasswordSignIn(tenantId, []))) throw new NoBreakGlassError();
+      },
+      () => [
+        {
+          action: 'update',
+          target: 'sso_settings',
+          detail: defined({ passwordLogin, breakGlassUserIds }),
+        },
+      ],
+    );
+  }
+
+  /** The address of the API, for what administrators enter at the provider. */
+  private base(): string {
+    return this.config.PUBLIC_URL ?? currentRequest()?.baseAddress ?? '';
+  }
+
+  private async replaceBreakGlass(caller: Caller, userIds: readonly number[]): Promise<void> {
+    const { tenantId } = caller;
+    const before = (await this.rows.breakGlassUsers(tenantId)).map(({ userId }) => userId);
+    const changed = [
+      ...before.filter((id) => !userIds.includes(id)),
+      ...userIds.filter((id) => !before.includes(id)),
+    ];
+    const users = await this.policy.manageable(caller, [...new Set(changed)]);
+    if (users.some(({ userType }) => userType === SERVICE_ACCOUNT)) throw new NoBreakGlassError();
+    await this.rows.setBreakGlass(tenantId, userIds);
+  }
+
+  /** Who gives roles by a provider needs their permissions, as one who gives them to a user. */
+  private async requireMappable(caller: Caller, mapping: readonly RoleMapping[]): Promise<void> {
+    const roles = await this.policy.assignable(
+      caller,
+      mapping.map(({ roleId }) => roleId),
+    );
+    if (roles.some(({ roleKey }) => roleKey === SUPERADMIN_ROLE)) {
+      throw new SuperAdminMappingError();
+    }
+  }
+
+  private requireIssuer(issuer: string): void {
+    this.http.assertSecureAddress(issuer);
+    if (new URL(issuer).search !== '') {
+      throw ForbiddenAddressError.always(
+        phrase`query in the address`,
+        msg`Remove the ? and what follows.`,
+      );
+    }
+  }
+
+  private async requireIssuerChange(
+    before: SsoProvider,
+    issuer: string | undefined,
+    clientSecret: string | undefined,
+  ): Promise<void> {
+    if (issuer === undefined || issuer === before.issuer) return;
+    this.requireIssuer(issuer);
+    const { tenantId, id: providerId } = before;
+    if ((await this.rows.identities.count(tenantId, { providerId })) > 0) {
+      throw new IssuerInUseError();
+    }
+    if (before.clientSecret !== null && !clientSecret) throw new SecretForOtherIssuerError();
+  }
+}
+
+function readScopes(given: string): string {
+  const scopes = [...new Set(given.split(/\s+/).filter((scope) => scope !== ''))];
+  if (!scopes.includes('openid')) throw new ScopesError();
+  return scopes.join(' ');
+}
+
+function plain(mapping: readonly RoleMapping[]): RoleMapping[] {
+  return mapping.map(({ value, roleId }) => ({ value, roleId }));
+}
+
+function entry(
+  action: AuditRecord['action'],
+  id: number,
+  detail: Readonly<Record<string, unknown>> = {},
+): AuditRecord {
+  return { action, target: 'sso_provider', id, detail };
+}

@@ -1,0 +1,317 @@
+import { Injectable, Logger } from '@nestjs/common';
+import * as oidc from 'openid-client';
+import { AuditLog } from '../../platform/audit/index.js';
+import { Database, inTenant } from '../../platform/database/index.js';
+import type { Client } from '../client/client.entity.js';
+import { ClientRepository } from '../client/client.repository.js';
+import { LoginSessionService } from '../login-session/login-session.service.js';
+import type { SignInOrigin } from '../login-session/login-session.service.js';
+import { LoginRefusedError } from '../password/passwords.js';
+import { toLoginView } from '../sign-in/login.dto.js';
+import type { LoginView } from '../sign-in/login.dto.js';
+import { HOME_TENANT } from '../role/role.entity.js';
+import { tenantProblem } from '../tenant/tenant.entity.js';
+import { TenantRepository } from '../tenant/tenant.repository.js';
+import { UserRepository } from '../user/user.repository.js';
+import { textClaim, userNameOf, valuesOf } from './claims.js';
+import type { Claims } from './claims.js';
+import { OidcConnections } from './oidc.connections.js';
+import { refusedBy } from './oidc.failure.js';
+import type { SsoProvider } from './sso.entity.js';
+import { SsoRefusedError } from './sso.errors.js';
+import { digest, randomText, SsoFlows } from './sso.flows.js';
+import type { StartedFlow } from './sso.flows.js';
+import { SsoRepository } from './sso.repository.js';
+import { SsoUsers } from './sso.users.js';
+import { SsoVault } from './sso.vault.js';
+import { addressesOf } from './sso.view.js';
+import type { SsoChoicesView } from './sso.view.js';
+
+/** The grant type of clients that may sign users in by a provider. */
+const GRANT_TYPE = 'social';
+const ENABLED = '0';
+const SID_LENGTH = 255;
+
+/** Where the browser and this service are. */
+export interface SsoPlace {
+  /** The address of the API, without a final slash. */
+  readonly base: string;
+  /** What the cookie of the browser holds. */
+  readonly browser: string | undefined;
+}
+
+interface Answered {
+  readonly code: string;
+  readonly returnTo: string;
+}
+
+/** A refused sign-in, and the page that it was on the way to. */
+export interface RefusedSignIn {
+  readonly refusal: SsoRefusedError;
+  readonly returnTo: string;
+  /** Undefined for a sign-in that is not known. */
+  readonly tenantId?: string;
+}
+
+interface Vouched {
+  readonly claims: Claims;
+  readonly subject: string;
+  readonly tokens: oidc.TokenEndpointResponse;
+}
+
+/** Signs users in by OpenID Connect: the authorization code flow with PKCE, state and nonce. */
+@Injectable()
+export class SsoSignIn {
+  private readonly logger = new Logger(SsoSignIn.name);
+
+  constructor(
+    private readonly rows: SsoRepository,
+    private readonly connections: OidcConnections,
+    private readonly flows: SsoFlows,
+    private readonly vault: SsoVault,
+    private readonly ssoUsers: SsoUsers,
+    private readonly clients: ClientRepository,
+    private readonly tenants: TenantRepository,
+    private readonly users: UserRepository,
+    private readonly sessions: LoginSessionService,
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** What the sign-in page of the tenant offers; nothing for a tenant that is missing, disabled or has expired. */
+  async choices(tenantId = HOME_TENANT): Promise<SsoChoicesView> {
+    const tenant = await this.tenants.byTenantId(tenantId);
+    if (!tenant || tenantProblem(tenant, new Date()) !== undefined) {
+      return { passwordLogin: true, providers: [] };
+    }
+    const providers = await inTenant(tenantId, () =>
+      this.rows.providers.choices(tenantId, { status: ENABLED }, { name: 'ASC', id: 'ASC' }),
+    );
+    return {
+      passwordLogin: tenant.passwordLogin,
+      providers: providers.map(({ publicId: id, name }) => ({ id, name })),
+    };
+  }
+
+  /** The address of the provider to go to, for the browser that the text names from now on. */
+  async start(
+    publicId: string,
+    given: { readonly clientId: string; readonly returnTo: string },
+    place: SsoPlace,
+  ): Promise<{ readonly address: URL; readonly browser: string }> {
+    await this.clientOf(given.clientId);
+    const provider = await this.providerOf(publicId);
+    const { configuration } = await this.connections.of(provider).catch((error: unknown) => {
+      throw this.reported(provider, error);
+    });
+    const browser = place.browser ?? randomText();
+    const state = oidc.randomState();
+    const nonce = oidc.randomNonce();
+    const verifier = oidc.randomPKCECodeVerifier();
+    await this.flows.begin(state, {
+      ...given,
+      tenantId: provider.tenantId,
+      publicId,
+      nonce,
+      verifier,
+      browser: digest(browser),
+    });
+    const address = oidc.buildAuthorizationUrl(configuration, {
+      redirect_uri: addressesOf(place.base, publicId).redirectUri,
+      scope: provider.scopes,
+      state,
+      nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    });
+    return { address, browser };
+  }
+
+  /** The answer of the provider, in the query of its redirect: a code for the console, or why there is none. */
+  async answer(
+    publicId: string,
+    query: URLSearchParams,
+    place: SsoPlace,
+  ): Promise<Answered | RefusedSignIn> {
+    const state = query.get('state') ?? '';
+    const flow = await this.flows.takeStarted(state);
+    if (flow?.publicId !== publicId || !isSameBrowser(flow, place)) {
+      return { refusal: new SsoRefusedError('expired'), returnTo: '/' };
+    }
+    const { returnTo, tenantId } = flow;
+    try {
+      const client = await this.clientOf(flow.clientId);
+      const provider = await this.providerOf(publicId);
+      const code = await inTenant(provider.tenantId, () =>
+        this.settle(provider, client, flow, { query, state, base: place.base }),
+      );
+      return { code, returnTo };
+    } catch (error) {
+      const refusal = refusedBy(error);
+      if (!refusal) throw error;
+      return { refusal, returnTo, tenantId };
+    }
+  }
+
+  /** The token of a sign-in that was answered, for the browser that began it. */
+  async exchange(
+    { code, clientId }: { readonly code: string; readonly clientId: string },
+    place: Pick<SsoPlace, 'browser'>,
+    origin: SignInOrigin,
+  ): Promise<LoginView> {
+    const flow = await this.flows.takeAnswered(code);
+    if (flow?.clientId !== clientId || !isSameBrowser(flow, place)) {
+      throw new SsoRefusedError('expired');
+    }
+    const client = await this.clientOf(clientId);
+    const { tenantId, providerId, userId, identityId, sid, idToken } = flow;
+    const token = await this.database.transactionIn(tenantId, async () => {
+      const user = await this.users.users.findOne(tenantId, { id: userId, status: ENABLED });
+      const identity = await this.rows.identities.findOne(tenantId, { id: identityId, userId });
+      if (!user || !identity) throw new SsoRefusedError('disabled');
+      const opened = await this.sessions
+        .open(user, client, { ...origin, ssoProvider: providerId })
+        .catch((error: unknown) => {
+          throw error instanceof LoginRefusedError ? new SsoRefusedError('disabled', error) : error;
+        });
+      const { id: loginSessionId } = opened;
+      const plain = this.vault.open(tenantId, 'sso_identity', identityId, idToken);
+      await this.rows.addSession(tenantId, {
+        loginSessionId,
+        identityId,
+        sid,
+        idToken: plain ? this.vault.seal(tenantId, 'sso_session', loginSessionId, plain) : null,
+      });
+      return opened.token;
+    });
+    return toLoginView(token, client);
+  }
+
+  /** Checks the answer and makes the user what it says. Writes to the audit log why it is refused. */
+  private async settle(
+    provider: SsoProvider,
+    client: Client,
+    flow: StartedFlow,
+    answer: { readonly query: URLSearchParams; readonly state: string; readonly base: string },
+  ): Promise<string> {
+    const { tenantId, id: providerId } = provider;
+    let claims: Claims = {};
+    try {
+      const vouched = await this.vouched(provider, flow, answer);
+      ({ claims } = vouched);
+      const { identityId, userId } = await this.ssoUsers.signedIn(provider, vouched);
+      return await this.flows.answer({
+        tenantId,
+        providerId,
+        identityId,
+        userId,
+        clientId: client.clientId,
+        browser: flow.browser,
+        sid: textClaim(claims, 'sid', SID_LENGTH) ?? null,
+        idToken: this.vault.seal(
+          tenantId,
+          'sso_identity',
+          identityId,
+          vouched.tokens.id_token ?? '',
+        ),
+      });
+    } catch (error) {
+      const refusal = this.reported(provider, error);
+      if (!(refusal instanceof SsoRefusedError)) throw refusal;
+      const userName = typeof claims['sub'] === 'string' ? userNameOf(claims, claims['sub']) : '';
+      await this.audit.record(
+        { tenantId, ...(userName && { userName }) },
+        {
+          action: 'login-failed',
+          target: 'user',
+          detail: {
+            clientKey: client.clientKey,
+            ssoProvider: providerId,
+            reason: refusal.refusal,
+          },
+        },
+      );
+      throw refusal;
+    }
+  }
+
+  /** What the provider says of the user; SsoRefusedError for an answer that is not valid. */
+  private async vouched(
+    provider: SsoProvider,
+    flow: StartedFlow,
+    { query, state, base }: { query: URLSearchParams; state: string; base: string },
+  ): Promise<Vouched> {
+    const { configuration } = await this.connections.of(provider);
+    const { redirectUri } = addressesOf(base, provider.publicId);
+    const tokens = await oidc.authorizationCodeGrant(
+      configuration,
+      new URL(`${redirectUri}?${query.toString()}`),
+      {
+        expectedState: state,
+        expectedNonce: flow.nonce,
+        pkceCodeVerifier: flow.verifier,
+        idTokenExpected: true,
+      },
+    );
+    const idToken: Claims = tokens.claims() ?? {};
+    const subject = textClaim(idToken, 'sub', SID_LENGTH);
+    if (subject === undefined) throw new SsoRefusedError('invalid');
+    const claims = await this.withUserInfo(provider, { claims: idToken, subject, tokens });
+    return { claims, subject, tokens };
+  }
+
+  /** Some providers keep id tokens small: groups and names are read from their userinfo endpoint where they lack. */
+  private async withUserInfo(
+    { groupsClaim, ...provider }: SsoProvider,
+    { claims, subject, tokens }: Vouched,
+  ): Promise<Claims> {
+    const { configuration } = await this.connections.of({ groupsClaim, ...provider });
+    const lacks =
+      (groupsClaim !== null && valuesOf(claims, groupsClaim).length === 0) ||
+      (claims['preferred_username'] === undefined && claims['email'] === undefined);
+    if (!lacks || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+    const info = await oidc.fetchUserInfo(configuration, tokens.access_token, subject);
+    return { ...info, ...claims };
+  }
+
+  private async clientOf(clientId: string): Promise<Client> {
+    const client = await this.clients.byClientId(clientId);
+    if (client?.status !== ENABLED || !client.grantType.split(',').includes(GRANT_TYPE)) {
+      throw new SsoRefusedError('client');
+    }
+    return client;
+  }
+
+  /** An enabled provider of a tenant whose users can sign in. */
+  private async providerOf(publicId: string): Promise<SsoProvider> {
+    const tenantId = UUID.test(publicId) ? await this.rows.tenantOf(publicId) : undefined;
+    if (tenantId === undefined) throw new SsoRefusedError('provider');
+    const provider = await inTenant(tenantId, () =>
+      this.rows.providers.findOne(tenantId, { publicId }),
+    );
+    if (provider?.status !== ENABLED) throw new SsoRefusedError('provider');
+    const tenant = await this.tenants.byTenantId(tenantId);
+    if (!tenant || tenantProblem(tenant, new Date()) !== undefined) {
+      throw new SsoRefusedError('tenant');
+    }
+    return provider;
+  }
+
+  /** The refusal that the failure means, logged with its cause; a failure of this service as it is. */
+  private reported({ id, tenantId: tenant }: SsoProvider, error: unknown): unknown {
+    const refusal = refusedBy(error);
+    if (!refusal) return error;
+    const details = { tenant, provider: id, reason: refusal.refusal };
+    this.logger.warn({ msg: 'Sign-in by a provider refused', ...details, err: refusal.cause });
+    return refusal;
+  }
+}
+
+export const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+function isSameBrowser(
+  flow: { readonly browser: string },
+  { browser }: Pick<SsoPlace, 'browser'>,
+): boolean {
+  return browser !== undefined && flow.browser === digest(browser);
+}

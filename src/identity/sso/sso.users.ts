@@ -1,0 +1,222 @@
+import { Injectable } from '@nestjs/common';
+import type { AuditRecord } from '../../platform/audit/index.js';
+import { inTenant } from '../../platform/database/index.js';
+import { ConflictError } from '../../platform/error/index.js';
+import { AccessChange } from '../access/access.change.js';
+import { LoginSessionRepository } from '../login-session/login-session.repository.js';
+import { Passwords } from '../password/passwords.js';
+import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
+import { RoleRepository } from '../role/role.repository.js';
+import type { User } from '../user/user.entity.js';
+import { UserRepository } from '../user/user.repository.js';
+import { UserService } from '../user/user.service.js';
+import { mappedRoles, numbered, rolesAfter, textClaim, userNameOf } from './claims.js';
+import type { Claims } from './claims.js';
+import type { RoleMapping, SsoIdentity, SsoProvider } from './sso.entity.js';
+import { SsoRefusedError } from './sso.errors.js';
+import { randomText } from './sso.flows.js';
+import { SsoRepository } from './sso.repository.js';
+import type { DueIdentity } from './sso.repository.js';
+import { SsoVault } from './sso.vault.js';
+
+const ENABLED = '0';
+const NAME_LENGTH = 64;
+const EMAIL_LENGTH = 100;
+
+/** What a provider has said of a user who signs in. */
+interface Vouched {
+  readonly claims: Claims;
+  readonly subject: string;
+  readonly tokens: { readonly refresh_token?: string | undefined };
+}
+
+/** What a sign-in changes in a user. */
+interface Sign {
+  readonly provider: SsoProvider;
+  readonly vouched: Vouched;
+  /** The mapping without roles that no longer exist. */
+  readonly mapping: readonly RoleMapping[];
+  readonly given: readonly number[];
+}
+
+/** The users of providers: found by provider and subject alone, created, given roles, and suspended. */
+@Injectable()
+export class SsoUsers {
+  constructor(
+    private readonly rows: SsoRepository,
+    private readonly users: UserRepository,
+    private readonly accounts: UserService,
+    private readonly roles: RoleRepository,
+    private readonly passwords: Passwords,
+    private readonly sessions: LoginSessionRepository,
+    private readonly change: AccessChange,
+    private readonly vault: SsoVault,
+  ) {}
+
+  /** Makes the user what the provider says. SsoRefusedError for one who is disabled, unknown, or one too many. */
+  async signedIn(
+    provider: SsoProvider,
+    vouched: Vouched,
+  ): Promise<{ readonly identityId: number; readonly userId: number }> {
+    const { tenantId, id: providerId, groupsClaim } = provider;
+    const mapping = await this.existing(provider);
+    const given = mappedRoles(mapping, vouched.claims, groupsClaim);
+    const sign = { provider, vouched, mapping, given };
+    const known = await this.rows.bySubject(tenantId, providerId, vouched.subject);
+    const identity =
+      known && (await this.isCurrent(known, sign)) ? known : await this.applied(sign, known);
+    const { refresh_token: token } = vouched.tokens;
+    const sealed = token ? this.vault.seal(tenantId, 'sso_identity', identity.id, token) : null;
+    await this.rows.keepToken(tenantId, identity.id, sealed);
+    return { identityId: identity.id, userId: identity.userId };
+  }
+
+  /**
+   * Disables a user whom the provider refuses, until they sign in there again. The last super administrator only loses the
+   * sign-ins. Changes nothing if a sign-in has brought another token since the check began.
+   */
+  async suspend(due: DueIdentity): Promise<void> {
+    const { tenantId, id, userId, providerId, refreshToken } = due;
+    await this.change.apply(
+      { tenantId },
+      async () => {
+        const identity = await this.rows.identities.findOne(tenantId, { id });
+        if (identity?.refreshToken !== refreshToken) return [];
+        await this.rows.keepToken(tenantId, id, null);
+        const isLast =
+          tenantId === HOME_TENANT && (await this.roles.countSuperAdmins(tenantId, [userId])) === 0;
+        const status = isLast ? ENABLED : '1';
+        const suspended = !isLast;
+        await this.users.users.update(tenantId, userId, { status, suspended });
+        // Last: a sign-in that is being opened either sees the new status or is deleted here.
+        await this.sessions.endAllOf(tenantId, userId);
+        const detail = { status, ssoProvider: providerId, reason: 'refused-by-provider' };
+        return [{ action: 'status-change', target: 'user', id: userId, detail }] as const;
+      },
+      (entries) => entries,
+    );
+  }
+
+  /** Ends the login sessions of a subject or session at the provider, after which its token may be worthless. */
+  async endSessions(
+    provider: SsoProvider,
+    of: { readonly subject?: string | undefined; readonly sid?: string | undefined },
+  ): Promise<void> {
+    const { tenantId, id: ssoProvider } = provider;
+    await inTenant(tenantId, () =>
+      this.change.apply(
+        { tenantId },
+        async () => {
+          const ended = await this.rows.endSessions(tenantId, ssoProvider, of);
+          for (const { identityId } of ended) await this.leave(provider, identityId);
+          return ended;
+        },
+        (ended) =>
+          ended.map(({ userId: id }) => ({
+            action: 'revoke',
+            target: 'user',
+            id,
+            detail: { ssoProvider },
+          })),
+      ),
+    );
+  }
+
+  /**
+   * The session at the provider has ended, and with it the refresh token, unless that was given for offline access (OpenID
+   * Connect Back-Channel Logout 1.0, 2.7): its refusal would say nothing of the user any more.
+   */
+  async leave({ tenantId, scopes }: SsoProvider, identityId: number): Promise<void> {
+    if (scopes.split(' ').includes('offline_access')) return;
+    await this.rows.keepToken(tenantId, identityId, null);
+  }
+
+  private async existing({ tenantId, roleMapping }: SsoProvider): Promise<RoleMapping[]> {
+    const ids = [...new Set(roleMapping.map(({ roleId }) => roleId))];
+    const roles = ids.length === 0 ? [] : await this.roles.byIds(tenantId, ids);
+    const usable = roles.filter(({ roleKey }) => roleKey !== SUPERADMIN_ROLE).map(({ id }) => id);
+    return roleMapping.filter(({ roleId }) => usable.includes(roleId));
+  }
+
+  /** Whether the user is enabled and has the roles already: most sign-ins change nothing. */
+  private async isCurrent({ tenantId, userId }: SsoIdentity, sign: Sign): Promise<boolean> {
+    const user = await this.users.users.get(tenantId, userId);
+    return user.status === ENABLED && (await this.newRoles(user, sign)) === undefined;
+  }
+
+  private async applied(sign: Sign, known: SsoIdentity | null): Promise<SsoIdentity> {
+    const { provider, vouched } = sign;
+    const { tenantId, id: providerId } = provider;
+    if (!known && !provider.allowCreate) throw new SsoRefusedError('unknown-user');
+    // Before the transaction, because others wait for it.
+    const passwordHash = known ? '' : await this.passwords.hash(randomText());
+    const { identity } = await this.change.apply(
+      { tenantId, userName: userNameOf(vouched.claims, vouched.subject) },
+      async () => {
+        const found =
+          (await this.rows.bySubject(tenantId, providerId, vouched.subject)) ??
+          (await this.create(sign, passwordHash));
+        return { identity: found, entries: await this.update(found, sign) };
+      },
+      ({ entries }) => entries,
+    );
+    return identity;
+  }
+
+  private async create({ provider, vouched }: Sign, passwordHash: string): Promise<SsoIdentity> {
+    const { tenantId, id: providerId } = provider;
+    const { claims, subject } = vouched;
+    const userName = await this.freeName(tenantId, userNameOf(claims, subject));
+    const email = textClaim(claims, 'email', EMAIL_LENGTH);
+    const nickName = textClaim(claims, 'name', NAME_LENGTH) ?? userName;
+    const account = { userName, nickName, password: '', roleIds: [], ...(email && { email }) };
+    const actor = { tenantId, userName };
+    try {
+      const userId = await this.accounts.createAccount(actor, account, 'create', passwordHash);
+      return await this.rows.identities.insert(tenantId, { providerId, userId, subject });
+    } catch (error) {
+      // The name is free, and changes of one tenant run one after the other.
+      throw error instanceof ConflictError ? new SsoRefusedError('limit', error) : error;
+    }
+  }
+
+  private async update({ tenantId, userId }: SsoIdentity, sign: Sign): Promise<AuditRecord[]> {
+    const entries: AuditRecord[] = [];
+    const about = { target: 'user', id: userId } as const;
+    const ssoProvider = sign.provider.id;
+    const user = await this.users.users.get(tenantId, userId);
+    if (user.status !== ENABLED) {
+      if (!user.suspended) throw new SsoRefusedError('disabled');
+      await this.users.users.update(tenantId, userId, { status: ENABLED, suspended: false });
+      entries.push({
+        action: 'status-change',
+        ...about,
+        detail: { status: ENABLED, ssoProvider },
+      });
+    }
+    const roles = await this.newRoles(user, sign);
+    if (roles) {
+      await this.roles.replaceOf(tenantId, userId, roles.after);
+      entries.push({ action: 'permission-change', ...about, detail: { ...roles, ssoProvider } });
+    }
+    return entries;
+  }
+
+  /** The roles before and after the sign-in; undefined where they stay the same. */
+  private async newRoles(
+    { tenantId, id }: User,
+    { mapping, given }: Sign,
+  ): Promise<{ readonly before: number[]; readonly after: number[] } | undefined> {
+    const held = (await this.roles.of(tenantId, id)).map((role) => role.id);
+    const before = [...held].sort((a, b) => a - b);
+    const after = rolesAfter(held, mapping, given);
+    return before.join() === after.join() ? undefined : { before, after };
+  }
+
+  private async freeName(tenantId: string, wanted: string): Promise<string> {
+    for (let number = 1; ; number += 1) {
+      const name = number === 1 ? wanted : numbered(wanted, number);
+      if (!(await this.users.byName(tenantId, name))) return name;
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { isInvalidValue, isOutage } from '../../platform/database/index.js';
+import { withLimit } from '../../platform/dependency/index.js';
+import { Spool } from '../../platform/filesystem/index.js';
+import { Metrics } from '../../platform/observability/index.js';
+import { IntervalJob } from '../../platform/queue/index.js';
+import type { Attempt } from '../calls/attempt.js';
+import { callEntries, entryOf } from './call.entry.js';
+import type { CallEntry } from './call.entry.js';
+import { CallRepository } from './call.repository.js';
+
+/** How long an entry waits for others: what a process that is killed has not written yet. */
+const FLUSH_MS = 500;
+/** Entries of one statement. */
+const BATCH = 500;
+/** How long one statement may take. It may still succeed afterwards; writing twice changes nothing. */
+const ATTEMPT_MS = 10_000;
+
+/** Entries that wait in memory while the database is away; the rest goes to files. */
+const MOST_WAITING = 10_000;
+const SPOOL_BYTES = 256 * 1024 * 1024;
+const FILES_AT_ONCE = 20;
+
+type Written = 'written' | 'unavailable';
+
+/**
+ * Writes the books without letting a call wait: entries are collected and written together. While the database is away they
+ * wait in memory, and then as files of DATA_DIR, which every process writes that finds them.
+ */
+@Injectable()
+export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('Books');
+  private readonly spool: Spool<CallEntry[]>;
+  /** Outside of every request: what is entered in a transaction must not be written in it. */
+  private readonly outside = AsyncLocalStorage.snapshot();
+  private waiting: CallEntry[] = [];
+  private flushes: IntervalJob | undefined;
+  /** Of this process, or of one before it. */
+  private hasFiles = true;
+
+  constructor(
+    @Inject(CONFIG) config: Config,
+    private readonly repository: CallRepository,
+    metrics: Metrics,
+  ) {
+    this.spool = new Spool(join(config.DATA_DIR, 'books'), SPOOL_BYTES, (value) =>
+      callEntries.parse(value),
+    );
+    metrics.gauge(
+      'plinth_books_waiting',
+      'Calls of model services that are not in the books yet, those in files as batches',
+      async () => this.waiting.length + (await this.spool.count()),
+    );
+  }
+
+  onApplicationBootstrap(): void {
+    this.flushes = new IntervalJob(FLUSH_MS, () => this.flush());
+    this.flushes.runNow();
+  }
+
+  /** After every other part has stopped, so that the calls that they have ended are entered. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.flushes?.stop();
+    await this.flush();
+    while (this.waiting.length > 0) await this.toFile(this.waiting.splice(0, BATCH));
+  }
+
+  enter(attempt: Attempt): void {
+    this.waiting.push(entryOf(attempt));
+    if (this.waiting.length >= BATCH) this.outside(() => this.flushes?.runNow());
+  }
+
+  /** Writes what waits, and the files of a time when the database was away. */
+  async flush(): Promise<void> {
+    while (this.waiting.length > 0) {
+      const batch = this.waiting.splice(0, BATCH);
+      if ((await this.write(batch)) === 'unavailable') {
+        this.waiting.unshift(...batch);
+        await this.relieve();
+        return;
+      }
+    }
+    if (this.hasFiles) await this.writeFiles();
+  }
+
+  private async write(entries: readonly CallEntry[]): Promise<Written> {
+    try {
+      await withLimit(ATTEMPT_MS, this.repository.add(entries), () => {
+        throw new Error(`The database did not answer within ${ATTEMPT_MS} ms.`);
+      });
+      return 'written';
+    } catch (error) {
+      if (isInvalidValue(error)) return this.writeParts(entries, error);
+      if (!isOutage(error)) this.logger.warn({ msg: 'Failed to write the books', err: error });
+      return 'unavailable';
+    }
+  }
+
+  /** Finds the entry that the database refuses, so that the others are written. */
+  private async writeParts(entries: readonly CallEntry[], error: unknown): Promise<Written> {
+    const [first, ...others] = entries;
+    if (!first) return 'written';
+    if (others.length === 0) {
+      this.logger.error({ msg: 'Call not booked', call: first, err: error });
+      return 'written';
+    }
+    const half = Math.ceil(entries.length / 2);
+    for (const part of [entries.slice(0, half), entries.slice(half)]) {
+      if ((await this.write(part)) === 'unavailable') return 'unavailable';
+    }
+    return 'written';
+  }
+
+  /** Moves the oldest of too many entries to files. */
+  private async relieve(): Promise<void> {
+    while (this.waiting.length > MOST_WAITING) await this.toFile(this.waiting.splice(0, BATCH));
+  }
+
+  private async toFile(entries: CallEntry[]): Promise<void> {
+    try {
+      await this.spool.write(randomUUID(), entries);
+      this.hasFiles = true;
+      this.logger.warn({ msg: 'Calls kept in DATA_DIR', calls: entries.length });
+    } catch (error) {
+      this.logger.error({ msg: 'Calls not booked', calls: entries.length, err: error });
+    }
+  }
+
+  private async writeFiles(): Promise<void> {
+    const names = await this.spool.names(FILES_AT_ONCE);
+    this.hasFiles = names.length > 0;
+    for (const name of names) {
+      const entries = await this.read(name);
+      if (!entries) continue;
+      if ((await this.write(entries)) === 'unavailable') return;
+      await this.spool.remove(name);
+    }
+  }
+
+  private async read(name: string): Promise<CallEntry[] | undefined> {
+    try {
+      return await this.spool.read(name);
+    } catch (error) {
+      this.logger.error({ msg: 'Kept calls are not readable', file: name, err: error });
+      await this.spool.refuse(name);
+      return undefined;
+    }
+  }
+}

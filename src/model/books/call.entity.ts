@@ -1,0 +1,63 @@
+import { Entity } from 'typeorm';
+import {
+  Bigint,
+  Integer,
+  nullable,
+  Numeric,
+  primary,
+  Smallint,
+  TenantId,
+  Timestamp,
+  Uuid,
+  Varchar,
+} from '../../platform/database/index.js';
+
+/**
+ * One attempt of a call of a model service; after the roll-up all those of a day that agree in who, what and price. Names
+ * of models and agents are kept beside the ids, because a row outlives what it names. Those of users and of their keys are
+ * not, because nothing of a deleted user may stay but the figures.
+ */
+@Entity({ name: 'upstream_call' })
+export class BookedCall {
+  @Uuid(primary) id: string;
+  @TenantId() tenantId: string;
+  /** When the attempt began; of a roll-up the beginning of its day. */
+  @Timestamp() callTime: Date;
+  @Bigint() userId: number;
+  @Bigint(nullable) apiKeyId: number | null;
+  @Varchar(10) door: string;
+  @Varchar(20) feature: string;
+  @Bigint(nullable) agentId: number | null;
+  @Varchar(200, nullable) agentName: string | null;
+  @Varchar(200) askedModel: string;
+  @Bigint() modelId: number;
+  @Varchar(200) modelName: string;
+  @Varchar(50) providerCode: string;
+  /** chat, embedding, rerank or media. */
+  @Varchar(10) kind: string;
+  /** Counts from 1; null in a roll-up. */
+  @Smallint(nullable) attempt: number | null;
+  /** ok, aborted, or what went wrong; null in a roll-up. */
+  @Varchar(20, nullable) outcome: string | null;
+  @Integer({ default: 1 }) calls: number;
+  @Integer({ default: 0 }) failures: number;
+  @Integer({ default: 0 }) aborts: number;
+  /** How many of the calls have counts that are estimated. */
+  @Integer({ default: 0 }) estimates: number;
+  @Bigint() inputTokens: number;
+  @Bigint() outputTokens: number;
+  /** Part of inputTokens. */
+  @Bigint() cachedTokens: number;
+  /** Part of outputTokens. */
+  @Bigint() reasoningTokens: number;
+  @Integer() images: number;
+  @Numeric({ precision: 14, scale: 3 }) seconds: number;
+  @Bigint() characters: number;
+  /** Null where the model had no price. */
+  @Numeric({ precision: 24, scale: 12, nullable: true }) cost: string | null;
+  @Bigint(nullable) priceVersion: number | null;
+  /** Of the calls that have brought a token, in all. */
+  @Bigint(nullable) firstTokenMs: number | null;
+  @Integer({ default: 0 }) firstTokens: number;
+  @Bigint() durationMs: number;
+}

@@ -1,0 +1,117 @@
+import { Readable } from 'node:stream';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Controller, Get, Logger, Query, Res, StreamableFile } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { CurrentCaller, LoginOnly, RequirePermission } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { Answers, AnswersRaw, MOST_ROWS, NoEnvelope } from '../../platform/http/index.js';
+import { csvOf } from './usage.csv.js';
+import {
+  filterOf,
+  groupsOf,
+  OwnUsageExportQuery,
+  OwnUsageQuery,
+  UsageExportQuery,
+  UsageQuery,
+  UsageRowView,
+  UsageTotalView,
+  UsageView,
+} from './usage.dto.js';
+import { UsageRepository } from './usage.repository.js';
+
+const CSV = 'text/csv';
+
+/** The books: calls of model services, tokens and costs. */
+@ApiTags('usage')
+@Controller('monitor/usage')
+export class UsageController {
+  private readonly logger = new Logger('Export');
+
+  constructor(private readonly usage: UsageRepository) {}
+
+  /** Sums of the calls of the caller's tenant. */
+  @Get()
+  @RequirePermission('monitor:usage:query')
+  @Answers(UsageView)
+  report(@CurrentCaller() caller: Caller, @Query() query: UsageQuery): Promise<UsageView> {
+    return this.reportOf(caller, query);
+  }
+
+  /** The same of the caller's own calls. */
+  @Get('own')
+  @LoginOnly()
+  @Answers(UsageView)
+  own(@CurrentCaller() caller: Caller, @Query() query: OwnUsageQuery): Promise<UsageView> {
+    return this.reportOf(caller, { ...query, userId: caller.userId });
+  }
+
+  /** The rows of the books as CSV. */
+  @Get('export')
+  @RequirePermission('monitor:usage:export')
+  @NoEnvelope()
+  @AnswersRaw(CSV, 'One line for each call, or for the calls of a day where they are summed up')
+  export(
+    @CurrentCaller() caller: Caller,
+    @Query() query: UsageExportQuery,
+    @Res({ passthrough: true }) response: Response,
+  ): StreamableFile {
+    return this.csv(caller, query, response);
+  }
+
+  /** The same of the caller's own calls. */
+  @Get('own/export')
+  @LoginOnly()
+  @NoEnvelope()
+  @AnswersRaw(CSV, 'One line for each call, or for the calls of a day where they are summed up')
+  exportOwn(
+    @CurrentCaller() caller: Caller,
+    @Query() query: OwnUsageExportQuery,
+    @Res({ passthrough: true }) response: Response,
+  ): StreamableFile {
+    return this.csv(caller, { ...query, userId: caller.userId }, response);
+  }
+
+  private async reportOf({ tenantId }: Caller, query: UsageQuery): Promise<UsageView> {
+    const { groupBy, limit, ...filter } = query;
+    const groups = groupsOf({ groupBy });
+    const asked = { groups, limit: limit ?? MOST_ROWS };
+    const { total, rows, more } = await this.usage.report(tenantId, filterOf(filter), asked);
+    return UsageView.of({
+      total: UsageTotalView.of(total),
+      rows: rows.map((row) =>
+        UsageRowView.of(row, {
+          groups: groups.map((by, at) => ({
+            by,
+            key: row[`key${at}`] ?? null,
+            name: row[`name${at}`] ?? null,
+          })),
+        }),
+      ),
+      more,
+    });
+  }
+
+  private csv({ tenantId }: Caller, query: UsageExportQuery, response: Response): StreamableFile {
+    // Pages are read when the client wants more, in whatever context that happens.
+    const inRequest = AsyncLocalStorage.snapshot();
+    const pages = this.usage.rows(tenantId, filterOf(query));
+    const read = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => inRequest(() => pages.next()),
+        return: () => pages.return(undefined),
+      }),
+    };
+    response.attachment('usage.csv').set({
+      'Content-Type': `${CSV}; charset=utf-8`,
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'private, no-store',
+    });
+    return new StreamableFile(Readable.from(csvOf(read), { objectMode: false })).setErrorHandler(
+      (error) => {
+        this.logger.error({ msg: 'Failed to export', sheet: 'usage', err: error });
+        response.destroy();
+      },
+    );
+  }
+}

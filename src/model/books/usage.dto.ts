@@ -1,0 +1,163 @@
+import { ORIGINS } from '../../platform/access/index.js';
+import { InvalidInputError } from '../../platform/error/index.js';
+import {
+  flag,
+  GIVEN_TIME,
+  GIVEN_TIME_MESSAGE,
+  givenTime,
+  Id,
+  Input,
+  integer,
+  list,
+  MOST_ROWS,
+  nullable,
+  number,
+  object,
+  OneOf,
+  Text,
+  text,
+  View,
+  Whole,
+} from '../../platform/http/index.js';
+import { anyOf, msg } from '../../platform/message/index.js';
+import { FEATURES } from '../calls/model-use.js';
+
+/** What a report can be grouped by. */
+export const GROUPS = [
+  'day',
+  'hour',
+  'user',
+  'key',
+  'model',
+  'provider',
+  'agent',
+  'door',
+  'feature',
+  'kind',
+] as const;
+export type UsageGroup = (typeof GROUPS)[number];
+
+const MOST_GROUPS = 2;
+const USUAL_DAYS = 30;
+
+const ownFields = {
+  from: Text({
+    optional: true,
+    pattern: GIVEN_TIME,
+    patternMessage: GIVEN_TIME_MESSAGE,
+    description: `Start of the report; ${USUAL_DAYS} days ago when absent`,
+    example: '2026-01-01',
+  }),
+  to: Text({
+    optional: true,
+    pattern: GIVEN_TIME,
+    patternMessage: GIVEN_TIME_MESSAGE,
+    description: 'Last second or day of the report; now when absent',
+    example: '2026-01-31',
+  }),
+  apiKeyId: Id({ optional: true }),
+  modelId: Id({ optional: true }),
+  providerCode: Text({ optional: true, max: 50 }),
+  agentId: Id({ optional: true }),
+  door: OneOf(ORIGINS, { optional: true }),
+  feature: OneOf(FEATURES, { optional: true }),
+};
+
+const groupFields = {
+  groupBy: Text({
+    optional: true,
+    max: 40,
+    description: `One or two of ${GROUPS.join(', ')}, separated by a comma; day when absent`,
+    example: 'day,model',
+  }),
+  limit: Whole({
+    optional: true,
+    min: 1,
+    max: MOST_ROWS,
+    description: 'Rows at most',
+  }),
+};
+
+const ofOthers = { userId: Id({ optional: true }) };
+
+export class OwnUsageQuery extends Input({ ...ownFields, ...groupFields }) {}
+export class UsageQuery extends Input({ ...ownFields, ...groupFields, ...ofOthers }) {}
+export class OwnUsageExportQuery extends Input(ownFields) {}
+export class UsageExportQuery extends Input({ ...ownFields, ...ofOthers }) {}
+
+/** The filters of a report; `until` is exclusive. */
+export interface UsageFilter extends Pick<
+  UsageExportQuery,
+  'userId' | 'apiKeyId' | 'modelId' | 'providerCode' | 'agentId' | 'door' | 'feature'
+> {
+  readonly from: Date;
+  readonly until: Date;
+}
+
+export function filterOf(query: UsageExportQuery): UsageFilter {
+  const { from, to, ...filter } = query;
+  const start = new Date();
+  start.setHours(0, 0, 0, 0);
+  start.setDate(start.getDate() - USUAL_DAYS + 1);
+  return {
+    ...filter,
+    from: from ? givenTime('from', from, 'start') : start,
+    until: to ? givenTime('to', to, 'end') : new Date(Date.now() + 1_000),
+  };
+}
+
+/** InvalidInputError for a group that there is not. */
+export function groupsOf({ groupBy }: Pick<OwnUsageQuery, 'groupBy'>): readonly UsageGroup[] {
+  const names = [...new Set((groupBy || 'day').split(',').map((name) => name.trim()))];
+  const groups = names.flatMap((name) => GROUPS.filter((group) => group === name));
+  if (groups.length < names.length || groups.length > MOST_GROUPS) {
+    throw new InvalidInputError(msg`groupBy must be one or two of ${anyOf(GROUPS)}.`);
+  }
+  return groups;
+}
+
+const figures = {
+  calls: integer({ description: 'Calls of model services, each attempt counted' }),
+  failures: integer({ description: 'Of those, the ones that failed' }),
+  aborts: integer({ description: 'Of those, the ones that were ended early' }),
+  estimates: integer({ description: 'Of those, the ones with estimated counts' }),
+  inputTokens: integer({ description: 'Cached ones included' }),
+  outputTokens: integer({ description: 'Those of thinking included' }),
+  cachedTokens: integer(),
+  reasoningTokens: integer(),
+  images: integer(),
+  seconds: number({ description: 'Of video' }),
+  characters: integer({ description: 'Of spoken texts' }),
+  cost: nullable(
+    text({
+      example: '0.00125',
+      description: 'Exact, in the currency of the prices; null: nothing in it had a price',
+    }),
+  ),
+  firstTokenMs: nullable(number({ description: 'Mean time to the first token' })),
+  durationMs: nullable(number({ description: 'Mean duration' })),
+};
+
+export class UsageKeyView extends View({
+  by: text({ example: 'day' }),
+  key: nullable(
+    text({ example: '2026-01-31', description: 'The id, or the value itself; null: none' }),
+  ),
+  name: nullable(text({ description: 'The latest name, also of what was deleted' })),
+}) {}
+
+export class UsageRowView extends View({
+  groups: list(UsageKeyView, { description: 'One for each group of the report' }),
+  ...figures,
+}) {}
+
+export class UsageTotalView extends View(figures) {}
+
+/** The report; its message says so when the limit has left groups out. */
+export class UsageView extends View({
+  total: object(UsageTotalView),
+  rows: list(UsageRowView, {
+    description: 'By time where that is a group, else the most calls first',
+  }),
+  more: flag({ description: 'The limit has left groups out' }),
+}) {}

@@ -1,0 +1,150 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
+import type { UsageFilter, UsageGroup, UsageView } from './usage.dto.js';
+
+/** One group of a report, as its key and its name. */
+interface GroupSql {
+  readonly key: string;
+  readonly name?: string;
+}
+
+const DAY = `to_char(call_time AT TIME ZONE $2, 'YYYY-MM-DD')`;
+const HOUR = `to_char(call_time AT TIME ZONE $2, 'YYYY-MM-DD HH24:00')`;
+/** Of the names that a record had, the latest. */
+const latest = (column: string): string => `(array_agg(${column} ORDER BY call_time DESC))[1]`;
+
+/** Users and keys are erased with their names; those of users of another tenant are not shown. */
+const userName = (id: string): string =>
+  `(SELECT user_name FROM user_account account WHERE account.tenant_id = $1 AND account.id = ${id})`;
+const keyName = (id: string): string =>
+  `(SELECT name FROM api_key WHERE api_key.tenant_id = $1 AND api_key.id = ${id})`;
+
+const SQL_OF: Readonly<Record<UsageGroup, GroupSql>> = {
+  day: { key: DAY },
+  hour: { key: HOUR },
+  user: { key: 'user_id::text', name: userName('min(upstream_call.user_id)') },
+  key: { key: 'api_key_id::text', name: keyName('min(upstream_call.api_key_id)') },
+  model: { key: 'model_id::text', name: latest('model_name') },
+  provider: { key: 'provider_code' },
+  agent: { key: 'agent_id::text', name: latest('agent_name') },
+  door: { key: 'door' },
+  feature: { key: 'feature' },
+  kind: { key: 'kind' },
+};
+const BY_TIME: readonly UsageGroup[] = ['day', 'hour'];
+
+const COLUMN_OF = {
+  userId: 'user_id',
+  apiKeyId: 'api_key_id',
+  modelId: 'model_id',
+  providerCode: 'provider_code',
+  agentId: 'agent_id',
+  door: 'door',
+  feature: 'feature',
+} as const;
+
+const FIGURES = `coalesce(sum(calls), 0) AS calls, coalesce(sum(failures), 0) AS failures,
+  coalesce(sum(aborts), 0) AS aborts, coalesce(sum(estimates), 0) AS estimates,
+  coalesce(sum(input_tokens), 0)::bigint AS "inputTokens", coalesce(sum(output_tokens), 0)::bigint AS "outputTokens",
+  coalesce(sum(cached_tokens), 0)::bigint AS "cachedTokens", coalesce(sum(reasoning_tokens), 0)::bigint AS "reasoningTokens",
+  coalesce(sum(images), 0) AS images, coalesce(sum(seconds), 0)::float8 AS seconds,
+  coalesce(sum(characters), 0)::bigint AS characters, trim_scale(sum(cost))::text AS cost,
+  (sum(first_token_ms) / nullif(sum(first_tokens), 0))::float8 AS "firstTokenMs",
+  (sum(duration_ms) / nullif(sum(calls), 0))::float8 AS "durationMs"`;
+
+const ROWS_AT_ONCE = 1_000;
+
+const DETAIL = `id, call_time AS "callTime", user_id AS "userId", ${userName('upstream_call.user_id')} AS "userName",
+  api_key_id AS "apiKeyId", ${keyName('upstream_call.api_key_id')} AS "apiKeyName", door, feature, agent_id AS "agentId", agent_name AS "agentName",
+  asked_model AS "askedModel", model_id AS "modelId", model_name AS "modelName", provider_code AS "providerCode", kind,
+  attempt, outcome, calls, failures, aborts, estimates, input_tokens AS "inputTokens", output_tokens AS "outputTokens",
+  cached_tokens AS "cachedTokens", reasoning_tokens AS "reasoningTokens", images, seconds::text, characters,
+  trim_scale(cost)::text AS cost, price_version AS "priceVersion", first_token_ms AS "firstTokenMs",
+  duration_ms AS "durationMs"`;
+
+export type ExportedValue = string | number | Date | null | undefined;
+
+/** A row of the books as it is exported. */
+export interface ExportedCall extends Readonly<Record<string, ExportedValue>> {
+  readonly id: string;
+  readonly callTime: Date;
+}
+
+type Figures = UsageView['total'];
+
+/** The sums of a group, and of each `groupBy` its key and name: `key0`, `name0`, `key1`, `name1`. */
+export type GroupSums = Figures & Readonly<Record<`key${number}` | `name${number}`, string | null>>;
+
+/** Reads the books of a tenant. */
+@Injectable()
+export class UsageRepository {
+  constructor(
+    private readonly database: Database,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** At most `limit` groups. */
+  async report(
+    tenantId: string,
+    filter: UsageFilter,
+    { groups, limit }: { readonly groups: readonly UsageGroup[]; readonly limit: number },
+  ): Promise<{ total: Figures; rows: GroupSums[]; more: boolean }> {
+    const { where, values } = this.whereOf(tenantId, filter);
+    const columns = groups.flatMap((group, at) => {
+      const { key, name = 'NULL::text' } = SQL_OF[group];
+      return [`${key} AS key${at}`, `${name} AS name${at}`];
+    });
+    const keys = groups.map((_, at) => `key${at}`);
+    const byTime = groups.flatMap((group, at) => (BY_TIME.includes(group) ? [`key${at}`] : []));
+    const order = [...byTime, 'calls DESC', ...keys].join(', ');
+    const places = groups.map((group) => SQL_OF[group].key).join(', ');
+    const rows = await this.database.query<GroupSums>(
+      `SELECT ${columns.join(', ')}, ${FIGURES} FROM upstream_call WHERE ${where}
+        GROUP BY ${places} ORDER BY ${order} LIMIT ${limit + 1}`,
+      values,
+    );
+    const [total] = await this.database.query<Figures>(
+      `SELECT ${FIGURES} FROM upstream_call WHERE ${where}`,
+      values,
+    );
+    if (!total) throw new Error('The sum of the books has no row.');
+    return { total, rows: rows.slice(0, limit), more: rows.length > limit };
+  }
+
+  /** All rows of the filter, page by page, by time. */
+  async *rows(tenantId: string, filter: UsageFilter): AsyncGenerator<readonly ExportedCall[]> {
+    const { where, values } = this.whereOf(tenantId, filter);
+    let after: ExportedCall | undefined;
+    for (;;) {
+      const next = after
+        ? ` AND (call_time, id) > ($${values.length + 1}::timestamptz, $${values.length + 2}::uuid)`
+        : '';
+      const page = await this.database.query<ExportedCall>(
+        `SELECT ${DETAIL} FROM upstream_call WHERE ${where}${next}
+          ORDER BY call_time, id LIMIT ${ROWS_AT_ONCE}`,
+        after ? [...values, after.callTime, after.id] : values,
+      );
+      if (page.length > 0) yield page;
+      if (page.length < ROWS_AT_ONCE) return;
+      after = page.at(-1);
+    }
+  }
+
+  /** The second value is the zone of days and hours. */
+  private whereOf(
+    tenantId: string,
+    { from, until, ...fields }: UsageFilter,
+  ): { readonly where: string; readonly values: readonly unknown[] } {
+    const values: unknown[] = [tenantId, this.config.TZ, from, until];
+    const parts = ['tenant_id = $1', '$2::text IS NOT NULL', 'call_time >= $3', 'call_time < $4'];
+    for (const [field, column] of Object.entries(COLUMN_OF)) {
+      const value: unknown = fields[field as keyof typeof COLUMN_OF];
+      if (value === undefined || value === null || value === '') continue;
+      values.push(value);
+      parts.push(`${column} = $${values.length}`);
+    }
+    return { where: parts.join(' AND '), values };
+  }
+}

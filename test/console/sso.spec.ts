@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { CLIENT_ID, CLIENT_SECRET, OidcProvider } from '../support/oidc-provider.js';
+import { done, makeRole } from '../support/people.js';
+
+describeConsole('single sign-on', () => {
+  let console: Console;
+  let provider: OidcProvider;
+  let page: Page;
+
+  beforeAll(async () => {
+    provider = await OidcProvider.start();
+    console = await Console.open();
+    await makeRole(await console.plinth.signIn(), 'engineer', ['system:model:list']);
+    page = await console.signedIn();
+  });
+
+  afterAll(async () => {
+    await console.close();
+    await provider.stop();
+  });
+
+  const button = (name: string, at: Page | Locator = page): Locator =>
+    at.getByRole('button', { name, exact: true });
+  const dialog = (): Locator => page.getByRole('dialog').last();
+  const row = (text: string): Locator => page.getByRole('row').filter({ hasText: text });
+  const field = (name: string): Locator => dialog().getByRole('textbox', { name });
+
+  it('adds a provider with a mapping, shows its addresses and tests it', async () => {
+    await page.goto('/sso');
+    await page.getByText('No providers yet').waitFor();
+    await expectNoViolations(page);
+    await button('Add provider').click();
+    await button('Add provider', dialog()).click();
+    await dialog().getByText('Enter a name.').waitFor();
+    await field('Name').fill('Company');
+    await field('Issuer').fill(provider.url);
+    await field('Client id').fill(CLIENT_ID);
+    await dialog().getByLabel('Client secret', { exact: true }).fill(CLIENT_SECRET);
+    await dialog().getByRole('switch', { name: 'Create users' }).check();
+    await field('Claim with the groups').fill('groups');
+    await button('Add group', dialog()).click();
+    await field('Group 1').fill('staff');
+    await dialog().getByRole('combobox', { name: 'Role of group 1' }).click();
+    await page.getByRole('option', { name: 'engineer' }).click();
+    await expectNoViolations(page);
+    await button('Add provider', dialog()).click();
+    await row('Company').getByText('1 group').waitFor();
+
+    await row('Company').getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit provider' }).click();
+    await dialog().getByText(`${console.url}/auth/sso/`).first().waitFor();
+    expect(await field('Group 1').inputValue()).toBe('staff');
+    await page.keyboard.press('Escape');
+
+    await row('Company').getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Test connection' }).click();
+    await dialog().getByText('Client id and secret are right.').waitFor();
+    await expectNoViolations(page);
+    await button('Close', dialog()).click();
+  });
+
+  it('signs in with the provider and opens the page that was asked for', async () => {
+    provider.person = { sub: 'nora', preferred_username: 'nora', groups: ['staff'] };
+    const visitor = await console.visitor();
+    await visitor.goto('/models');
+    const link = visitor.getByRole('link', { name: 'Sign in with Company' });
+    await link.waitFor();
+    await expectNoViolations(visitor);
+    await link.click();
+    await visitor.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+    expect(new URL(visitor.url()).hash).toBe('');
+    await visitor.getByRole('button', { name: 'Account of nora' }).click();
+    await visitor.getByRole('menuitem', { name: 'Sign out' }).click();
+    // By way of the provider, which ends its session too.
+    await link.waitFor();
+  });
+
+  it('says why a sign-in was refused, in the language of the page', async () => {
+    provider.refuses = 'access_denied';
+    const visitor = await console.visitor({ language: 'zh' });
+    await visitor.goto('/sign-in');
+    await visitor.getByRole('link', { name: '使用 Company 登录' }).click();
+    await visitor.getByRole('alert').getByText('登录提供方拒绝了登录。').waitFor();
+    await expectNoViolations(visitor);
+    provider.refuses = undefined;
+    await visitor.goto('/sign-in?ssoError=something-else#sso=not-a-code');
+    await visitor.getByRole('alert').getByText('此次登录已过期或已被使用。').waitFor();
+  });
+
+  it('turns password sign-in off and leaves it to break-glass users', async () => {
+    await page.goto('/sso');
+    const passwords = page.getByRole('switch', { name: 'Users can sign in with a password' });
+    await passwords.uncheck();
+    await page.getByRole('combobox', { name: 'Break-glass users' }).click();
+    await page.getByRole('option', { name: 'admin' }).click();
+    await page.keyboard.press('Escape');
+    await button('Save password sign-in').click();
+    await page.getByText('Password sign-in is saved.').waitFor();
+    const visitor = await console.visitor();
+    await visitor.goto('/sign-in');
+    await visitor.getByRole('link', { name: 'Sign in with Company' }).waitFor();
+    expect(await visitor.getByRole('textbox', { name: 'User name' }).count()).toBe(0);
+    await visitor.getByRole('button', { name: 'Sign in with a password' }).click();
+    await visitor.getByRole('textbox', { name: 'User name' }).waitFor();
+    const root = await console.plinth.signIn();
+    done(await root.put('/system/sso/settings', { passwordLogin: true }));
+  });
+});

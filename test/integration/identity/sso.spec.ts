@@ -1,0 +1,559 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
+import { makeKey, withKey } from '../../support/api-keys.js';
+import { OpenChat } from '../../support/chat.js';
+import { createModel, createProvider } from '../../support/models.js';
+import { CLIENT_SECRET, OidcProvider } from '../../support/oidc-provider.js';
+import { done, makeRole, makeTenant, makeUser, PASSWORD } from '../../support/people.js';
+import { Plinth } from '../../support/plinth.js';
+import type { Session } from '../../support/session.js';
+import { connectProvider, landing, sendLogout, SsoBrowser } from '../../support/sso.js';
+import type { MadeProvider } from '../../support/sso.js';
+import { eventually } from '../../support/wait.js';
+
+const SLOW = 'sim--chunks-5000--delay-10';
+const TENANT = '700001';
+const USED = 'The sign-in has expired or was used already. Start again.';
+const ME = '/system/user/getInfo';
+
+interface Me {
+  readonly user: { readonly userId: number; readonly userName: string };
+  readonly roles: string[];
+  readonly tenantId: string;
+}
+
+interface Entry {
+  readonly action: string;
+  readonly actorName: string | null;
+  readonly detail: Record<string, unknown>;
+}
+
+describe('single sign-on', () => {
+  let plinth: Plinth;
+  let simulator: Simulator;
+  let provider: OidcProvider;
+  let root: Session;
+  let admin: Session;
+  let made: MadeProvider;
+  const roles: Record<string, number> = {};
+
+  beforeAll(async () => {
+    simulator = await startSimulator();
+    provider = await OidcProvider.start();
+    plinth = await Plinth.start({ SSO_CHECK_SECONDS: '1', LOGIN_ATTEMPTS_PER_MINUTE: '10000' });
+    root = await plinth.signIn();
+    ({ admin } = await makeTenant(plinth, root, TENANT));
+    await createProvider(admin, 'custom_api');
+    const apiHost = `${simulator.url}/v1`;
+    await createModel(admin, { modelName: SLOW, apiHost, apiKey: 'key-one' });
+    for (const key of ['staff', 'boss', 'own']) {
+      roles[key] = await makeRole(admin, key, [
+        'system:model:list',
+        'system:apikey:add',
+        'system:apikey:list',
+      ]);
+    }
+    made = await connectProvider(admin, provider, {
+      scopes: 'openid profile email offline_access',
+      groupsClaim: 'groups',
+      roleMapping: [
+        { value: 'staff', roleId: roles['staff'] },
+        { value: 'boss', roleId: roles['boss'] },
+      ],
+    });
+  });
+  afterAll(async () => {
+    await plinth.stop();
+    await provider.stop();
+    await simulator.close();
+  });
+  beforeEach(() => {
+    simulator.reset();
+    provider.alter = undefined;
+    provider.refuses = undefined;
+    provider.isDown = false;
+    provider.userInfo = {};
+  });
+
+  let people = 0;
+  function somebody(claims: object = {}): string {
+    people += 1;
+    const sub = `person-${people}`;
+    provider.person = { sub, preferred_username: sub, ...claims };
+    return sub;
+  }
+
+  async function signIn(claims: object = {}): Promise<{ sub: string; me: Me; session: Session }> {
+    const sub = somebody(claims);
+    const session = await new SsoBrowser(plinth).signIn(made.publicId);
+    return { sub, session, me: done(await session.get<Me>(ME)).data };
+  }
+
+  async function audited(action: string): Promise<Entry[]> {
+    const { rows } = done(await admin.get<Entry[]>(`/monitor/audit/list?action=${action}`));
+    return rows;
+  }
+
+  describe('a sign-in', () => {
+    it('creates the user, gives the mapped roles and leads back to the page', async () => {
+      somebody({ preferred_username: 'jo doe', name: 'Jo Doe', email: 'jo@example.com' });
+      provider.person = { ...provider.person, groups: ['staff', 'others'] };
+      const browser = new SsoBrowser(plinth);
+      const { address, code } = await browser.land(made.publicId, '/models?q=a');
+      expect(address.pathname).toBe('/sign-in');
+      expect(address.searchParams.get('next')).toBe('/models?q=a');
+      expect(address.search).not.toContain(code);
+
+      const session = await browser.sessionOf(code ?? '');
+      expect(done(await session.get<Me>(ME)).data).toMatchObject({
+        user: { userName: 'jodoe', nickName: 'Jo Doe', email: 'jo@example.com' },
+        roles: ['staff'],
+        tenantId: TENANT,
+      });
+      expect(await browser.exchange(code)).toMatchObject({
+        code: 500,
+        msg: USED,
+      });
+      const [login] = await audited('login');
+      expect(login).toMatchObject({ actorName: 'jodoe', detail: { ssoProvider: made.id } });
+    });
+
+    it('finds the user by provider and subject alone', async () => {
+      const { me } = await signIn({ preferred_username: 'boss' });
+      // The administrator of the tenant has the name.
+      expect(me.user.userName).toBe('boss-2');
+      provider.person = { ...provider.person, preferred_username: 'renamed', email: 'x@y.z' };
+      const again = await new SsoBrowser(plinth).signIn(made.publicId);
+      expect(done(await again.get<Me>(ME)).data.user.userId).toBe(me.user.userId);
+    });
+
+    it('sets the mapped roles each time and leaves the others', async () => {
+      const { me } = await signIn({ groups: ['staff'] });
+      const { userId } = me.user;
+      const given = [roles['staff'], roles['own']].join(',');
+      done(await admin.put(`/system/user/authRole?userId=${userId}&roleIds=${given}`));
+      provider.person = { ...provider.person, groups: ['boss'] };
+      const again = await new SsoBrowser(plinth).signIn(made.publicId);
+      expect(done(await again.get<Me>(ME)).data.roles.sort()).toEqual(['boss', 'own']);
+      provider.person = { ...provider.person, groups: [] };
+      const third = await new SsoBrowser(plinth).signIn(made.publicId);
+      expect(done(await third.get<Me>(ME)).data.roles).toEqual(['own']);
+    });
+
+    it('reads groups that the id token lacks from the userinfo endpoint', async () => {
+      provider.userInfo = { groups: ['boss'] };
+      expect((await signIn()).me.roles).toEqual(['boss']);
+    });
+
+    it('leads to own paths only', async () => {
+      for (const path of ['//evil.example', '/\\evil.example', 'https://evil.example', '/a\tb']) {
+        somebody();
+        const { address } = await new SsoBrowser(plinth).land(made.publicId, path);
+        expect(address.origin).toBe(plinth.url);
+        expect(address.searchParams.get('next')).toBeNull();
+      }
+    });
+  });
+
+  describe('is refused', () => {
+    const refusalOf = async (alter: OidcProvider['alter']): Promise<string | null> => {
+      somebody();
+      provider.alter = alter;
+      return (await new SsoBrowser(plinth).land(made.publicId)).refusal;
+    };
+
+    it('with a wrong state, one of another browser, and one that was used', async () => {
+      somebody();
+      const browser = new SsoBrowser(plinth);
+      const back = await browser.open(await browser.start(made.publicId));
+      const wrong = new URL(back);
+      wrong.searchParams.set('state', 'x'.repeat(43));
+      expect(landing(await browser.open(wrong)).refusal).toBe('expired');
+      const other = new SsoBrowser(plinth);
+      await other.start(made.publicId);
+      expect(landing(await other.open(back)).refusal).toBe('expired');
+      // The state is gone with its first use, whoever made it.
+      expect(landing(await browser.open(back)).refusal).toBe('expired');
+
+      const again = await browser.open(await browser.start(made.publicId));
+      const { code } = landing(await browser.open(again));
+      expect(landing(await browser.open(again)).refusal).toBe('expired');
+      // A stolen code is worth nothing in another browser.
+      expect(await other.exchange(code)).toMatchObject({ msg: USED });
+    });
+
+    it('with a code that was used', async () => {
+      somebody();
+      const browser = new SsoBrowser(plinth);
+      const first = await browser.open(await browser.start(made.publicId));
+      await browser.open(first);
+      const second = await browser.open(await browser.start(made.publicId));
+      second.searchParams.set('code', first.searchParams.get('code') ?? '');
+      expect(landing(await browser.open(second)).refusal).toBe('invalid');
+    });
+
+    it.each([
+      ['nonce', { nonce: 'another' }],
+      ['issuer', { iss: 'https://another.example' }],
+      ['audience', { aud: 'another' }],
+      ['end', { exp: 1_000_000_000 }],
+    ])('with an id token of another %s', async (_, claims) => {
+      expect(await refusalOf(({ payload }) => void Object.assign(payload, claims))).toBe('invalid');
+    });
+
+    it('with an id token of an unknown key', async () => {
+      expect(await refusalOf(({ header }) => void (header.kid = 'another'))).toBe('invalid');
+    });
+
+    it('where the provider refuses it, and where the secret is wrong', async () => {
+      somebody();
+      provider.refuses = 'access_denied';
+      const denied = await new SsoBrowser(plinth).land(made.publicId, '/models');
+      expect(denied.refusal).toBe('denied');
+      expect(denied.address.search).toBe(`?next=%2Fmodels&ssoError=denied&tenant=${TENANT}`);
+      provider.refuses = undefined;
+      const wrong = await connectProvider(admin, provider, { clientSecret: 'another-secret' });
+      expect((await new SsoBrowser(plinth).land(wrong.publicId)).refusal).toBe('configuration');
+      done(await admin.delete(`/system/sso/${wrong.id}`));
+      expect((await new SsoBrowser(plinth).land(wrong.publicId)).refusal).toBe('provider');
+    });
+
+    it('for a disabled user, whom nothing at the provider enables', async () => {
+      const { me, session } = await signIn();
+      const { userId } = me.user;
+      done(await admin.put('/system/user/changeStatus', { userId, status: '1' }));
+      expect(await session.get(ME)).toMatchObject({ code: 401 });
+      expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('disabled');
+      const [failed] = await audited('login-failed');
+      expect(failed).toMatchObject({ detail: { reason: 'disabled', ssoProvider: made.id } });
+    });
+
+    it('for somebody without a user where the provider creates none', async () => {
+      done(await admin.put('/system/sso', { id: made.id, allowCreate: false }));
+      const sub = somebody();
+      expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('unknown-user');
+      done(await admin.put('/system/sso', { id: made.id, allowCreate: true }));
+      const { rows } = done(await admin.get<object[]>(`/system/user/list?userName=${sub}`));
+      expect(rows).toEqual([]);
+    });
+
+    it('where the tenant is full, disabled or has expired', async () => {
+      const tenant = await makeTenant(plinth, root, '700002');
+      const own = await connectProvider(tenant.admin, provider);
+      const change = (fields: object) => root.put('/system/tenant', { id: tenant.id, ...fields });
+      done(await change({ accountCount: 1 }));
+      somebody();
+      expect((await new SsoBrowser(plinth).land(own.publicId)).refusal).toBe('limit');
+      done(await change({ accountCount: -1, expireTime: '2020-01-01 00:00:00' }));
+      expect((await new SsoBrowser(plinth).land(own.publicId)).refusal).toBe('tenant');
+      done(await change({ expireTime: '2099-01-01 00:00:00' }));
+      const status = { id: tenant.id, status: '1' };
+      done(await root.put('/system/tenant/changeStatus', status));
+      expect((await new SsoBrowser(plinth).land(own.publicId)).refusal).toBe('tenant');
+      const none = await plinth.anonymous().get('/auth/sso/providers?tenantId=700002');
+      expect(none).toMatchObject({ data: { providers: [] } });
+    });
+
+    it('while the provider is down, and nothing is lost by it', async () => {
+      const { session } = await signIn();
+      provider.isDown = true;
+      // The document is kept for minutes: another provider has none yet.
+      const fresh = await connectProvider(admin, provider);
+      expect((await new SsoBrowser(plinth).land(fresh.publicId)).refusal).toBe('unavailable');
+      const before = provider.refusedWhileDown;
+      await eventually(
+        () => provider.refusedWhileDown,
+        (refused) => refused > before + 2,
+      );
+      done(await session.get(ME));
+      provider.isDown = false;
+      expect((await new SsoBrowser(plinth).land(fresh.publicId)).refusal).toBeNull();
+      done(await admin.delete(`/system/sso/${fresh.id}`));
+    });
+  });
+
+  it('keeps two tenants with one issuer apart', async () => {
+    const tenant = await makeTenant(plinth, root, '700003');
+    const other = await connectProvider(tenant.admin, provider);
+    const { me } = await signIn();
+    const there = await new SsoBrowser(plinth).signIn(other.publicId);
+    const { user, tenantId } = done(await there.get<Me>(ME)).data;
+    expect(tenantId).toBe('700003');
+    expect(user.userId).not.toBe(me.user.userId);
+    expect(await tenant.admin.get(`/system/sso/${made.id}`)).toMatchObject({ code: 404 });
+  });
+
+  describe('back-channel logout', () => {
+    it('ends the sign-ins of the session and their open streams', async () => {
+      const { sub, session } = await signIn();
+      const other = await new SsoBrowser(plinth).signIn(made.publicId);
+      const chat = await OpenChat.send(session, { model: SLOW, content: 'Hello' });
+      await chat.until('event');
+      const sid = provider.sidsOf(sub)[0];
+      const token = await provider.logoutToken({ sub, sid });
+      const began = Date.now();
+      expect(await sendLogout(plinth, made.publicId, token)).toEqual({ status: 200, text: '' });
+      await chat.rest();
+      expect(Date.now() - began).toBeLessThan(2_000);
+      expect(await session.get(ME)).toMatchObject({ code: 401 });
+      done(await other.get(ME));
+      // Once.
+      expect(await sendLogout(plinth, made.publicId, token)).toMatchObject({ status: 400 });
+
+      const all = await provider.logoutToken({ sub });
+      expect(await sendLogout(plinth, made.publicId, all)).toMatchObject({ status: 200 });
+      expect(await other.get(ME)).toMatchObject({ code: 401 });
+    });
+
+    it.each<[string, (sub: string) => Record<string, unknown>]>([
+      ['of another audience', (sub) => ({ sub, aud: 'another' })],
+      ['of another issuer', (sub) => ({ sub, iss: 'https://another.example' })],
+      ['with a nonce', (sub) => ({ sub, nonce: 'n' })],
+      ['without the event', (sub) => ({ sub, events: {} })],
+      ['without a jti', (sub) => ({ sub, jti: undefined })],
+      ['of nobody', () => ({})],
+      ['of last week', (sub) => ({ sub, iat: 1_000_000_000, exp: 1_000_000_100 })],
+    ])('refuses a token %s', async (_, claimsOf) => {
+      const { sub, session } = await signIn();
+      const token = await provider.logoutToken(claimsOf(sub));
+      const { status, text } = await sendLogout(plinth, made.publicId, token);
+      expect([status, JSON.parse(text)]).toEqual([
+        400,
+        { error: 'invalid_request', error_description: 'The logout token is not valid.' },
+      ]);
+      done(await session.get(ME));
+    });
+
+    it('refuses a token of another key, and one that is none', async () => {
+      const { sub, session } = await signIn();
+      const token = await provider.logoutToken({ sub }, await provider.signWithOther());
+      expect(await sendLogout(plinth, made.publicId, token)).toMatchObject({ status: 400 });
+      expect(await sendLogout(plinth, made.publicId, 'none')).toMatchObject({ status: 400 });
+      expect(await sendLogout(plinth, made.publicId, '')).toMatchObject({ status: 400 });
+      expect(await sendLogout(plinth, 'none', token)).toMatchObject({ status: 400 });
+      done(await session.get(ME));
+    });
+  });
+
+  it('leads to the sign-out of the provider', async () => {
+    const { session } = await signIn();
+    const { data } = done(await session.post<{ address: string }>('/auth/sso/logout'));
+    const address = new URL(data.address);
+    expect(address.origin + address.pathname).toBe(`${provider.url}/endsession`);
+    expect(address.searchParams.get('post_logout_redirect_uri')).toBe(`${plinth.url}/sign-in`);
+    expect(address.searchParams.get('id_token_hint')).toMatch(/^eyJ/);
+    expect(await session.get(ME)).toMatchObject({ code: 401 });
+    const { session: byPassword } = await makeUser(plinth, admin, 'with-password');
+    expect(await byPassword.post('/auth/sso/logout')).toMatchObject({ data: { address: null } });
+    expect(await byPassword.get(ME)).toMatchObject({ code: 401 });
+    expect(await plinth.anonymous().post('/auth/sso/logout')).toMatchObject({
+      data: { address: null },
+    });
+  });
+
+  describe('a user who is removed at the provider', () => {
+    it('loses sign-ins, streams and keys with the next check, until the next sign-in', async () => {
+      const { sub, me, session } = await signIn({ groups: ['staff'] });
+      const key = withKey(session, await makeKey(session, { permissions: ['chat:chat:use'] }));
+      done(await key.get(ME));
+      const chat = await OpenChat.send(session, { model: SLOW, content: 'Hello' });
+      await chat.until('event');
+      provider.remove(sub);
+      await chat.rest();
+      expect(await session.get(ME)).toMatchObject({ code: 401 });
+      expect(await key.get(ME)).toMatchObject({ code: 401 });
+      const [changed] = await audited('status-change');
+      expect(changed).toMatchObject({
+        detail: { status: '1', ssoProvider: made.id, reason: 'refused-by-provider' },
+      });
+      provider.restore(sub);
+      const again = await new SsoBrowser(plinth).signIn(made.publicId);
+      expect(done(await again.get<Me>(ME)).data.user.userId).toBe(me.user.userId);
+      done(await key.get(ME));
+    });
+
+    it('stays disabled where an administrator has disabled them meanwhile', async () => {
+      const { sub, me, session } = await signIn();
+      provider.remove(sub);
+      await eventually(
+        () => session.get(ME),
+        ({ code }) => code === 401,
+      );
+      const { userId } = me.user;
+      done(await admin.put('/system/user/changeStatus', { userId, status: '1' }));
+      provider.restore(sub);
+      expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('disabled');
+    });
+
+    it('is not asked for again and again, and keeps the sign-in while nothing changes', async () => {
+      const { session } = await signIn();
+      const before = provider.refreshes;
+      await eventually(
+        () => provider.refreshes,
+        (refreshes) => refreshes > before + 2,
+      );
+      done(await session.get(ME));
+    });
+  });
+
+  describe('password sign-in', () => {
+    it('is turned off but for break-glass users, of whom there must be one', async () => {
+      const tenant = await makeTenant(plinth, root, '700004');
+      const one = await makeUser(plinth, tenant.admin, 'one');
+      const two = await makeUser(plinth, tenant.admin, 'two');
+      const set = (body: object) => tenant.admin.put('/system/sso/settings', body);
+      expect(await set({ passwordLogin: false })).toMatchObject({ code: 409 });
+      const { data: service } = done(
+        await tenant.admin.post<number>('/system/user/service', { userName: 'robot' }),
+      );
+      const wrong = { passwordLogin: false, breakGlassUserIds: [service] };
+      expect(await set(wrong)).toMatchObject({ code: 409 });
+      done(await set({ passwordLogin: false, breakGlassUserIds: [one.id] }));
+      expect(done(await tenant.admin.get('/system/sso/settings')).data).toEqual({
+        passwordLogin: false,
+        breakGlassUsers: [{ userId: one.id, userName: 'one' }],
+      });
+      await plinth.signIn('one', PASSWORD, '700004');
+      await expect(plinth.signIn('two', PASSWORD, '700004')).rejects.toThrow(
+        'This tenant has turned password sign-in off.',
+      );
+      // Who may use a password is told to those alone who know it.
+      for (const name of ['one', 'two']) {
+        await expect(plinth.signIn(name, 'wrong-password', '700004')).rejects.toThrow(
+          'The user name or the password is wrong.',
+        );
+      }
+      done(await two.session.get(ME));
+      const disable = { userId: one.id, status: '1' };
+      expect(await tenant.admin.put('/system/user/changeStatus', disable)).toMatchObject({
+        code: 409,
+      });
+      expect(await tenant.admin.delete(`/system/user/${one.id}`)).toMatchObject({ code: 409 });
+      const key = withKey(root, await makeKey(tenant.admin, { userId: service }));
+      done(await key.get(ME));
+      done(await set({ passwordLogin: true }));
+      await plinth.signIn('two', PASSWORD, '700004');
+    });
+
+    it('stays for super administrators', async () => {
+      const { name } = await makeUser(plinth, root, 'plain');
+      done(await root.put('/system/sso/settings', { passwordLogin: false }));
+      await plinth.signIn();
+      await expect(plinth.signIn(name, PASSWORD)).rejects.toThrow('password sign-in off');
+      done(await root.put('/system/sso/settings', { passwordLogin: true }));
+    });
+  });
+
+  describe('a provider', () => {
+    it('is a record of those with the permissions, without its secret', async () => {
+      const { session } = await makeUser(plinth, admin, 'nobody');
+      expect(await session.get('/system/sso/list')).toMatchObject({ code: 403 });
+      const { rows } = done(await admin.get<{ id: number }[]>('/system/sso/list'));
+      const shown = rows.find(({ id }) => id === made.id);
+      expect(shown).toMatchObject({
+        issuer: provider.url,
+        hasSecret: true,
+        redirectUri: `${plinth.url}/auth/sso/${made.publicId}/callback`,
+      });
+      expect(JSON.stringify(rows)).not.toContain(CLIENT_SECRET);
+    });
+
+    it('keeps the issuer of users who have signed in', async () => {
+      const issuer = 'https://login.example.com';
+      await signIn();
+      expect(await admin.put('/system/sso', { id: made.id, issuer })).toMatchObject({ code: 409 });
+      const fresh = await connectProvider(admin, provider);
+      expect(await admin.put('/system/sso', { id: fresh.id, issuer })).toMatchObject({ code: 400 });
+      done(await admin.put('/system/sso', { id: fresh.id, issuer, clientSecret: 'another-one' }));
+      done(await admin.delete(`/system/sso/${fresh.id}`));
+    });
+
+    it('gives no role that its administrator lacks, and never superadmin', async () => {
+      const perms = ['list', 'query', 'add', 'edit', 'remove'].map((one) => `system:sso:${one}`);
+      const { session } = await makeUser(plinth, admin, 'sso-admin', [
+        await makeRole(admin, 'sso-admin', perms),
+      ]);
+      const body = { name: 'X', issuer: provider.url, clientId: 'x' };
+      const roleMapping = [{ value: '*', roleId: roles['staff'] }];
+      expect(await session.post('/system/sso', { ...body, roleMapping })).toMatchObject({
+        code: 403,
+      });
+      expect(await session.put('/system/sso', { id: made.id, name: 'Mine' })).toMatchObject({
+        code: 403,
+      });
+      const { rows } = done(
+        await root.get<{ roleId: number; roleKey: string }[]>('/system/role/list'),
+      );
+      const roleId = rows.find(({ roleKey }) => roleKey === 'superadmin')?.roleId;
+      const top = { ...body, roleMapping: [{ value: '*', roleId }] };
+      expect(await root.post('/system/sso', top)).toMatchObject({ code: 409 });
+    });
+
+    it('is tested step by step', async () => {
+      interface Found {
+        readonly ok: boolean;
+        readonly advice: string;
+        readonly steps: { readonly step: string; readonly ok: boolean }[];
+      }
+      const test = async (id: number): Promise<Found> =>
+        done(await admin.post<Found>(`/system/sso/${id}/test`)).data;
+      expect(await test(made.id)).toMatchObject({
+        ok: true,
+        steps: [
+          ...['address', 'discovery', 'endpoints', 'keys'].map((step) => ({ step, ok: true })),
+          { step: 'client', ok: true, detail: 'Client id and secret are right.' },
+        ],
+      });
+      const wrong = await connectProvider(admin, provider, { clientSecret: 'another-secret' });
+      const secret = await test(wrong.id);
+      expect(secret.ok).toBe(false);
+      expect(secret.steps.at(-1)).toMatchObject({ step: 'client', ok: false });
+      const issuer = `${provider.url}/realms/none`;
+      const clientSecret = CLIENT_SECRET;
+      done(await admin.put('/system/sso', { id: wrong.id, issuer, clientSecret }));
+      const realm = await test(wrong.id);
+      expect(realm.steps.at(-1)).toMatchObject({ step: 'discovery', ok: false });
+      expect(realm.advice).toContain('The provider answered HTTP 404.');
+      provider.isDown = true;
+      expect((await test(made.id)).steps.at(-1)).toMatchObject({ step: 'discovery', ok: false });
+      provider.isDown = false;
+      done(await admin.delete(`/system/sso/${wrong.id}`));
+    });
+
+    it('ends its sign-ins when it is disabled', async () => {
+      const { session } = await signIn();
+      done(await admin.put('/system/sso', { id: made.id, status: '1' }));
+      expect(await session.get(ME)).toMatchObject({ code: 401 });
+      expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('provider');
+      done(await admin.put('/system/sso', { id: made.id, status: '0' }));
+    });
+  });
+});
+
+describe('addresses of providers', () => {
+  it('follow the rules for addresses, and need TLS outside of the own network', async () => {
+    const plinth = await Plinth.start({ ALLOW_PRIVATE_MODEL_HOSTS: '10.0.0.0/8' });
+    const provider = await OidcProvider.start();
+    try {
+      const root = await plinth.signIn();
+      const create = (issuer: string) =>
+        root.post('/system/sso', { name: 'X', clientId: 'x', issuer });
+      for (const issuer of [
+        provider.url,
+        'http://login.example.com',
+        'https://169.254.169.254',
+        'ftp://login.example.com',
+        'https://login.example.com/?a=b',
+        'none',
+      ]) {
+        expect(await create(issuer)).toMatchObject({ code: 400 });
+      }
+      done(await create('https://login.example.com'));
+      done(await create('http://10.1.2.3/realms/a'));
+    } finally {
+      await plinth.stop();
+      await provider.stop();
+    }
+  });
+});

@@ -1,0 +1,380 @@
+import OpenAI from 'openai';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
+import { BooksRetention } from '../../../src/model/books/books.retention.js';
+import { CallBooks } from '../../../src/model/books/call.books.js';
+import { acrossTenants, Database } from '../../../src/platform/database/index.js';
+import { createAgent } from '../../support/agents.js';
+import { makeKey, withKey } from '../../support/api-keys.js';
+import { OpenChat, sendChat } from '../../support/chat.js';
+import { createKnowledge, settled, upload } from '../../support/knowledge.js';
+import { createMediaModels } from '../../support/media/media-models.js';
+import { createModel, createProvider } from '../../support/models.js';
+import { done, makeTenant, makeUser, roleId } from '../../support/people.js';
+import { Plinth } from '../../support/plinth.js';
+import type { Session } from '../../support/session.js';
+import { eventually } from '../../support/wait.js';
+
+interface Figures {
+  readonly calls: number;
+  readonly failures: number;
+  readonly aborts: number;
+  readonly estimates: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly images: number;
+  readonly characters: number;
+  readonly cost: string | null;
+}
+
+interface Report {
+  readonly total: Figures;
+  readonly rows: readonly (Figures & {
+    readonly groups: readonly { readonly key: string | null; readonly name: string | null }[];
+  })[];
+  readonly more: boolean;
+}
+
+interface Row {
+  readonly outcome: string;
+  readonly attempt: number;
+  readonly estimates: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly feature: string;
+}
+
+const KEY = 'key-of-the-service-12345';
+/** Calls of the mixed run; a longer run is asked for by hand. */
+const ROUNDS = Number(process.env['PLINTH_BOOKS_ROUNDS'] ?? 3);
+
+let plinth: Plinth;
+let simulator: Simulator;
+let admin: Session;
+let modelId: number;
+let agentId: number;
+let toolAgentId: number;
+let knowledgeId: number;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  plinth = await Plinth.start({ CHAT_ATTEMPTS: '2', USAGE_DETAIL_DAYS: '10' });
+  admin = await plinth.signIn();
+  await createMediaModels(admin, simulator, KEY);
+  for (const code of ['custom_api', 'custom_messages', 'ollama']) {
+    await createProvider(admin, code);
+  }
+  const service = { apiHost: `${simulator.url}/v1`, apiKey: KEY };
+  modelId = await createModel(admin, { ...service, modelName: 'sim-chat' });
+  for (const modelName of [
+    'sim-broken--status-503',
+    'sim-refused--status-401',
+    'sim-silent--nousage',
+  ])
+    await createModel(admin, { ...service, modelName });
+  await createModel(admin, { ...service, modelName: 'sim-gone', apiHost: 'http://127.0.0.1:9/v1' });
+  await createModel(admin, {
+    ...service,
+    modelName: 'sim-messages',
+    providerCode: 'custom_messages',
+  });
+  await createModel(admin, {
+    apiHost: simulator.url,
+    modelName: 'sim-ollama',
+    providerCode: 'ollama',
+  });
+  const embed = { ...service, category: 'vector', modelDimension: 64 };
+  await createModel(admin, { ...embed, modelName: 'sim-embed-64' });
+  await createModel(admin, { ...service, category: 'rerank', modelName: 'sim-rerank' });
+  knowledgeId = await createKnowledge(admin, {
+    name: 'Shop',
+    embeddingModel: 'sim-embed-64',
+    rerankModel: 'sim-rerank',
+    enableRerank: 1,
+  });
+  const known = { knowledgeIds: [knowledgeId], systemPrompt: 'You are the shop.' };
+  agentId = (await createAgent(admin, modelId, known)).id;
+  const tools = { runtime: 'tools', tools: ['search_knowledge'] };
+  toolAgentId = (await createAgent(admin, modelId, { ...known, ...tools })).id;
+}, 120_000);
+
+beforeEach(async () => {
+  simulator.reset();
+  await books();
+  await query('DELETE FROM upstream_call');
+});
+
+afterAll(async () => {
+  await plinth.stop();
+  await simulator.close();
+});
+
+function books(): Promise<void> {
+  return plinth.app.get(CallBooks, { strict: false }).flush();
+}
+
+function query<Result>(sql: string): Promise<Result[]> {
+  return acrossTenants('a test', () => plinth.app.get(Database).query<Result>(sql));
+}
+
+async function usage(path = '', by = admin): Promise<Report> {
+  await books();
+  return done(await by.get<Report>(`/monitor/usage${path}`)).data;
+}
+
+async function rows(): Promise<Row[]> {
+  await books();
+  return query<Row>(
+    `SELECT outcome, attempt, estimates, input_tokens AS "inputTokens", output_tokens AS "outputTokens", feature
+       FROM upstream_call ORDER BY call_time, id`,
+  );
+}
+
+const by = (report: Report): Record<string, number> =>
+  Object.fromEntries(report.rows.map(({ groups, calls }) => [groups[0]?.key ?? '', calls]));
+
+function v1(session: Session): OpenAI {
+  return new OpenAI({
+    baseURL: `${plinth.url}/v1`,
+    apiKey: (session.headers['authorization'] ?? '').replace('Bearer ', ''),
+    defaultHeaders: { clientid: session.headers['clientid'] ?? '' },
+    maxRetries: 0,
+  });
+}
+
+const ended = (): Promise<unknown> =>
+  eventually(
+    () => simulator.openConnections(),
+    (open) => open === 0,
+  );
+
+/** Calls of every door and feature, with faults and aborts. */
+async function everything(client: OpenAI, round: number): Promise<void> {
+  const content = `What is new in ${round}?`;
+  const messages = [{ role: 'user' as const, content }];
+  await sendChat(admin, { model: 'sim-chat', content });
+  await sendChat(admin, { model: 'sim-messages', content });
+  await sendChat(admin, { model: 'sim-broken--status-503', content });
+  await sendChat(admin, { model: 'sim-refused--status-401', content });
+  await sendChat(admin, { model: 'sim-silent--nousage', content });
+  await sendChat(admin, { agentId, content });
+  await sendChat(admin, { agentId: toolAgentId, content });
+  simulator.script({ match: { model: 'sim-chat', path: '/chat/completions' }, delayMs: 50 });
+  const left = await OpenChat.send(admin, { model: 'sim-chat', content });
+  await left.until('event: content');
+  left.leave();
+  await ended();
+  for (const model of ['sim-chat', 'sim-messages', 'sim-ollama', `agent-${agentId}`]) {
+    await client.chat.completions.create({ model, messages });
+    for await (const _ of await client.chat.completions.create({ model, messages, stream: true }));
+  }
+  const broken = client.chat.completions.create({ model: 'sim-broken--status-503', messages });
+  await expect(broken).rejects.toThrow();
+  await client.embeddings.create({ model: 'sim-embed-64', input: ['one', 'two'] });
+  const ranking = { model: 'sim-rerank', query: 'laptop', documents: ['a laptop', 'a shoe'] };
+  await client.post('/rerank', { body: ranking });
+  await upload(admin, knowledgeId, [[`note-${round}.txt`, `The warranty of ${round} lasts long.`]]);
+  await settled(admin, knowledgeId);
+  // Given up once enough of the answer is there.
+  simulator.script({ match: { model: 'sim-chat', path: '/chat/completions' }, delayMs: 20 });
+  done(await admin.post(`/system/model/${modelId}/test`, {}));
+  await ended();
+}
+
+describe('the books', () => {
+  it(
+    'add up to what the service has counted, over every door, with aborts and faults',
+    async () => {
+      const client = v1(withKey(admin, await makeKey(admin, { permissions: ['chat:chat:use'] })));
+      for (let round = 0; round < ROUNDS; round += 1) await everything(client, round);
+      await ended();
+      const report = await usage('?groupBy=feature');
+      expect(report.total.calls).toBe(simulator.total);
+      const booked = await query<{ calls: number; input: number; output: number }>(
+        `SELECT count(*)::int AS calls, sum(input_tokens)::int AS input, sum(output_tokens)::int AS output
+           FROM upstream_call WHERE estimates = 0 AND outcome = 'ok'`,
+      );
+      const { calls, inputTokens, outputTokens } = simulator.answered;
+      // What is estimated is what the service did not report, or did not send to the end.
+      expect(booked).toEqual([{ calls, input: inputTokens, output: outputTokens }]);
+      const estimated = (await rows()).filter(({ estimates }) => estimates === 1);
+      expect(new Set(estimated.map(({ outcome }) => outcome))).toEqual(new Set(['ok', 'aborted']));
+      expect(estimated).toHaveLength(3 * ROUNDS);
+      expect(report.total).toMatchObject({ aborts: 2 * ROUNDS, estimates: 3 * ROUNDS });
+      // Two attempts each of chat and /v1, and one that was refused.
+      expect(report.total.failures).toBe(5 * ROUNDS);
+      expect(Object.keys(by(report)).sort()).toEqual(
+        ['agent', 'chat', 'embedding', 'ingestion', 'rerank', 'retrieval', 'test'].sort(),
+      );
+      const doors = by(await usage('?groupBy=door'));
+      expect(Object.keys(doors).sort()).toEqual(['job', 'rest', 'v1']);
+      const agents = by(await usage('?groupBy=agent'));
+      expect(agents[String(agentId)]).toBeGreaterThan(0);
+      expect(agents[String(toolAgentId)]).toBeGreaterThan(0);
+    },
+    120_000 + ROUNDS * 5_000,
+  );
+
+  it('has a row for each attempt, and nothing used where nothing was taken', async () => {
+    await sendChat(admin, { model: 'sim-broken--status-503', content: 'One' });
+    await sendChat(admin, { model: 'sim-gone', content: 'Two' });
+    const found = await rows();
+    expect(found.map(({ outcome, attempt }) => [outcome, attempt])).toEqual([
+      ['overloaded', 1],
+      ['overloaded', 2],
+      ['connection', 1],
+      ['connection', 2],
+    ]);
+    for (const row of found) expect(row).toMatchObject({ inputTokens: 0, estimates: 0 });
+  });
+
+  it('counts images and characters, and prices each', async () => {
+    const priced = async (modelName: string, prices: object): Promise<void> => {
+      const path = `/system/model/list?modelName=${modelName}`;
+      const { rows: found } = done(await admin.get<{ id: number; modelName: string }[]>(path));
+      done(
+        await admin.put('/system/model', {
+          id: found.find((one) => one.modelName === modelName)?.id,
+          ...prices,
+        }),
+      );
+    };
+    await priced('sync-image', { imagePrice: 0.04 });
+    await priced('sync-speech', { characterPrice: 15 });
+    done(await admin.post('/media/image', { model: 'sync-image', prompt: 'A cat' }));
+    done(await admin.post('/media/speech', { model: 'sync-speech', input: 'Good day' }));
+    expect((await usage('?groupBy=kind')).rows).toMatchObject([
+      { calls: 2, images: 1, characters: 8, cost: '0.04012' },
+    ]);
+  });
+
+  it('keeps the price of the time of a call', async () => {
+    const price = (inputPrice: number, cachedInputPrice: number | '' = ''): Promise<unknown> =>
+      admin
+        .put('/system/model', { id: modelId, inputPrice, outputPrice: 0, cachedInputPrice })
+        .then(done);
+    const ask = (): Promise<unknown> => sendChat(admin, { model: 'sim-chat', content: 'Hello' });
+    await price(0.1);
+    await ask();
+    await price(0.3);
+    await ask();
+    done(await admin.put('/system/model', { id: modelId, remark: 'no price' }));
+    await ask();
+    await books();
+    const booked = await query<{ version: number; cost: string; tokens: number }>(
+      `SELECT price_version AS version, trim_scale(cost)::text AS cost, input_tokens AS tokens
+         FROM upstream_call ORDER BY call_time`,
+    );
+    const [first, second, third] = booked;
+    const tokens = first?.tokens ?? 0;
+    const expected = [0.1, 0.3, 0.3].map((one) =>
+      ((tokens * one) / 1e6).toFixed(12).replace(/0+$/, ''),
+    );
+    expect(booked.map(({ cost }) => cost)).toEqual(expected);
+    expect(second?.version).not.toBe(first?.version);
+    expect(third?.version).toBe(second?.version);
+    // Sums are exact where floating point is not.
+    const { total } = await usage();
+    expect(total.cost).toBe(((tokens * 0.7) / 1e6).toFixed(12).replace(/0+$/, ''));
+    done(await admin.put('/system/model', { id: modelId, inputPrice: '', outputPrice: '' }));
+    await ask();
+    await books();
+    const last = await query<{ cost: null }>(
+      'SELECT cost FROM upstream_call ORDER BY call_time DESC LIMIT 1',
+    );
+    expect(last).toEqual([{ cost: null }]);
+  });
+
+  it('become sums of days, and the report stays the same', async () => {
+    for (const model of ['sim-chat', 'sim-ollama', 'sim-broken--status-503']) {
+      await sendChat(admin, { model, content: 'Hello' });
+      await sendChat(admin, { model, content: 'Hello again' });
+    }
+    await books();
+    await query("UPDATE upstream_call SET call_time = call_time - interval '20 days'");
+    await sendChat(admin, { model: 'sim-chat', content: 'Now' });
+    const reports = (): Promise<Report[]> =>
+      Promise.all(
+        ['?groupBy=day,model', '?groupBy=user', '?groupBy=provider,door'].map((one) => usage(one)),
+      );
+    const before = await reports();
+    expect(before[0]?.total.calls).toBe(9);
+    const retention = plinth.app.get(BooksRetention, { strict: false });
+    await Promise.all([retention.run(), retention.run()]);
+    const kept = await query<{ calls: number; attempt: number | null }>(
+      'SELECT calls, attempt FROM upstream_call ORDER BY call_time, calls DESC',
+    );
+    expect(kept.map(({ calls }) => calls)).toEqual([4, 2, 2, 1]);
+    expect(kept.map(({ attempt }) => attempt)).toEqual([null, null, null, 1]);
+    expect(await reports()).toEqual(before);
+    await query("UPDATE upstream_call SET call_time = call_time - interval '2000 days'");
+    await retention.run();
+    expect(await rows()).toEqual([]);
+  });
+});
+
+describe('the report', () => {
+  it('shows everybody their own calls, and those of others with the permission alone', async () => {
+    const user = await makeUser(plinth, admin, 'frugal', [await roleId(admin, 'user')]);
+    await sendChat(admin, { model: 'sim-chat', content: 'Hello' });
+    await sendChat(user.session, { model: 'sim-chat', content: 'Hello' });
+    expect(await user.session.get('/monitor/usage')).toMatchObject({ code: 403 });
+    const refused = await user.session.raw('GET', '/monitor/usage/export');
+    expect(JSON.parse(refused.text)).toMatchObject({ code: 403 });
+    expect((await usage('/own', user.session)).total.calls).toBe(1);
+    const csv = await user.session.raw('GET', '/monitor/usage/own/export');
+    expect(csv.text).toContain('frugal');
+    expect(csv.text).not.toContain(',admin,');
+    const all = await usage('?groupBy=user');
+    expect(all.rows.map(({ groups }) => groups[0]?.name).sort()).toEqual(['admin', 'frugal']);
+    expect((await usage(`?groupBy=user&userId=${user.id}`)).total.calls).toBe(1);
+    done(await admin.delete(`/system/user/${user.id}`));
+    const erased = await usage(`?groupBy=user&userId=${user.id}`);
+    expect(erased.rows).toMatchObject([
+      { calls: 1, groups: [{ key: String(user.id), name: null }] },
+    ]);
+  });
+
+  it('shows nothing of another tenant', async () => {
+    const other = await makeTenant(plinth, admin, '345678');
+    await sendChat(admin, { model: 'sim-chat', content: 'Hello' });
+    await books();
+    expect((await usage('', other.admin)).total).toMatchObject({ calls: 0, cost: null });
+    const { text } = await other.admin.raw('GET', '/monitor/usage/export');
+    expect(text.trim().split('\r\n')).toHaveLength(1);
+  });
+
+  it('groups by what is asked for, says what a limit has left out, and refuses other words', async () => {
+    await sendChat(admin, { model: 'sim-chat', content: 'Hello' });
+    await sendChat(admin, { model: 'sim-ollama', content: 'Hello' });
+    const limited = await usage('?groupBy=model,provider&limit=1');
+    expect(limited.rows).toHaveLength(1);
+    expect(limited).toMatchObject({ more: true, total: { calls: 2 } });
+    expect((await usage('?groupBy=hour')).rows[0]?.groups[0]?.key).toMatch(
+      /^\d{4}-\d\d-\d\d \d\d:00$/,
+    );
+    for (const words of [
+      'groupBy=day,model,user',
+      'groupBy=password',
+      'door=window',
+      'from=yesterday',
+    ]) {
+      expect(await admin.get(`/monitor/usage?${words}`)).toMatchObject({ code: 400 });
+    }
+  });
+
+  it('is exported as CSV whose texts no spreadsheet takes for formulas', async () => {
+    const key = await makeKey(admin, { name: '=1+1,"x"', permissions: ['chat:chat:use'] });
+    await v1(withKey(admin, key)).chat.completions.create({
+      model: 'sim-chat',
+      messages: [{ role: 'user', content: 'Hello' }],
+    });
+    await books();
+    const { text, headers } = await admin.raw('GET', '/monitor/usage/export');
+    expect(headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(headers['content-disposition']).toContain('usage.csv');
+    expect(text).toContain(`,${key.id},"'=1+1,""x""",v1,chat,`);
+    expect(text.trim().split('\r\n')).toHaveLength(2);
+  });
+});

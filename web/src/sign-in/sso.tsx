@@ -1,0 +1,99 @@
+import { Alert, Button, Divider, Stack } from '@mantine/core';
+import { ssoAuthExchange } from '@plinth/client';
+import type { SsoChoicesView } from '@plinth/client';
+import { useTranslation } from 'react-i18next';
+import { CLIENT_ID } from '../app/client-id';
+import { session } from '../app/session';
+
+/** The reasons of the service that have a text of their own. */
+const REFUSALS = [
+  'provider',
+  'client',
+  'tenant',
+  'expired',
+  'denied',
+  'unavailable',
+  'configuration',
+  'invalid',
+  'disabled',
+  'unknown-user',
+  'limit',
+] as const;
+
+const CODE = /^#sso=([\w-]+)$/;
+
+interface Props {
+  readonly providers: SsoChoicesView['providers'];
+  /** The path to open after the sign-in. */
+  readonly returnTo: string;
+  /** Whether a password can be used instead. */
+  readonly divided: boolean;
+}
+
+/** A link to each provider: the whole page goes there. */
+export function Providers({ providers, returnTo, divided }: Props) {
+  const { t } = useTranslation('sign-in');
+  if (providers.length === 0) return null;
+  return (
+    <Stack mt="md">
+      {divided && <Divider label={t('or')} />}
+      {providers.map(({ id, name }) => {
+        const query = new URLSearchParams({ clientId: CLIENT_ID, returnTo });
+        return (
+          <Button
+            key={id}
+            component="a"
+            href={`/auth/sso/${id}/start?${query.toString()}`}
+            variant="default"
+            fullWidth
+          >
+            {t('signInWith', { name })}
+          </Button>
+        );
+      })}
+    </Stack>
+  );
+}
+
+/** Why a provider or the service has refused the sign-in. */
+export function Refusal({ reason }: { readonly reason: string }) {
+  const { t } = useTranslation('sign-in');
+  const known = REFUSALS.find((one) => one === reason) ?? 'invalid';
+  return (
+    <Alert color="red" role="alert" mb="md">
+      {t(`refusal.${known}`)}
+    </Alert>
+  );
+}
+
+let exchanging: Promise<void> | undefined;
+
+/** The code that a provider has led back with is in the fragment, which is removed from the address. */
+export function hasCode(): boolean {
+  return exchanging !== undefined || CODE.test(location.hash);
+}
+
+/** Exchanges the code for a sign-in, once for all callers. */
+export function exchangeCode(): Promise<void> {
+  const code = CODE.exec(location.hash)?.[1];
+  if (code === undefined) return exchanging ?? Promise.resolve();
+  history.replaceState(history.state, '', location.pathname + location.search);
+  exchanging = exchange(code).finally(() => {
+    exchanging = undefined;
+  });
+  return exchanging;
+}
+
+async function exchange(code: string): Promise<void> {
+  const body = { code, clientId: CLIENT_ID };
+  const { access_token: token, client_id: clientId } = await ssoAuthExchange({ body });
+  session.begin({ token, clientId, tenantId: tenantOf(token) });
+}
+
+/** The tenant of the user, in the claims of the token. */
+function tenantOf(token: string): string {
+  const [, claims = ''] = token.split('.');
+  const text = atob(claims.replaceAll('-', '+').replaceAll('_', '/'));
+  const { tenantId } = JSON.parse(text) as { tenantId: string };
+  return tenantId;
+}

@@ -1,0 +1,246 @@
+import {
+  ActionIcon,
+  Button,
+  Code,
+  Group,
+  PasswordInput,
+  Select,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { IconPlus, IconTrash } from '@tabler/icons-react';
+import { roleOptions, ssoCreate, ssoUpdate } from '@plinth/client';
+import type { SsoProviderView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { CopyButton } from '../ui/copy-button';
+import { FormDrawer } from '../ui/form-drawer';
+import styles from './sso.module.css';
+
+interface Props {
+  /** Undefined for a new one. */
+  readonly provider: SsoProviderView | undefined;
+  readonly onClose: () => void;
+}
+
+const SCOPES = 'openid profile email offline_access';
+
+export function ProviderDrawer({ provider, onClose }: Props) {
+  const { t } = useTranslation('sso');
+  const { may } = useMe();
+  const canEdit = may(provider ? 'system:sso:edit' : 'system:sso:add');
+  const form = useForm({
+    initialValues: {
+      name: provider?.name ?? '',
+      issuer: provider?.issuer ?? '',
+      clientId: provider?.clientId ?? '',
+      clientSecret: '',
+      scopes: provider?.scopes ?? SCOPES,
+      groupsClaim: provider?.groupsClaim ?? '',
+      allowCreate: provider?.allowCreate ?? false,
+      enabled: provider?.status !== '1',
+      roleMapping: (provider?.roleMapping ?? []).map(({ value, roleId }) => ({
+        value,
+        roleId: String(roleId) as string | null,
+      })),
+    },
+    validate: {
+      name: (value) => (value.trim() === '' ? t('nameMissing') : null),
+      issuer: (value) => (/^https?:\/\/\S+$/.test(value) ? null : t('issuerRule')),
+      clientId: (value) => (value.trim() === '' ? t('clientIdMissing') : null),
+      scopes: (value) => (/(^|\s)openid(\s|$)/.test(value) ? null : t('scopesRule')),
+      roleMapping: {
+        value: (value) => (value.trim() === '' ? t('valueMissing') : null),
+        roleId: (value) => (value === null ? t('roleMissing') : null),
+      },
+    },
+  });
+  const save = useAction(
+    async ({ enabled, clientSecret, roleMapping, ...values }: typeof form.values) => {
+      const body = {
+        ...values,
+        status: enabled ? ('0' as const) : ('1' as const),
+        roleMapping: roleMapping.map(({ value, roleId }) => ({ value, roleId: Number(roleId) })),
+        ...(clientSecret !== '' && { clientSecret }),
+      };
+      await (provider ? ssoUpdate({ body: { ...body, id: provider.id } }) : ssoCreate({ body }));
+    },
+    {
+      done: t(provider ? 'saved' : 'added'),
+      changes: [['sso']],
+      // The drawer shows it.
+      onFailure: () => undefined,
+    },
+  );
+  return (
+    <FormDrawer
+      title={provider ? t('editNamed', { name: provider.name }) : t('add')}
+      form={form}
+      action={t(provider ? 'save' : 'add')}
+      onSubmit={(values) => save.mutateAsync(values)}
+      onClose={onClose}
+      readOnly={!canEdit && t('mayNotEdit')}
+    >
+      <TextInput
+        label={t('name')}
+        description={t('nameHelp')}
+        maxLength={100}
+        required
+        data-autofocus={!provider || undefined}
+        {...form.getInputProps('name')}
+      />
+      <TextInput
+        label={t('issuer')}
+        description={t('issuerHelp')}
+        type="url"
+        maxLength={500}
+        required
+        {...form.getInputProps('issuer')}
+      />
+      <TextInput
+        label={t('clientId')}
+        autoComplete="off"
+        maxLength={255}
+        required
+        {...form.getInputProps('clientId')}
+      />
+      <PasswordInput
+        label={t('secret')}
+        description={t(provider?.hasSecret ? 'secretKept' : 'secretHelp')}
+        autoComplete="new-password"
+        visibilityToggleButtonProps={{ 'aria-label': t('showSecret') }}
+        {...form.getInputProps('clientSecret')}
+      />
+      <TextInput
+        label={t('scopes')}
+        description={t('scopesHelp')}
+        maxLength={500}
+        {...form.getInputProps('scopes')}
+      />
+      {provider && (
+        <>
+          <Address label={t('redirect')} value={provider.redirectUri} />
+          <Address label={t('backchannel')} value={provider.backchannelLogoutUri} />
+        </>
+      )}
+      <Title order={3} mt="xs">
+        {t('users')}
+      </Title>
+      <Switch
+        label={t('enabledLabel')}
+        description={t('enabledHelp')}
+        {...form.getInputProps('enabled', { type: 'checkbox' })}
+      />
+      <Switch
+        label={t('allowCreate')}
+        description={t('allowCreateHelp')}
+        {...form.getInputProps('allowCreate', { type: 'checkbox' })}
+      />
+      <TextInput
+        label={t('groupsClaim')}
+        description={t('groupsClaimHelp')}
+        maxLength={200}
+        {...form.getInputProps('groupsClaim')}
+      />
+      <Mapping form={form} />
+    </FormDrawer>
+  );
+}
+
+function Address({ label, value }: { readonly label: string; readonly value: string }) {
+  const { t } = useTranslation('sso');
+  return (
+    <div>
+      <Text size="sm" fw={500}>
+        {label}
+      </Text>
+      <Group gap={4} wrap="nowrap" className={styles['address']}>
+        <Code>{value}</Code>
+        <CopyButton value={value} label={t('copyNamed', { name: label })} />
+      </Group>
+    </div>
+  );
+}
+
+interface MappingValues {
+  readonly roleMapping: readonly { readonly value: string; readonly roleId: string | null }[];
+}
+
+interface MappingProps {
+  readonly form: {
+    readonly values: MappingValues;
+    readonly getInputProps: (path: string) => object;
+    readonly insertListItem: (
+      path: 'roleMapping',
+      item: MappingValues['roleMapping'][number],
+    ) => void;
+    readonly removeListItem: (path: 'roleMapping', index: number) => void;
+  };
+}
+
+/** Which group gives which role. */
+function Mapping({ form }: MappingProps) {
+  const { t } = useTranslation('sso');
+  const roles = useQuery({
+    queryKey: ['roles', 'options'],
+    queryFn: ({ signal }) => roleOptions({ signal }),
+  });
+  const choices = (roles.data ?? [])
+    .filter(({ superAdmin }) => !superAdmin)
+    .map(({ roleId, roleName }) => ({ value: String(roleId), label: roleName }));
+  return (
+    <Stack gap="xs" role="group" aria-label={t('mapping')}>
+      <Text size="sm" fw={500}>
+        {t('mapping')}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {t('mappingHelp')}
+      </Text>
+      {form.values.roleMapping.map((_, index) => (
+        <Group key={index} gap="xs" wrap="nowrap" align="flex-start">
+          <TextInput
+            aria-label={t('valueOf', { number: index + 1 })}
+            placeholder={t('value')}
+            maxLength={255}
+            className={styles['grow']}
+            {...form.getInputProps(`roleMapping.${index}.value`)}
+          />
+          <Select
+            aria-label={t('roleOf', { number: index + 1 })}
+            placeholder={t('role')}
+            data={choices}
+            searchable
+            allowDeselect={false}
+            className={styles['grow']}
+            {...form.getInputProps(`roleMapping.${index}.roleId`)}
+          />
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            mt={4}
+            aria-label={t('removeMapping', { number: index + 1 })}
+            onClick={() => form.removeListItem('roleMapping', index)}
+          >
+            <IconTrash size={16} stroke={1.5} />
+          </ActionIcon>
+        </Group>
+      ))}
+      <Group>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconPlus size={14} stroke={1.5} />}
+          onClick={() => form.insertListItem('roleMapping', { value: '', roleId: null })}
+        >
+          {t('addMapping')}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,150 @@
+import { Badge, Button, Code, Menu, Text } from '@mantine/core';
+import {
+  IconPencil,
+  IconPlugConnected,
+  IconPlus,
+  IconTrash,
+  IconUserCheck,
+} from '@tabler/icons-react';
+import { ssoList, ssoRemove } from '@plinth/client';
+import type { SsoProviderView } from '@plinth/client';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { AddressSearch } from '../ui/address-fields';
+import { confirmDestruction } from '../ui/confirm';
+import { DataTable } from '../ui/data-table';
+import type { Column } from '../ui/data-table';
+import { Empty } from '../ui/empty';
+import { Page } from '../ui/page';
+import { PasswordLogin } from './password-login';
+import { ProviderDrawer } from './provider-drawer';
+import { TestDrawer } from './test-drawer';
+
+/** The providers with which users of the tenant sign in, and who uses a password. */
+export default function SsoPage() {
+  const { t } = useTranslation('sso');
+  const { may } = useMe();
+  const [edited, setEdited] = useState<SsoProviderView | 'new'>();
+  const [tested, setTested] = useState<SsoProviderView>();
+  const remove = useAction(
+    ({ id }: SsoProviderView) => ssoRemove({ path: { ids: [String(id)] } }),
+    {
+      done: t('removed'),
+      changes: [['sso']],
+    },
+  );
+  const askToRemove = (provider: SsoProviderView): void =>
+    confirmDestruction({
+      title: t('removeNamed', { name: provider.name }),
+      body: t('removeBody'),
+      action: t('remove'),
+      name: provider.name,
+      run: () => remove.mutateAsync(provider),
+    });
+  const canEdit = may('system:sso:edit');
+  const columns: readonly Column<SsoProviderView>[] = [
+    { id: 'name', title: t('name'), sort: 'name', cell: ({ name }) => name },
+    {
+      id: 'issuer',
+      title: t('issuer'),
+      sort: 'issuer',
+      cell: ({ issuer }) => <Code>{issuer}</Code>,
+    },
+    {
+      id: 'roleMapping',
+      title: t('mapping'),
+      cell: ({ roleMapping }) =>
+        roleMapping.length === 0 ? (
+          <Text size="sm" c="dimmed">
+            {t('noMapping')}
+          </Text>
+        ) : (
+          t('mappingCount', { count: roleMapping.length })
+        ),
+    },
+    {
+      id: 'allowCreate',
+      title: t('newUsers'),
+      cell: ({ allowCreate }) => t(allowCreate ? 'created' : 'refused'),
+    },
+    {
+      id: 'status',
+      title: t('state'),
+      sort: 'status',
+      cell: ({ status }) => (
+        <Badge variant="light" color={status === '0' ? 'indigo' : 'gray'} tt="none">
+          {t(status === '0' ? 'enabled' : 'disabled')}
+        </Badge>
+      ),
+    },
+  ];
+  return (
+    <Page
+      title={t('title')}
+      description={t('about')}
+      actions={
+        may('system:sso:add') && (
+          <Button
+            leftSection={<IconPlus size={16} stroke={1.5} />}
+            onClick={() => setEdited('new')}
+          >
+            {t('add')}
+          </Button>
+        )
+      }
+    >
+      <DataTable
+        name="sso"
+        label={t('title')}
+        columns={columns}
+        filters={['q']}
+        load={(query, { q }, signal) => ssoList({ query: { ...query, name: q }, signal })}
+        rowKey={({ id }) => id}
+        toolbar={<AddressSearch name="q" label={t('search')} />}
+        empty={
+          <Empty icon={IconUserCheck} title={t('empty')}>
+            {t('emptyHint')}
+          </Empty>
+        }
+        onOpen={setEdited}
+        rowActions={(provider) => (
+          <>
+            <Menu.Item
+              leftSection={<IconPencil size={16} stroke={1.5} />}
+              onClick={() => setEdited(provider)}
+            >
+              {t(canEdit ? 'edit' : 'view')}
+            </Menu.Item>
+            {may('system:sso:test') && (
+              <Menu.Item
+                leftSection={<IconPlugConnected size={16} stroke={1.5} />}
+                onClick={() => setTested(provider)}
+              >
+                {t('test.run')}
+              </Menu.Item>
+            )}
+            {may('system:sso:remove') && (
+              <Menu.Item
+                color="red"
+                leftSection={<IconTrash size={16} stroke={1.5} />}
+                onClick={() => askToRemove(provider)}
+              >
+                {t('remove')}
+              </Menu.Item>
+            )}
+          </>
+        )}
+      />
+      {may('system:sso:query') && <PasswordLogin />}
+      {edited && (
+        <ProviderDrawer
+          provider={edited === 'new' ? undefined : edited}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+      {tested && <TestDrawer provider={tested} onClose={() => setTested(undefined)} />}
+    </Page>
+  );
+}

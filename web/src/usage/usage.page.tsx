@@ -1,0 +1,228 @@
+import {
+  Button,
+  Group,
+  Select,
+  SegmentedControl,
+  SimpleGrid,
+  Table,
+  Text,
+  Title,
+} from '@mantine/core';
+import { usageExport, usageExportOwn, usageOwn, usageReport } from '@plinth/client';
+import type { UsageRowView, UsageView } from '@plinth/client';
+import { IconChartBar, IconDownload } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { saveFile } from '../ui/download';
+import { Empty } from '../ui/empty';
+import { Failure } from '../ui/failure';
+import { duration, number, shortNumber } from '../ui/format';
+import { Page } from '../ui/page';
+import { RowsSkeleton } from '../ui/skeleton';
+import { Sparkline } from '../ui/sparkline';
+import styles from './usage.module.css';
+
+const SPANS = ['7', '30', '90'] as const;
+const GROUPS = ['model', 'user', 'key', 'provider', 'agent', 'door', 'feature', 'day'] as const;
+const MOST_ROWS = 100;
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Calls of models, their tokens and what they cost: of the tenant, or one's own. */
+export default function UsagePage() {
+  const { t } = useTranslation('usage');
+  const { may } = useMe();
+  const [address, change] = useAddress();
+  const isAllowed = may('monitor:usage:query');
+  const isOwn = !isAllowed || address['of'] === 'own';
+  const days = SPANS.find((span) => span === address['days']) ?? '30';
+  const groupBy = GROUPS.find((group) => group === address['by']) ?? 'model';
+  const from = dayBefore(Number(days) - 1);
+  const read = isOwn ? usageOwn : usageReport;
+  const byDay = useQuery({
+    queryKey: ['usage', isOwn, from, 'day'],
+    queryFn: ({ signal }) => read({ query: { from, groupBy: 'day' }, signal }),
+  });
+  const byGroup = useQuery({
+    queryKey: ['usage', isOwn, from, groupBy, 'table'],
+    queryFn: ({ signal }) => read({ query: { from, groupBy, limit: MOST_ROWS }, signal }),
+  });
+  const save = useAction(async () => {
+    const file = isOwn
+      ? await usageExportOwn({ query: { from } })
+      : await usageExport({ query: { from } });
+    // Reading the text has taken the mark of UTF-8 away, which spreadsheets need.
+    saveFile(new Blob(['\uFEFF', file], { type: 'text/csv' }), 'usage.csv');
+  });
+  const error = byDay.error ?? byGroup.error;
+  const mayExport = isOwn || may('monitor:usage:export');
+  return (
+    <Page
+      title={t('title')}
+      description={t(isOwn ? 'aboutOwn' : 'about')}
+      actions={
+        <>
+          {isAllowed && (
+            <SegmentedControl
+              size="xs"
+              aria-label={t('whose')}
+              data={[
+                { value: 'all', label: t('all') },
+                { value: 'own', label: t('own') },
+              ]}
+              value={isOwn ? 'own' : 'all'}
+              onChange={(value) => change({ of: value === 'own' ? 'own' : undefined })}
+            />
+          )}
+          <SegmentedControl
+            size="xs"
+            aria-label={t('span')}
+            data={SPANS.map((span) => ({ value: span, label: t('days', { count: Number(span) }) }))}
+            value={days}
+            onChange={(value) => change({ days: value === '30' ? undefined : value })}
+          />
+          {mayExport && (
+            <Button
+              variant="default"
+              leftSection={<IconDownload size={16} stroke={1.5} />}
+              loading={save.isPending}
+              onClick={() => save.mutate()}
+            >
+              {t('export')}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {error && !byDay.data && <Failure error={error} onRetry={() => void byDay.refetch()} />}
+      {!error && !(byDay.data && byGroup.data) && <RowsSkeleton rows={3} height={96} />}
+      {byDay.data && <Days report={byDay.data} from={from} />}
+      {byGroup.data && (
+        <>
+          <Group justify="space-between" mt="xl" mb="sm" align="flex-end">
+            <Title order={2}>{t('table')}</Title>
+            <Select
+              aria-label={t('groupBy')}
+              allowDeselect={false}
+              data={GROUPS.map((group) => ({ value: group, label: t(`groups.${group}`) }))}
+              value={groupBy}
+              onChange={(value) => change({ by: value === 'model' ? undefined : (value ?? '') })}
+            />
+          </Group>
+          <Groups report={byGroup.data} title={t(`groups.${groupBy}`)} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** So many days before today, as the service writes days. */
+function dayBefore(days: number): string {
+  const date = new Date(Date.now() - days * DAY_MS);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+type Figure = (row: UsageRowView) => number;
+
+/** The figures of the time, each with its course by day. */
+function Days({ report, from }: { readonly report: UsageView; readonly from: string }) {
+  const { t } = useTranslation('usage');
+  const { total, rows } = report;
+  const found = new Map(rows.map((row) => [row.groups[0]?.key, row]));
+  const days: string[] = [];
+  for (let at = Date.parse(`${from}T12:00:00`); at <= Date.now() + DAY_MS / 2; at += DAY_MS) {
+    days.push(dayBefore(Math.round((Date.now() - at) / DAY_MS)));
+  }
+  const course = (figure: Figure): number[] =>
+    [...new Set(days)].map((day) => {
+      const row = found.get(day);
+      return row ? figure(row) : 0;
+    });
+  const figures = [
+    { name: 'calls', value: shortNumber(total.calls), of: (row) => row.calls },
+    {
+      name: 'tokens',
+      value: shortNumber(total.inputTokens + total.outputTokens),
+      of: (row) => row.inputTokens + row.outputTokens,
+    },
+    { name: 'cost', value: costText(total.cost), of: (row) => Number(row.cost ?? 0) },
+    { name: 'failures', value: number(total.failures), of: (row) => row.failures },
+  ] as const satisfies readonly {
+    readonly name: string;
+    readonly value: string;
+    readonly of: Figure;
+  }[];
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+      {figures.map(({ name, value, of }) => (
+        <div key={name} className={styles['figure']}>
+          <Text size="sm" c="dimmed">
+            {t(`figures.${name}`)}
+          </Text>
+          <Text className={styles['value']}>{value}</Text>
+          <Sparkline values={course(of)} tone={name === 'failures' ? 'bad' : 'usual'} />
+        </div>
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function costText(cost: string | null): string {
+  return cost === null ? '–' : number(Number(cost), 4);
+}
+
+function Groups({ report, title }: { readonly report: UsageView; readonly title: string }) {
+  const { t } = useTranslation('usage');
+  const { rows, more } = report;
+  if (rows.length === 0)
+    return (
+      <Empty icon={IconChartBar} title={t('empty.title')}>
+        {t('empty.text')}
+      </Empty>
+    );
+  return (
+    <Table.ScrollContainer minWidth={720} type="native" className={styles['table']}>
+      <Table aria-label={t('table')}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{title}</Table.Th>
+            {(
+              ['calls', 'failures', 'input', 'cached', 'output', 'firstToken', 'cost'] as const
+            ).map((figure) => (
+              <Table.Th key={figure} ta="right">
+                {t(`figures.${figure}`)}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => {
+            const [group] = row.groups;
+            return (
+              <Table.Tr key={group?.key ?? ''}>
+                <Table.Td>{group?.name ?? group?.key ?? t('none')}</Table.Td>
+                <Table.Td ta="right">{number(row.calls)}</Table.Td>
+                <Table.Td ta="right">{number(row.failures)}</Table.Td>
+                <Table.Td ta="right">{shortNumber(row.inputTokens)}</Table.Td>
+                <Table.Td ta="right">{shortNumber(row.cachedTokens)}</Table.Td>
+                <Table.Td ta="right">{shortNumber(row.outputTokens)}</Table.Td>
+                <Table.Td ta="right">
+                  {row.firstTokenMs === null ? '–' : duration(Math.round(row.firstTokenMs))}
+                </Table.Td>
+                <Table.Td ta="right">{costText(row.cost)}</Table.Td>
+              </Table.Tr>
+            );
+          })}
+        </Table.Tbody>
+      </Table>
+      {more && (
+        <Text size="sm" c="dimmed" mt="xs">
+          {t('more', { count: rows.length })}
+        </Text>
+      )}
+    </Table.ScrollContainer>
+  );
+}
