@@ -1,4 +1,13 @@
-import { integer, nullable, object, oneOf, text, View } from '../../platform/http/index.js';
+import {
+  flag,
+  integer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  text,
+  View,
+} from '../../platform/http/index.js';
 
 class AnthropicErrorView extends View({
   type: text({ example: 'invalid_request_error' }),
@@ -15,6 +24,21 @@ export class AnthropicFailureView extends View({
 /** A relayed model may answer more fields. */
 export class TokenCountView extends View({
   input_tokens: integer({ description: 'Counted by the service, or estimated by Plinth' }),
+}) {}
+
+class AnthropicModelView extends View({
+  type: oneOf(['model']),
+  id: text({ example: 'claude-sonnet-4-5' }),
+  display_name: text(),
+  created_at: text({ description: 'RFC 3339; the epoch for agents' }),
+}) {}
+
+/** Always all of them. */
+export class AnthropicModelsView extends View({
+  data: list(AnthropicModelView),
+  has_more: flag(),
+  first_id: nullable(text()),
+  last_id: nullable(text()),
 }) {}
 
 /** What messages always have. Those of a relayed model have its other fields as well. */

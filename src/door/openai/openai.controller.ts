@@ -1,9 +1,10 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AnswersRaw, LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
+import { AnthropicModelsView } from '../anthropic/anthropic.view.js';
 import { DoorAnswers } from '../answer/door-answers.js';
 import { CompletionRequest } from './chat-completions.protocol.js';
 import {
@@ -39,12 +40,23 @@ export class OpenAiController {
     private readonly media: OpenAiMedia,
   ) {}
 
-  /** The models and agents that the caller can use. */
+  /** The models and agents that the caller can use; in the form of Anthropic for a client that sends anthropic-version. */
   @Get('models')
   @LoginOnly({ apiKey: 'any' })
-  @ApiOkResponse({ type: OpenAiModelsView })
-  list(@CurrentCaller() caller: Caller): Promise<OpenAiModelsView> {
-    return this.models.list(caller);
+  @ApiExtraModels(OpenAiModelsView, AnthropicModelsView)
+  @ApiOkResponse({
+    schema: {
+      oneOf: [
+        { $ref: getSchemaPath(OpenAiModelsView) },
+        { $ref: getSchemaPath(AnthropicModelsView) },
+      ],
+    },
+  })
+  list(
+    @CurrentCaller() caller: Caller,
+    @Headers('anthropic-version') version: string | undefined,
+  ): Promise<OpenAiModelsView | AnthropicModelsView> {
+    return version === undefined ? this.models.list(caller) : this.models.listForMessages(caller);
   }
 
   /** One of them. */

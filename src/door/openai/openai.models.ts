@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { AgentService } from '../../agent/index.js';
 import { ModelService } from '../../model/index.js';
+import type { AnthropicModelsView } from '../anthropic/anthropic.view.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { UnknownModelError } from '../answer/door.errors.js';
 import { OpenAiModelsView, OpenAiModelView } from './openai.view.js';
@@ -21,8 +22,8 @@ export class OpenAiModels {
     private readonly agents: AgentService,
   ) {}
 
-  async list(caller: Caller): Promise<OpenAiModelsView> {
-    const models = await this.models.callable(caller, CATEGORIES);
+  async list(caller: Caller, categories = CATEGORIES): Promise<OpenAiModelsView> {
+    const models = await this.models.callable(caller, categories);
     const agents = await this.agents.options(caller);
     return {
       object: 'list',
@@ -44,6 +45,20 @@ export class OpenAiModels {
             owned_by: 'plinth',
           })),
       ],
+    };
+  }
+
+  /** Those that answer messages, in the form of Anthropic. */
+  async listForMessages(caller: Caller): Promise<AnthropicModelsView> {
+    const { data } = await this.list(caller, ['chat']);
+    return {
+      data: data.map(({ id, created }) => ({
+        ...{ type: 'model', id, display_name: id },
+        created_at: new Date(created * 1_000).toISOString(),
+      })),
+      has_more: false,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
     };
   }
 

@@ -617,6 +617,21 @@ describe('an agent', () => {
   });
 });
 
+describe('GET /v1/models', () => {
+  it('lists the models and agents that answer messages, in the form of the protocol', async () => {
+    const page = await client().models.list();
+
+    const [first] = page.data;
+    expect(first).toEqual({
+      ...{ type: 'model', id: RELAYED, display_name: RELAYED },
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    });
+    const ids = page.data.map(({ id }) => id);
+    expect(ids).toEqual([RELAYED, ...TRANSLATED, `agent-${agentId}`]);
+    expect(page.has_more).toBe(false);
+  });
+});
+
 describe('POST /v1/messages/count_tokens', () => {
   it('is answered by the service that can count', async () => {
     simulator.script({ inputTokens: 1_234 });
