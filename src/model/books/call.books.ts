@@ -26,6 +26,8 @@ const ATTEMPT_MS = 10_000;
 const MOST_WAITING = 10_000;
 const SPOOL_BYTES = 256 * 1024 * 1024;
 const FILES_AT_ONCE = 20;
+/** Once in so many flushes, which is a minute. */
+const LOOK_FOR_FILES = 120;
 
 type Written = 'written' | 'unavailable';
 
@@ -41,8 +43,9 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
   private readonly outside = AsyncLocalStorage.snapshot();
   private waiting: CallEntry[] = [];
   private flushes: IntervalJob | undefined;
-  /** Of this process, or of one before it. */
+  /** Of this process, or of one that has ended: looked for now and then. */
   private hasFiles = true;
+  private flushed = 0;
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -86,7 +89,8 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
         return;
       }
     }
-    if (this.hasFiles) await this.writeFiles();
+    this.flushed += 1;
+    if (this.hasFiles || this.flushed % LOOK_FOR_FILES === 0) await this.writeFiles();
   }
 
   private async write(entries: readonly CallEntry[]): Promise<Written> {
