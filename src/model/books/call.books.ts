@@ -46,6 +46,8 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
   /** Of this process, or of one that has ended: looked for now and then. */
   private hasFiles = true;
   private flushed = 0;
+  /** One at a time. */
+  private flushing: Promise<void> = Promise.resolve();
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -79,8 +81,18 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
     if (this.waiting.length >= BATCH) this.outside(() => this.flushes?.runNow());
   }
 
-  /** Writes what waits, and the files of a time when the database was away. */
-  async flush(): Promise<void> {
+  /** Writes what was entered before, and the files of a time when the database was away. */
+  flush(): Promise<void> {
+    this.flushing = this.flushing
+      .then(() => this.writeWaiting())
+      .catch((error: unknown) => {
+        // Entries that were not written still wait.
+        this.logger.error({ msg: 'Failed to write the books', err: error });
+      });
+    return this.flushing;
+  }
+
+  private async writeWaiting(): Promise<void> {
     while (this.waiting.length > 0) {
       const batch = this.waiting.splice(0, BATCH);
       if ((await this.write(batch)) === 'unavailable') {
