@@ -160,9 +160,9 @@ export class TurnPlanner {
 
   /** The parts of the answer of the plan's runtime. With a response format, its text comes once it fits. */
   answer(plan: TurnPlan, call: PlannedCall): AsyncIterable<readonly TurnPart[]> {
-    const { runtime, model, generation, work } = plan;
+    const { runtime, model, agentId, generation, work } = plan;
     const use = useOf(call.caller, plan);
-    const turn: RuntimeTurn = { ...work, ...call, use, model, generation };
+    const turn: RuntimeTurn = { ...work, ...call, use, agentId, model, generation };
     const answer = runtime.answer(turn);
     const { responseFormat: format } = generation;
     if (!format) return answer;

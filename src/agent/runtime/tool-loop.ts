@@ -161,13 +161,13 @@ export class ToolLoop {
   }
 
   private execute(call: DecidedCall): Promise<ToolResult> {
-    const { caller, bases, filter, skills, sources } = this.turn;
+    const { caller, agentId, bases, filter, skills, sources } = this.turn;
     const offered = this.offered.map(({ name }) => name);
     const { counter } = this.window;
     const tokens = Math.floor(this.resultTokens / this.callsOfStep) - RESULT_OVERHEAD;
     const room = { tokens, counter };
     const { signal } = this;
-    const context = { caller, bases, filter, skills, sources, room, offered, signal };
+    const context = { caller, agentId, bases, filter, skills, sources, room, offered, signal };
     return this.services.tools.run(call.name, call.arguments, context);
   }
 

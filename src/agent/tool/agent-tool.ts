@@ -18,6 +18,8 @@ export interface AnswerRoom {
 /** What a tool may use in a turn. */
 export interface ToolTurn {
   readonly caller: Caller;
+  /** The agent whose turn it is. */
+  readonly agentId?: number | undefined;
   /** The knowledge bases of the agent. Tools read these and no others. */
   readonly bases: readonly KnowledgeBase[];
   /** Of their documents tools read only those whose metadata fits: the filter of the agent and that of the message. */

@@ -216,11 +216,11 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
       limit,
       ...among
     }: Among & Pick<RetrievalRequest, 'query' | 'filter'> & { readonly limit: number | undefined },
-    { caller, signal }: ToolContext,
+    { caller, agentId, signal }: ToolContext,
   ): Promise<BaseSearch> {
     try {
       const overrides = { topK: limit };
-      const request = { caller, knowledge, query, overrides, ...among, signal };
+      const request = { caller, agentId, knowledge, query, overrides, ...among, signal };
       const result = await this.retrieval.retrieve(request);
       return { knowledge, result };
     } catch (error) {

@@ -26,6 +26,8 @@ const ATTEMPT_MS = 10_000;
 const MOST_WAITING = 10_000;
 const SPOOL_BYTES = 256 * 1024 * 1024;
 const FILES_AT_ONCE = 20;
+/** Once in so many flushes, which is a minute. */
+const LOOK_FOR_FILES = 120;
 
 type Written = 'written' | 'unavailable';
 
@@ -41,8 +43,11 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
   private readonly outside = AsyncLocalStorage.snapshot();
   private waiting: CallEntry[] = [];
   private flushes: IntervalJob | undefined;
-  /** Of this process, or of one before it. */
+  /** Of this process, or of one that has ended: looked for now and then. */
   private hasFiles = true;
+  private flushed = 0;
+  /** One at a time. */
+  private flushing: Promise<void> = Promise.resolve();
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -76,8 +81,18 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
     if (this.waiting.length >= BATCH) this.outside(() => this.flushes?.runNow());
   }
 
-  /** Writes what waits, and the files of a time when the database was away. */
-  async flush(): Promise<void> {
+  /** Writes what was entered before, and the files of a time when the database was away. */
+  flush(): Promise<void> {
+    this.flushing = this.flushing
+      .then(() => this.writeWaiting())
+      .catch((error: unknown) => {
+        // Entries that were not written still wait.
+        this.logger.error({ msg: 'Failed to write the books', err: error });
+      });
+    return this.flushing;
+  }
+
+  private async writeWaiting(): Promise<void> {
     while (this.waiting.length > 0) {
       const batch = this.waiting.splice(0, BATCH);
       if ((await this.write(batch)) === 'unavailable') {
@@ -86,7 +101,8 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
         return;
       }
     }
-    if (this.hasFiles) await this.writeFiles();
+    this.flushed += 1;
+    if (this.hasFiles || this.flushed % LOOK_FOR_FILES === 0) await this.writeFiles();
   }
 
   private async write(entries: readonly CallEntry[]): Promise<Written> {

@@ -13,6 +13,7 @@ import { createMediaModels } from '../../support/media/media-models.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done, makeTenant, makeUser, roleId } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
+import { calling } from '../../support/scripted-model.js';
 import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
 
@@ -46,8 +47,10 @@ interface Row {
 }
 
 const KEY = 'key-of-the-service-12345';
-/** Calls of the mixed run; a longer run is asked for by hand. */
-const ROUNDS = Number(process.env['PLINTH_BOOKS_ROUNDS'] ?? 3);
+/** Rounds of the mixed run, and how many calls follow that are made at the same time: more are asked for by hand. */
+const ROUNDS = 3;
+const MANY = Number(process.env['PLINTH_BOOKS_CALLS'] ?? 300);
+const AT_ONCE = 20;
 
 let plinth: Plinth;
 let simulator: Simulator;
@@ -59,7 +62,11 @@ let knowledgeId: number;
 
 beforeAll(async () => {
   simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '2', USAGE_DETAIL_DAYS: '10' });
+  plinth = await Plinth.start({
+    CHAT_ATTEMPTS: '2',
+    CHAT_STREAMS_PER_USER: String(AT_ONCE),
+    USAGE_DETAIL_DAYS: '10',
+  });
   admin = await plinth.signIn();
   await createMediaModels(admin, simulator, KEY);
   for (const code of ['custom_api', 'custom_messages', 'ollama']) {
@@ -67,6 +74,7 @@ beforeAll(async () => {
   }
   const service = { apiHost: `${simulator.url}/v1`, apiKey: KEY };
   modelId = await createModel(admin, { ...service, modelName: 'sim-chat' });
+  await createModel(admin, { ...service, modelName: 'sim-slow--delay-30' });
   for (const modelName of [
     'sim-broken--status-503',
     'sim-refused--status-401',
@@ -215,6 +223,81 @@ describe('the books', () => {
     },
     120_000 + ROUNDS * 5_000,
   );
+
+  it(
+    'add up after many calls at the same time',
+    async () => {
+      const client = v1(withKey(admin, await makeKey(admin, { permissions: ['chat:chat:use'] })));
+      const messages = [{ role: 'user' as const, content: 'Hello' }];
+      const call = async (at: number): Promise<void> => {
+        const model = ['sim-chat', 'sim-messages', 'sim-ollama'][at % 3] ?? '';
+        switch (at % 10) {
+          case 0:
+            await client.embeddings.create({ model: 'sim-embed-64', input: ['one', 'two'] });
+            break;
+          case 1: {
+            const documents = ['a laptop', 'a shoe'];
+            const body = { model: 'sim-rerank', query: 'laptop', documents };
+            await client.post('/rerank', { body });
+            break;
+          }
+          case 2: {
+            const asked = { model: 'sim-refused--status-401', messages };
+            await client.chat.completions.create(asked).catch(() => undefined);
+            break;
+          }
+          case 3: {
+            const leaving = new AbortController();
+            const asked = { model: 'sim-slow--delay-30', messages, stream: true } as const;
+            const { signal } = leaving;
+            const stream = await client.chat.completions.create(asked, { signal });
+            for await (const _ of stream) leaving.abort();
+            break;
+          }
+          case 4:
+          case 5:
+            await client.chat.completions.create({ model, messages });
+            break;
+          default:
+            for await (const _ of await client.chat.completions.create({
+              model,
+              messages,
+              stream: true,
+            }));
+        }
+      };
+      const numbers = Array.from({ length: MANY }, (_, at) => at).values();
+      const work = async (): Promise<void> => {
+        for (const at of numbers) await call(at);
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, work));
+      await ended();
+      const { total } = await usage();
+      expect([total.calls, simulator.total]).toEqual([MANY, MANY]);
+      expect(total).toMatchObject({ failures: MANY / 10, aborts: MANY / 10, estimates: MANY / 10 });
+      const { calls, inputTokens, outputTokens } = simulator.answered;
+      expect(calls).toBe((MANY / 10) * 8);
+      const [booked] = await query(
+        `SELECT count(*)::int AS calls, sum(input_tokens)::int AS "inputTokens",
+                sum(output_tokens)::int AS "outputTokens" FROM upstream_call WHERE outcome = 'ok'`,
+      );
+      expect(booked).toEqual({ calls, inputTokens, outputTokens });
+    },
+    60_000 + MANY * 100,
+  );
+
+  it('name the agent of what its tools and its knowledge cost', async () => {
+    simulator.script({
+      match: { model: 'sim-chat', path: '/chat/completions' },
+      ...calling('search_knowledge', { query: 'laptop' }),
+    });
+    await sendChat(admin, { agentId: toolAgentId, content: 'How long is the warranty?' });
+    const { rows: found } = await usage(`?groupBy=agent,feature&agentId=${toolAgentId}`);
+    expect(found.map(({ groups, calls }) => [groups[1]?.key, calls]).sort()).toEqual([
+      ['agent', 2],
+      ['retrieval', 2],
+    ]);
+  });
 
   it('has a row for each attempt, and nothing used where nothing was taken', async () => {
     await sendChat(admin, { model: 'sim-broken--status-503', content: 'One' });
