@@ -64,7 +64,9 @@ describe('the roles that a tenant begins with', () => {
 
     expect(await permissionsOf(user)).toEqual(now);
     expect(await permissionsOf(await roleId(boss, 'admin'))).toContain('monitor:use:query');
-    expect(await permissionsOf(auditor)).toEqual([...audits, 'monitor:use:query'].sort());
+    expect(await permissionsOf(auditor)).toEqual(
+      [...audits, 'monitor:usage:export', 'monitor:usage:query', 'monitor:use:query'].sort(),
+    );
 
     await migrate('down');
     const chosen = ['system:session:list'];

@@ -33,11 +33,12 @@ const FOR_THE_CHAT = [
   'system:oss:upload',
 ];
 
-const USE = 'monitor:use:query';
+/** The use of the chat, and that of models with its costs. */
+const USE = ['monitor:use:query', 'monitor:usage:query', 'monitor:usage:export'];
 
 /**
  * Gives the roles of tenants of earlier releases what those of new tenants have: the role of ordinary users that was never
- * changed can send files and open sources, and roles that read the audit log see the use of the chat.
+ * changed can send files and open sources, and roles that read the audit log see what is used.
  */
 export class SeededRoles1763683200039 implements MigrationInterface {
   name = 'SeededRoles1763683200039';
@@ -49,8 +50,9 @@ export class SeededRoles1763683200039 implements MigrationInterface {
       [EARLIER, FOR_THE_CHAT],
     );
     await runner.query(
-      `UPDATE role SET permissions = permissions || $1::text
-        WHERE 'monitor:audit:list' = ANY (permissions) AND NOT $1 = ANY (permissions)`,
+      `UPDATE role SET permissions = permissions ||
+           ARRAY(SELECT one FROM unnest($1::text[]) one WHERE NOT one = ANY (permissions))
+        WHERE 'monitor:audit:list' = ANY (permissions) AND NOT permissions @> $1::text[]`,
       [USE],
     );
     // What is cached for a revision includes the permissions of its users.
@@ -66,7 +68,9 @@ export class SeededRoles1763683200039 implements MigrationInterface {
     );
     // An earlier release refuses a role with a permission that it does not know.
     await runner.query(
-      'UPDATE role SET permissions = array_remove(permissions, $1) WHERE $1 = ANY (permissions)',
+      `UPDATE role SET permissions =
+           ARRAY(SELECT one FROM unnest(permissions) one WHERE NOT one = ANY ($1::text[]))
+        WHERE permissions && $1::text[]`,
       [USE],
     );
     await runner.query('UPDATE tenant SET revision = revision + 1');
