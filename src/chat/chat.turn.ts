@@ -292,6 +292,8 @@ export function sumOfUsages(one: Usage | undefined, other: Usage): Usage {
     inputTokens: sum(one.inputTokens, other.inputTokens),
     outputTokens: sum(one.outputTokens, other.outputTokens),
     totalTokens: sum(one.totalTokens, other.totalTokens),
+    cachedInputTokens: sum(one.cachedInputTokens, other.cachedInputTokens),
+    reasoningTokens: sum(one.reasoningTokens, other.reasoningTokens),
     raw: other.raw,
   };
 }
