@@ -96,7 +96,7 @@ interface Conversation {
 }
 
 function conversationOf(
-  { messages, tools, toolChoice, seed }: TranslatedCall,
+  { messages, tools, toolChoice, seed, effort }: TranslatedCall,
   names: ParameterNames,
 ): Conversation {
   // An agent has tools of its own, and may call its model several times.
@@ -105,6 +105,7 @@ function conversationOf(
     throw new UnsupportedParameterError('tool_choice');
   }
   if (seed !== undefined) throw new UnsupportedParameterError('seed');
+  if (effort !== undefined) throw new UnsupportedParameterError(names.effort);
   const system: string[] = [];
   const history: { role: string; content: string | readonly ContentPart[] }[] = [];
   for (const [at, message] of messages.entries()) {

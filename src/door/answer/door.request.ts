@@ -37,6 +37,7 @@ export interface ParameterNames {
   readonly parallelToolCalls: string;
   readonly imageDetail: string;
   readonly strictTool: (index: number) => string;
+  readonly effort: string;
 }
 
 /** Writes one answer in the protocol. An agent's own calls of tools are not part of it. */
@@ -77,6 +78,9 @@ export function refuseUntranslatable(
   }
   if (call.parallelToolCalls === false && call.tools?.length && protocol === 'ollama') {
     throw new UnsupportedParameterError(names.parallelToolCalls);
+  }
+  if (call.effort !== undefined && protocol === 'ollama') {
+    throw new UnsupportedParameterError(names.effort);
   }
   const strict = call.tools?.findIndex((tool) => tool.strict === true) ?? -1;
   if (strict >= 0 && protocol === 'ollama') {

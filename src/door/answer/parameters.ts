@@ -30,6 +30,9 @@ export function parameters<Schema extends z.ZodType>(
   );
 }
 
+/** How much a model is to think: a word of its service, which refuses those that it does not know. */
+export const effort = z.string().regex(/^[a-z]{1,20}$/, 'it must be a word such as low or high');
+
 const LONGEST_MODEL = 200;
 
 /** A text that is not empty. PostgreSQL takes no NUL in a text, and no half of a surrogate pair. */

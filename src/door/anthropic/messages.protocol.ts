@@ -24,7 +24,7 @@ import type {
   RelayedRequest,
   TranslatedCall,
 } from '../answer/door.request.js';
-import { modelName, parameters } from '../answer/parameters.js';
+import { effort, modelName, parameters } from '../answer/parameters.js';
 import { anthropicFailure } from './anthropic.errors.js';
 
 // The messages protocol of Anthropic as a service speaks it: requests in, answers out. Does no I/O.
@@ -50,6 +50,7 @@ export class MessagesRequest implements DoorRequest {
     parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
     imageDetail: 'messages',
     strictTool: (index) => `tools[${index}].strict`,
+    effort: 'output_config.effort',
   };
   readonly relay: RelayedRequest;
 
@@ -198,6 +199,7 @@ const translatedRequest = z.strictObject({
     .optional(),
   output_config: z
     .strictObject({
+      effort: effort.nullish(),
       format: z
         .strictObject({
           type: z.literal('json_schema'),
@@ -237,6 +239,7 @@ function translate(body: DoorRequest['body']): TranslatedCall {
     ...(top_p !== undefined && { topP: top_p }),
     ...(stop?.length && { stop }),
     ...(thinks !== undefined && { thinking: thinks }),
+    ...(output_config?.effort && { effort: output_config.effort }),
     format: format ? { type: 'json_schema', schema: format.schema } : undefined,
   };
 }

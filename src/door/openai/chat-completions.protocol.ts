@@ -23,7 +23,8 @@ import type {
   RelayedRequest,
   TranslatedCall,
 } from '../answer/door.request.js';
-import { modelName, parameters } from '../answer/parameters.js';
+import { effort, modelName, parameters } from '../answer/parameters.js';
+import { effortOf } from './effort.js';
 import { openAiFailure } from './openai.errors.js';
 import { toolCallOf } from './tool-call.js';
 
@@ -52,6 +53,7 @@ export class CompletionRequest implements DoorRequest {
     parallelToolCalls: 'parallel_tool_calls',
     imageDetail: 'detail',
     strictTool: (index) => `tools[${index}].function.strict`,
+    effort: 'reasoning_effort',
   };
 
   private constructor(
@@ -216,6 +218,7 @@ const translatedRequest = z.strictObject({
   max_completion_tokens: positive.optional(),
   stop: z.union([z.string(), z.array(z.string().max(1_000)).max(16)]).optional(),
   seed: z.number().int().optional(),
+  reasoning_effort: effort.nullish(),
 });
 
 type TranslatedRequest = z.output<typeof translatedRequest>;
@@ -237,6 +240,7 @@ function translate(body: DoorRequest['body']): TranslatedCall {
     ...(maxTokens !== undefined && { maxTokens }),
     ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
     ...(seed !== undefined && { seed }),
+    ...effortOf(request.reasoning_effort),
     ...(parallelToolCalls === false && { parallelToolCalls }),
     format: formatOf(request.response_format),
   };

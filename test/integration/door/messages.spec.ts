@@ -165,7 +165,7 @@ describe('failures before an answer', () => {
       { ...chat, tools: [LOOK_UP], tool_choice: { type: 'tool', name: 'x' } },
       'tools has no function x',
     ],
-    [{ ...chat, output_config: { effort: 'low' } }, 'output_config.effort'],
+    [{ ...asked('sim-ollama'), output_config: { effort: 'low' } }, 'output_config.effort'],
     [{ ...asked('sim-ollama'), tools: [LOOK_UP], tool_choice: { type: 'any' } }, 'tool_choice'],
     [
       {
@@ -392,6 +392,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
       max_tokens: 77,
       stop_sequences: ['END'],
       metadata: { user_id: 'me' },
+      ...(name !== 'sim-ollama' && { output_config: { effort: 'high' } }),
       ...older,
     });
     const sent = JSON.stringify(simulator.requests[0]?.body);
@@ -399,6 +400,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     for (const part of ['Be brief.', 'iVBORw0KGgo=', '0.5', '0.9', ':77', 'END']) {
       expect(sent).toContain(part);
     }
+    if (name !== 'sim-ollama') expect(sent).toContain('effort":"high"');
   });
 
   it('shows what it thought where that was asked for', async () => {

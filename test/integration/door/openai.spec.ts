@@ -418,6 +418,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     model({ text: 'Yes.' });
     // Still sent by many clients.
     const older: object = { user: 'me', ...(name !== 'sim-messages' && { seed: 3 }) };
+    const effort = name === 'sim-ollama' ? 'none' : 'high';
     await client().chat.completions.create({
       model: name,
       messages: [
@@ -434,6 +435,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
       top_p: 0.9,
       max_completion_tokens: 77,
       stop: ['END'],
+      reasoning_effort: effort,
       ...older,
     });
     const sent = JSON.stringify(simulator.requests[0]?.body);
@@ -442,6 +444,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
       expect(sent).toContain(part);
     }
     if (name !== 'sim-messages') expect(sent).toContain('"seed":3');
+    expect(sent).toContain(name === 'sim-ollama' ? '"think":false' : 'effort":"high"');
   });
 
   it('answers JSON of a schema', async () => {
@@ -652,6 +655,7 @@ describe('an agent', () => {
     for (const [more, param] of [
       [{ tools: [LOOK_UP] }, 'tools'],
       [{ seed: 4 }, 'seed'],
+      [{ reasoning_effort: 'low' }, 'reasoning_effort'],
       [{ messages: [{ role: 'assistant', content: 'x' }] }, 'messages'],
     ] as const) {
       const error = await failure(ask(more));

@@ -190,11 +190,14 @@ describe.each(MODELS)('the model %s', (name) => {
       temperature: 0.5,
       top_p: 0.9,
       max_output_tokens: 77,
+      reasoning: { effort: name === 'sim-ollama' ? 'none' : 'high' },
+      include: ['reasoning.encrypted_content'],
       safety_identifier: 'me',
     });
     const sent = JSON.stringify(simulator.requests[0]?.body);
 
-    for (const part of ['Be brief.', 'iVBORw0KGgo=', '0.5', '0.9', ':77']) {
+    const thought = name === 'sim-ollama' ? '"think":false' : 'effort":"high"';
+    for (const part of ['Be brief.', 'iVBORw0KGgo=', '0.5', '0.9', ':77', thought]) {
       expect(sent).toContain(part);
     }
   });
@@ -298,8 +301,13 @@ describe('a parameter', () => {
     [{ ...chat, prompt: { id: 'p' } }, 'prompt', 'unsupported_parameter'],
     [{ ...chat, truncation: 'auto' }, 'truncation', 'unsupported_parameter'],
     [{ ...chat, max_tool_calls: 3 }, 'max_tool_calls', 'unsupported_parameter'],
-    [{ ...chat, include: ['reasoning.encrypted_content'] }, 'include', 'unsupported_parameter'],
-    [{ ...chat, reasoning: { effort: 'high' } }, 'reasoning.effort', 'invalid_value'],
+    [{ ...chat, include: ['file_search_call.results'] }, 'include', 'unsupported_parameter'],
+    [{ ...chat, reasoning: { effort: 'a lot' } }, 'reasoning.effort', 'invalid_value'],
+    [
+      { ...asked('sim-ollama'), reasoning: { effort: 'high' } },
+      'reasoning.effort',
+      'unsupported_parameter',
+    ],
     [{ ...chat, tools: [{ type: 'web_search' }] }, 'tools[0].type', 'invalid_value'],
     [{ ...chat, tools: [{ type: 'mcp', server_label: 'x' }] }, 'tools[0].type', 'invalid_value'],
     [

@@ -34,7 +34,9 @@ export class ResponseBody extends Input({
   ),
   parallel_tool_calls: Given(FLAG, { description: 'false: one call at a time' }),
   text: Given(OBJECT, { description: 'format: of type text, json_object or json_schema' }),
-  reasoning: Given(OBJECT, { description: 'effort: none' }),
+  reasoning: Given(OBJECT, {
+    description: 'effort: none, or a word that the service of the model knows',
+  }),
   max_output_tokens: Given(INTEGER, { description: 'Maximum tokens of the answer' }),
   temperature: Given(NUMBER, { description: '0 to 2' }),
   top_p: Given(NUMBER, { description: '0 to 1' }),

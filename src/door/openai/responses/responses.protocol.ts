@@ -32,6 +32,7 @@ export class ResponsesRequest implements DoorRequest {
     parallelToolCalls: 'parallel_tool_calls',
     imageDetail: 'detail',
     strictTool: (index) => `tools[${index}].strict`,
+    effort: 'reasoning.effort',
   };
   private answer: ResponseWriter | undefined;
 

@@ -4,7 +4,8 @@ import { msg } from '../../../platform/message/index.js';
 import type { ChatCall, ChatMessage, ContentPart, ToolCall } from '../../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
 import type { TranslatedCall } from '../../answer/door.request.js';
-import { modelName, parameters } from '../../answer/parameters.js';
+import { effort, modelName, parameters } from '../../answer/parameters.js';
+import { effortOf } from '../effort.js';
 import { toolCallOf } from '../tool-call.js';
 import type { JsonObject } from './stored-response.entity.js';
 
@@ -19,7 +20,9 @@ const STATUS = z.string().nullish();
 const WITHOUT_EFFECT = new Map<string, (value: unknown) => boolean>(
   Object.entries({
     background: (value: unknown) => value === false,
-    include: (value: unknown) => Array.isArray(value) && value.length === 0,
+    // Reasoning is never encrypted here: there is none to include.
+    include: (value: unknown) =>
+      Array.isArray(value) && value.every((one) => one === 'reasoning.encrypted_content'),
     service_tier: (value: unknown) => value === 'auto' || value === 'default',
     top_logprobs: (value: unknown) => value === 0,
     truncation: (value: unknown) => value === 'disabled',
@@ -124,7 +127,7 @@ const request = z.strictObject({
     .optional(),
   reasoning: z
     .strictObject({
-      effort: z.literal('none').nullish(),
+      effort: effort.nullish(),
       // Models that show their reasoning show all of it.
       summary: z.string().nullish(),
     })
@@ -207,7 +210,7 @@ export function translate(
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { topP: top_p }),
     ...(maxTokens !== undefined && { maxTokens }),
-    ...(given.reasoning?.effort === 'none' && { thinking: false }),
+    ...effortOf(given.reasoning?.effort),
     format: formatOf(chosen),
   };
 }

@@ -95,6 +95,7 @@ export function toChatCompletionsBody(
     [dialect.maxOutputField]: call.maxTokens,
     ...(call.stop?.length && { stop: call.stop }),
     seed: call.seed,
+    reasoning_effort: call.effort,
   };
 }
 

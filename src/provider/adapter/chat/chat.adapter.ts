@@ -110,6 +110,8 @@ export interface ChatCall {
   readonly stop?: readonly string[];
   /** Only some protocols have it. */
   readonly seed?: number;
+  /** How much a model that thinks is to think, in the word of its service. Only some protocols have it. */
+  readonly effort?: string;
   /** False: thinking text is not handed over. True or false is also asked for where the protocol can. */
   readonly thinking?: boolean;
   /**

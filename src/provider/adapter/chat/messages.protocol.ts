@@ -101,6 +101,7 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
     temperature: call.temperature,
     top_p: call.topP,
     ...(call.stop?.length && { stop_sequences: call.stop }),
+    ...(call.effort !== undefined && { output_config: { effort: call.effort } }),
   };
 }
 
