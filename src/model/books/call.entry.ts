@@ -1,4 +1,4 @@
-import { v7 as timedUuid } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Attempt } from '../calls/attempt.js';
 
@@ -42,7 +42,7 @@ export function entryOf(attempt: Attempt): CallEntry {
   const { images, seconds, characters } = attempt.mediaUnits;
   const tokens = attempt.tokens;
   return {
-    id: timedUuid(),
+    id: randomUUID(),
     tenant_id: model.tenantId,
     call_time: new Date(attempt.startedAt).toISOString(),
     user_id: caller.userId,
