@@ -111,4 +111,14 @@ describe('the texts of the console', () => {
     };
     expect(Object.fromEntries(placeholders('zh'))).toEqual(Object.fromEntries(placeholders('en')));
   });
+
+  it('of the home page name every place of work', () => {
+    const navigation = readFileSync(join(SOURCES, 'app', 'navigation.ts'), 'utf8');
+    const [, work = ''] = /const WORK[^=]*= \[(.*?)\];/s.exec(navigation) ?? [];
+    const names = [...work.matchAll(/entry\('[^']*', '(\w+)'/g)].map(([, name]) => name);
+    const { shortcuts } = texts('home', 'en') as { shortcuts: object };
+
+    expect(names).toContain('home');
+    expect(Object.keys(shortcuts).sort()).toEqual(names.filter((name) => name !== 'home').sort());
+  });
 });
