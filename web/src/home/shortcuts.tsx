@@ -11,7 +11,7 @@ export function Shortcuts() {
   const { may } = useMe();
   const entries = WORK.filter(({ path, permissions }) => path !== '/' && may(...permissions));
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 3, lg: 5 }} spacing="sm">
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">
       {entries.map(({ path, title, icon: Icon }) => (
         <UnstyledButton
           key={path}
