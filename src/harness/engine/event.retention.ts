@@ -1,13 +1,11 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { inTenant, withLongStatements } from '../../platform/database/index.js';
-import { IntervalJob } from '../../platform/queue/index.js';
+import { inTenant } from '../../platform/database/index.js';
+import { HourlyRound } from '../../platform/queue/index.js';
 import { EventRepository } from '../store/event.repository.js';
 import type { PrunableRun } from '../store/event.repository.js';
 
-const ROUND_MS = 60 * 60_000;
 const RUNS_AT_ONCE = 100;
 
 /**
@@ -15,22 +13,12 @@ const RUNS_AT_ONCE = 100;
  * messages stay. Once an hour, in processes that run jobs.
  */
 @Injectable()
-export class EventRetention implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger(EventRetention.name);
-  private rounds: IntervalJob | undefined;
-
+export class EventRetention extends HourlyRound {
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) config: Config,
     private readonly repository: EventRepository,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    if (this.config.ROLE === 'api') return;
-    this.rounds = new IntervalJob(ROUND_MS, (ending) => this.pruneAndLog(ending));
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.rounds?.stop();
+  ) {
+    super(config, 'Failed to prune events of old runs');
   }
 
   /** One round; answers how many events it has removed. Each run is a statement of its own, so that locks are short. */
@@ -49,13 +37,8 @@ export class EventRetention implements OnApplicationBootstrap, BeforeApplication
     }
   }
 
-  private async pruneAndLog(ending: AbortSignal): Promise<void> {
-    try {
-      const removed = await withLongStatements(() => this.prune(ending));
-      if (removed > 0) this.logger.log({ msg: 'Pruned events of old runs', removed });
-    } catch (error) {
-      // The next round tries again.
-      this.logger.warn({ msg: 'Failed to prune events of old runs', err: error });
-    }
+  protected async round(ending: AbortSignal): Promise<void> {
+    const removed = await this.prune(ending);
+    if (removed > 0) this.logger.log({ msg: 'Pruned events of old runs', removed });
   }
 }

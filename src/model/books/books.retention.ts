@@ -1,12 +1,10 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { inTenant, withLongStatements } from '../../platform/database/index.js';
-import { IntervalJob } from '../../platform/queue/index.js';
+import { inTenant } from '../../platform/database/index.js';
+import { HourlyRound } from '../../platform/queue/index.js';
 import { CallRepository } from './call.repository.js';
 
-const ROUND_MS = 60 * 60_000;
 const DAYS_AT_ONCE = 100;
 const ROWS_AT_ONCE = 5_000;
 
@@ -16,26 +14,15 @@ const ROWS_AT_ONCE = 5_000;
  * no lease between them.
  */
 @Injectable()
-export class BooksRetention implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger(BooksRetention.name);
-  private rounds: IntervalJob | undefined;
-
+export class BooksRetention extends HourlyRound {
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) config: Config,
     private readonly repository: CallRepository,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    if (this.config.ROLE === 'api') return;
-    this.rounds = new IntervalJob(ROUND_MS, (ending) => this.runAndLog(ending));
+  ) {
+    super(config, 'Failed to roll up the books');
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.rounds?.stop();
-  }
-
-  /** One round. */
-  async run(ending?: AbortSignal): Promise<void> {
+  async round(ending?: AbortSignal): Promise<void> {
     for (;;) {
       const days = await this.repository.rollable(DAYS_AT_ONCE);
       for (const day of days) {
@@ -46,15 +33,6 @@ export class BooksRetention implements OnApplicationBootstrap, BeforeApplication
     }
     while (!ending?.aborted) {
       if ((await this.repository.removeExpired(ROWS_AT_ONCE)) < ROWS_AT_ONCE) return;
-    }
-  }
-
-  private async runAndLog(ending: AbortSignal): Promise<void> {
-    try {
-      await withLongStatements(() => this.run(ending));
-    } catch (error) {
-      // The next round tries again.
-      this.logger.warn({ msg: 'Failed to roll up the books', err: error });
     }
   }
 }

@@ -384,7 +384,7 @@ describe('the books', () => {
     const before = await reports();
     expect(before[0]?.total.calls).toBe(9);
     const retention = plinth.app.get(BooksRetention, { strict: false });
-    await Promise.all([retention.run(), retention.run()]);
+    await Promise.all([retention.round(), retention.round()]);
     const kept = await query<{ calls: number; attempt: number | null }>(
       'SELECT calls, attempt FROM upstream_call ORDER BY call_time, calls DESC',
     );
@@ -392,7 +392,7 @@ describe('the books', () => {
     expect(kept.map(({ attempt }) => attempt)).toEqual([null, null, null, 1]);
     expect(await reports()).toEqual(before);
     await query("UPDATE upstream_call SET call_time = call_time - interval '2000 days'");
-    await retention.run();
+    await retention.round();
     expect(await rows()).toEqual([]);
   });
 });
