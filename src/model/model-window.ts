@@ -36,18 +36,19 @@ export function sendableTokens({ contextWindow, maxAnswer }: WindowFacts): numbe
  * correct it by what the service counts. What must fit a window is counted by a TokenCounter.
  */
 export function estimateTokens(text: string): number {
-  // Counting bytes is much faster than looking at every character, and most texts have one byte each.
-  if (Buffer.byteLength(text) === text.length) return Math.ceil(text.length / 4);
-  let wide = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    if (isWide(text.charCodeAt(index))) wide += 1;
-  }
+  const wide = wideCharactersIn(text);
   return tokensOfCharacters(text.length - wide, wide);
 }
 
-/** Whether the character is mostly one token by itself. */
-export function isWide(code: number): boolean {
-  return code >= FIRST_WIDE;
+/** How many characters of the text are mostly one token each. */
+export function wideCharactersIn(text: string): number {
+  // Counting bytes is much faster than looking at every character, and most texts have one byte each.
+  if (Buffer.byteLength(text) === text.length) return 0;
+  let wide = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    if (text.charCodeAt(index) >= FIRST_WIDE) wide += 1;
+  }
+  return wide;
 }
 
 /** The same count for so many characters of each kind. */

@@ -2,7 +2,7 @@ import type { UpstreamKind } from '../../platform/observability/index.js';
 import { OutboundError } from '../../platform/outbound/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { ChatPart, Usage } from '../../provider/index.js';
-import { isWide, tokensOfCharacters } from '../model-window.js';
+import { tokensOfCharacters, wideCharactersIn } from '../model-window.js';
 import type { ResolvedModel } from '../model.resolver.js';
 import type { ModelUse } from './model-use.js';
 
@@ -160,9 +160,8 @@ export class Attempt {
   }
 
   private write(text: string): void {
-    for (let at = 0; at < text.length; at += 1) {
-      if (isWide(text.charCodeAt(at))) this.wide += 1;
-      else this.narrow += 1;
-    }
+    const wide = wideCharactersIn(text);
+    this.wide += wide;
+    this.narrow += text.length - wide;
   }
 }
