@@ -2,6 +2,10 @@ import { z } from 'zod';
 import { asPhrase, msg } from '../../platform/message/index.js';
 import { ParameterError, UnsupportedParameterError } from './door.errors.js';
 
+/** What a request may hold at most. */
+export const MOST_MESSAGES = 10_000;
+export const MOST_TOOLS = 128;
+
 /** Longest name of a parameter that is repeated to the client. */
 const LONGEST_NAME = 200;
 

@@ -24,13 +24,10 @@ import type {
   RelayedRequest,
   TranslatedCall,
 } from '../answer/door.request.js';
-import { effort, modelName, parameters } from '../answer/parameters.js';
+import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
 import { anthropicFailure } from './anthropic.errors.js';
 
 // The messages protocol of Anthropic as a service speaks it: requests in, answers out. Does no I/O.
-
-const MOST_MESSAGES = 10_000;
-const MOST_TOOLS = 128;
 
 const anyRequest = z.looseObject({
   model: modelName,

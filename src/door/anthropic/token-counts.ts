@@ -13,9 +13,7 @@ import {
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ContentPart, RelayedBody, RelayOptions, TokenCount } from '../../provider/index.js';
 import { agentIdIn } from '../answer/agent-answers.js';
-import { modelName, parameters } from '../answer/parameters.js';
-
-const MOST_MESSAGES = 10_000;
+import { MOST_MESSAGES, modelName, parameters } from '../answer/parameters.js';
 
 const content = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]);
 const countRequest = z.looseObject({

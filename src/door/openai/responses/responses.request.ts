@@ -4,7 +4,7 @@ import { msg } from '../../../platform/message/index.js';
 import type { ChatCall, ChatMessage, ContentPart, ToolCall } from '../../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
 import type { TranslatedCall } from '../../answer/door.request.js';
-import { effort, modelName, parameters } from '../../answer/parameters.js';
+import { effort, MOST_TOOLS, modelName, parameters } from '../../answer/parameters.js';
 import { effortOf } from '../effort.js';
 import { toolCallOf } from '../tool-call.js';
 import type { JsonObject } from './stored-response.entity.js';
@@ -12,7 +12,6 @@ import type { JsonObject } from './stored-response.entity.js';
 // Requests of the Responses protocol of OpenAI, in the words of the adapters. Does no I/O.
 
 const MOST_ITEMS = 10_000;
-const MOST_TOOLS = 128;
 const ID = z.string().max(200).nullish();
 const STATUS = z.string().nullish();
 
