@@ -303,10 +303,9 @@ describe('single sign-on', () => {
       await chat.until('event');
       const sid = provider.sidsOf(sub)[0];
       const token = await provider.logoutToken({ sub, sid });
-      const began = Date.now();
       expect(await sendLogout(plinth, made.publicId, token)).toEqual({ status: 200, text: '' });
-      await chat.rest();
-      expect(Date.now() - began).toBeLessThan(2_000);
+      // Its answer would take a minute.
+      expect((await chat.rest()).error).toMatch(/sign-in|signed/);
       expect(await session.get(ME)).toMatchObject({ code: 401 });
       done(await other.get(ME));
       // Once.
@@ -323,7 +322,7 @@ describe('single sign-on', () => {
       ['with a nonce', (sub) => ({ sub, nonce: 'n' })],
       ['without the event', (sub) => ({ sub, events: {} })],
       ['without a jti', (sub) => ({ sub, jti: undefined })],
-      ['of nobody', () => ({})],
+      ['of no key', () => ({})],
       ['of last week', (sub) => ({ sub, iat: 1_000_000_000, exp: 1_000_000_100 })],
     ])('refuses a token %s', async (_, claimsOf) => {
       const { sub, session } = await signIn();
@@ -485,7 +484,7 @@ describe('single sign-on', () => {
 
   describe('a provider', () => {
     it('is a record of those with the permissions, without its secret', async () => {
-      const { session } = await makeUser(plinth, admin, 'nobody');
+      const { session } = await makeUser(plinth, admin, 'outsider');
       expect(await session.get('/system/sso/list')).toMatchObject({ code: 403 });
       const { rows } = done(await admin.get<{ id: number }[]>('/system/sso/list'));
       const shown = rows.find(({ id }) => id === made.id);
