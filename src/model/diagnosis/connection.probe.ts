@@ -122,7 +122,9 @@ async function limited<T>(
     return await work(limit);
   } catch (error) {
     if (signal.aborted) throw new OutboundError('aborted', { cause: error });
-    if (limit.aborted) throw new OutboundError('timeout-connect', { cause: error });
+    // A name server that does not answer is a fault of the name, too.
+    if (limit.aborted && kind !== 'dns')
+      throw new OutboundError('timeout-connect', { cause: error });
     throw new OutboundError(kind, { cause: error });
   }
 }
