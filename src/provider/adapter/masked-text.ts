@@ -29,7 +29,8 @@ export class MaskedText {
   /** Where the text can be cut: what follows does not touch a secret that begins before. */
   private certain(text: string): number {
     const secrets = this.secrets();
-    let end = Math.min(text.length, ...secrets.map((secret) => openingIn(text, secret)));
+    let end = text.length;
+    for (const secret of secrets) end = Math.min(end, openingIn(text, secret));
     if (end === text.length) return end;
     for (let before = -1; before !== end;) {
       before = end;

@@ -29,7 +29,6 @@ import type {
   ResponseFormat,
 } from './chat.adapter.js';
 import { AnswerStream, completionOf } from './stream-mapping.js';
-import { RepeatedChunk } from './repeated-chunk.js';
 import { isStrictSchema, withInstruction } from './response-format.js';
 
 export interface ChatCompletionsPreset extends Vendor {
@@ -241,30 +240,22 @@ const chatCompletionSchema = z.looseObject({
 
 /** Maps a stream of chat-completion chunks. */
 export class ChatCompletionsStream extends AnswerStream {
-  private readonly sameButText = new RepeatedChunk();
-
   constructor(secrets: Secrets, withThinking: boolean) {
     super(new EventStreamDecoder(), secrets, withThinking);
   }
 
   /** The end mark alone ends this protocol. */
   protected readEvent(data: string, parts: ChatPart[]): false {
-    this.repeated = this.sameButText.textOf(data);
-    if (this.repeated === undefined) this.readChunk(data, parts);
-    else this.state.addText(this.repeated, parts);
-    return false;
-  }
-
-  private readChunk(data: string, parts: ChatPart[]): void {
     const chunk = parseRecord(data);
     throwIfError(chunk, this.secrets);
     const usage = recordIn(chunk, 'usage');
     if (usage !== undefined) this.state.setUsage(toUsage(usage));
     // Only the first choice is asked for; a chunk without any carries usage or nothing.
     const choice = firstRecordIn(chunk, 'choices');
-    if (choice === undefined) return;
+    if (choice === undefined) return false;
     this.readChoice(choice, parts);
-    this.sameButText.learn(data, choice);
+    this.repeated.learn(data, choice);
+    return false;
   }
 
   private readChoice(choice: JsonRecord, parts: ChatPart[]): void {

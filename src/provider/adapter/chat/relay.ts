@@ -80,8 +80,11 @@ export class EventRelay implements ReadAnswer {
   read(bytes: Buffer, parts: ChatPart[]): void {
     const data = this.pending.length === 0 ? bytes : Buffer.concat([this.pending, bytes]);
     let start = 0;
-    for (let end = eventEnd(data, start); end > 0; end = eventEnd(data, start)) {
-      this.readEvent(data.subarray(start, end), parts);
+    for (
+      let end = this.readNext(data, 0, parts);
+      end > 0;
+      end = this.readNext(data, start, parts)
+    ) {
       start = end;
     }
     this.pending = data.subarray(start);
@@ -117,15 +120,34 @@ export class EventRelay implements ReadAnswer {
     return [...this.watches.values()].some((watch) => watch.endsInKey);
   }
 
+  /** The end of the event that begins at `start`; 0 where it is not complete. */
+  private readNext(data: Buffer, start: number, parts: ChatPart[]): number {
+    // All but its text has been looked at before.
+    const repeated = this.isUnreadable ? 0 : this.answer.readRepeated(data, start, parts);
+    if (repeated > 0) {
+      this.watch(this.answer.repeatedText);
+      this.pass(data.subarray(start, repeated));
+      return repeated;
+    }
+    const end = eventEnd(data, start);
+    if (end > 0) this.readEvent(data.subarray(start, end), parts);
+    return end;
+  }
+
   private readEvent(event: Buffer, parts: ChatPart[]): void {
     this.map(event, parts);
-    const { repeatedText } = this.answer;
-    // All but its text has been looked at before.
-    if (repeatedText !== undefined) this.watch(repeatedText);
-    else if (!this.isToPass(event, parts)) return;
-    this.held.push(event);
-    for (const watch of this.watches.values()) if (watch.isUnsure) return;
-    this.ready.push(...this.held.splice(0));
+    if (this.isToPass(event, parts)) this.pass(event);
+  }
+
+  private pass(event: Buffer): void {
+    for (const watch of this.watches.values()) {
+      if (watch.isUnsure) {
+        this.held.push(event);
+        return;
+      }
+    }
+    if (this.held.length > 0) this.ready.push(...this.held.splice(0));
+    this.ready.push(event);
   }
 
   /** False for an event that only the service itself wanted. Throws for one that repeats the key. */

@@ -9,6 +9,10 @@ function chunk(content: string, id = 'c1', finish: string | null = null): string
   return JSON.stringify({ id, choices: [{ index: 0, delta, finish_reason: finish }], usage: null });
 }
 
+function framed(data: string): Buffer {
+  return Buffer.from(`data: ${data}\n\n`);
+}
+
 function learned(...texts: string[]): RepeatedChunk {
   const repeated = new RepeatedChunk();
   for (const content of texts) {
@@ -19,7 +23,10 @@ function learned(...texts: string[]): RepeatedChunk {
 
 describe('RepeatedChunk', () => {
   it('reads the text of a chunk that differs in nothing else', () => {
-    expect(learned('Hello').textOf(chunk(' world 你好'))).toBe(' world 你好');
+    const repeated = learned('Hello');
+    const event = framed(chunk(' world 你好'));
+    expect(repeated.endIn(Buffer.concat([event, event]), event.length)).toBe(2 * event.length);
+    expect(repeated.text).toBe(' world 你好');
   });
 
   it.each([
@@ -30,26 +37,38 @@ describe('RepeatedChunk', () => {
     ['an empty text', chunk('')],
     ['a text that closes the string', chunk('x').replace('"x"', '"x","role":"assistant"')],
   ])('leaves %s to the parser', (_, data) => {
-    expect(learned('Hello').textOf(data)).toBeUndefined();
+    expect(learned('Hello').endIn(framed(data), 0)).toBe(0);
+  });
+
+  it('waits for the end of a chunk that is cut', () => {
+    const event = framed(chunk('x'));
+    const repeated = learned('Hello');
+    for (let end = 0; end < event.length; end += 1) {
+      expect(repeated.endIn(event.subarray(0, end), 0)).toBe(0);
+    }
   });
 
   it('gives up on a service whose chunks are never alike', () => {
     const repeated = learned(...Array.from({ length: 20 }, (__, index) => `t${index}`));
     repeated.learn(chunk('new', 'c9'), { delta: { content: 'new' }, finish_reason: null });
-    expect(repeated.textOf(chunk('x', 'c9'))).toBeUndefined();
+    expect(repeated.endIn(framed(chunk('x', 'c9')), 0)).toBe(0);
   });
 
-  it('finds what parsing every chunk finds, for any texts', () => {
+  it('finds what parsing every chunk finds, for any texts and wherever the reads are cut', () => {
     const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), {
       minLength: 1,
       maxLength: 30,
     });
+    const sizes = fc.array(fc.nat(300), { maxLength: 30 });
     fc.assert(
-      fc.property(texts, (contents) => {
+      fc.property(texts, sizes, (contents, cuts) => {
         const stream = new ChatCompletionsStream({ address: 'http://localhost' }, true);
         const parts: ChatPart[] = [];
-        for (const content of contents) {
-          stream.read(Buffer.from(`data: ${chunk(content)}\n\n`), parts);
+        const bytes = Buffer.concat(contents.map((content) => framed(chunk(content))));
+        let start = 0;
+        for (const size of [...cuts, bytes.length]) {
+          stream.read(bytes.subarray(start, start + size), parts);
+          start += size;
         }
         const found = parts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
         expect(found).toBe(contents.join(''));

@@ -3,32 +3,44 @@ import type { JsonRecord } from '../json-fields.js';
 
 const OPENING = /"content":\s*"/g;
 
-/** Text whose JSON literal is the text itself: no quote, no backslash, no control character. */
-const PLAIN = /^[^"\\\p{Cc}]*$/u;
+/** What JSON escapes, but for the quote. */
+const ESCAPED = /[\\\x00-\x1f]/;
+const QUOTE = 0x22;
+
+/** What stands around the data of an event, as most services write it. */
+const FRAMING = { before: 'data: ', after: '\n\n' } as const;
 
 /** After so many chunks that were not alike, the service is one whose chunks never are. */
 const LONGEST_MISS = 8;
 
 /**
- * Reads chunks that differ from an earlier one in the text alone, without parsing them: within one answer most
+ * Reads events that differ from an earlier one in the text alone, without decoding and parsing them: within one answer most
  * services repeat id, time and model in every chunk. If what stands before and after the text is the same to the
  * letter, and the text holds nothing that JSON escapes, then so does all that parsing would find.
  */
 export class RepeatedChunk {
-  private before = '';
-  private after = '';
+  private before: Buffer | undefined;
+  private after = Buffer.alloc(0);
   private misses = 0;
+  /** Of the event that `endIn` has found. */
+  text = '';
 
-  /** The text of a chunk that is like the one learned; undefined for one that must be parsed. */
-  textOf(data: string): string | undefined {
+  /** Where the event that begins at `start` ends, if it is like the one learned; 0 for one that must be parsed. */
+  endIn(bytes: Buffer, start: number): number {
     const { before, after } = this;
-    if (before === '' || !data.startsWith(before) || !data.endsWith(after)) return undefined;
-    const end = data.length - after.length;
-    if (end <= before.length) return undefined;
-    const text = data.slice(before.length, end);
-    if (!PLAIN.test(text)) return undefined;
+    if (before === undefined) return 0;
+    const from = start + before.length;
+    if (from >= bytes.length || bytes.compare(before, 0, before.length, start, from) !== 0)
+      return 0;
+    const to = bytes.indexOf(QUOTE, from);
+    const end = to + after.length;
+    if (to <= from || end > bytes.length) return 0;
+    if (bytes.compare(after, 0, after.length, to, end) !== 0) return 0;
+    const text = bytes.toString('utf8', from, to);
+    if (ESCAPED.test(text)) return 0;
     this.misses = 0;
-    return text;
+    this.text = text;
+    return end;
   }
 
   /** Takes a parsed chunk as the pattern if it carries plain text and nothing else that changes anything. */
@@ -37,14 +49,15 @@ export class RepeatedChunk {
     this.misses += 1;
     const delta = recordIn(choice, 'delta');
     const content = delta?.['content'];
-    if (typeof content !== 'string' || content === '' || !PLAIN.test(content)) return;
+    if (typeof content !== 'string' || content === '') return;
     if (!carriesTextOnly(choice, delta ?? {})) return;
     const [opening, second] = data.matchAll(OPENING);
     if (opening === undefined || second !== undefined) return;
     const start = opening.index + opening[0].length;
+    // Not where JSON has escaped something of the text.
     if (!data.startsWith(`${content}"`, start)) return;
-    this.before = data.slice(0, start);
-    this.after = data.slice(start + content.length);
+    this.before = Buffer.from(FRAMING.before + data.slice(0, start));
+    this.after = Buffer.from(data.slice(start + content.length) + FRAMING.after);
   }
 }
 

@@ -6,20 +6,22 @@ import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
 import type { StreamDecoder } from '../stream-decoder.js';
 import { isRecord } from '../json-fields.js';
+import { RepeatedChunk } from './repeated-chunk.js';
 import type { ChatCompletion, ChatPart, Finish, FinishReason, ToolCall } from './chat.adapter.js';
 
 /** The mark after the last event of chat-completions, which gateways add to other protocols as well. It is not JSON. */
 const END_MARK = '[DONE]';
 
-/** What stands around the data of an event: `data: ` and two ends of lines. */
-const FRAMING_BYTES = 10;
+const LF = 0x0a;
 
 /** Maps one streamed answer to parts. A protocol says how it reads an event. Does no I/O. */
 export abstract class AnswerStream {
   protected readonly state: AnswerState;
-  /** The text of the last event, if its data differs from that of an event before it in the text alone. */
-  protected repeated: string | undefined;
+  /** A protocol whose events may differ in their text alone teaches it. */
+  protected readonly repeated = new RepeatedChunk();
   private ended = false;
+  /** What was read so far ends in an empty line. */
+  private isBetweenEvents = true;
 
   constructor(
     private readonly decoder: StreamDecoder,
@@ -40,25 +42,35 @@ export abstract class AnswerStream {
   }
 
   /**
-   * Of a read that was one event: the text that it has added, if all else of it stood to the letter in an event before it.
+   * Reads the event that begins at `start`, if all of it but its text stood to the letter in an event before it. Answers
+   * its end, or 0 where it must be parsed. For a caller who knows that an event begins there.
    */
-  get repeatedText(): string | undefined {
-    return this.repeated;
+  readRepeated(bytes: Buffer, start: number, parts: ChatPart[]): number {
+    const end = this.ended ? 0 : this.repeated.endIn(bytes, start);
+    if (end > 0) this.state.addText(this.repeated.text, parts);
+    return end;
+  }
+
+  /** Of the event that readRepeated has read. */
+  get repeatedText(): string {
+    return this.repeated.text;
   }
 
   /** Adds the parts of one read to `parts`, also those before a failure. Throws UpstreamError. */
   read(bytes: Buffer, parts: ChatPart[]): void {
+    let start = 0;
+    if (this.isBetweenEvents) {
+      let end = this.readRepeated(bytes, 0, parts);
+      for (; end > 0; end = this.readRepeated(bytes, start, parts)) start = end;
+    }
+    if (start === bytes.length) return;
+    this.isBetweenEvents = bytes.at(-1) === LF && bytes.at(-2) === LF;
     const events: string[] = [];
-    this.repeated = undefined;
     try {
-      this.decoder.push(bytes, events);
+      this.decoder.push(bytes.subarray(start), events);
     } finally {
       for (const event of events) this.next(event, parts);
     }
-    if (this.repeatedText === undefined) return;
-    const [event = '', ...others] = events;
-    const isAlone = bytes.length - Buffer.byteLength(event) <= FRAMING_BYTES;
-    if (!isAlone || others.length > 0) this.repeated = undefined;
   }
 
   /** The stream is over: adds what is left, the finish last. Throws UpstreamError (cut) if it was not finished. */
