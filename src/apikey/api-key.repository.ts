@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { acrossTenants, containing, Database, TenantScoped } from '../platform/database/index.js';
+import {
+  acrossTenants,
+  containing,
+  Database,
+  SharedReads,
+  TenantScoped,
+} from '../platform/database/index.js';
 import { SERVICE_ACCOUNT } from '../identity/index.js';
 import type { Page } from '../platform/http/index.js';
 import { phrase } from '../platform/message/index.js';
@@ -65,6 +71,7 @@ const STATE = `
 @Injectable()
 export class ApiKeyRepository {
   readonly keys: TenantScoped<ApiKey>;
+  private readonly states = new SharedReads<ApiKeyState | undefined>();
 
   constructor(private readonly database: Database) {
     this.keys = new TenantScoped(database, ApiKey, phrase`The API key`);
@@ -81,9 +88,11 @@ export class ApiKeyRepository {
     return found;
   }
 
-  async state(tenantId: string, id: number): Promise<ApiKeyState | undefined> {
-    const [row] = await this.database.prepared<ApiKeyState>(STATE, [tenantId, id]);
-    return row;
+  state(tenantId: string, id: number): Promise<ApiKeyState | undefined> {
+    return this.states.get(`${tenantId} ${id}`, async () => {
+      const [row] = await this.database.prepared<ApiKeyState>(STATE, [tenantId, id]);
+      return row;
+    });
   }
 
   async page(

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { acrossTenants, Database } from '../../platform/database/index.js';
+import { acrossTenants, Database, SharedReads } from '../../platform/database/index.js';
 import { orderOf, Page, rowsOf } from '../../platform/http/index.js';
 import type { PageQuery } from '../../platform/http/index.js';
 import { LoginSession } from './login-session.entity.js';
@@ -103,13 +103,17 @@ function orderBy(query: PageQuery): string {
 
 @Injectable()
 export class LoginSessionRepository {
+  private readonly states = new SharedReads<SignInState | undefined>();
+
   constructor(private readonly database: Database) {}
 
   /** Undefined if the sign-in is not valid. */
-  async state({ id, tenantId, userId, clientId }: SignInKey): Promise<SignInState | undefined> {
+  state({ id, tenantId, userId, clientId }: SignInKey): Promise<SignInState | undefined> {
     const key = [id, tenantId, userId, clientId];
-    const [row] = await this.database.prepared<SignInState>(SIGN_IN_STATE, key);
-    return row;
+    return this.states.get(key.join(' '), async () => {
+      const [row] = await this.database.prepared<SignInState>(SIGN_IN_STATE, key);
+      return row;
+    });
   }
 
   async renew(tenantId: string, id: string): Promise<void> {

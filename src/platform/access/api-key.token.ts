@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** How every API key begins: logs hide what follows, and secret scanners recognise it. */
@@ -35,7 +35,7 @@ export function readApiKey(text: string): ReadApiKey | undefined {
 
 /** SHA-256 in hex. It needs no salt, because a key has 256 random bits. */
 export function apiKeyDigest(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key, 'hex');
 }
 
 function checksumOf(text: string): string {

@@ -18,6 +18,7 @@ export {
   isUniqueViolation,
   unavailableError,
 } from './violation.js';
+export { SharedReads } from './shared-reads.js';
 export { withLongStatements, withStatementLimit } from './statement-limit.js';
 export { acrossTenants, inTenant } from './tenant-binding.js';
 export { requestedOrder, TenantScoped } from './tenant-scoped.js';
