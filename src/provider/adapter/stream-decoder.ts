@@ -3,6 +3,9 @@ import { createParser } from 'eventsource-parser';
 import { msg } from '../../platform/message/index.js';
 import { UpstreamError } from './upstream.error.js';
 
+const LF = 0x0a;
+const CR = 0x0d;
+
 /** Longest event or line that is accepted. */
 const LARGEST_EVENT_BYTES = 1024 * 1024;
 
@@ -45,6 +48,15 @@ export class EventStreamDecoder implements StreamDecoder {
     this.pendingBytes = 0;
     this.texts.push(data);
   }
+}
+
+/** Behind the empty line that ends the event of `text/event-stream` which begins at `start`; 0 where it is not complete. */
+export function endOfEvent(data: Buffer, start: number): number {
+  for (let at = data.indexOf(LF, start); at >= 0; at = data.indexOf(LF, at + 1)) {
+    if (data[at + 1] === LF) return at + 2;
+    if (data[at + 1] === CR && data[at + 2] === LF) return at + 3;
+  }
+  return 0;
 }
 
 /** Decodes newline-delimited JSON into its lines. A CR before the LF is white space to JSON. */

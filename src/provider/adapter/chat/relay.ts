@@ -4,7 +4,7 @@ import type { KeyWatch } from '../key-filter.js';
 import { isRecord } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
-import { tooLarge } from '../stream-decoder.js';
+import { endOfEvent, tooLarge } from '../stream-decoder.js';
 import { cutError, isJson, UpstreamError } from '../upstream.error.js';
 import type { ChatPart, RelayedBody } from './chat.adapter.js';
 import type { AnswerStream } from './stream-mapping.js';
@@ -12,8 +12,6 @@ import type { AnswerStream } from './stream-mapping.js';
 /** Longest event that is accepted, as in StreamDecoder. */
 const LARGEST_EVENT_BYTES = 1024 * 1024;
 
-const LF = 0x0a;
-const CR = 0x0d;
 const END_OF_EVENT = Buffer.from('\n\n');
 const NOTHING = Buffer.alloc(0);
 const USAGE = '"usage"';
@@ -129,7 +127,7 @@ export class EventRelay implements ReadAnswer {
       this.pass(data.subarray(start, repeated));
       return repeated;
     }
-    const end = eventEnd(data, start);
+    const end = endOfEvent(data, start);
     if (end > 0) this.readEvent(data.subarray(start, end), parts);
     return end;
   }
@@ -210,15 +208,6 @@ export class EventRelay implements ReadAnswer {
     this.watches.set(place, watch);
     return watch;
   }
-}
-
-/** Behind the next empty line; 0 where the event is not complete. */
-function eventEnd(data: Buffer, start: number): number {
-  for (let at = data.indexOf(LF, start); at >= 0; at = data.indexOf(LF, at + 1)) {
-    if (data[at + 1] === LF) return at + 2;
-    if (data[at + 1] === CR && data[at + 2] === LF) return at + 3;
-  }
-  return 0;
 }
 
 /** Whether the last event, which no empty line ends, is not whole. */

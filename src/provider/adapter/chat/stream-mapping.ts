@@ -4,6 +4,7 @@ import type { Message } from '../../../platform/message/index.js';
 import { cutError, isJson, protocolError, UpstreamError } from '../upstream.error.js';
 import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
+import { endOfEvent } from '../stream-decoder.js';
 import type { StreamDecoder } from '../stream-decoder.js';
 import { isRecord } from '../json-fields.js';
 import { RepeatedChunk } from './repeated-chunk.js';
@@ -11,8 +12,6 @@ import type { ChatCompletion, ChatPart, Finish, FinishReason, ToolCall } from '.
 
 /** The mark after the last event of chat-completions, which gateways add to other protocols as well. It is not JSON. */
 const END_MARK = '[DONE]';
-
-const LF = 0x0a;
 
 /** Maps one streamed answer to parts. A protocol says how it reads an event. Does no I/O. */
 export abstract class AnswerStream {
@@ -58,19 +57,7 @@ export abstract class AnswerStream {
 
   /** Adds the parts of one read to `parts`, also those before a failure. Throws UpstreamError. */
   read(bytes: Buffer, parts: ChatPart[]): void {
-    let start = 0;
-    if (this.isBetweenEvents) {
-      let end = this.readRepeated(bytes, 0, parts);
-      for (; end > 0; end = this.readRepeated(bytes, start, parts)) start = end;
-    }
-    if (start === bytes.length) return;
-    this.isBetweenEvents = bytes.at(-1) === LF && bytes.at(-2) === LF;
-    const events: string[] = [];
-    try {
-      this.decoder.push(bytes.subarray(start), events);
-    } finally {
-      for (const event of events) this.next(event, parts);
-    }
+    for (let start = 0; start < bytes.length;) start = this.readFrom(bytes, start, parts);
   }
 
   /** The stream is over: adds what is left, the finish last. Throws UpstreamError (cut) if it was not finished. */
@@ -84,6 +71,22 @@ export abstract class AnswerStream {
 
   /** Adds the parts of one event, never the end mark, to `parts`. Returns whether it is the protocol's last one. */
   protected abstract readEvent(event: string, parts: ChatPart[]): boolean;
+
+  /** Reads one event, or what there is of it, and answers its end. */
+  private readFrom(bytes: Buffer, start: number, parts: ChatPart[]): number {
+    const repeated = this.isBetweenEvents ? this.readRepeated(bytes, start, parts) : 0;
+    if (repeated > 0) return repeated;
+    const eventEnd = endOfEvent(bytes, start);
+    this.isBetweenEvents = eventEnd > 0;
+    const end = eventEnd || bytes.length;
+    const events: string[] = [];
+    try {
+      this.decoder.push(bytes.subarray(start, end), events);
+    } finally {
+      for (const event of events) this.next(event, parts);
+    }
+    return end;
+  }
 
   private next(event: string, parts: ChatPart[]): void {
     if (this.ended || event === '') return;
