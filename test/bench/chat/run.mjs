@@ -2,12 +2,12 @@
 // Exit code 0 even when a goal of speed or memory is missed, because machines are noisy; 1 when anything
 // was lost or not stored, or when the benchmark itself failed.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../../scripts/prepare.mjs';
+import { inOwnFolder } from '../own-folder.mjs';
 import { measureAgainst } from './against.mjs';
-import { Children } from './children.mjs';
 import { watchOthers } from './contention.mjs';
 import { loadTools } from './load.mjs';
 import {
@@ -40,30 +40,7 @@ function optionsOrExit() {
 
 async function main() {
   if (options.dist === undefined) build();
-  const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
-  // PostgreSQL runs as another user when this runs as root, and must reach its own folder in here.
-  chmodSync(folder, 0o711);
-  const children = new Children();
-  const tidy = async () => {
-    await children.stopAll();
-    if (options.keep) console.log(`Logs and data: ${folder}`);
-    else rmSync(folder, { recursive: true, force: true });
-  };
-  let interrupted = false;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.once(signal, () => {
-      interrupted = true;
-      void tidy().finally(() => process.exit(130));
-    });
-  }
-  try {
-    process.exitCode = await benchmark({ children, folder });
-  } catch (error) {
-    if (!interrupted) console.error(error);
-    process.exitCode = 1;
-  } finally {
-    await tidy();
-  }
+  await inOwnFolder(benchmark, { keep: options.keep });
 }
 
 async function benchmark(place) {

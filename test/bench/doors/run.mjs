@@ -1,13 +1,10 @@
 // Measures /v1/chat/completions with an API key beside a bare Node proxy and a gateway, against one mock upstream;
 // docs/OPERATIONS.md explains the goals. Exit code 0 even when a goal is missed, because machines are noisy; 1 when an
 // answer was lost or the books lack a call, or when the benchmark itself failed.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { build } from '../../../scripts/prepare.mjs';
-import { Children } from '../chat/children.mjs';
 import { watchOthers } from '../chat/contention.mjs';
 import { load, loadTools } from '../chat/load.mjs';
 import { median } from '../chat/median.mjs';
@@ -15,6 +12,7 @@ import { startPostgres } from '../chat/postgres.mjs';
 import { profilePlinth } from '../chat/profile.mjs';
 import { printTable, shown } from '../chat/report.mjs';
 import { call, freePort, startMock, startPlinth, startProxy } from '../chat/targets.mjs';
+import { inOwnFolder } from '../own-folder.mjs';
 import { installGateway, startGateway } from './gateway.mjs';
 
 const LONG = 'mock-n200';
@@ -48,26 +46,7 @@ await main();
 async function main() {
   if (values.dist === undefined) build();
   installGateway();
-  const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
-  // PostgreSQL runs as another user when this runs as root, and must reach its own folder in here.
-  chmodSync(folder, 0o711);
-  const children = new Children();
-  const tidy = async () => {
-    await children.stopAll();
-    if (values.keep) console.log(`Logs and data: ${folder}`);
-    else rmSync(folder, { recursive: true, force: true });
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.once(signal, () => void tidy().finally(() => process.exit(130)));
-  }
-  try {
-    process.exitCode = await benchmark({ children, folder });
-  } catch (error) {
-    console.error(error);
-    process.exitCode = 1;
-  } finally {
-    await tidy();
-  }
+  await inOwnFolder(benchmark, { keep: values.keep });
 }
 
 async function benchmark(place) {

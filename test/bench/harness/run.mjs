@@ -5,15 +5,14 @@
 // one part.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build, node } from '../../../scripts/prepare.mjs';
-import { Children } from '../chat/children.mjs';
 import { startPostgres } from '../chat/postgres.mjs';
 import { freePort } from '../chat/targets.mjs';
+import { inOwnFolder } from '../own-folder.mjs';
 import { openStream } from './stream.mjs';
 
 const quick = process.argv.includes('--quick');
@@ -40,19 +39,17 @@ build();
 const { commandTimes } = await import('./command.mjs');
 const { FILES, longestBlocks } = await import('./many-files.mjs');
 const { startSimulator } = await import('../../../dist/simulator/index.js');
-const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
-chmodSync(folder, 0o711);
-const children = new Children();
 const simulator = await startSimulator();
 try {
-  if (parts.includes('commands')) await commands();
-  await measure('embedded', undefined);
-  const server = await postgres();
-  if (server) await measure(`PostgreSQL ${server.version}`, server.url);
+  await inOwnFolder(async (place) => {
+    if (parts.includes('commands')) await commands();
+    await measure('embedded', place, undefined);
+    const server = await postgres(place);
+    if (server) await measure(`PostgreSQL ${server.version}`, place, server.url);
+    return 0;
+  });
 } finally {
   await simulator.close();
-  await children.stopAll();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 async function commands() {
@@ -66,17 +63,17 @@ async function commands() {
   line('in 600 nested folders', measured.nested.times, measured.nested.bare, 500);
 }
 
-async function postgres() {
+async function postgres(place) {
   try {
-    return await startPostgres({ children, core: '0,1', port: await freePort(), folder });
+    return await startPostgres({ ...place, core: '0,1', port: await freePort() });
   } catch (error) {
     console.log(`PostgreSQL is left out: ${error.message}`);
     return undefined;
   }
 }
 
-async function measure(store, databaseUrl) {
-  const service = await startService(databaseUrl);
+async function measure(store, { folder }, databaseUrl) {
+  const service = await startService(folder, databaseUrl);
   try {
     console.log(`\n${store}`);
     await prepare(service);
@@ -117,7 +114,7 @@ async function manyFiles(service) {
 }
 
 /** The service in a process of its own; `ask` puts a question to it, `call` is a request as a client makes it. */
-async function startService(databaseUrl) {
+async function startService(folder, databaseUrl) {
   const workspace = join(folder, 'workspaces', 'bench');
   mkdirSync(workspace, { recursive: true });
   for (let file = 0; file < STEPS; file += 1) {

@@ -2,14 +2,12 @@
 // docs/OPERATIONS.md holds the goals and the numbers. Exit code 1 only when something failed: machines are noisy.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, root } from '../../../scripts/prepare.mjs';
-import { Children } from '../chat/children.mjs';
 import { startPostgres } from '../chat/postgres.mjs';
 import { freePort, node } from '../chat/targets.mjs';
+import { inOwnFolder } from '../own-folder.mjs';
 
 const quick = process.argv.includes('--quick');
 const DOCUMENTS = quick ? 100 : 1_000;
@@ -18,34 +16,34 @@ const SERVICE_CORE = 0;
 const OTHER_CORE = 1;
 
 build();
-const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
-chmodSync(folder, 0o711);
-const children = new Children();
-const simulator = fork(join(root, 'dist', 'simulator', 'main.js'), ['--port', '0'], {
-  stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-});
-try {
-  const [{ url }] = await once(simulator, 'message');
-  print('embedded', await measure(url, {}), { retrievalMs: 40 });
-  const server = await postgres();
-  if (server)
-    print(`PostgreSQL ${server.version}`, await measure(url, server.url), { retrievalMs: 15 });
-} finally {
-  simulator.kill();
-  await children.stopAll();
-  rmSync(folder, { recursive: true, force: true });
-}
-
-async function postgres() {
+await inOwnFolder(async (place) => {
+  const simulator = fork(join(root, 'dist', 'simulator', 'main.js'), ['--port', '0'], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   try {
-    return await startPostgres({ children, core: OTHER_CORE, port: await freePort(), folder });
+    const [{ url }] = await once(simulator, 'message');
+    print('embedded', await measure(place, url, {}), { retrievalMs: 40 });
+    const server = await postgres(place);
+    if (!server) return 0;
+    print(`PostgreSQL ${server.version}`, await measure(place, url, server.url), {
+      retrievalMs: 15,
+    });
+    return 0;
+  } finally {
+    simulator.kill();
+  }
+});
+
+async function postgres(place) {
+  try {
+    return await startPostgres({ ...place, core: OTHER_CORE, port: await freePort() });
   } catch (error) {
     console.log(`PostgreSQL is left out: ${error.message}`);
     return undefined;
   }
 }
 
-async function measure(simulatorUrl, databaseUrl) {
+async function measure({ children }, simulatorUrl, databaseUrl) {
   const program = fileURLToPath(new URL('measure.mjs', import.meta.url));
   const printed = await children.run(node, [program, simulatorUrl, String(DOCUMENTS)], {
     core: `${SERVICE_CORE},${OTHER_CORE}`,

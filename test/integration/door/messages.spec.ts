@@ -1,13 +1,18 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { ClientOptions } from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { OpenStreams } from '../../../src/platform/access/index.js';
-import { createAgent } from '../../support/agents.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
-import { createKnowledge, settled, upload } from '../../support/knowledge.js';
-import { createModel, createProvider } from '../../support/models.js';
+import {
+  allClosed,
+  closeDoors,
+  COMPLETION,
+  failureOf,
+  openDoors,
+  openStreams,
+  SERVICE_KEY,
+} from '../../support/doors.js';
+import type { DoorWorld } from '../../support/doors.js';
 import { Plinth } from '../../support/plinth.js';
 import { calling, sentTo } from '../../support/scripted-model.js';
 import { Session } from '../../support/session.js';
@@ -23,10 +28,8 @@ const LOOK_UP: Anthropic.Tool = {
 /** The model of each protocol. */
 const RELAYED = 'sim-messages';
 const TRANSLATED = ['sim-chat', 'sim-ollama'];
-/** Not for the embeddings of a search. */
-const COMPLETION = { match: { path: '/chat/completions' } };
-const KEY = 'key-of-the-service-12345';
 
+let world: DoorWorld;
 let plinth: Plinth;
 let simulator: Simulator;
 let admin: Session;
@@ -36,50 +39,23 @@ let apiKey: string;
 let agentId: number;
 
 beforeAll(async () => {
-  simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', CHAT_STREAMS_PER_USER: '2' });
-  admin = await plinth.signIn();
-  for (const code of ['custom_api', 'custom_messages', 'ollama', 'openai']) {
-    await createProvider(admin, code);
-  }
-  const service = { apiHost: `${simulator.url}/v1`, apiKey: KEY };
-  const providerCode = 'custom_messages';
-  await createModel(admin, { ...service, modelName: RELAYED, providerCode });
-  const modelId = await createModel(admin, { ...service, modelName: 'sim-chat' });
-  const local = { apiHost: simulator.url, modelName: 'sim-ollama', providerCode: 'ollama' };
-  await createModel(admin, local);
-  const embedding = { category: 'vector', modelDimension: 64, modelName: 'sim-embed-64' };
-  await createModel(admin, { ...service, ...embedding });
-  const base = await createKnowledge(admin, { name: 'Shop', embeddingModel: 'sim-embed-64' });
-  await upload(admin, base, [['warranty.txt', 'The warranty of every laptop lasts two years.']]);
-  await settled(admin, base);
-  const known = { knowledgeIds: [base], systemPrompt: 'You are the shop.' };
-  agentId = (await createAgent(admin, modelId, known)).id;
+  world = await openDoors({ CHAT_STREAMS_PER_USER: '2' });
+  ({ plinth, simulator, admin, agentId } = world);
   const made = await makeKey(admin, { permissions: ['chat:chat:use'] });
   apiKey = made.key;
   program = withKey(admin, made);
-  simulator.reset();
 }, 120_000);
 
 afterEach(() => simulator.reset());
 
-afterAll(async () => {
-  await plinth.stop();
-  await simulator.close();
-});
+afterAll(() => closeDoors(world));
 
 function client(options: Partial<ClientOptions> = {}): Anthropic {
   return new Anthropic({ baseURL: plinth.url, apiKey, authToken: null, maxRetries: 0, ...options });
 }
 
-/** The failure of a call; throws when it succeeds. */
-async function failure(call: Promise<unknown>): Promise<InstanceType<typeof Anthropic.APIError>> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof Anthropic.APIError) return error;
-  throw new Error(`Not the failure of an API: ${String(error)}`);
+function failure(call: Promise<unknown>): Promise<InstanceType<typeof Anthropic.APIError>> {
+  return failureOf(Anthropic.APIError, call);
 }
 
 function asked(model: string): Anthropic.MessageCreateParamsNonStreaming {
@@ -89,18 +65,6 @@ function asked(model: string): Anthropic.MessageCreateParamsNonStreaming {
 /** Sends what the types of the SDK do not allow. */
 function postOdd(body: object): Promise<unknown> {
   return client().post('/v1/messages', { body });
-}
-
-function openStreams(): number {
-  return plinth.app.get(OpenStreams, { strict: false }).size;
-}
-
-async function allClosed(): Promise<void> {
-  await eventually(
-    () => simulator.openConnections(),
-    (open) => open === 0,
-  );
-  await eventually(openStreams, (open) => open === 0);
 }
 
 function textOf({ content }: Anthropic.Message): string {
@@ -114,7 +78,7 @@ describe('the key of a client', () => {
     const answer = await client({ [name]: apiKey, ...other }).messages.create(asked(RELAYED));
 
     expect(textOf(answer)).toBe('Yes.');
-    expect(simulator.requests[0]?.headers).toMatchObject({ 'x-api-key': KEY });
+    expect(simulator.requests[0]?.headers).toMatchObject({ 'x-api-key': SERVICE_KEY });
     expect(JSON.stringify(simulator.requests[0]?.headers)).not.toContain(apiKey);
   });
 });
@@ -255,7 +219,7 @@ describe('a relayed answer', () => {
     expect(simulator.requests[0]?.headers).toMatchObject({
       'anthropic-beta': 'context-1m-2025-08-07,other',
       'anthropic-version': '2024-01-01',
-      'x-api-key': KEY,
+      'x-api-key': SERVICE_KEY,
     });
     expect(simulator.requests[0]?.headers).not.toHaveProperty('authorization');
   });
@@ -271,7 +235,7 @@ describe('a relayed answer', () => {
     ];
     for (const step of steps) {
       simulator.script(step, step);
-      const direct = await new Session(simulator.url, { 'x-api-key': KEY }).raw(
+      const direct = await new Session(simulator.url, { 'x-api-key': SERVICE_KEY }).raw(
         'POST',
         '/v1/messages',
         stream,
@@ -284,13 +248,16 @@ describe('a relayed answer', () => {
   });
 
   it('ends before an event that repeats the key of the service, whole or in pieces', async () => {
-    for (const text of [`It is ${KEY}.`, `It is ${KEY.slice(0, 9)} ${KEY}`]) {
+    for (const text of [
+      `It is ${SERVICE_KEY}.`,
+      `It is ${SERVICE_KEY.slice(0, 9)} ${SERVICE_KEY}`,
+    ]) {
       simulator.script({ text });
       const { text: answer } = await program.raw('POST', '/v1/messages', {
         ...asked(RELAYED),
         stream: true,
       });
-      expect(answer).not.toContain(KEY);
+      expect(answer).not.toContain(SERVICE_KEY);
       expect(answer).toContain('event: error');
       expect(answer).not.toContain('message_stop');
     }
@@ -438,7 +405,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     simulator.script({ chunks: 3, stall: 2 });
     const stream = await client().messages.create({ ...asked(name), stream: true });
     for await (const event of stream) if (event.type === 'content_block_delta') break;
-    await allClosed();
+    await allClosed(world);
 
     simulator.script({ hold: true });
     const leaving = new AbortController();
@@ -450,7 +417,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     );
     leaving.abort();
     expect(await call).toBeInstanceOf(Anthropic.APIUserAbortError);
-    await allClosed();
+    await allClosed(world);
   });
 
   it('that breaks off ends its stream with an error, and never with the end mark', async () => {
@@ -485,7 +452,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     const call = client({ timeout: 300 }).messages.create(asked(name));
 
     expect(await failure(call)).toBeInstanceOf(Anthropic.APIConnectionTimeoutError);
-    await allClosed();
+    await allClosed(world);
   });
 });
 
@@ -577,11 +544,14 @@ describe('open answers', () => {
     simulator.script({ chunks: 3, stall: 2 });
     const stream = client({ apiKey: made.key }).messages.stream(asked(RELAYED));
     const ended = failure(stream.finalMessage());
-    await eventually(openStreams, (count) => count === 1);
+    await eventually(
+      () => openStreams(plinth),
+      (count) => count === 1,
+    );
     await admin.delete(`/system/apikey/${made.id}`);
 
     expect((await ended).error).toMatchObject({ error: { type: 'authentication_error' } });
-    await allClosed();
+    await allClosed(world);
   });
 });
 
@@ -625,11 +595,11 @@ describe('GET /v1/models', () => {
 
     const [first] = page.data;
     expect(first).toEqual({
-      ...{ type: 'model', id: RELAYED, display_name: RELAYED },
+      ...{ type: 'model', id: 'sim-chat', display_name: 'sim-chat' },
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     });
     const ids = page.data.map(({ id }) => id);
-    expect(ids).toEqual([RELAYED, ...TRANSLATED, `agent-${agentId}`]);
+    expect(ids).toEqual(['sim-chat', RELAYED, 'sim-ollama', `agent-${agentId}`]);
     expect(page.has_more).toBe(false);
   });
 });

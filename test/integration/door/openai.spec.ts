@@ -2,13 +2,19 @@ import { request as httpRequest } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
-import { startSimulator } from '../../../simulator/index.js';
 import type { ScriptStep, Simulator } from '../../../simulator/index.js';
-import { OpenStreams } from '../../../src/platform/access/index.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
-import { createKnowledge, settled, upload } from '../../support/knowledge.js';
-import { createModel, createProvider } from '../../support/models.js';
+import {
+  closeDoors,
+  COMPLETION,
+  failureOf,
+  openDoors,
+  openStreams,
+  SERVICE_KEY,
+} from '../../support/doors.js';
+import type { DoorWorld } from '../../support/doors.js';
+import { createModel } from '../../support/models.js';
 import { Plinth } from '../../support/plinth.js';
 import { calling, sentTo } from '../../support/scripted-model.js';
 import type { Session } from '../../support/session.js';
@@ -27,10 +33,8 @@ const LOOK_UP = {
 /** The model of each protocol. */
 const RELAYED = 'sim-chat';
 const TRANSLATED = ['sim-messages', 'sim-ollama'];
-/** Not for the embeddings of a search. */
-const COMPLETION = { match: { path: '/chat/completions' } };
-const KEY = 'key-of-the-service-12345';
 
+let world: DoorWorld;
 let plinth: Plinth;
 let simulator: Simulator;
 let admin: Session;
@@ -39,43 +43,20 @@ let agentId: number;
 let toolAgentId: number;
 
 beforeAll(async () => {
-  simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', CHAT_STREAMS_PER_USER: '2' });
-  admin = await plinth.signIn();
-  for (const code of ['custom_api', 'custom_messages', 'ollama', 'openai']) {
-    await createProvider(admin, code);
-  }
-  const service = { apiHost: `${simulator.url}/v1`, apiKey: KEY };
-  modelId = await createModel(admin, { ...service, modelName: RELAYED });
-  await createModel(admin, {
-    ...service,
-    modelName: 'sim-messages',
-    providerCode: 'custom_messages',
-  });
-  await createModel(admin, {
-    apiHost: simulator.url,
-    modelName: 'sim-ollama',
-    providerCode: 'ollama',
-  });
+  world = await openDoors({ CHAT_STREAMS_PER_USER: '2' });
+  ({ plinth, simulator, admin, modelId, agentId } = world);
+  const service = { apiHost: `${simulator.url}/v1`, apiKey: SERVICE_KEY };
   await createModel(admin, { ...service, modelName: 'agent-77' });
-  const embed = { ...service, category: 'vector', modelDimension: 256 };
-  await createModel(admin, { ...embed, modelName: 'sim-embed-256' });
-  await createModel(admin, { ...embed, modelName: 'sim-embed-64', modelDimension: 64 });
-  const base = await createKnowledge(admin, { name: 'Shop', embeddingModel: 'sim-embed-256' });
-  await upload(admin, base, [['warranty.txt', 'The warranty of every laptop lasts two years.']]);
-  await settled(admin, base);
-  const known = { knowledgeIds: [base], systemPrompt: 'You are the shop.' };
-  agentId = (await createAgent(admin, modelId, known)).id;
+  const embedding = { category: 'vector', modelDimension: 256, modelName: 'sim-embed-256' };
+  await createModel(admin, { ...service, ...embedding });
+  const known = { knowledgeIds: [world.knowledgeId], systemPrompt: 'You are the shop.' };
   const tools = { runtime: 'tools', tools: ['search_knowledge'] };
   toolAgentId = (await createAgent(admin, modelId, { ...known, ...tools })).id;
 }, 120_000);
 
 afterEach(() => simulator.reset());
 
-afterAll(async () => {
-  await plinth.stop();
-  await simulator.close();
-});
+afterAll(() => closeDoors(world));
 
 function client(options: Partial<ClientOptions> = {}, session = admin): OpenAI {
   return new OpenAI({
@@ -91,14 +72,8 @@ function model(...steps: ScriptStep[]): void {
   simulator.script(...steps);
 }
 
-/** The failure of a call; throws when it succeeds. */
-async function failure(call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof OpenAI.APIError) return error;
-  throw new Error(`Not the failure of an API: ${String(error)}`);
+function failure(call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  return failureOf(OpenAI.APIError, call);
 }
 
 async function textOf(stream: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<string> {
@@ -112,16 +87,12 @@ function postOdd(path: string, body: object): Promise<unknown> {
   return client().post(path, { body });
 }
 
-function openStreams(): number {
-  return plinth.app.get(OpenStreams, { strict: false }).size;
-}
-
 describe('GET /v1/models', () => {
   it('lists the models and agents of the tenant by the ids that requests name', async () => {
     const { data } = await client().models.list();
 
     expect(data.map(({ id }) => id)).toEqual([
-      ...[RELAYED, ...TRANSLATED, 'sim-embed-256', 'sim-embed-64'],
+      ...[RELAYED, ...TRANSLATED, 'sim-embed-64', 'sim-embed-256'],
       ...[`agent-${toolAgentId}`, `agent-${agentId}`],
     ]);
     expect(data[0]).toEqual({
@@ -341,7 +312,7 @@ describe('a relayed answer', () => {
   });
 
   it('ends before an event that repeats the key of the service, whole or in pieces', async () => {
-    for (const text of [`It is ${KEY}.`, `It is ${KEY.slice(0, 9)}`]) {
+    for (const text of [`It is ${SERVICE_KEY}.`, `It is ${SERVICE_KEY.slice(0, 9)}`]) {
       for (const stream of [true, false]) {
         model({ text });
         const { text: answer } = await admin.raw('POST', '/v1/chat/completions', {
@@ -349,7 +320,7 @@ describe('a relayed answer', () => {
           messages: QUESTION,
           stream,
         });
-        expect(answer).not.toContain(KEY.slice(0, 9) + KEY.slice(9, 12));
+        expect(answer).not.toContain(SERVICE_KEY.slice(0, 9) + SERVICE_KEY.slice(9, 12));
         if (stream) {
           expect(answer).toContain('"is "');
           expect(answer).not.toContain('[DONE]');
@@ -478,7 +449,10 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
       () => simulator.openConnections(),
       (open) => open === 0,
     );
-    await eventually(openStreams, (open) => open === 0);
+    await eventually(
+      () => openStreams(plinth),
+      (open) => open === 0,
+    );
 
     model({ hold: true });
     const leaving = new AbortController();
@@ -498,7 +472,10 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
       () => simulator.openConnections(),
       (open) => open === 0,
     );
-    await eventually(openStreams, (open) => open === 0);
+    await eventually(
+      () => openStreams(plinth),
+      (open) => open === 0,
+    );
   });
 
   it('that breaks off ends its stream with an error, and never with the end mark', async () => {
@@ -558,7 +535,10 @@ describe('open answers', () => {
     expect(error).toBeInstanceOf(OpenAI.RateLimitError);
     simulator.release();
     await Promise.all(open);
-    await eventually(openStreams, (count) => count === 0);
+    await eventually(
+      () => openStreams(plinth),
+      (count) => count === 0,
+    );
   });
 
   it('end with the sign-in of their caller', async () => {
@@ -570,7 +550,10 @@ describe('open answers', () => {
       stream: true,
     });
     const ended = failure(textOf(stream));
-    await eventually(openStreams, (count) => count === 1);
+    await eventually(
+      () => openStreams(plinth),
+      (count) => count === 1,
+    );
     await session.post('/auth/logout');
 
     expect((await ended).message).toContain('Sign in');

@@ -1,15 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
-import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { ResponseRetention } from '../../../src/door/openai/responses/response.retention.js';
-import { OpenStreams } from '../../../src/platform/access/index.js';
 import { Database } from '../../../src/platform/database/index.js';
-import { createAgent } from '../../support/agents.js';
 import { makeKey } from '../../support/api-keys.js';
-import { createKnowledge, settled, upload } from '../../support/knowledge.js';
-import { createModel, createProvider } from '../../support/models.js';
+import { allClosed, closeDoors, COMPLETION, failureOf, openDoors } from '../../support/doors.js';
+import type { DoorWorld } from '../../support/doors.js';
 import { done, makeRole, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import { calling, sentTo } from '../../support/scripted-model.js';
@@ -29,9 +26,8 @@ const LOOK_UP = {
 
 /** One of each protocol. */
 const MODELS = ['sim-chat', 'sim-messages', 'sim-ollama'];
-/** Not for the embeddings of a search. */
-const COMPLETION = { match: { path: '/chat/completions' } };
 
+let world: DoorWorld;
 let plinth: Plinth;
 let simulator: Simulator;
 let admin: Session;
@@ -39,48 +35,21 @@ let apiKey: string;
 let agentId: number;
 
 beforeAll(async () => {
-  simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
-  admin = await plinth.signIn();
-  for (const code of ['custom_api', 'custom_messages', 'ollama', 'openai']) {
-    await createProvider(admin, code);
-  }
-  const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key-of-the-service-12345' };
-  const modelId = await createModel(admin, { ...service, modelName: 'sim-chat' });
-  const providerCode = 'custom_messages';
-  await createModel(admin, { ...service, modelName: 'sim-messages', providerCode });
-  const local = { apiHost: simulator.url, modelName: 'sim-ollama', providerCode: 'ollama' };
-  await createModel(admin, local);
-  const embedding = { category: 'vector', modelDimension: 64, modelName: 'sim-embed-64' };
-  await createModel(admin, { ...service, ...embedding });
-  const base = await createKnowledge(admin, { name: 'Shop', embeddingModel: 'sim-embed-64' });
-  await upload(admin, base, [['warranty.txt', 'The warranty of every laptop lasts two years.']]);
-  await settled(admin, base);
-  const known = { knowledgeIds: [base], systemPrompt: 'You are the shop.' };
-  agentId = (await createAgent(admin, modelId, known)).id;
+  world = await openDoors();
+  ({ plinth, simulator, admin, agentId } = world);
   apiKey = (await makeKey(admin, { permissions: ['chat:chat:use'] })).key;
-  simulator.reset();
 }, 120_000);
 
 afterEach(() => simulator.reset());
 
-afterAll(async () => {
-  await plinth.stop();
-  await simulator.close();
-});
+afterAll(() => closeDoors(world));
 
 function client(options: Partial<ClientOptions> = {}): OpenAI {
   return new OpenAI({ baseURL: `${plinth.url}/v1`, apiKey, maxRetries: 0, ...options });
 }
 
-/** The failure of a call; throws when it succeeds. */
-async function failure(call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof OpenAI.APIError) return error;
-  throw new Error(`Not the failure of an API: ${String(error)}`);
+function failure(call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  return failureOf(OpenAI.APIError, call);
 }
 
 function asked(model: string, more: Partial<Params> = {}): Params {
@@ -92,17 +61,6 @@ async function eventsOf(model: string, more: Partial<Params> = {}): Promise<Even
   const events: Event[] = [];
   for await (const event of stream) events.push(event);
   return events;
-}
-
-async function allClosed(): Promise<void> {
-  await eventually(
-    () => simulator.openConnections(),
-    (open) => open === 0,
-  );
-  await eventually(
-    () => plinth.app.get(OpenStreams, { strict: false }).size,
-    (open) => open === 0,
-  );
 }
 
 describe.each(MODELS)('the model %s', (name) => {
@@ -243,7 +201,7 @@ describe.each(MODELS)('the model %s', (name) => {
     simulator.script({ chunks: 3, stall: 2 });
     const stream = await client().responses.create({ ...asked(name), stream: true });
     for await (const event of stream) if (event.type === 'response.output_text.delta') break;
-    await allClosed();
+    await allClosed(world);
 
     simulator.script({ hold: true });
     const leaving = new AbortController();
@@ -255,7 +213,7 @@ describe.each(MODELS)('the model %s', (name) => {
     );
     leaving.abort();
     expect(await call).toBeInstanceOf(OpenAI.APIUserAbortError);
-    await allClosed();
+    await allClosed(world);
   });
 
   it('that breaks off ends its stream as failed, and is not stored', async () => {
@@ -286,7 +244,7 @@ describe.each(MODELS)('the model %s', (name) => {
     simulator.script({ hold: true });
     const call = client({ timeout: 300 }).responses.create(asked(name));
     expect(await failure(call)).toBeInstanceOf(OpenAI.APIConnectionTimeoutError);
-    await allClosed();
+    await allClosed(world);
   });
 });
 
