@@ -1,60 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { OpenStreams } from '../../../src/platform/access/index.js';
-import { EventFeed } from '../../../src/harness/api/event/event.feed.js';
 import { checkBrokenReading } from '../../support/broken-reading.js';
 import { EventReader } from '../../support/event-reader.js';
-import { complete, deltas, ownRun, upTo } from '../../support/harness-run.js';
+import { complete, ownRun, upTo } from '../../support/harness-run.js';
 import type { OwnRun } from '../../support/harness-run.js';
-import { makeRole, makeUser } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
+import { WatchedRuns, write } from '../../support/watched-runs.js';
 
+let watched: WatchedRuns;
 let plinth: Plinth;
 let admin: Session;
 let user: Person;
 
 beforeAll(async () => {
-  plinth = await Plinth.start({ HARNESS_STREAMS_PER_RUN: '12', HARNESS_STREAMS_PER_USER: '40' });
-  admin = await plinth.signIn();
-  user = await makeUser(plinth, admin, 'watcher', [
-    await makeRole(admin, 'watcher', ['coding:harness:use']),
-  ]);
+  watched = await WatchedRuns.start();
+  ({ plinth, admin, user } = watched);
 });
 
 afterAll(() => plinth.stop());
 
-function open(run: OwnRun, query = '', headers: Record<string, string> = {}): Promise<EventReader> {
-  return EventReader.open(user.session, run.stream + query, headers);
-}
-
-async function write(
-  run: OwnRun,
-  count: number,
-  text: (number: number) => string = String,
-): Promise<void> {
-  await run.ledger.append(run.lease, deltas(count, text));
-}
-
-/** Nobody reads any more, and nothing is left of those who did. */
-async function isQuiet(): Promise<void> {
-  const feed = plinth.app.get(EventFeed, { strict: false });
-  const streams = plinth.app.get(OpenStreams);
-  await eventually(
-    () => [feed.size, streams.size],
-    ([runs, open]) => runs === 0 && open === 0,
-  );
-}
-
 describe('several readers', () => {
   it('each get everything, wherever they start', async () => {
     const run = await ownRun(plinth, user.session);
-    const readers = [await open(run)];
+    const readers = [await watched.open(run)];
     for (let batch = 0; batch < 40; batch += 1) {
       await write(run, 1 + (batch % 5));
-      if (batch % 5 === 0) readers.push(await open(run, `?afterSequence=${batch}`));
+      if (batch % 5 === 0) readers.push(await watched.open(run, `?afterSequence=${batch}`));
     }
     await complete(run);
     for (const reader of readers) await reader.end();
@@ -64,12 +39,12 @@ describe('several readers', () => {
       expect(sequences).toEqual(upTo(last).slice((sequences[0] ?? 0) - 1));
     }
     expect(readers.map(({ sequences }) => sequences[0])).toEqual([1, 1, 6, 11, 16, 21, 26, 31, 36]);
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   it('do not wait for a slow one, which is cut off and comes back for the rest', async () => {
     const run = await ownRun(plinth, user.session);
-    const quick = await open(run);
+    const quick = await watched.open(run);
     const { slow, buffered } = await openWatched(run);
     await slow.said('sync 0');
     slow.pause();
@@ -95,13 +70,13 @@ describe('several readers', () => {
     await slow.end();
     expect(slow.last).toBeLessThan(last);
     expect(slow.sequences).toEqual(upTo(slow.last));
-    const again = await open(run, '', { 'Last-Event-ID': String(slow.last) });
+    const again = await watched.open(run, '', { 'Last-Event-ID': String(slow.last) });
     await complete(run);
     await again.end(120_000);
     await quick.end(120_000);
     expect([...slow.sequences, ...again.sequences]).toEqual(upTo(last + 1));
     expect(slow.text + again.text).toBe(quick.text);
-    await isQuiet();
+    await watched.isQuiet();
   }, 180_000);
 
   /** A reader, and the most that its response has held back in the service. */
@@ -114,22 +89,22 @@ describe('several readers', () => {
       const watching = setInterval(() => (most = Math.max(most, response.writableLength)), 5);
       response.once('close', () => clearInterval(watching));
     });
-    return { slow: await open(run), buffered: () => most };
+    return { slow: await watched.open(run), buffered: () => most };
   }
 
   it('miss nothing and get nothing twice, however often they lose their connection', async () => {
     await checkBrokenReading(() => ownRun(plinth, user.session), [user.session]);
-    await isQuiet();
+    await watched.isQuiet();
   }, 180_000);
 
   it('are limited per run and per user, with an ordinary answer', async () => {
     const run = await ownRun(plinth, user.session);
     const readers: EventReader[] = [];
-    for (let count = 0; count < 12; count += 1) readers.push(await open(run));
+    for (let count = 0; count < 12; count += 1) readers.push(await watched.open(run));
     await isRefused(run);
     expect((await EventReader.open(admin, run.stream)).status).toBe(200);
     for (let count = 0; count < 28; count += 1) {
-      readers.push(await open(await ownRun(plinth, user.session)));
+      readers.push(await watched.open(await ownRun(plinth, user.session)));
     }
     const another = await ownRun(plinth, user.session);
     await isRefused(another);
@@ -138,11 +113,11 @@ describe('several readers', () => {
       () => plinth.app.get(OpenStreams).size,
       (open) => open === 1,
     );
-    const reader = await open(another);
+    const reader = await watched.open(another);
     expect(reader.status).toBe(200);
     reader.leave();
     await complete(run);
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   /** No place is left for a reader of the run, and the answer says when to come back. */
@@ -166,14 +141,14 @@ it('a reader that leaves leaves no timer, socket or listener behind', async () =
   process.on('warning', warned);
   const run = await ownRun(plinth, user.session);
   await write(run, 2_000);
-  await isQuiet();
+  await watched.isQuiet();
   const before = count();
   for (let round = 0; round < 12; round += 1) {
-    const readers = await Promise.all(Array.from({ length: 10 }, () => open(run)));
+    const readers = await Promise.all(Array.from({ length: 10 }, () => watched.open(run)));
     // Some in the replay, some after it.
     if (round % 2 === 0) for (const reader of readers) await reader.said('sync 2000');
     for (const reader of readers) reader.leave();
-    await isQuiet();
+    await watched.isQuiet();
   }
   await eventually(count, (now) =>
     Object.entries(before).every(([name, number]) => (now[name] ?? 0) <= number + 3),

@@ -1,54 +1,29 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { OpenStreams } from '../../../src/platform/access/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { EventBus } from '../../../src/platform/event/index.js';
-import { EventFeed } from '../../../src/harness/api/event/event.feed.js';
 import { withoutPolls } from '../../support/event-polls.js';
 import { EventReader } from '../../support/event-reader.js';
 import { FollowReader } from '../../support/follow-reader.js';
-import { complete, deltas, ownRun, upTo } from '../../support/harness-run.js';
+import { complete, ownRun, upTo } from '../../support/harness-run.js';
 import type { OwnRun } from '../../support/harness-run.js';
 import { makeRole, makeUser, PASSWORD } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
+import { WatchedRuns, write } from '../../support/watched-runs.js';
 
+let watched: WatchedRuns;
 let plinth: Plinth;
 let admin: Session;
 let user: Person;
 
 beforeAll(async () => {
-  plinth = await Plinth.start({ HARNESS_STREAMS_PER_RUN: '12', HARNESS_STREAMS_PER_USER: '40' });
-  admin = await plinth.signIn();
-  user = await makeUser(plinth, admin, 'watcher', [
-    await makeRole(admin, 'watcher', ['coding:harness:use']),
-  ]);
+  watched = await WatchedRuns.start();
+  ({ plinth, admin, user } = watched);
 });
 
 afterAll(() => plinth.stop());
-
-function open(run: OwnRun, query = '', headers: Record<string, string> = {}): Promise<EventReader> {
-  return EventReader.open(user.session, run.stream + query, headers);
-}
-
-async function write(
-  run: OwnRun,
-  count: number,
-  text: (number: number) => string = String,
-): Promise<void> {
-  await run.ledger.append(run.lease, deltas(count, text));
-}
-
-/** Nobody reads any more, and nothing is left of those who did. */
-async function isQuiet(): Promise<void> {
-  const feed = plinth.app.get(EventFeed, { strict: false });
-  const streams = plinth.app.get(OpenStreams);
-  await eventually(
-    () => [feed.size, streams.size],
-    ([runs, open]) => runs === 0 && open === 0,
-  );
-}
 
 describe('the stream of a run', () => {
   it('has the headers that keep it open and unchanged on its way', async () => {
@@ -72,7 +47,7 @@ describe('the stream of a run', () => {
   it('replays, says where the replay ends, goes on live and ends with the run', async () => {
     const run = await ownRun(plinth, user.session);
     await write(run, 1_234);
-    const reader = await open(run);
+    const reader = await watched.open(run);
     await reader.said('sync 1234');
     expect(reader.sequences).toEqual(upTo(1_234));
     await withoutPolls(plinth, async () => {
@@ -89,14 +64,18 @@ describe('the stream of a run', () => {
         .map((number) => number - 1)
         .join('')}live live live `,
     );
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   it('goes on after the larger of Last-Event-ID and afterSequence', async () => {
     const run = await ownRun(plinth, user.session);
     await write(run, 10);
     const first = async (query: string, id?: string): Promise<number | undefined> => {
-      const reader = await open(run, query, id === undefined ? {} : { 'Last-Event-ID': id });
+      const reader = await watched.open(
+        run,
+        query,
+        id === undefined ? {} : { 'Last-Event-ID': id },
+      );
       await eventually(
         () => reader.comments.length,
         (comments) => comments > 1,
@@ -124,13 +103,13 @@ describe('the stream of a run', () => {
       const answer = await user.session.get(`${run.stream}?afterSequence=${number}`);
       expect(answer).toMatchObject({ code: 400 });
     }
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   it('does not wait for ever for who says to have more than there is', async () => {
     const run = await ownRun(plinth, user.session);
     await write(run, 2);
-    const reader = await open(run, '?afterSequence=1000');
+    const reader = await watched.open(run, '?afterSequence=1000');
     await reader.said('sync 2');
     await complete(run);
     await reader.end();
@@ -141,10 +120,10 @@ describe('the stream of a run', () => {
     const run = await ownRun(plinth, user.session);
     await write(run, 700);
     await complete(run);
-    const reader = await open(run);
+    const reader = await watched.open(run);
     await reader.end();
     expect(reader.sequences).toEqual(upTo(701));
-    const late = await open(run, '', { 'Last-Event-ID': '700' });
+    const late = await watched.open(run, '', { 'Last-Event-ID': '700' });
     await late.end();
     expect(late.sequences).toEqual([701]);
     for (const query of ['?afterSequence=701', '?afterSequence=9999']) {
@@ -154,10 +133,10 @@ describe('the stream of a run', () => {
     await run.ledger.asOther(run.lease.tenantId, run.runId, (writer) =>
       writer.event('limit.warning', { kind: 'after', count: 1, limit: 1 }),
     );
-    const later = await open(run, '?afterSequence=700');
+    const later = await watched.open(run, '?afterSequence=700');
     await later.end();
     expect(later.events.map(({ type }) => type)).toEqual(['run.completed', 'limit.warning']);
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   it('answers a HEAD with the headers alone', async () => {
@@ -165,12 +144,12 @@ describe('the stream of a run', () => {
     const { status, headers } = await user.session.raw('HEAD', run.stream);
     expect(status).toBe(200);
     expect(headers['content-type']).toMatch(/^text\/event-stream/);
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   it('finds what no notification has told of', async () => {
     const run = await ownRun(plinth, user.session);
-    const reader = await open(run);
+    const reader = await watched.open(run);
     await reader.said('sync 0');
     const bus = plinth.app.get(EventBus);
     const { publish } = bus;
@@ -187,7 +166,7 @@ describe('the stream of a run', () => {
 
   it('ends when the run is deleted under it', async () => {
     const run = await ownRun(plinth, user.session);
-    const reader = await open(run);
+    const reader = await watched.open(run);
     await reader.said('sync 0');
     await plinth.app
       .get(Database)
@@ -196,12 +175,12 @@ describe('the stream of a run', () => {
         run.sessionId,
       ]);
     await reader.end();
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   it('pings its reader when there has been nothing to say for ten seconds', async () => {
     const run = await ownRun(plinth, user.session);
-    const reader = await open(run);
+    const reader = await watched.open(run);
     await reader.said('sync 0');
     const { now } = Date;
     Date.now = () => now() + 10_000;
@@ -256,7 +235,7 @@ describe('the stream of several runs', () => {
     expect(reader.sequencesOf(short.runId)).toEqual([4, 5, 6, 7, 8]);
     expect(reader.closed).toBe(false);
     reader.leave();
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   it('counts what waits for a decision as soon as it changes', async () => {
@@ -273,7 +252,7 @@ describe('the stream of several runs', () => {
     });
     await reader.counts(0);
     reader.leave();
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   it('names the run that is not the caller’s, and keeps to its limits', async () => {
@@ -290,7 +269,7 @@ describe('the stream of several runs', () => {
     expect(tooMany).toMatchObject({ code: 400 });
     expect(tooMany.msg).toContain('more than 20 entries');
     expect(await user.session.post(path, {})).toMatchObject({ code: 400 });
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   it('ends when its user signs out', async () => {
@@ -299,7 +278,7 @@ describe('the stream of several runs', () => {
     await reader.counts(0);
     await second.post('/auth/logout');
     await reader.end();
-    await isQuiet();
+    await watched.isQuiet();
   });
 });
 
@@ -307,7 +286,10 @@ describe('a stream ends', () => {
   it('when its user signs out', async () => {
     const run = await ownRun(plinth, user.session);
     const second = await plinth.signIn(user.name, PASSWORD);
-    const [staying, leaving] = [await open(run), await EventReader.open(second, run.stream)];
+    const [staying, leaving] = [
+      await watched.open(run),
+      await EventReader.open(second, run.stream),
+    ];
     await leaving.said('sync 0');
     await second.post('/auth/logout');
     await leaving.end();
@@ -315,7 +297,7 @@ describe('a stream ends', () => {
     expect(await second.get(run.stream)).toMatchObject({ code: 401 });
     await complete(run);
     await staying.end();
-    await isQuiet();
+    await watched.isQuiet();
   });
 
   it('when its user may no longer use the harness', async () => {
@@ -328,7 +310,7 @@ describe('a stream ends', () => {
     expect(await admin.put('/system/role', changed)).toMatchObject({ code: 200 });
     await reader.end();
     expect(await person.session.get(run.stream)).toMatchObject({ code: 403 });
-    await isQuiet();
+    await watched.isQuiet();
   });
 });
 

@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { BegunRuns, runsOf } from '../../support/begun-runs.js';
 import { freshKey, startHarness } from '../../support/harness.js';
 import type { Harness, RunView, SessionView } from '../../support/harness.js';
 import { occupy, ONE_PLACE, putRun } from '../../support/harness-states.js';
 import { done, makeRole, makeTenant, makeUser } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
-import type { Answer, Session } from '../../support/session.js';
+import type { Session } from '../../support/session.js';
 
 let harness: Harness;
 let reader: Person;
@@ -30,28 +31,9 @@ beforeAll(async () => {
 
 afterAll(() => harness.stop());
 
-const begun: { readonly session: Session; readonly run: RunView }[] = [];
+const begun = new BegunRuns();
 
-afterEach(async () => {
-  for (const { session, run } of begun.splice(0)) {
-    done(await session.post(harness.path(run, '/cancel')));
-  }
-});
-
-function runs({ sessionId }: Pick<SessionView, 'sessionId'>): string {
-  return `/coding/harness/sessions/${sessionId}/runs`;
-}
-
-async function start(
-  by: Session,
-  session: SessionView,
-  over: object = {},
-): Promise<Answer<RunView>> {
-  const body = { requirement: 'Fix add()', idempotencyKey: freshKey(), ...over };
-  const answer = await by.post<RunView>(runs(session), body);
-  if (answer.code === 200) begun.push({ session: by, run: answer.data });
-  return answer;
-}
+afterEach(() => begun.cancelAll(harness));
 
 function newSession(over: Record<string, unknown> = {}, by = writer.session): Promise<SessionView> {
   return harness.createSession(over, by);
@@ -62,12 +44,12 @@ describe('who may', () => {
 
   it('nobody without a login, and nobody from another site', async () => {
     const session = await newSession();
-    const { data: run } = done(await start(writer.session, session));
+    const { data: run } = done(await begun.start(writer.session, session));
     const nobody = harness.plinth.anonymous();
     const headers = { origin: 'https://evil.example' };
     const asked = [
-      ['POST', runs(session)],
-      ['GET', runs(session)],
+      ['POST', runsOf(session)],
+      ['GET', runsOf(session)],
       ['GET', harness.path(run)],
       ['GET', `/coding/harness/sessions/${session.sessionId}/messages`],
       ...post.slice(1).map((below) => ['POST', harness.path(run, below)]),
@@ -83,12 +65,12 @@ describe('who may', () => {
 
   it('only the user of the session, and super administrators of the tenant', async () => {
     const session = await newSession();
-    const { data: run } = done(await start(writer.session, session));
+    const { data: run } = done(await begun.start(writer.session, session));
     const other = await newSession({ permissionMode: 'READ_ONLY' }, reader.session);
     for (const by of [reader.session, stranger]) {
-      expect(await by.get(runs(session))).toMatchObject({ code: 404 });
+      expect(await by.get(runsOf(session))).toMatchObject({ code: 404 });
       expect(await by.get(harness.path(run))).toMatchObject({ code: 404 });
-      expect(await start(by, session)).toMatchObject({ code: 404 });
+      expect(await begun.start(by, session)).toMatchObject({ code: 404 });
       const path = `/coding/harness/sessions/${session.sessionId}/messages`;
       expect(await by.get(path)).toMatchObject({ code: 404 });
       const input = { kind: 'STEER', content: 'Stop', idempotencyKey: freshKey() };
@@ -100,13 +82,13 @@ describe('who may', () => {
       }
     }
     expect((await harness.run(run)).status).toBe('QUEUED');
-    done(await harness.session.get(runs(session)));
+    done(await harness.session.get(runsOf(session)));
   });
 
   it('starts and steers nothing that writes once the permission is taken away', async () => {
     const person = await makeUser(harness.plinth, harness.session, 'demoted', [writeRole]);
     const session = await harness.createSession({}, person.session);
-    const { data: run } = done(await start(person.session, session));
+    const { data: run } = done(await begun.start(person.session, session));
     const use = await makeRole(harness.session, 'harness-use-only', ['coding:harness:use']);
     const change = { userId: person.id, roleIds: [use] };
     done(await harness.session.put('/system/user', change));
@@ -117,15 +99,15 @@ describe('who may', () => {
     expect(await by.post(harness.path(run, '/inputs'), body)).toMatchObject(refused);
     expect(await by.post(harness.path(run, '/resume'))).toMatchObject(refused);
     done(await by.post(harness.path(run, '/cancel')));
-    expect(await start(by, session)).toMatchObject(refused);
+    expect(await begun.start(by, session)).toMatchObject(refused);
     const reading = await harness.createSession({ permissionMode: 'READ_ONLY' }, by);
-    done(await start(by, reading));
+    done(await begun.start(by, reading));
   });
 });
 
 describe('cancel', () => {
   it('ends a run that waits at once, and changes nothing the second time', async () => {
-    const { data: run } = done(await start(writer.session, await newSession()));
+    const { data: run } = done(await begun.start(writer.session, await newSession()));
     const cancel = async (): Promise<RunView> =>
       done(await writer.session.post<RunView>(harness.path(run, '/cancel'))).data;
 
@@ -143,7 +125,7 @@ describe('cancel', () => {
     ['WAITING_FOR_INPUT', 'PLAN'],
     ['SUSPENDED', 'EFFECT'],
   ])('works from %s (%s)', async (status, waitKind) => {
-    const { data: run } = done(await start(writer.session, await newSession()));
+    const { data: run } = done(await begun.start(writer.session, await newSession()));
     await putRun(harness.plinth, run, { status, waitKind });
 
     expect(done(await writer.session.post(harness.path(run, '/cancel'))).data).toMatchObject({
@@ -155,7 +137,7 @@ describe('cancel', () => {
 
 describe('resume', () => {
   async function suspended(waitKind: string): Promise<RunView> {
-    const { data: run } = done(await start(writer.session, await newSession()));
+    const { data: run } = done(await begun.start(writer.session, await newSession()));
     await putRun(harness.plinth, run, { status: 'SUSPENDED', waitKind });
     return run;
   }
@@ -182,7 +164,7 @@ describe('resume', () => {
   });
 
   it('is for suspended runs alone', async () => {
-    const { data: run } = done(await start(writer.session, await newSession()));
+    const { data: run } = done(await begun.start(writer.session, await newSession()));
 
     expect(await writer.session.post(harness.path(run, '/resume'))).toMatchObject({
       code: 409,

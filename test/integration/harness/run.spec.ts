@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { BegunRuns, runsOf } from '../../support/begun-runs.js';
 import { CODER, freshKey, startHarness } from '../../support/harness.js';
 import type { Harness, RunView, SessionView } from '../../support/harness.js';
 import { occupy, ONE_PLACE } from '../../support/harness-states.js';
@@ -6,7 +7,7 @@ import { createModel } from '../../support/models.js';
 import { oddValues } from '../../support/odd-input.js';
 import { done, makeRole, makeUser } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
-import type { Answer, Session } from '../../support/session.js';
+import type { Answer } from '../../support/session.js';
 
 const NO_ID = '00000000-0000-7000-8000-000000000000';
 /** The smallest GIF, 1 × 1. */
@@ -34,28 +35,9 @@ beforeAll(async () => {
 
 afterAll(() => harness.stop());
 
-const begun: { readonly session: Session; readonly run: RunView }[] = [];
+const begun = new BegunRuns();
 
-afterEach(async () => {
-  for (const { session, run } of begun.splice(0)) {
-    done(await session.post(harness.path(run, '/cancel')));
-  }
-});
-
-function runs({ sessionId }: Pick<SessionView, 'sessionId'>): string {
-  return `/coding/harness/sessions/${sessionId}/runs`;
-}
-
-async function start(
-  by: Session,
-  session: SessionView,
-  over: object = {},
-): Promise<Answer<RunView>> {
-  const body = { requirement: 'Fix add()', idempotencyKey: freshKey(), ...over };
-  const answer = await by.post<RunView>(runs(session), body);
-  if (answer.code === 200) begun.push({ session: by, run: answer.data });
-  return answer;
-}
+afterEach(() => begun.cancelAll(harness));
 
 function newSession(over: Record<string, unknown> = {}, by = writer.session): Promise<SessionView> {
   return harness.createSession(over, by);
@@ -68,7 +50,7 @@ function dataUrl(mediaType: string, bytes: Buffer): string {
 describe('POST runs', () => {
   it('answers the run with every field that existing clients parse', async () => {
     const session = await newSession();
-    const { data } = done(await start(writer.session, session));
+    const { data } = done(await begun.start(writer.session, session));
 
     expect(data).toEqual({
       schemaVersion: 7,
@@ -112,12 +94,12 @@ describe('POST runs', () => {
       lastEventSequence: 2,
     });
     expect((await writer.session.get(harness.path(data))).data).toEqual(data);
-    expect((await writer.session.get(runs(session))).data).toEqual([data]);
+    expect((await writer.session.get(runsOf(session))).data).toEqual([data]);
   });
 
   it('tells of itself with its first two events and the first message', async () => {
     const session = await newSession();
-    const { data: run } = done(await start(writer.session, session));
+    const { data: run } = done(await begun.start(writer.session, session));
     const events = await harness.events(run, writer.session);
 
     expect(events.map(({ sequence, type }) => [sequence, type])).toEqual([
@@ -159,14 +141,14 @@ describe('POST runs', () => {
   it('begins building at once where nothing is changed', async () => {
     const session = await newSession({ permissionMode: 'READ_ONLY' }, reader.session);
 
-    expect(done(await start(reader.session, session)).data).toMatchObject({ phase: 'BUILD' });
+    expect(done(await begun.start(reader.session, session)).data).toMatchObject({ phase: 'BUILD' });
   });
 
   it('takes what is asked for of a budget, and no more than the server gives', async () => {
     const session = await newSession();
     const budget = { maxIterations: 5, maxToolCalls: 0, maxInputTokens: 9_000_000 };
 
-    expect(done(await start(writer.session, session, { budget })).data['budget']).toEqual({
+    expect(done(await begun.start(writer.session, session, { budget })).data['budget']).toEqual({
       maxIterations: 5,
       maxToolCalls: 400,
       maxInputTokens: 1_000_000,
@@ -190,7 +172,7 @@ describe('POST runs', () => {
       { images: Array(6).fill({ dataUrl: dataUrl('image/gif', GIF) }) },
     ],
   ])('refuses %s', async (_, message, over) => {
-    const answer = await start(writer.session, await newSession(), over);
+    const answer = await begun.start(writer.session, await newSession(), over);
 
     expect(answer).toMatchObject({ code: 400 });
     expect(answer.msg).toContain(message);
@@ -203,7 +185,7 @@ describe('POST runs', () => {
       for (const value of oddValues) {
         const body = { requirement: 'Fix add()', idempotencyKey: freshKey(), [field]: 0 };
         const odd = JSON.stringify(body).replace(`"${field}":0`, () => `"${field}":${value}`);
-        const { text } = await writer.session.raw('POST', runs(session), odd);
+        const { text } = await writer.session.raw('POST', runsOf(session), odd);
         const { code, data } = JSON.parse(text) as Answer<RunView>;
 
         expect([200, 400]).toContain(code);
@@ -213,7 +195,7 @@ describe('POST runs', () => {
   );
 
   it('is its session’s user’s, whoever asks for it', async () => {
-    const { data } = done(await start(harness.session, await newSession()));
+    const { data } = done(await begun.start(harness.session, await newSession()));
 
     expect(data).toMatchObject({ userId: writer.id });
   });
@@ -221,7 +203,7 @@ describe('POST runs', () => {
   it('takes a requirement of 200,000 characters, in whatever script', async () => {
     const requirement = '加'.repeat(200_000);
     const session = await newSession();
-    const { data } = done(await start(writer.session, session, { requirement }));
+    const { data } = done(await begun.start(writer.session, session, { requirement }));
 
     expect(data['originalRequirement']).toBe(requirement);
   });
@@ -235,7 +217,7 @@ describe('images', () => {
       { dataUrl: dataUrl('image/gif', GIF) },
       { dataUrl: dataUrl('image/png', png), detail: 'high' },
     ];
-    done(await start(writer.session, session, { images }));
+    done(await begun.start(writer.session, session, { images }));
     const [message] = await messagesOf(session);
 
     expect(message?.['metadata']).toEqual({
@@ -263,12 +245,12 @@ describe('images', () => {
       dataUrl('image/gif', Buffer.concat([GIF, Buffer.alloc(bytes - GIF.length)]));
     const over = [{ dataUrl: large(4 * MIB) }, { dataUrl: large(4 * MIB + 1) }];
 
-    expect(await start(writer.session, session, { images: over })).toMatchObject({
+    expect(await begun.start(writer.session, session, { images: over })).toMatchObject({
       code: 400,
       data: { errorCode: 'TOO_LARGE' },
     });
     const most = [{ dataUrl: large(4 * MIB) }, { dataUrl: large(4 * MIB) }];
-    done(await start(writer.session, session, { images: most }));
+    done(await begun.start(writer.session, session, { images: most }));
   });
 
   it.each([
@@ -280,7 +262,9 @@ describe('images', () => {
     ['a cut text', dataUrl('image/gif', GIF).slice(0, -3)],
     ['what is not base64', `data:image/gif;base64,${GIF.toString('base64url')}-_`],
   ])('are refused: %s', async (_, url) => {
-    const answer = await start(writer.session, await newSession(), { images: [{ dataUrl: url }] });
+    const answer = await begun.start(writer.session, await newSession(), {
+      images: [{ dataUrl: url }],
+    });
 
     expect(answer).toMatchObject({ code: 400, data: { errorCode: 'IMAGE_INVALID' } });
     expect(answer.msg).toContain('images[0].dataUrl');
@@ -293,11 +277,11 @@ describe('images', () => {
     const session = await newSession({ model: 'blind' });
     const images = [{ dataUrl: dataUrl('image/gif', GIF) }];
 
-    expect(await start(writer.session, session, { images })).toMatchObject({
+    expect(await begun.start(writer.session, session, { images })).toMatchObject({
       code: 400,
       data: { errorCode: 'MODEL_NO_VISION' },
     });
-    done(await start(writer.session, session));
+    done(await begun.start(writer.session, session));
   });
 
   it('are let through by no other route', async () => {
@@ -330,9 +314,9 @@ describe('an idempotencyKey', () => {
   it('is the same run with the same body, and a conflict with another', async () => {
     const session = await newSession();
     const body = { requirement: 'Fix add()', idempotencyKey: freshKey() };
-    const first = done(await start(writer.session, session, body)).data;
+    const first = done(await begun.start(writer.session, session, body)).data;
 
-    expect(done(await start(writer.session, session, body)).data).toEqual({
+    expect(done(await begun.start(writer.session, session, body)).data).toEqual({
       ...first,
       replayed: true,
     });
@@ -342,14 +326,14 @@ describe('an idempotencyKey', () => {
       { budget: { maxIterations: 3 } },
       { images: [{ dataUrl: dataUrl('image/gif', GIF) }] },
     ]) {
-      expect(await start(writer.session, session, { ...body, ...over })).toMatchObject({
+      expect(await begun.start(writer.session, session, { ...body, ...over })).toMatchObject({
         code: 409,
         data: { errorCode: 'IDEMPOTENCY_CONFLICT' },
       });
     }
     done(await writer.session.post(harness.path(first, '/cancel')));
 
-    expect(done(await start(writer.session, session, body)).data).toMatchObject({
+    expect(done(await begun.start(writer.session, session, body)).data).toMatchObject({
       runId: first.runId,
       status: 'CANCELLED',
       replayed: true,
@@ -360,19 +344,19 @@ describe('an idempotencyKey', () => {
     const session = await newSession();
     const body = { requirement: 'Fix add()', idempotencyKey: freshKey() };
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => start(writer.session, session, body)),
+      Array.from({ length: 20 }, () => begun.start(writer.session, session, body)),
     );
 
     expect(new Set(answers.map((answer) => done(answer).data.runId)).size).toBe(1);
     expect(answers.filter(({ data }) => !data['replayed'])).toHaveLength(1);
-    expect((await writer.session.get<RunView[]>(runs(session))).data).toHaveLength(1);
+    expect((await writer.session.get<RunView[]>(runsOf(session))).data).toHaveLength(1);
     expect(await messagesOf(session)).toHaveLength(1);
   });
 
   it('may be used again in another session', async () => {
     const body = { requirement: 'Fix add()', idempotencyKey: freshKey() };
-    const first = done(await start(writer.session, await newSession(), body)).data;
-    const second = done(await start(writer.session, await newSession(), body)).data;
+    const first = done(await begun.start(writer.session, await newSession(), body)).data;
+    const second = done(await begun.start(writer.session, await newSession(), body)).data;
 
     expect(second.runId).not.toBe(first.runId);
   });
@@ -382,7 +366,7 @@ describe('a session', () => {
   it('has one unfinished run, whose id the refusal tells', async () => {
     const session = await newSession();
     const answers = await Promise.all(
-      Array.from({ length: 10 }, () => start(writer.session, session)),
+      Array.from({ length: 10 }, () => begun.start(writer.session, session)),
     );
     const [accepted, ...others] = answers.filter(({ code }) => code === 200);
 
@@ -398,12 +382,12 @@ describe('a session', () => {
         harness.path(accepted?.data ?? { sessionId: '', runId: '' }, '/cancel'),
       ),
     );
-    done(await start(writer.session, session));
-    const list = done(await writer.session.get<RunView[]>(runs(session))).data;
+    done(await begun.start(writer.session, session));
+    const list = done(await writer.session.get<RunView[]>(runsOf(session))).data;
 
     expect(list.map(({ status }) => status)).toEqual(['QUEUED', 'CANCELLED']);
     expect(
-      done(await writer.session.get<RunView[]>(`${runs(session)}?pageSize=1&pageNum=2`)).data,
+      done(await writer.session.get<RunView[]>(`${runsOf(session)}?pageSize=1&pageNum=2`)).data,
     ).toEqual(list.slice(1));
   });
 
@@ -415,8 +399,8 @@ describe('a session', () => {
     done(await harness.session.delete(`/system/model/${id}`));
 
     done(await writer.session.get(`/coding/harness/sessions/${session.sessionId}`));
-    expect(done(await writer.session.get<RunView[]>(runs(session))).data).toEqual([]);
-    expect(await start(writer.session, session)).toMatchObject({
+    expect(done(await writer.session.get<RunView[]>(runsOf(session))).data).toEqual([]);
+    expect(await begun.start(writer.session, session)).toMatchObject({
       code: 400,
       data: { errorCode: 'MODEL_NOT_FOUND', modelName: 'leaving' },
     });
@@ -426,7 +410,7 @@ describe('a session', () => {
     for (let round = 0; round < 5; round += 1) {
       const session = await newSession();
       const [answer] = await Promise.all([
-        start(writer.session, session),
+        begun.start(writer.session, session),
         writer.session.delete(`/coding/harness/sessions/${session.sessionId}`),
       ]);
       const { data } = await writer.session.get<SessionView>(
@@ -441,23 +425,23 @@ describe('a session', () => {
 
 describe('the queue', () => {
   it('has an end, where 429 says when to come back', async () => {
-    for (let count = 0; count < 6; count += 1) {
-      done(await start(writer.session, await newSession()));
+    const { data: first } = done(await begun.start(writer.session, await newSession()));
+    for (let count = 1; count < 6; count += 1) {
+      done(await begun.start(writer.session, await newSession()));
     }
     const session = await newSession();
     const body = { requirement: 'One too many', idempotencyKey: freshKey() };
-    const { text, headers } = await writer.session.raw('POST', runs(session), body);
+    const { text, headers } = await writer.session.raw('POST', runsOf(session), body);
 
     expect(JSON.parse(text)).toMatchObject({ code: 429, data: { errorCode: 'QUEUE_FULL' } });
     expect(headers['retry-after']).toBe('5');
-    const [first] = begun;
-    if (first) done(await writer.session.post(harness.path(first.run, '/cancel')));
-    done(await start(writer.session, session, body));
+    done(await writer.session.post(harness.path(first, '/cancel')));
+    done(await begun.start(writer.session, session, body));
   });
 
   it('takes no run more when many requests come at the same time', async () => {
     const sessions = await Promise.all(Array.from({ length: 30 }, () => newSession()));
-    const answers = await Promise.all(sessions.map((one) => start(writer.session, one)));
+    const answers = await Promise.all(sessions.map((one) => begun.start(writer.session, one)));
 
     const full = answers.filter(({ code }) => code !== 200);
     expect(answers.length - full.length).toBe(6);
@@ -465,7 +449,7 @@ describe('the queue', () => {
       expect([code, data]).toEqual([429, { errorCode: 'QUEUE_FULL' }]);
     }
     // A refused request leaves nothing behind: its key is free.
-    const path = runs(sessions[answers.findIndex(({ code }) => code === 429)] as SessionView);
+    const path = runsOf(sessions[answers.findIndex(({ code }) => code === 429)] as SessionView);
     expect(done(await writer.session.get<RunView[]>(path)).data).toEqual([]);
   });
 });
