@@ -12,6 +12,7 @@ import type { Message } from '../platform/message/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
 import { AnswerStore } from './answer.store.js';
 import { citationsIn, referenceOf } from '../agent/index.js';
+import { LimitReachedError } from '../model/index.js';
 import { IdempotencyInProgressError, IdempotencyMismatchError } from './chat.errors.js';
 import {
   contentFrame,
@@ -23,6 +24,7 @@ import {
   toolResultFrame,
   usageFrame,
 } from './chat.frames.js';
+import type { ErrorDetails } from './chat.frames.js';
 import { StepRepository } from './step/step.repository.js';
 import type { StoredStep } from './step/step.entity.js';
 import { endedCall, stepMessages } from './step/turn.steps.js';
@@ -56,7 +58,7 @@ export class ChatAnswer {
   refuse(writer: SseWriter, error: unknown): void {
     const message = this.messageOf(error);
     setEnvelopeCode(writer.response, codeOf(error));
-    writer.write(errorFrames(message));
+    writer.write(errorFrames(message, detailsOf(error)));
   }
 
   /**
@@ -115,8 +117,10 @@ export class ChatAnswer {
       ...(turn.steps.all.length > 0 && { steps: turn.steps.unsaved }),
     });
     if (result === 'refused') turn.write(errorFrames(NOT_STORED));
-    else if (error !== undefined) turn.write(errorFrames(error), codeOf(outcome.error));
-    else if (turn.stopReason === 'signed-out') turn.write(errorFrames(SIGNED_OUT));
+    else if (error !== undefined) {
+      const details = detailsOf(outcome.error);
+      turn.write(errorFrames(error, details), codeOf(outcome.error));
+    } else if (turn.stopReason === 'signed-out') turn.write(errorFrames(SIGNED_OUT));
     else if (turn.stopReason === 'shutdown') turn.write(errorFrames(SHUTDOWN));
     else {
       const ending = endingFrame(ended, turn.caller.inline);
@@ -146,6 +150,13 @@ export class ChatAnswer {
 const NOT_STORED = msg`The answer could not be stored. Copy it if you need it.`;
 const SIGNED_OUT = msg`Your sign-in has ended, so the answer stops here. Sign in again to continue.`;
 const SHUTDOWN = msg`The service is restarting, so the answer stops here. Send the message again in a moment.`;
+
+/** Limits say which one it is, and when there is room again. */
+function detailsOf(error: unknown): ErrorDetails | undefined {
+  if (!(error instanceof LimitReachedError)) return undefined;
+  const { code, data } = error;
+  return { code, data };
+}
 
 function codeOf(error: unknown): number {
   const known = error instanceof DomainError ? error : unavailableError(error);

@@ -101,8 +101,18 @@ export function doneFrame(
   });
 }
 
+/** What a client needs beside the text of an error. */
+export interface ErrorDetails {
+  readonly code: number;
+  /** As the envelope has it. */
+  readonly data: unknown;
+}
+
 /** An error in the forms of both kinds of clients, in the language of the request; the end of the stream follows. */
-export function errorFrames(message: Message): string {
+export function errorFrames(message: Message, details?: ErrorDetails): string {
   const text = localized(message);
-  return sseFrame('error', { event: 'error', error: text }) + sseFrame('[ERROR]', { msg: text });
+  return (
+    sseFrame('error', { event: 'error', error: text, ...details }) +
+    sseFrame('[ERROR]', { msg: text })
+  );
 }

@@ -7,7 +7,12 @@ import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { RateLimiter } from '../platform/event/index.js';
 import type { RateLimit } from '../platform/event/index.js';
 import { currentRequest } from '../platform/http/index.js';
-import { ModelNotFoundError, ModelResolver, UpstreamCalls } from '../model/index.js';
+import {
+  LimitReachedError,
+  ModelNotFoundError,
+  ModelResolver,
+  UpstreamCalls,
+} from '../model/index.js';
 import type { MediaUnits, ResolvedMediaModel } from '../model/index.js';
 import { msg } from '../platform/message/index.js';
 import { abortedError, UpstreamError } from '../provider/index.js';
@@ -256,7 +261,8 @@ export class MediaService {
       const isSaid =
         signal.aborted ||
         error instanceof InvalidInputError ||
-        error instanceof UnsupportedMediaError;
+        error instanceof UnsupportedMediaError ||
+        error instanceof LimitReachedError;
       if (isSaid || !(error instanceof DomainError)) throw error;
       this.logFailure(error, { modelName, providerCode });
       throw new MediaFailedError(currentRequest()?.id, error);

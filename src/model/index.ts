@@ -2,6 +2,7 @@ export type { Feature, ModelUse, ModelUser } from './calls/model-use.js';
 export type { MediaUnits } from './calls/attempt.js';
 export type { CallOptions } from './calls/upstream.calls.js';
 export { UpstreamCalls } from './calls/upstream.calls.js';
+export { LimitReachedError } from './limits/limit.errors.js';
 export { inBatches } from './in-batches.js';
 export { CompletionClient } from './completion/completion.client.js';
 export type { CompletionOptions, CountedCompletion } from './completion/completion.client.js';

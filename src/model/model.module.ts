@@ -14,6 +14,13 @@ import { CompletionClient } from './completion/completion.client.js';
 import { CredentialRepository } from './credential.repository.js';
 import { CredentialRotation } from './credential.rotation.js';
 import { CredentialVault } from './credential.vault.js';
+import { UsageLimiter } from './limits/usage.limiter.js';
+import { LimitController } from './limits/limit.controller.js';
+import { UsageCounter, UsageLimit, UsageReservation } from './limits/limit.entity.js';
+import { LimitRepository } from './limits/limit.repository.js';
+import { LimitRetention } from './limits/limit.retention.js';
+import { LimitService } from './limits/limit.service.js';
+import { ReservationRepository } from './limits/reservation.repository.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
 import { EmbeddingClient } from './embedding/embedding.client.js';
 import { ModelAdapters } from './model.adapters.js';
@@ -24,8 +31,14 @@ import { ModelService } from './model.service.js';
 import { RerankClient } from './reranking/rerank.client.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Model, ModelPrice, BookedCall]), ProviderModule],
-  controllers: [ModelController, UsageController],
+  imports: [
+    TypeOrmModule.forFeature([
+      ...[Model, ModelPrice, BookedCall],
+      ...[UsageLimit, UsageCounter, UsageReservation],
+    ]),
+    ProviderModule,
+  ],
+  controllers: [ModelController, UsageController, LimitController],
   providers: [
     CredentialVault,
     CredentialRepository,
@@ -38,6 +51,11 @@ import { RerankClient } from './reranking/rerank.client.js';
     CallBooks,
     BooksRetention,
     UsageRepository,
+    LimitRepository,
+    LimitService,
+    ReservationRepository,
+    LimitRetention,
+    UsageLimiter,
     UpstreamCalls,
     CompletionClient,
     EmbeddingClient,

@@ -28,6 +28,8 @@ import {
 } from './model.errors.js';
 import type { CalledCategory } from './model.errors.js';
 import type { Model } from './model.entity.js';
+import { LimitRepository } from './limits/limit.repository.js';
+import type { SetLimit } from './limits/limit.repository.js';
 import { ModelRepository } from './model.repository.js';
 import { labelOf } from './model.view.js';
 
@@ -111,6 +113,8 @@ export interface ResolvedModel {
   readonly outputPrice?: number;
   /** The version of all prices of the model, for the books; undefined without any. */
   readonly priceVersion?: number;
+  /** The limits that calls of it ask, as far as the caller has them; undefined without any. */
+  readonly limits?: readonly SetLimit[];
 }
 
 export interface ResolvedChatModel extends ResolvedModel {
@@ -143,17 +147,20 @@ export class ModelResolver {
   private readonly embeddings: RevisionCache<ResolvedEmbeddingModel>;
   private readonly reranks: RevisionCache<ResolvedRerankModel>;
   private readonly media: RevisionCache<ResolvedMediaModel>;
+  private readonly limits: RevisionCache<readonly SetLimit[]>;
 
   constructor(
     private readonly models: ModelRepository,
     private readonly providers: ProviderService,
     private readonly adapters: ModelAdapters,
     private readonly revision: TenantRevision,
+    private readonly limitRecords: LimitRepository,
   ) {
     this.chats = new RevisionCache(revision);
     this.embeddings = new RevisionCache(revision);
     this.reranks = new RevisionCache(revision);
     this.media = new RevisionCache(revision);
+    this.limits = new RevisionCache(revision);
   }
 
   /** The chat model of the name or, without one, the first that end users and the key of the caller may choose. */
@@ -323,10 +330,13 @@ export class ModelResolver {
     return { ...(await this.resolved(owner, model)), adapter };
   }
 
-  private async resolved({ revision }: CacheOwner, model: Model): Promise<ResolvedModel> {
+  private async resolved(owner: CacheOwner, model: Model): Promise<ResolvedModel> {
+    const { revision } = owner;
     const { id, tenantId, modelName, providerCode } = model;
     const category = storedCategory(model.category);
     const provider = await this.providers.requireEnabled(tenantId, providerCode);
+    const set = await this.limits.get(owner, 'all', () => this.limitRecords.set(tenantId));
+    const limits = set.filter(({ scope, modelId }) => scope !== 'model' || (modelId ?? id) === id);
     return {
       id,
       tenantId,
@@ -348,6 +358,7 @@ export class ModelResolver {
       inputPrice: model.inputPrice ?? undefined,
       outputPrice: model.outputPrice ?? undefined,
       priceVersion: model.priceVersion ?? undefined,
+      ...(limits.length > 0 && { limits }),
     };
   }
 }

@@ -131,6 +131,7 @@ const routesOfKeys: Record<string, string> = {
 const permissionsOfPaths: Record<string, RegExp> = {
   '/system/permission': /^system:role:/,
   '/system/apikey': /^system:apikey:/,
+  '/system/limit': /^system:limit:/,
   '/system/sso': /^system:sso:/,
   '/monitor/use': /^monitor:use:/,
   '/monitor/usage': /^monitor:usage:/,

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 const SHORTEST = 8;
 const PLAIN_WORD = /^[a-z]+$/i;
 
-/** The fields of requests that hold secrets. */
-const SECRET_FIELD = /password|api_?key|secret/i;
+/** The fields of requests that hold secrets; the id of a key is none. */
+const SECRET_FIELD = /password|api_?key(?!id)|secret/i;
 
 /** A token in JSON Web Token form. */
 const TOKEN = /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/;

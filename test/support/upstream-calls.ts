@@ -16,5 +16,7 @@ export function unstoredCalls(
     firstToken: () => undefined,
   } satisfies Pick<Metrics, 'upstreamCall' | 'firstToken'>;
   const books = { enter: () => undefined };
-  return new UpstreamCalls({ current } as never, metrics as never, books as never);
+  // Only models with limits ask them.
+  const limits = undefined as never;
+  return new UpstreamCalls({ current } as never, metrics as never, books as never, limits);
 }

@@ -11,6 +11,7 @@ import { DomainError, UnavailableError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { Metrics } from '../../platform/observability/index.js';
+import { LimitReachedError } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
@@ -38,7 +39,8 @@ const WAITING_FOR = 200;
 
 /**
  * How long and how often an attempt is repeated that does not count: the source file is not found by this process, but may
- * be by another one, or the vector store or the file storage is away.
+ * be by another one, the vector store or the file storage is away, or a limit of the tenant is reached that will be free again
+ * by then.
  */
 const AWAITED_MS = 60 * 60_000;
 const MISSING_SECONDS = 30;
@@ -191,9 +193,10 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       await this.again(claim, { waitingFor, delaySeconds: MISSING_SECONDS, counted: false });
       return;
     }
-    if (error instanceof UnavailableError && isAwaited(requestedAt)) {
+    if (isSoonOver(error) && isAwaited(requestedAt)) {
       const waitingFor = cut(error.message, WAITING_FOR);
-      await this.again(claim, { waitingFor, delaySeconds: AWAY_SECONDS, counted: false });
+      const delaySeconds = isLimit(error) ? error.retryAfterSeconds : AWAY_SECONDS;
+      await this.again(claim, { waitingFor, delaySeconds, counted: false });
       return;
     }
     const reason = this.reasonOf(claim, error);
@@ -238,6 +241,16 @@ function mayPass(error: unknown): boolean {
   if (error instanceof UpstreamError) return error.retryable;
   if (error instanceof VectorStoreError || error instanceof MissingVectorsError) return true;
   return !(error instanceof DomainError);
+}
+
+/** A service that is away, or a limit of the tenant that leaves room again while the document is awaited. */
+function isSoonOver(error: unknown): error is UnavailableError | LimitReachedError {
+  if (isLimit(error)) return error.retryAfterSeconds * 1_000 < AWAITED_MS;
+  return error instanceof UnavailableError;
+}
+
+function isLimit(error: unknown): error is LimitReachedError {
+  return error instanceof LimitReachedError;
 }
 
 function isAwaited(requestedAt: Date | null): boolean {

@@ -1,5 +1,6 @@
 import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/index.js';
 import { MediaFailedError } from '../../media/index.js';
+import { LimitReachedError } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import {
   isModelError,
@@ -52,6 +53,10 @@ export function openAiFailure({ code, message, error: thrown }: Failure): Shaped
 
 function fieldsOf(code: number, error: unknown): ErrorFields {
   if (error instanceof UpstreamError) return upstreamFields(error);
+  if (error instanceof LimitReachedError && !error.isPassing) {
+    // Clients of the protocol do not repeat a request that is refused so.
+    return { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' };
+  }
   if (isModelError(error)) {
     return { status: 404, type: typeOf(404), code: 'model_not_found', param: 'model' };
   }

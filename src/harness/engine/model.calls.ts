@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { ModelResolver, UpstreamCalls } from '../../model/index.js';
+import { LimitReachedError, ModelResolver, UpstreamCalls } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { DomainError } from '../../platform/error/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../provider/index.js';
@@ -80,6 +80,11 @@ const ABANDONED: Readonly<Partial<Record<UpstreamError['kind'], string>>> = {
   connection: 'PROVIDER_START_FAILURE',
 };
 
+function abandonedCode(failure: UpstreamError | LimitReachedError): string {
+  if (failure instanceof LimitReachedError) return 'PROVIDER_START_FAILURE';
+  return ABANDONED[failure.kind] ?? 'PROVIDER_ERROR';
+}
+
 const TRIES = 3;
 const BACKOFF = 4;
 const LONGEST_RETRY_AFTER_MS = 60_000;
@@ -125,8 +130,9 @@ export class ModelCalls {
         await this.receive(context, request, answer);
         return { kind: 'answer', answer };
       } catch (error) {
-        const failure = upstreamError(context.lease, error);
+        const failure = callFailure(context.lease, error);
         await this.abandon(context, answer, failure);
+        if (failure instanceof LimitReachedError) return { kind: 'unavailable', error: failure };
         if (failure.kind === 'content') {
           return { kind: 'unusable', answer, problem: failure.message };
         }
@@ -294,11 +300,10 @@ export class ModelCalls {
   private async abandon(
     { lease, model }: RunContext,
     answer: ModelAnswer,
-    failure: UpstreamError,
+    failure: UpstreamError | LimitReachedError,
   ): Promise<void> {
     const { effectId, usage, durationMs } = answer;
-    const errorCode =
-      lease.cause === 'cancelled' ? 'RUN_CANCELLED' : (ABANDONED[failure.kind] ?? 'PROVIDER_ERROR');
+    const errorCode = lease.cause === 'cancelled' ? 'RUN_CANCELLED' : abandonedCode(failure);
     await this.ledger.asOwner(lease.claim, async (writer) => {
       const state = lease.signal.aborted ? 'ABANDONED' : 'FAILED';
       const used = wasTaken(answer, failure) ? countedUsage(usage, answer) : undefined;
@@ -458,11 +463,15 @@ function usageOf({ inputTokens, outputTokens, totalTokens }: Usage): Record<stri
   };
 }
 
-/** Rethrows what is no failure of the service, and everything once the run is lost. */
-function upstreamError({ signal, cause }: RunLease, error: unknown): UpstreamError {
+/** Rethrows what is neither a failure of the service nor a limit, and everything once the run is lost. */
+function callFailure(
+  { signal, cause }: RunLease,
+  error: unknown,
+): UpstreamError | LimitReachedError {
   const isLost = signal.aborted && cause !== 'stopping' && cause !== 'cancelled';
-  if (isLost || !(error instanceof UpstreamError)) throw error;
-  return error;
+  if (isLost) throw error;
+  if (error instanceof UpstreamError || error instanceof LimitReachedError) return error;
+  throw error;
 }
 
 /** Failures after which a service may have read the request, although nothing of an answer has come. */
@@ -475,7 +484,9 @@ const READ_BY_THEN: readonly UpstreamError['kind'][] = [
 ];
 
 /** Whether the service has worked on the request, so that it counts. */
-function wasTaken(answer: ModelAnswer, { kind }: UpstreamError): boolean {
+function wasTaken(answer: ModelAnswer, failure: UpstreamError | LimitReachedError): boolean {
+  if (failure instanceof LimitReachedError) return false;
+  const { kind } = failure;
   return answer.usage !== undefined || writtenIn(answer) !== '' || READ_BY_THEN.includes(kind);
 }
 

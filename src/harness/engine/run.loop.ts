@@ -5,7 +5,7 @@ import { DomainError, NotFoundError } from '../../platform/error/index.js';
 import { closing } from '../../platform/filesystem/index.js';
 import { msg } from '../../platform/message/index.js';
 import { UserCallers } from '../../identity/index.js';
-import { ModelResolver } from '../../model/index.js';
+import { LimitReachedError, ModelResolver } from '../../model/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../provider/index.js';
 import { ContextBuilder } from '../context/context.builder.js';
 import { ContextOverflowError } from '../context/fitting.js';
@@ -196,7 +196,7 @@ export class RunLoop {
       }
       // The summary of a long conversation is a call of the model, too.
       if (lease.cause !== undefined) throw error;
-      if (error instanceof ProviderUnavailableError) {
+      if (error instanceof ProviderUnavailableError || error instanceof LimitReachedError) {
         return this.conclude(context, { kind: 'unavailable', error });
       }
       if (error instanceof UpstreamError) return this.conclude(context, failureOf(error));

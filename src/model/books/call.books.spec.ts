@@ -94,6 +94,29 @@ it('leaves out the entry that the database refuses, and no other', async () => {
   expect([...stored.values()].some(({ attempt }) => attempt === 42)).toBe(false);
 });
 
+it('writes the entry of a limited call at once and by itself, and with the others after an outage', async () => {
+  const own = books();
+  const reservation = '018f6a2e-0000-7000-8000-000000000000';
+  const limited = (): Attempt => {
+    const start = { use: TRYING, kind: 'chat', asked: 'm', model, number: 1 } as const;
+    const attempt = new Attempt({ ...start, sentTokens: () => 1, reservation });
+    attempt.end('whole');
+    return attempt;
+  };
+  const settling = own.settle(limited());
+  expect(own.isSettling).toBe(true);
+  await settling;
+  expect(own.isSettling).toBe(false);
+  expect(stored.get(reservation)).toMatchObject({ limited: true });
+  expect(statements).toBe(1);
+  stored.clear();
+  refuse = () => outage;
+  await own.settle(limited());
+  refuse = () => undefined;
+  await own.flush();
+  expect(stored.get(reservation)).toMatchObject({ limited: true });
+});
+
 it('keeps too many entries, and those of a stop, in files that the next process writes', async () => {
   const first = books();
   refuse = () => outage;

@@ -46,6 +46,8 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
   /** Of this process, or of one that has ended: looked for now and then. */
   private hasFiles = true;
   private flushed = 0;
+  /** Entries of limited calls, which are written by themselves. */
+  private readonly settling = new Set<Promise<void>>();
   /** One at a time. */
   private flushing: Promise<void> = Promise.resolve();
 
@@ -72,6 +74,7 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
   /** After every other part has stopped, so that the calls that they have ended are entered. */
   async onApplicationShutdown(): Promise<void> {
     await this.flushes?.stop();
+    await this.settled();
     await this.flush();
     while (this.waiting.length > 0) await this.toFile(this.waiting.splice(0, BATCH));
   }
@@ -79,6 +82,29 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
   enter(attempt: Attempt): void {
     this.waiting.push(entryOf(attempt));
     if (this.waiting.length >= BATCH) this.outside(() => this.flushes?.runNow());
+  }
+
+  /**
+   * Writes the entry of a limited call now, and with it what the call has used of its limits. While the database is away the
+   * entry waits with the others.
+   */
+  settle(attempt: Attempt): Promise<void> {
+    const entry = entryOf(attempt);
+    const writing = this.outside(async () => {
+      if ((await this.write([entry])) === 'unavailable') this.waiting.push(entry);
+    }).finally(() => this.settling.delete(writing));
+    this.settling.add(writing);
+    return writing;
+  }
+
+  /** Whether calls that have ended are being settled. */
+  get isSettling(): boolean {
+    return this.settling.size > 0;
+  }
+
+  /** Resolves when those are settled. */
+  async settled(): Promise<void> {
+    await Promise.all(this.settling);
   }
 
   /** Writes what was entered before, and the files of a time when the database was away. */

@@ -30,6 +30,8 @@ const callEntry = z.object({
   price_version: z.number().nullable(),
   first_token_ms: z.number().nullable(),
   duration_ms: z.number(),
+  /** It has reserved something of a limit, which is to be replaced by what it has used. */
+  limited: z.boolean().optional(),
 });
 export type CallEntry = z.infer<typeof callEntry>;
 
@@ -37,12 +39,12 @@ export type CallEntry = z.infer<typeof callEntry>;
 export const callEntries: z.ZodType<CallEntry[]> = z.array(callEntry);
 
 export function entryOf(attempt: Attempt): CallEntry {
-  const { use, asked, model, kind, number } = attempt.start;
+  const { use, asked, model, kind, number, reservation } = attempt.start;
   const { caller, feature, agentId } = use;
   const { images, seconds, characters } = attempt.mediaUnits;
   const tokens = attempt.tokens;
   return {
-    id: randomUUID(),
+    id: reservation ?? randomUUID(),
     tenant_id: model.tenantId,
     call_time: new Date(attempt.startedAt).toISOString(),
     user_id: caller.userId,
@@ -68,5 +70,6 @@ export function entryOf(attempt: Attempt): CallEntry {
     price_version: model.priceVersion ?? null,
     first_token_ms: attempt.firstTokenMs === undefined ? null : Math.round(attempt.firstTokenMs),
     duration_ms: Math.round(attempt.durationMs),
+    ...(reservation !== undefined && { limited: true }),
   };
 }

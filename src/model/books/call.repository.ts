@@ -40,6 +40,14 @@ const ADD = `
     LEFT JOIN agent ON agent.tenant_id = entry.tenant_id AND agent.id = entry.agent_id
   ON CONFLICT (id) DO NOTHING`;
 
+/**
+ * The same, with calls among them that have reserved something of a limit: books and limits change in one statement, and an
+ * entry that was written already settles nothing.
+ */
+const ADD_LIMITED = `
+  WITH booked AS (${ADD} RETURNING id, input_tokens + output_tokens AS tokens, cost)
+  SELECT settle_usage(array_agg(id), array_agg(tokens::numeric), array_agg(cost)) FROM booked`;
+
 /** Days whose rows are to become sums, the oldest first. */
 const ROLLABLE = `
   SELECT tenant_id AS "tenantId", to_char(call_time AT TIME ZONE $1, 'YYYY-MM-DD') AS day
@@ -96,7 +104,8 @@ export class CallRepository {
 
   async add(entries: readonly CallEntry[]): Promise<void> {
     const rows = JSON.stringify(entries);
-    await acrossTenants('entries of the books', () => this.database.prepared(ADD, [rows]));
+    const statement = entries.some(({ limited }) => limited) ? ADD_LIMITED : ADD;
+    await acrossTenants('entries of the books', () => this.database.prepared(statement, [rows]));
   }
 
   async rollable(limit: number): Promise<BookedDay[]> {

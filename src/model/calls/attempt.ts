@@ -18,6 +18,8 @@ export interface AttemptStart {
   readonly number: number;
   /** Estimated tokens of what is sent; asked only when the service does not say. */
   readonly sentTokens: () => number;
+  /** What it has reserved of limits: the id that its row of the books must have. */
+  readonly reservation?: string | undefined;
 }
 
 /** What a call of a media model is paid by. */

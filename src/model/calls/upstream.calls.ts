@@ -19,6 +19,17 @@ import type {
   TokenCount,
 } from '../../provider/index.js';
 import { CallBooks } from '../books/call.books.js';
+import { UsageLimiter } from '../limits/usage.limiter.js';
+import type { LimitedCall } from '../limits/usage.limiter.js';
+import {
+  answersIn,
+  mostBodyTokens,
+  mostInputTokens,
+  mostTokens,
+  outputLimitIn,
+  textsAtMost,
+} from '../limits/worst-case.js';
+import type { WorstCase } from '../limits/worst-case.js';
 import { estimateMessageTokens, estimateTokens } from '../model-window.js';
 import { ModelResolver } from '../model.resolver.js';
 import type {
@@ -67,6 +78,7 @@ interface Exchange<M extends ResolvedModel, Call, T> {
   readonly callOf: (model: M) => Call;
   readonly send: (model: M, call: Call) => Promise<T>;
   readonly sentTokens: (call: Call) => number;
+  readonly worst: (call: Call) => WorstCase;
   readonly settle: (attempt: Attempt, answer: T) => void;
 }
 
@@ -74,6 +86,7 @@ interface Opening<M extends ResolvedModel, Call, T> {
   readonly callOf: (model: M) => Call;
   readonly open: (model: M, call: Call) => AsyncIterable<T>;
   readonly sentTokens: (call: Call) => number;
+  readonly worst: (call: Call) => WorstCase;
   readonly partsOf: (read: T) => readonly ChatPart[];
 }
 
@@ -87,6 +100,7 @@ export class UpstreamCalls {
     private readonly models: ModelResolver,
     private readonly metrics: Metrics,
     private readonly books: CallBooks,
+    private readonly limits: UsageLimiter,
   ) {}
 
   /** As ChatAdapter.stream; opened again as retryBeforeFirstPart does. */
@@ -95,11 +109,12 @@ export class UpstreamCalls {
     callOf: Asking<ResolvedChatModel, ChatCall>,
     options: CallOptions<ResolvedChatModel>,
   ): AsyncIterable<readonly ChatPart[]> {
-    const { limits, signal } = options;
+    const { use, limits, signal } = options;
     return this.opened(first, options, {
-      callOf: (model): ChatCall => ({ ...callOf(model), model: model.modelName }),
+      callOf: (model): ChatCall => this.chatCall(model, callOf, use),
       open: ({ adapter, connection }, call) => adapter.stream(call, connection, { limits, signal }),
       sentTokens: tokensOfCall,
+      worst: worstOfCall,
       partsOf: (parts) => parts,
     });
   }
@@ -110,13 +125,14 @@ export class UpstreamCalls {
     callOf: Asking<ResolvedChatModel, ChatCall>,
     options: AnswerOptions<ResolvedChatModel>,
   ): Promise<ChatCompletion> {
-    const { limits, signal } = options;
+    const { use, limits, signal } = options;
     return this.answered(first, options, {
       kind: 'chat',
-      callOf: (model): ChatCall => ({ ...callOf(model), model: model.modelName }),
+      callOf: (model): ChatCall => this.chatCall(model, callOf, use),
       send: ({ adapter, connection }, call) =>
         adapter.complete(call, connection, { limits, signal }),
       sentTokens: tokensOfCall,
+      worst: worstOfCall,
       settle: (attempt, { text, reasoning, toolCalls, usage }) => {
         const called = toolCalls.map((call) => call.name + call.arguments).join('');
         attempt.answered(usage, text + reasoning + called);
@@ -130,12 +146,13 @@ export class UpstreamCalls {
     body: RelayedBody,
     options: CallOptions<ResolvedChatModel> & RelaySettings,
   ): AsyncIterable<RelayedRead> {
-    const { limits, signal, withUsage, headers } = options;
+    const { use, limits, signal, withUsage, headers } = options;
     return this.opened(first, options, {
-      callOf: ({ modelName }): RelayedBody => ({ ...body, model: modelName }),
+      callOf: (model): RelayedBody => this.relayedBody(model, body, use),
       open: ({ adapter, connection }, sent) =>
         adapter.relayStream(sent, connection, { limits, signal, withUsage, headers }),
       sentTokens: estimateBodyTokens,
+      worst: worstOfBody,
       partsOf: ({ parts }) => parts,
     });
   }
@@ -146,13 +163,14 @@ export class UpstreamCalls {
     body: RelayedBody,
     options: AnswerOptions<ResolvedChatModel> & RelaySettings,
   ): Promise<string> {
-    const { limits, signal, headers } = options;
+    const { use, limits, signal, headers } = options;
     const { text } = await this.answered(first, options, {
       kind: 'chat',
-      callOf: ({ modelName }): RelayedBody => ({ ...body, model: modelName }),
+      callOf: (model): RelayedBody => this.relayedBody(model, body, use),
       send: ({ adapter, connection }, sent) =>
         adapter.relay(sent, connection, { limits, signal, headers }),
       sentTokens: estimateBodyTokens,
+      worst: worstOfBody,
       settle: (attempt, answer) => attempt.answered(answer.usage, answer.usage ? '' : answer.text),
     });
     return text;
@@ -171,6 +189,7 @@ export class UpstreamCalls {
       send: ({ adapter, connection }, sent) =>
         adapter.relayCount(sent, connection, { limits, signal, headers }),
       sentTokens: () => 0,
+      worst: () => NO_TOKENS,
       settle: (attempt) => attempt.answered({ inputTokens: 0, outputTokens: 0, raw: undefined }),
     });
   }
@@ -187,6 +206,7 @@ export class UpstreamCalls {
       callOf: (model): EmbeddingCall => ({ ...callOf(model), model: model.modelName }),
       send: ({ adapter, connection }, call) => adapter.embed(call, connection, { limits, signal }),
       sentTokens: ({ inputs }) => tokensOfTexts(inputs),
+      worst: ({ inputs }) => ({ ...NO_TOKENS, inputTokens: textsAtMost(inputs) }),
       settle: (attempt, { usage }) => attempt.answered(usage),
     });
   }
@@ -206,6 +226,10 @@ export class UpstreamCalls {
       // The query is read with each document.
       sentTokens: ({ query, documents }) =>
         documents.length * estimateTokens(query) + tokensOfTexts(documents),
+      worst: ({ query, documents }) => ({
+        ...NO_TOKENS,
+        inputTokens: documents.length * mostTokens(query) + textsAtMost(documents),
+      }),
       settle: (attempt, { usage }) => attempt.answered(usage),
     });
     return ranked;
@@ -226,9 +250,16 @@ export class UpstreamCalls {
       { ...options, current: () => model },
       {
         kind: 'media',
-        callOf: () => make({ limits, signal }),
-        send: (_, calling) => calling,
+        callOf: () => undefined,
+        send: () => {
+          try {
+            return make({ limits, signal });
+          } catch (error) {
+            throw new NotCalledError('No call was made.', { cause: error });
+          }
+        },
         sentTokens: () => 0,
+        worst: () => ({ ...NO_TOKENS, ...units }),
         settle: (attempt) => attempt.made(units),
       },
     );
@@ -238,7 +269,7 @@ export class UpstreamCalls {
   private opened<Call, T>(
     first: ResolvedChatModel,
     options: CallOptions<ResolvedChatModel>,
-    { callOf, open, sentTokens, partsOf }: Opening<ResolvedChatModel, Call, T>,
+    { callOf, open, sentTokens, worst, partsOf }: Opening<ResolvedChatModel, Call, T>,
   ): AsyncIterable<T> {
     const { use, signal, attempts = 1, longestRetryAfterMs, firstAttempt = 1 } = options;
     let attempt: Attempt | undefined;
@@ -247,13 +278,15 @@ export class UpstreamCalls {
       const model = await this.modelFor(first, options, number);
       if (signal.aborted) throw abortedError();
       const call = callOf(model);
+      const limited = { model, use, number: number + firstAttempt - 1 };
+      const reservation =
+        model.limits && (await this.reserved({ ...limited, worst: worst(call) }, signal));
       attempt = new Attempt({
-        use,
+        ...limited,
         kind: 'chat',
         asked: first.modelName,
-        model,
-        number: number + firstAttempt - 1,
         sentTokens: () => sentTokens(call),
+        reservation,
       });
       return open(model, call);
     };
@@ -274,18 +307,20 @@ export class UpstreamCalls {
   ): Promise<T> {
     const { use, signal, attempts = 1, longestRetryAfterMs, firstAttempt = 1 } = options;
     const within = options.within ?? ((once) => once());
-    const { kind, callOf, send, sentTokens, settle } = exchange;
+    const { kind, callOf, send, sentTokens, worst, settle } = exchange;
     const once = async (number: number): Promise<T> => {
       const model = await this.modelFor(first, options, number);
       if (signal.aborted) throw abortedError();
       const call = callOf(model);
+      const limited = { model, use, number: number + firstAttempt - 1 };
+      const reservation =
+        model.limits && (await this.reserved({ ...limited, worst: worst(call) }, signal));
       const attempt = new Attempt({
-        use,
+        ...limited,
         kind,
         asked: first.modelName,
-        model,
-        number: number + firstAttempt - 1,
         sentTokens: () => sentTokens(call),
+        reservation,
       });
       try {
         const answer = await send(model, call);
@@ -293,6 +328,10 @@ export class UpstreamCalls {
         this.end(attempt, 'whole');
         return answer;
       } catch (error) {
+        if (error instanceof NotCalledError) {
+          if (reservation !== undefined) await this.limits.release(model, reservation);
+          throw error.cause as Error;
+        }
         this.end(attempt, { error });
         throw error;
       }
@@ -313,6 +352,28 @@ export class UpstreamCalls {
     return current ? current() : this.models.current(first);
   }
 
+  /** What the call has reserved of its limits; nothing is left reserved for a signal that has aborted. */
+  private async reserved(call: LimitedCall, signal: AbortSignal): Promise<string | undefined> {
+    const reservation = await this.limits.reserve(call);
+    if (!signal.aborted) return reservation;
+    if (reservation !== undefined) await this.limits.release(call.model, reservation);
+    throw abortedError();
+  }
+
+  private chatCall(
+    model: ResolvedChatModel,
+    callOf: Asking<ResolvedChatModel, ChatCall>,
+    use: ModelUse,
+  ): ChatCall {
+    const call = { ...callOf(model), model: model.modelName };
+    return model.limits ? this.limits.withMaximum(model, use, call) : call;
+  }
+
+  private relayedBody(model: ResolvedChatModel, body: RelayedBody, use: ModelUse): RelayedBody {
+    const sent = { ...body, model: model.modelName };
+    return model.limits ? this.limits.bodyWithMaximum(model, use, sent) : sent;
+  }
+
   /** Counts and books an attempt. Undefined where no service was called. */
   private end(attempt: Attempt | undefined, how: Parameters<Attempt['end']>[0]): void {
     if (!attempt) return;
@@ -322,8 +383,25 @@ export class UpstreamCalls {
     const { outcome, durationMs, firstTokenMs } = attempt;
     this.metrics.upstreamCall({ provider, kind, outcome, seconds: durationMs / 1_000 });
     if (firstTokenMs !== undefined) this.metrics.firstToken(provider, firstTokenMs / 1_000);
-    this.books.enter(attempt);
+    const { reservation } = attempt.start;
+    if (reservation === undefined) this.books.enter(attempt);
+    else this.limits.settle(attempt, reservation);
   }
+}
+
+/** What a call was to be made with was wrong. */
+class NotCalledError extends Error {}
+
+const NO_TOKENS: WorstCase = { inputTokens: 0, outputTokens: 0 };
+
+/** Where a budget applies, every call has a limit of its answer. */
+function worstOfCall(call: ChatCall): WorstCase {
+  return { inputTokens: mostInputTokens(call), outputTokens: call.maxTokens ?? 0 };
+}
+
+function worstOfBody(body: RelayedBody): WorstCase {
+  const outputTokens = (outputLimitIn(body) ?? 0) * answersIn(body);
+  return { inputTokens: mostBodyTokens(body), outputTokens };
 }
 
 function tokensOfCall({ messages, tools }: ChatCall): number {

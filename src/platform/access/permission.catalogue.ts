@@ -97,6 +97,11 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     actions: ['export'],
     more: { query: 'See the calls, tokens and costs of every user' },
   }),
+  ...group({
+    name: 'limits',
+    prefix: 'system:limit',
+    actions: ['list', 'query', 'add', 'edit', 'remove'],
+  }),
   ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list', 'export'] }),
   ...group({ name: 'operation log', prefix: 'monitor:operlog', actions: ['list', 'export'] }),
   ...group({ name: 'sign-in log', prefix: 'monitor:logininfor', actions: ['list', 'export'] }),

@@ -210,6 +210,15 @@ export const variables = {
     3_650,
   ),
   USAGE_RETENTION_DAYS: count(1_100, 'Books: how long anything is kept (days)', 36_500),
+  LIMIT_LEASE_SECONDS: seconds(
+    60,
+    'Limits: how long what a call has reserved stays reserved without a sign of life of its process',
+  ),
+  LIMIT_ANSWER_TOKENS: count(
+    4_096,
+    'Limits: longest answer of a call that a budget applies to, where neither the call nor the record of the model says one (tokens)',
+    1_000_000,
+  ),
   ORPHAN_FILE_DAYS: count(14, 'How long such files are kept before they are removed (days)', 3_650),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
   PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),

@@ -1,7 +1,18 @@
 import { applyDecorators } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import { ApiExtension, ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
-import { integer, nullable, optional, text, texts, View } from './view.js';
+import { decimal, integer, nullable, object, optional, text, texts, View } from './view.js';
+
+/** A limit of the tenant that has refused a call of a model. */
+class ReachedLimitView extends View({
+  id: integer({ example: 1 }),
+  scope: text({ example: 'tenant', description: 'tenant, user, key or model' }),
+  measure: text({ example: 'tokens-day' }),
+  cap: decimal({ example: 1_000_000 }),
+  used: decimal({ description: 'By calls that have ended' }),
+  reserved: decimal({ description: 'What calls that run may use at most' }),
+  needed: decimal({ description: 'What the refused call may use at most' }),
+}) {}
 
 /** What the errors of all features may say beside their message. */
 export const failureFields = {
@@ -17,6 +28,8 @@ export const failureFields = {
   unknown: optional(texts({ description: 'The names that are unknown' })),
   rule: optional(text({ description: 'The rule that refuses an address' })),
   status: optional(nullable(text({ description: 'Of the media task' }))),
+  limit: optional(object(ReachedLimitView, { description: 'The limit that is reached (429)' })),
+  retryAfterSeconds: optional(integer({ description: 'As the header Retry-After' })),
 };
 
 /** `data` of a failure. Most failures have none, which is null. */

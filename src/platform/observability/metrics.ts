@@ -62,6 +62,13 @@ export class Metrics {
     registers: this.registers,
   });
 
+  private readonly limitsReached = new Counter({
+    name: 'plinth_limits_reached_total',
+    help: 'Calls of model services that a limit has refused, by what it limits',
+    labelNames: ['measure'] as const,
+    registers: this.registers,
+  });
+
   private readonly upstreamSeconds = new Histogram({
     name: 'plinth_upstream_seconds',
     help: 'Time of a call of a model service, its stream included',
@@ -131,6 +138,10 @@ export class Metrics {
     const { kind } = call;
     this.upstreamCalls.inc({ provider, kind, outcome: this.outcomes.value(call.outcome) });
     this.upstreamSeconds.observe({ provider, kind }, call.seconds);
+  }
+
+  limitReached(measure: string): void {
+    this.limitsReached.inc({ measure });
   }
 
   firstToken(provider: string, seconds: number): void {

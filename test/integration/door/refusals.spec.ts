@@ -8,6 +8,7 @@ import { createModel } from '../../support/models.js';
 import { done, makeRole, makeTenant, makeUser } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
 import { Session } from '../../support/session.js';
+import { eventually } from '../../support/wait.js';
 
 /** Of the role; those of keys alone come on top. */
 const GRANTED = [
@@ -41,6 +42,11 @@ beforeAll(async () => {
     await admin.get<{ id: number; modelName: string }[]>('/system/model/list?pageSize=100'),
   );
   for (const { id, modelName } of rows) ids[modelName] = id;
+  // What is paid by other units than tokens has a price, so that it can be over a budget.
+  for (const [modelName, price] of Object.entries(PRICES)) {
+    const model = rows.find((row) => row.modelName === modelName);
+    done(await admin.put('/system/model', { ...model, ...price }));
+  }
   roleOf = await makeRole(admin, 'programs', GRANTED);
   owner = await person();
 }, 120_000);
@@ -49,10 +55,14 @@ beforeEach(() => harness.simulator.reset());
 
 afterAll(() => harness.stop());
 
+const PRICES = { 'sync-image': { imagePrice: 1 }, 'sync-speech': { characterPrice: 1 } };
+
 interface Door {
   readonly path: string;
   readonly model: string;
   readonly body: (model: string) => object;
+  /** A request like this calls no model. */
+  readonly callsNone?: true;
 }
 
 const HELLO = [{ role: 'user', content: 'Hello' }];
@@ -68,6 +78,7 @@ const doors: Record<string, Door> = {
     path: '/coding/harness/sessions',
     model: CODER,
     body: (model) => ({ ...harness.sessionBody(), model }),
+    callsNone: true,
   },
   'v1 chat': {
     path: '/v1/chat/completions',
@@ -83,6 +94,7 @@ const doors: Record<string, Door> = {
     path: '/v1/messages/count_tokens',
     model: CODER,
     body: (model) => ({ model, messages: HELLO }),
+    callsNone: true,
   },
   'v1 responses': {
     path: '/v1/responses',
@@ -116,6 +128,8 @@ interface Fault {
   readonly codes: readonly number[];
   /** A client of its own; the fault of one must not be that of the next. */
   readonly client: () => Promise<Session>;
+  /** Refuses calls of models, and so leaves requests alone that make none. */
+  readonly ofCalls?: true;
 }
 
 /** A client with a key of the owner. */
@@ -191,13 +205,34 @@ const faults: Record<string, Fault> = {
       return withKey(admin, await makeKey(admin, { permissions: PERMISSIONS }));
     },
   },
+  'a key over its budget': {
+    codes: [429],
+    ofCalls: true,
+    client: () => limitedKey(['tokens-day', 'cost-month']),
+  },
+  'a key that has made its requests': {
+    codes: [429],
+    ofCalls: true,
+    client: () => limitedKey(['requests-minute']),
+  },
 };
 
-describe.each(Object.entries(faults))('%s', (_, { codes, client }) => {
+/** A client with a key that has nothing left of the measures. */
+async function limitedKey(measures: readonly string[]): Promise<Session> {
+  const made = await makeKey(owner.session, { permissions: PERMISSIONS });
+  for (const measure of measures) {
+    const fields = { scope: 'key', apiKeyId: made.id, measure, cap: 0 };
+    done(await harness.session.post('/system/limit', fields));
+  }
+  return withKey(owner.session, made);
+}
+
+describe.each(Object.entries(faults))('%s', (_, { codes, client, ofCalls }) => {
   it('is refused at every door, in the shape of the door, before any model is called', async () => {
     const session = await client();
     const answers: Record<string, number> = {};
     for (const [name, door] of Object.entries(doors)) {
+      if (ofCalls && door.callsNone) continue;
       answers[name] = refusalOf(door, await call(session, door));
     }
 
@@ -205,6 +240,27 @@ describe.each(Object.entries(faults))('%s', (_, { codes, client }) => {
     expect(wrong).toEqual([]);
     expect(harness.simulator.requests).toEqual([]);
   });
+});
+
+it('a run of a user over the budget waits with the reason', async () => {
+  const session = await keyOf();
+  // A run goes on without its key, for the user.
+  const budget = { scope: 'user', userId: owner.id, measure: 'tokens-day', cap: 0 };
+  const { id } = done(await harness.session.post<{ id: number }>('/system/limit', budget)).data;
+  const { sessionId } = await harness.createSession({}, session);
+  const run = await harness.createRun(sessionId, {}, session);
+  const parked = await eventually(
+    () => harness.run(run, session),
+    ({ status }) => status === 'SUSPENDED',
+  );
+  expect(parked.error?.message).toMatch(/limit of 0 tokens per day for the user/);
+  expect(harness.simulator.requests).toEqual([]);
+  done(await harness.session.delete(`/system/limit/${id}`));
+  done(await session.post(harness.path(run, '/resume'), {}));
+  await eventually(
+    () => harness.run(run, session),
+    ({ status }) => status === 'COMPLETED',
+  );
 });
 
 it('a good key is accepted at every door', async () => {
@@ -243,7 +299,7 @@ function refusalOf({ path }: Door, { status, text, headers }: Seen): number {
     expect(JSON.parse(text)).toEqual({
       error: {
         message: expect.stringMatching(/\.$/),
-        type: expect.stringMatching(/_error$/),
+        type: expect.stringMatching(/_error$|^insufficient_quota$/),
         param: status === 404 ? 'model' : null,
         code: expect.any(String),
       },
@@ -254,12 +310,13 @@ function refusalOf({ path }: Door, { status, text, headers }: Seen): number {
   if (type.startsWith('text/event-stream')) {
     // Streams say no codes; only a model is looked up after they have begun.
     expect(text).toMatch(/^event: \[ERROR\]\ndata: {"msg":".+\."}$/m);
-    return 404;
+    return text.includes('"code":429,"data":{"limit":{') ? 429 : 404;
   }
   const { code, msg, data } = JSON.parse(text) as { code: number; msg: string; data: unknown };
   expect(msg).toMatch(/\.$/);
   if (path.startsWith('/coding/harness')) {
     expect(data).toMatchObject({ errorCode: expect.stringMatching(/^[A-Z_]+$/) });
-  } else expect(data).toBeNull();
+  } else if (code === 429) expect(data).toMatchObject({ limit: { scope: 'key', cap: 0 } });
+  else expect(data).toBeNull();
   return code;
 }

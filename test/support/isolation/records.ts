@@ -276,6 +276,17 @@ export const apiKey: RecordKind = {
   make: async ({ session }) => String((await makeKey(session, { name: fresh('key') })).id),
 };
 
+/** A limit of a model of its own, which no call reaches. */
+export const limit: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async (by, world) => {
+    const modelId = await model.make(by, world);
+    const fields = { scope: 'model', modelId, measure: 'tokens-month', cap: 1_000_000_000 };
+    return idOf(await by.session.post('/system/limit', fields));
+  },
+};
+
 /** A provider of sign-ins. */
 export const ssoProvider: RecordKind = {
   owner: 'tenant',

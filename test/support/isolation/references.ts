@@ -25,6 +25,7 @@ import {
   feedback,
   file,
   fresh,
+  limit,
   model,
   modelName,
   nothing,
@@ -58,6 +59,7 @@ export interface Reference {
 
 const EMPTY = 200;
 const SSO = { name: 'Company', issuer: 'http://127.0.0.1:9', clientId: 'plinth' };
+const DAILY = { measure: 'tokens-day', cap: 1_000_000 };
 const HELLO = [{ role: 'user', content: 'Hello' }];
 
 /** A filter of a report by a record: one that names nothing is answered with nothing. */
@@ -142,6 +144,20 @@ export const references: Record<string, Record<string, Reference>> = {
   },
   'POST /system/apikey/:id/rotate': { id: { kind: apiKey, body: () => ({}) } },
   'DELETE /system/apikey/:ids': { ids: { kind: apiKey, several: true } },
+
+  'GET /system/limit/list': {
+    userId: byField('userId', user),
+    apiKeyId: byField('apiKeyId', apiKey),
+    modelId: byField('modelId', model),
+  },
+  'GET /system/limit/:id': { id: { kind: limit } },
+  'POST /system/limit': {
+    userId: { kind: user, body: (userId) => ({ ...DAILY, scope: 'user', userId }) },
+    apiKeyId: { kind: apiKey, body: (apiKeyId) => ({ ...DAILY, scope: 'key', apiKeyId }) },
+    modelId: { kind: model, body: (modelId) => ({ ...DAILY, scope: 'model', modelId }) },
+  },
+  'PUT /system/limit': { id: { kind: limit, body: (id) => ({ id, cap: 2 }) } },
+  'DELETE /system/limit/:ids': { ids: { kind: limit, several: true } },
 
   'GET /system/sso/:id': { id: { kind: ssoProvider } },
   'POST /system/sso': {

@@ -24,6 +24,23 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
+      'WITH held AS ( SELECT limit_id, subject_id, id FROM usage_reservation WHERE id = ANY ($1::uuid[])',
+    file: 'src/model/limits/reservation.repository.ts',
+    why: 'The renewal of what the running calls of a process have reserved, of all tenants, by ids that this process has made.',
+  },
+  {
+    begins:
+      'DELETE FROM usage_reservation WHERE ctid = ANY (ARRAY( SELECT ctid FROM usage_reservation',
+    file: 'src/model/limits/reservation.repository.ts',
+    why: 'The sweep of reservations of processes that have ended, of all tenants.',
+  },
+  {
+    begins: 'DELETE FROM usage_counter WHERE ctid = ANY (ARRAY( SELECT ctid FROM usage_counter',
+    file: 'src/model/limits/reservation.repository.ts',
+    why: 'The sweep of counters that were not used for days, of all tenants.',
+  },
+  {
+    begins:
       'DELETE FROM stored_response WHERE id IN ( SELECT id FROM stored_response WHERE last_used_time < now()',
     file: 'src/door/openai/responses/stored-response.repository.ts',
     why: 'The sweep of stored responses whose conversation was not continued for a long time, in every tenant.',

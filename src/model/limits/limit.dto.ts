@@ -1,0 +1,43 @@
+import { Decimal, Id, Input, OneOf, pageFields, Whole } from '../../platform/http/index.js';
+import { MEASURES, SCOPES } from './limit.entity.js';
+
+/** What the column holds, and a client reads exactly. */
+const MOST = 1_000_000_000_000;
+
+const cap = Decimal({
+  min: 0,
+  max: MOST,
+  example: 1_000_000,
+  description: 'Requests, tokens, or an amount in the currency of the prices with 6 decimals',
+});
+
+const filters = {
+  scope: OneOf(SCOPES, { optional: true }),
+  measure: OneOf(MEASURES, { optional: true }),
+  userId: Id({ optional: true }),
+  apiKeyId: Id({ optional: true }),
+  modelId: Id({ optional: true }),
+};
+
+export class LimitListQuery extends Input({
+  ...pageFields('id', 'scope', 'measure', 'cap', 'createTime'),
+  ...filters,
+}) {}
+
+export class NewLimitDto extends Input({
+  scope: OneOf(SCOPES, { description: 'Who or what is limited' }),
+  userId: Id({ optional: true, description: 'Of the scope user. Absent: each user has the limit' }),
+  apiKeyId: Whole({
+    optional: true,
+    min: 1,
+    description: 'Of the scope key. Absent: each key has the limit',
+  }),
+  modelId: Id({
+    optional: true,
+    description: 'Of the scope model. Absent: each model has the limit',
+  }),
+  measure: OneOf(MEASURES),
+  cap,
+}) {}
+
+export class ChangedLimitDto extends Input({ id: Id(), cap }) {}

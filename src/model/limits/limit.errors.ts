@@ -1,0 +1,97 @@
+import {
+  ConflictError,
+  InvalidInputError,
+  TooManyRequestsError,
+} from '../../platform/error/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
+import type { Message, Phrase } from '../../platform/message/index.js';
+import type { LimitMeasure, LimitScope } from './limit.entity.js';
+
+/** A limit that refuses a call. */
+export interface ReachedLimit {
+  readonly id: number;
+  readonly scope: LimitScope;
+  readonly measure: LimitMeasure;
+  readonly cap: number;
+  /** By calls that have ended. */
+  readonly used: number;
+  /** What calls that run may use at most. */
+  readonly reserved: number;
+  /** What the refused call may use at most. */
+  readonly needed: number;
+}
+
+export interface Refusal extends ReachedLimit {
+  /** The call may be accepted once others have ended, or within a minute. */
+  readonly isPassing: boolean;
+  readonly retrySeconds: number;
+}
+
+const SCOPE_NAMES: Readonly<Record<LimitScope, Phrase>> = {
+  tenant: phrase`the tenant`,
+  user: phrase`the user`,
+  key: phrase`the API key`,
+  model: phrase`the model`,
+};
+
+const MEASURE_NAMES: Readonly<Record<LimitMeasure, Phrase>> = {
+  'requests-minute': phrase`requests per minute`,
+  'tokens-day': phrase`tokens per day`,
+  'tokens-month': phrase`tokens per month`,
+  'cost-day': phrase`cost per day`,
+  'cost-month': phrase`cost per month`,
+};
+
+/** A limit of the tenant refuses a call of a model; no service was called. */
+export class LimitReachedError extends TooManyRequestsError {
+  /** False: the budget of a day or month does not suffice, whatever other calls do. */
+  readonly isPassing: boolean;
+
+  constructor({ isPassing, retrySeconds, ...limit }: Refusal) {
+    super(messageOf(limit, isPassing, retrySeconds), {
+      data: { limit, retryAfterSeconds: retrySeconds },
+      retryAfterSeconds: retrySeconds,
+    });
+    this.isPassing = isPassing;
+  }
+}
+
+function messageOf(
+  { scope, measure, cap }: ReachedLimit,
+  isPassing: boolean,
+  seconds: number,
+): Message {
+  const what = MEASURE_NAMES[measure];
+  const whose = SCOPE_NAMES[scope];
+  if (measure === 'requests-minute') {
+    return msg`The limit of ${cap} ${what} for ${whose} is reached. Try again in ${seconds} seconds.`;
+  }
+  return isPassing
+    ? msg`What is left of the limit of ${cap} ${what} for ${whose} is reserved by calls that are running. Try again in ${seconds} seconds.`
+    : msg`What is left of the limit of ${cap} ${what} for ${whose} does not suffice for this call. Ask for a shorter answer, wait for the next period, or ask an administrator to raise the limit.`;
+}
+
+export class LimitExistsError extends ConflictError {
+  constructor() {
+    super(msg`There is a limit of this measure for the same scope already. Change that one.`);
+  }
+}
+
+export class TooManyLimitsError extends ConflictError {
+  constructor(most: number) {
+    super(msg`A tenant can have at most ${most} limits. Remove one first.`);
+  }
+}
+
+/** An id of another scope than that of the limit. */
+export class LimitScopeError extends InvalidInputError {
+  constructor(field: string, scope: string) {
+    super(msg`${field} must be absent for a limit of the scope ${scope}.`);
+  }
+}
+
+export class LimitCapError extends InvalidInputError {
+  constructor() {
+    super(msg`cap must be a whole number, unless it is a cost.`);
+  }
+}

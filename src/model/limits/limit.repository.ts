@@ -1,0 +1,113 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FindOptionsWhere } from 'typeorm';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Database, TenantScoped } from '../../platform/database/index.js';
+import { defined } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
+import type { LimitListQuery } from './limit.dto.js';
+import { UsageLimit } from './limit.entity.js';
+import type { LimitScope } from './limit.entity.js';
+
+/** What calls are asked by: the parts of a limit that do not change. */
+export type SetLimit = Pick<
+  UsageLimit,
+  'id' | 'scope' | 'userId' | 'apiKeyId' | 'modelId' | 'measure'
+>;
+
+/** What is used of a limit in the present period; of one that each has, by who has used the most. */
+export interface LimitUse {
+  readonly limitId: number;
+  /** 0 for the tenant; null without any use. */
+  readonly subjectId: number | null;
+  readonly used: number | null;
+  readonly reserved: number;
+  readonly periodEnd: Date | null;
+}
+
+interface Named {
+  readonly scope: LimitScope;
+  readonly id: number;
+  readonly name: string;
+}
+
+const SET = `
+  SELECT id, scope, user_id AS "userId", api_key_id AS "apiKeyId", model_id AS "modelId", measure
+    FROM usage_limit WHERE tenant_id = $1 ORDER BY id`;
+
+/** Before the first call of a period there is no counter: the books say what was used. */
+const USES = `
+  SELECT l.id AS "limitId", coalesce(c.subject_id, own.subject_id) AS "subjectId",
+         coalesce(c.used, CASE WHEN own.subject_id IS NOT NULL
+           THEN booked_usage(l.tenant_id, l.measure, own.start, l.scope, own.subject_id) END)::float8 AS used,
+         coalesce(c.reserved, 0)::float8 AS reserved,
+         CASE WHEN l.measure NOT LIKE 'requests-%' THEN usage_period_end(l.measure, $2, now()) END AS "periodEnd"
+    FROM usage_limit l
+   CROSS JOIN LATERAL (
+     SELECT usage_period(l.measure, $2, now()) AS start,
+            CASE l.scope WHEN 'tenant' THEN 0 ELSE coalesce(l.user_id, l.api_key_id, l.model_id) END AS subject_id) own
+    LEFT JOIN LATERAL (
+     SELECT c.subject_id, CASE WHEN l.measure LIKE 'requests-%' THEN r.amount ELSE c.used END AS used,
+            CASE WHEN l.measure LIKE 'requests-%' THEN 0 ELSE r.amount END AS reserved
+       FROM usage_counter c
+      CROSS JOIN LATERAL (
+        SELECT coalesce(sum(amount), 0) AS amount FROM usage_reservation r
+         WHERE r.tenant_id = $1 AND r.limit_id = c.limit_id AND r.subject_id = c.subject_id
+           AND r.period_start = c.period_start AND r.expire_time > now()) r
+      WHERE c.tenant_id = $1 AND c.limit_id = l.id AND c.period_start = own.start
+      ORDER BY c.used + r.amount DESC, c.subject_id LIMIT 1) c ON true
+   WHERE l.tenant_id = $1 AND l.id = ANY ($3::bigint[])`;
+
+const NAMES = `
+  SELECT 'user' AS scope, id, user_name AS name FROM user_account WHERE tenant_id = $1 AND id = ANY ($2::bigint[])
+  UNION ALL
+  SELECT 'key', id, name FROM api_key WHERE tenant_id = $1 AND id = ANY ($3::bigint[])
+  UNION ALL
+  SELECT 'model', id, model_name FROM model WHERE tenant_id = $1 AND id = ANY ($4::bigint[])`;
+
+/** The records of limits. What is used of them is changed by UsageLimiter and the books. */
+@Injectable()
+export class LimitRepository {
+  readonly limits: TenantScoped<UsageLimit>;
+
+  constructor(
+    private readonly database: Database,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    this.limits = new TenantScoped(database, UsageLimit, phrase`The limit`);
+  }
+
+  /** All limits of the tenant, for its calls. */
+  async set(tenantId: string): Promise<readonly SetLimit[]> {
+    return this.database.query<SetLimit>(SET, [tenantId]);
+  }
+
+  async page(tenantId: string, query: LimitListQuery): Promise<Page<UsageLimit>> {
+    const { scope, measure, userId, apiKeyId, modelId } = query;
+    const where: FindOptionsWhere<UsageLimit> = defined({
+      scope,
+      measure,
+      userId,
+      apiKeyId,
+      modelId,
+    });
+    return this.limits.page(tenantId, query, where, { id: 'DESC' });
+  }
+
+  async uses(tenantId: string, limits: readonly UsageLimit[]): Promise<Map<number, LimitUse>> {
+    const ids = limits.map(({ id }) => id);
+    const rows = await this.database.query<LimitUse>(USES, [tenantId, this.config.TZ, ids]);
+    return new Map(rows.map((row) => [row.limitId, row]));
+  }
+
+  /** Names of users, keys and models of the tenant, by scope and id. */
+  async names(
+    tenantId: string,
+    ids: Readonly<Record<Exclude<LimitScope, 'tenant'>, readonly number[]>>,
+  ): Promise<(scope: LimitScope, id: number | null) => string | null> {
+    const rows = await this.database.query<Named>(NAMES, [tenantId, ids.user, ids.key, ids.model]);
+    const names = new Map(rows.map(({ scope, id, name }) => [`${scope} ${id}`, name]));
+    return (scope, id) => names.get(`${scope} ${id}`) ?? null;
+  }
+}

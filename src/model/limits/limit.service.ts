@@ -1,0 +1,171 @@
+import { Injectable } from '@nestjs/common';
+import { requireUnlimitedKey, TenantRevision } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AuditLog } from '../../platform/audit/index.js';
+import type { AuditRecord } from '../../platform/audit/index.js';
+import { Database, isUniqueViolation } from '../../platform/database/index.js';
+import { NotFoundError } from '../../platform/error/index.js';
+import { wireTime } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
+import type { Phrase } from '../../platform/message/index.js';
+import type { ChangedLimitDto, LimitListQuery, NewLimitDto } from './limit.dto.js';
+import type { LimitScope, UsageLimit } from './limit.entity.js';
+import {
+  LimitCapError,
+  LimitExistsError,
+  LimitScopeError,
+  TooManyLimitsError,
+} from './limit.errors.js';
+import { LimitRepository } from './limit.repository.js';
+import { LimitUseView, LimitView } from './limit.view.js';
+
+/** Each call asks for those that apply to it. */
+const MOST_LIMITS = 200;
+
+type SubjectField = 'userId' | 'apiKeyId' | 'modelId';
+
+/** The field with the id, and what it names. */
+const SUBJECTS: Readonly<Record<SubjectField, readonly [LimitScope, Phrase]>> = {
+  userId: ['user', phrase`The user`],
+  apiKeyId: ['key', phrase`The API key`],
+  modelId: ['model', phrase`The model`],
+};
+
+/** Limits of a tenant. Each change counts from the next call on, on every process. */
+@Injectable()
+export class LimitService {
+  constructor(
+    private readonly repository: LimitRepository,
+    private readonly database: Database,
+    private readonly revision: TenantRevision,
+    private readonly audit: AuditLog,
+  ) {}
+
+  async list({ tenantId }: Caller, query: LimitListQuery): Promise<Page<LimitView>> {
+    const page = await this.repository.page(tenantId, query);
+    const views = new Map((await this.views(tenantId, page.rows)).map((view) => [view.id, view]));
+    return page.map(({ id }) => views.get(id) as LimitView);
+  }
+
+  async get({ tenantId }: Caller, id: number): Promise<LimitView> {
+    const [view] = await this.views(tenantId, [await this.repository.limits.get(tenantId, id)]);
+    return view as LimitView;
+  }
+
+  async create(caller: Caller, limit: NewLimitDto): Promise<LimitView> {
+    const { tenantId, userId: createBy } = caller;
+    const { scope, measure, cap } = limit;
+    requireUnlimitedKey(caller, 'models', phrase`models`);
+    requireCap(measure, cap);
+    await this.checkSubject(tenantId, limit);
+    const id = await this.change(caller, async () => {
+      const count = await this.repository.limits.count(tenantId);
+      if (count >= MOST_LIMITS) throw new TooManyLimitsError(MOST_LIMITS);
+      const row = await this.repository.limits.insert(tenantId, { ...limit, createBy });
+      return { result: row.id, entries: [entry('create', row.id, { scope, measure, cap })] };
+    });
+    return this.get(caller, id);
+  }
+
+  async update(caller: Caller, { id, cap }: ChangedLimitDto): Promise<LimitView> {
+    const { tenantId } = caller;
+    requireUnlimitedKey(caller, 'models', phrase`models`);
+    await this.change(caller, async () => {
+      const before = await this.repository.limits.lock(tenantId, id);
+      requireCap(before.measure, cap);
+      await this.repository.limits.update(tenantId, id, { cap });
+      const { scope, measure } = before;
+      return {
+        result: undefined,
+        entries: [entry('update', id, { scope, measure, cap, before: before.cap })],
+      };
+    });
+    return this.get(caller, id);
+  }
+
+  async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    requireUnlimitedKey(caller, 'models', phrase`models`);
+    await this.change(caller, async () => {
+      await this.repository.limits.remove(caller.tenantId, ids);
+      return { result: undefined, entries: ids.map((id) => entry('delete', id)) };
+    });
+  }
+
+  private async change<Result>(
+    caller: Caller,
+    work: () => Promise<{ result: Result; entries: readonly AuditRecord[] }>,
+  ): Promise<Result> {
+    try {
+      return await this.database.transaction(async () => {
+        // First: it locks the row of the tenant, so that limits are counted one change after the other.
+        await this.revision.increment(caller.tenantId);
+        const { result, entries } = await work();
+        for (const one of entries) await this.audit.record(caller, one);
+        return result;
+      });
+    } catch (error) {
+      throw isUniqueViolation(error) ? new LimitExistsError() : error;
+    }
+  }
+
+  /** NotFoundError for a record that the tenant does not have. */
+  private async checkSubject(tenantId: string, limit: NewLimitDto): Promise<void> {
+    for (const [field, [scope, label]] of Object.entries(SUBJECTS)) {
+      const id = limit[field as SubjectField];
+      if (id === undefined) continue;
+      if (scope !== limit.scope) throw new LimitScopeError(field, limit.scope);
+      const nameOf = await this.repository.names(tenantId, {
+        ...{ user: [], key: [], model: [] },
+        [scope]: [id],
+      });
+      if (nameOf(scope, id) === null) throw new NotFoundError(label);
+    }
+  }
+
+  private async views(tenantId: string, limits: readonly UsageLimit[]): Promise<LimitView[]> {
+    if (limits.length === 0) return [];
+    const uses = await this.repository.uses(tenantId, limits);
+    const idsOf = (wanted: LimitScope): number[] =>
+      limits.flatMap((limit) => {
+        const subjectId = uses.get(limit.id)?.subjectId ?? null;
+        const ids = [subjectOf(limit), subjectId].filter((id) => id !== null);
+        return limit.scope === wanted ? ids : [];
+      });
+    const nameOf = await this.repository.names(tenantId, {
+      user: idsOf('user'),
+      key: idsOf('key'),
+      model: idsOf('model'),
+    });
+    return limits.map((limit) => {
+      const { scope } = limit;
+      const { subjectId = null, used, reserved = 0, periodEnd } = uses.get(limit.id) ?? {};
+      const subject = scope === 'tenant' ? null : subjectId;
+      const subjectName = nameOf(scope, subject);
+      return LimitView.of(limit, {
+        name: nameOf(scope, subjectOf(limit)),
+        use:
+          used === undefined || used === null
+            ? null
+            : LimitUseView.of({ subjectId: subject, subjectName, used, reserved }),
+        periodEnd: wireTime(periodEnd),
+      });
+    });
+  }
+}
+
+function subjectOf({ userId, apiKeyId, modelId }: UsageLimit): number | null {
+  return userId ?? apiKeyId ?? modelId;
+}
+
+function requireCap(measure: string, cap: number): void {
+  if (!measure.startsWith('cost-') && !Number.isInteger(cap)) throw new LimitCapError();
+}
+
+function entry(
+  action: AuditRecord['action'],
+  id: number,
+  detail: Readonly<Record<string, unknown>> = {},
+): AuditRecord {
+  return { action, target: 'limit', id, detail };
+}

@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { acrossTenants, Database } from '../../platform/database/index.js';
+import type { Refusal } from './limit.errors.js';
+import type { WorstCase } from './worst-case.js';
+
+/** What a call asks of its limits. */
+export interface ReservationRequest {
+  readonly tenantId: string;
+  /** The id of the reservation. */
+  readonly id: string;
+  readonly limits: readonly number[];
+  readonly userId: number;
+  readonly apiKeyId: number | null;
+  readonly modelId: number;
+  readonly priceVersion: number | null;
+  readonly requests: number;
+  readonly worst: WorstCase;
+}
+
+/** The worst case is that no token is cached, or that cached ones cost more. Without a price there is no cost. */
+const RESERVE = `
+  SELECT r.id, r.scope, r.measure, r.cap::float8 AS cap, r.used::float8 AS used, r.reserved::float8 AS reserved,
+         r.needed::float8 AS needed, r.is_passing AS "isPassing", r.retry_seconds AS "retrySeconds"
+    FROM (VALUES ($8::numeric, $9::numeric, $10::numeric, $11::numeric, $12::numeric))
+           AS most (input_tokens, output_tokens, images, seconds, characters)
+    LEFT JOIN model_price price ON price.tenant_id = $1 AND price.id = $13
+   CROSS JOIN LATERAL reserve_usage($1, $2, $3, $4, $5, $6, $7, most.input_tokens + most.output_tokens,
+      CASE WHEN price.id IS NOT NULL THEN
+        (most.input_tokens * greatest(price.input_price, price.cached_input_price, 0)
+         + most.output_tokens * coalesce(price.output_price, 0)
+         + most.characters * coalesce(price.character_price, 0)) * 0.000001
+        + most.images * coalesce(price.image_price, 0) + most.seconds * coalesce(price.second_price, 0) END,
+      $14, $15) r`;
+
+const RELEASE = 'DELETE FROM usage_reservation WHERE tenant_id = $1 AND id = $2';
+
+/** Passes rows over that are being settled, so that it never waits while it holds others. */
+const RENEW = `
+  WITH held AS (
+    SELECT limit_id, subject_id, id FROM usage_reservation WHERE id = ANY ($1::uuid[]) FOR UPDATE SKIP LOCKED)
+  UPDATE usage_reservation r SET expire_time = now() + make_interval(secs => $2::double precision)
+    FROM held WHERE r.limit_id = held.limit_id AND r.subject_id = held.subject_id AND r.id = held.id`;
+
+/** A day is longer than any call: its settlement finds what it has reserved, also after its lease. */
+const EXPIRED = `
+  DELETE FROM usage_reservation WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM usage_reservation WHERE expire_time < now() - interval '1 day' LIMIT $1)) RETURNING limit_id`;
+
+/** The books say what was used, if it is asked for again in the same period. */
+const UNUSED = `
+  DELETE FROM usage_counter WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM usage_counter WHERE used_time < now() - interval '2 days' LIMIT $1))
+      AND used_time < now() - interval '2 days' RETURNING limit_id`;
+
+/** What running calls have reserved of limits. The functions that it calls are those of migration 40. */
+@Injectable()
+export class ReservationRepository {
+  constructor(
+    private readonly database: Database,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Reserves in all of the limits, or in none: answers those that refuse it. */
+  async reserve(request: ReservationRequest): Promise<readonly Refusal[]> {
+    const { tenantId, id, limits, userId, apiKeyId, modelId, priceVersion, requests } = request;
+    const { inputTokens, outputTokens, images = 0, seconds = 0, characters = 0 } = request.worst;
+    const most = [inputTokens, outputTokens, images, seconds, characters];
+    return this.database.prepared<Refusal>(RESERVE, [
+      ...[tenantId, id, limits, userId, apiKeyId, modelId, requests, ...most, priceVersion],
+      ...[this.config.LIMIT_LEASE_SECONDS, this.config.TZ],
+    ]);
+  }
+
+  async release(tenantId: string, id: string): Promise<void> {
+    await this.database.prepared(RELEASE, [tenantId, id]);
+  }
+
+  async renew(ids: readonly string[]): Promise<void> {
+    await acrossTenants('renewal of reservations', () =>
+      this.database.query(RENEW, [ids, this.config.LIMIT_LEASE_SECONDS]),
+    );
+  }
+
+  /** Removes at most so many rows each that nothing needs any longer; answers the larger number of those removed. */
+  async sweep(limit: number): Promise<number> {
+    const expired = await acrossTenants('sweep of reservations', () =>
+      this.database.query(EXPIRED, [limit]),
+    );
+    const unused = await acrossTenants('sweep of counters', () =>
+      this.database.query(UNUSED, [limit]),
+    );
+    return Math.max(expired.length, unused.length);
+  }
+}
