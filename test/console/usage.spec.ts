@@ -7,6 +7,10 @@ import { eventually } from '../support/wait.js';
 
 const MODEL = 'demo-chat-paced';
 
+interface UsedLimit {
+  readonly use: { readonly used: number };
+}
+
 describeConsole('usage in the console', () => {
   let console: Console;
 
@@ -42,6 +46,56 @@ describeConsole('usage in the console', () => {
     expect((await saving).suggestedFilename()).toBe('usage.csv');
   });
 
+  it('sets limits, shows what is used of them, changes and removes them', async () => {
+    const { plinth } = console;
+    const admin = await plinth.signIn();
+    const page = await console.signedIn();
+    const dialog = page.getByRole('dialog').last();
+    const row = page.getByRole('row').filter({ hasText: 'Model demo-chat-paced' });
+    const button = (name: string) => dialog.getByRole('button', { name, exact: true });
+    await page.goto('/usage');
+    await page.getByRole('tab', { name: 'Limits' }).click();
+    await page.getByText('No limits yet').waitFor();
+    await expectNoViolations(page);
+
+    await page.getByRole('button', { name: 'Add limit' }).click();
+    await button('Add limit').click();
+    await dialog.getByText('Enter a number from 0 on.').waitFor();
+    await dialog.getByRole('combobox', { name: 'Limited' }).click();
+    await page.getByRole('option', { name: 'Model', exact: true }).click();
+    await dialog.getByRole('combobox', { name: 'Model' }).click();
+    await page.getByRole('option', { name: MODEL, exact: true }).click();
+    await dialog.getByRole('textbox', { name: 'Limit' }).fill('1000000');
+    await expectNoViolations(page);
+    await button('Add limit').click();
+    await row.getByText('of 1,000,000').waitFor();
+    await sendChat(admin, { model: MODEL, content: 'Hello' });
+    const used = async (): Promise<number> => {
+      const { rows } = done(await admin.get<UsedLimit[]>('/system/limit/list'));
+      return rows[0]?.use.used ?? 0;
+    };
+    const tokens = await eventually(used, (count) => count > 0);
+    await page.reload();
+    await row.getByText(`${tokens.toLocaleString('en')} of 1,000,000`).waitFor();
+    await row.getByRole('progressbar').waitFor();
+    await expectNoViolations(page);
+
+    await row.getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Change limit' }).click();
+    await dialog.getByRole('textbox', { name: 'Limit' }).fill('1');
+    await button('Save limit').click();
+    await row.getByText(`${tokens.toLocaleString('en')} of 1`, { exact: true }).waitFor();
+    const refused = await sendChat(admin, { model: MODEL, content: 'Hello' });
+    expect(refused.error).toMatch(/limit of 1 tokens per day for the model/);
+
+    await row.getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Remove limit' }).click();
+    await dialog.getByText('Model demo-chat-paced: Tokens per day').waitFor();
+    await button('Remove limit').click();
+    await page.getByText('No limits yet').waitFor();
+    expect((await sendChat(admin, { model: MODEL, content: 'Hello' })).done).toBe(true);
+  });
+
   it('shows users without the permission their own calls alone', async () => {
     const { plinth } = console;
     const admin = await plinth.signIn();
@@ -57,6 +111,7 @@ describeConsole('usage in the console', () => {
     await page.getByRole('row', { name: /thrifty/ }).waitFor();
     expect(await page.getByRole('row', { name: /admin/ }).count()).toBe(0);
     expect(await page.getByText('所有人').count()).toBe(0);
+    expect(await page.getByRole('tab').count()).toBe(0);
     await expectNoViolations(page);
   });
 });

@@ -29,6 +29,7 @@ export const TARGETS = [
   'sso_settings',
   'provider',
   'model',
+  'limit',
   'agent',
   'knowledge_base',
   'attachment',

@@ -5,6 +5,7 @@ import {
   SegmentedControl,
   SimpleGrid,
   Table,
+  Tabs,
   Text,
   Title,
 } from '@mantine/core';
@@ -12,6 +13,7 @@ import { usageExport, usageExportOwn, usageOwn, usageReport } from '@plinth/clie
 import type { UsageRowView, UsageView } from '@plinth/client';
 import { IconChartBar, IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
 import { useMe } from '../app/me';
@@ -23,6 +25,7 @@ import { duration, number, shortNumber } from '../ui/format';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { Sparkline } from '../ui/sparkline';
+import { Limits } from './limits';
 import styles from './usage.module.css';
 
 const SPANS = ['7', '30', '90'] as const;
@@ -30,8 +33,36 @@ const GROUPS = ['model', 'user', 'key', 'provider', 'agent', 'door', 'feature', 
 const MOST_ROWS = 100;
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Calls of models, their tokens and what they cost: of the tenant, or one's own. */
+/** What is used of models, and how much may be. */
 export default function UsagePage() {
+  const { t } = useTranslation('usage');
+  const { may } = useMe();
+  const [{ view }, change] = useAddress();
+  if (!may('system:limit:list')) return <Report />;
+  const shown = view === 'limits' ? 'limits' : 'report';
+  const inTabs = (content: ReactNode): ReactNode => (
+    <Tabs
+      value={shown}
+      onChange={(chosen) => change({ view: chosen === 'limits' ? 'limits' : undefined })}
+    >
+      <Tabs.List aria-label={t('limits.tabs')} mb="lg">
+        <Tabs.Tab value="report">{t('title')}</Tabs.Tab>
+        <Tabs.Tab value="limits">{t('limits.title')}</Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="report">{shown === 'report' && content}</Tabs.Panel>
+      <Tabs.Panel value="limits">{shown === 'limits' && content}</Tabs.Panel>
+    </Tabs>
+  );
+  return shown === 'report' ? <Report inTabs={inTabs} /> : <Limits inTabs={inTabs} />;
+}
+
+interface ReportProps {
+  /** Puts the content below the tabs of the page. */
+  readonly inTabs?: (content: ReactNode) => ReactNode;
+}
+
+/** Calls of models, their tokens and what they cost: of the tenant, or one's own. */
+function Report({ inTabs = (content) => content }: ReportProps) {
   const { t } = useTranslation('usage');
   const { may } = useMe();
   const [address, change] = useAddress();
@@ -96,23 +127,29 @@ export default function UsagePage() {
         </>
       }
     >
-      {error && !byDay.data && <Failure error={error} onRetry={() => void byDay.refetch()} />}
-      {!error && !(byDay.data && byGroup.data) && <RowsSkeleton rows={3} height={96} />}
-      {byDay.data && <Days report={byDay.data} from={from} />}
-      {byGroup.data && (
+      {inTabs(
         <>
-          <Group justify="space-between" mt="xl" mb="sm" align="flex-end">
-            <Title order={2}>{t('table')}</Title>
-            <Select
-              aria-label={t('groupBy')}
-              allowDeselect={false}
-              data={GROUPS.map((group) => ({ value: group, label: t(`groups.${group}`) }))}
-              value={groupBy}
-              onChange={(value) => change({ by: value === 'model' ? undefined : (value ?? '') })}
-            />
-          </Group>
-          <Groups report={byGroup.data} title={t(`groups.${groupBy}`)} />
-        </>
+          {error && !byDay.data && <Failure error={error} onRetry={() => void byDay.refetch()} />}
+          {!error && !(byDay.data && byGroup.data) && <RowsSkeleton rows={3} height={96} />}
+          {byDay.data && <Days report={byDay.data} from={from} />}
+          {byGroup.data && (
+            <>
+              <Group justify="space-between" mt="xl" mb="sm" align="flex-end">
+                <Title order={2}>{t('table')}</Title>
+                <Select
+                  aria-label={t('groupBy')}
+                  allowDeselect={false}
+                  data={GROUPS.map((group) => ({ value: group, label: t(`groups.${group}`) }))}
+                  value={groupBy}
+                  onChange={(value) =>
+                    change({ by: value === 'model' ? undefined : (value ?? '') })
+                  }
+                />
+              </Group>
+              <Groups report={byGroup.data} title={t(`groups.${groupBy}`)} />
+            </>
+          )}
+        </>,
       )}
     </Page>
   );

@@ -1,0 +1,186 @@
+import { NumberInput, Select } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { apiKeyList, limitCreate, limitUpdate, modelList, userList } from '@plinth/client';
+import type { LimitView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { messageOf } from '../ui/failure';
+import { FormDrawer } from '../ui/form-drawer';
+
+type Scope = LimitView['scope'];
+type Measure = LimitView['measure'];
+
+interface Props {
+  /** Undefined for a new one. */
+  readonly limit: LimitView | undefined;
+  readonly onClose: () => void;
+}
+
+const SCOPES = ['tenant', 'user', 'key', 'model'] as const satisfies readonly Scope[];
+const MEASURES = [
+  'requests-minute',
+  'tokens-day',
+  'tokens-month',
+  'cost-day',
+  'cost-month',
+] as const satisfies readonly Measure[];
+
+/** What stands for all of a scope. */
+const EACH = 'each';
+
+/** A new limit, or another cap of one. */
+export function LimitDrawer({ limit, onClose }: Props) {
+  const { t } = useTranslation('usage');
+  const { may } = useMe();
+  const canEdit = may(limit ? 'system:limit:edit' : 'system:limit:add');
+  const stored = limit && (limit.userId ?? limit.apiKeyId ?? limit.modelId);
+  const form = useForm({
+    initialValues: {
+      scope: limit?.scope ?? 'tenant',
+      subject: stored ? String(stored) : EACH,
+      measure: limit?.measure ?? 'tokens-day',
+      cap: limit?.cap ?? '',
+    },
+    validate: {
+      cap: (cap, { measure }) => {
+        if (typeof cap !== 'number' || cap < 0) return t('limits.capMissing');
+        return isCost(measure) || Number.isInteger(cap) ? null : t('limits.capWhole');
+      },
+    },
+  });
+  const { scope, measure } = form.values;
+  const save = useAction(
+    async ({ scope: of, subject, measure: what, cap: entered }: typeof form.values) => {
+      const cap = Number(entered);
+      if (limit) {
+        await limitUpdate({ body: { id: limit.id, cap } });
+        return;
+      }
+      const id = of === 'tenant' || subject === EACH ? undefined : Number(subject);
+      const named = id !== undefined && { [FIELDS[of]]: id };
+      await limitCreate({ body: { scope: of, measure: what, cap, ...named } });
+    },
+    {
+      done: t(limit ? 'limits.saved' : 'limits.added'),
+      changes: [['limits']],
+      // The drawer shows it.
+      onFailure: () => undefined,
+    },
+  );
+  return (
+    <FormDrawer
+      title={t(limit ? 'limits.edit' : 'limits.add')}
+      form={form}
+      action={t(limit ? 'limits.save' : 'limits.add')}
+      onSubmit={(values) => save.mutateAsync(values)}
+      onClose={onClose}
+      readOnly={!canEdit && t('limits.mayNotEdit')}
+    >
+      <Select
+        label={t('limits.of')}
+        description={limit && t('limits.fixed')}
+        data={SCOPES.map((value) => ({ value, label: t(`limits.scopes.${value}`) }))}
+        allowDeselect={false}
+        disabled={limit !== undefined}
+        {...form.getInputProps('scope')}
+        onChange={(chosen) => form.setValues({ scope: chosen as Scope, subject: EACH })}
+      />
+      {scope !== 'tenant' && (
+        <SubjectSelect
+          key={scope}
+          scope={scope}
+          stored={limit?.name ?? undefined}
+          disabled={limit !== undefined}
+          {...form.getInputProps('subject')}
+        />
+      )}
+      <Select
+        label={t('limits.measure')}
+        data={MEASURES.map((value) => ({ value, label: t(`limits.measures.${value}`) }))}
+        allowDeselect={false}
+        disabled={limit !== undefined}
+        {...form.getInputProps('measure')}
+      />
+      <NumberInput
+        label={t('limits.cap')}
+        description={t(isCost(measure) ? 'limits.costHelp' : 'limits.capHelp')}
+        min={0}
+        decimalScale={isCost(measure) ? 6 : 0}
+        thousandSeparator=","
+        required
+        data-autofocus={limit !== undefined || undefined}
+        {...form.getInputProps('cap')}
+      />
+    </FormDrawer>
+  );
+}
+
+const FIELDS = { tenant: 'userId', user: 'userId', key: 'apiKeyId', model: 'modelId' } as const;
+
+function isCost(measure: Measure): boolean {
+  return measure.startsWith('cost-');
+}
+
+interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+const ALL = { pageNum: 1, pageSize: 1_000 } as const;
+
+/** The users, keys or models of the tenant. */
+async function choicesOf(scope: Scope, signal: AbortSignal): Promise<readonly Choice[]> {
+  switch (scope) {
+    case 'tenant':
+      return [];
+    case 'user':
+      return (await userList({ query: ALL, signal })).rows.map(({ userId, userName }) => ({
+        value: String(userId),
+        label: userName,
+      }));
+    case 'key':
+      return (await apiKeyList({ query: { ...ALL, scope: 'tenant' }, signal })).rows.map(
+        ({ id, name, userName }) => ({ value: String(id), label: `${name} (${userName})` }),
+      );
+    case 'model':
+      return (await modelList({ query: ALL, signal })).rows.map(({ id, modelName }) => ({
+        value: String(id),
+        label: modelName,
+      }));
+  }
+}
+
+interface SubjectProps {
+  readonly scope: Exclude<Scope, 'tenant'>;
+  /** The name of the one that is stored. */
+  readonly stored: string | undefined;
+  readonly disabled: boolean;
+  readonly value?: string;
+  readonly onChange?: (value: string | null) => void;
+}
+
+/** Each of a scope, or one of them. Who may not see them can limit each. */
+function SubjectSelect({ scope, stored, disabled, value = EACH, ...rest }: SubjectProps) {
+  const { t } = useTranslation('usage');
+  const { data, error } = useQuery({
+    queryKey: ['limit-subjects', scope],
+    queryFn: ({ signal }) => choicesOf(scope, signal),
+    enabled: !disabled,
+  });
+  const known = stored === undefined ? [] : [{ value, label: stored }];
+  return (
+    <Select
+      label={t(`limits.scopes.${scope}`)}
+      description={t('limits.subjectHelp')}
+      error={error && messageOf(error)}
+      data={[{ value: EACH, label: t(`limits.each.${scope}`) }, ...(data ?? known)]}
+      value={value}
+      allowDeselect={false}
+      searchable
+      disabled={disabled}
+      {...rest}
+    />
+  );
+}
