@@ -115,6 +115,19 @@ describe('EventRelay', () => {
     expect(relayed(reads)).toMatchObject({ passed: reads.join(''), failure: undefined });
   });
 
+  it('passes on what ends like a key begins, as many words do', () => {
+    const key = { ...secrets, credential: 'tgp_v1_abcdefgh' };
+    const relay = new EventRelay(new ChatCompletionsStream(key, true), {
+      form,
+      secrets: key,
+      withUsage: true,
+    });
+    const begun = event({ choices: [{ delta: { role: 'assistant', content: '' } }] });
+    relay.read(Buffer.from(begun + text('It')), []);
+
+    expect(relay.take(false).toString()).toContain('It');
+  });
+
   it('fails for an answer that is cut, after the events before it', () => {
     const { passed, failure } = relayed([text('Hello.'), 'data: {"choi']);
 
