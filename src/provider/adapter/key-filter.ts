@@ -7,7 +7,7 @@ import { UpstreamError } from './upstream.error.js';
 const REMOVED = '[removed]';
 /** Shorter ones are placeholders such as "ollama", which answers may hold for good reason. */
 const SHORTEST_KEY = 8;
-/** So much of the beginning of a key at the end of an answer is removed as well. */
+/** So much of the beginning of a key at the end of an answer is removed as well; less of it is passed on. */
 const SHORTEST_BEGINNING = 6;
 
 /** Takes the key of one call out of everything that the service answers to it, because some services repeat keys. */
@@ -111,9 +111,9 @@ export class KeyWatch {
     return text.startsWith(shown);
   }
 
-  /** Whether the end of the text may begin a key. */
+  /** Whether the end of the text is so much of a key that it must wait for what follows. */
   get isUnsure(): boolean {
-    return this.open !== '';
+    return this.open.length >= SHORTEST_BEGINNING;
   }
 
   /** Whether the text, of which no more comes, ends in the key or in a long beginning of it. */

@@ -11,6 +11,7 @@ import {
   recordIn,
   recordsIn,
   textIn,
+  textsIn,
 } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Usage } from '../model-call.js';
@@ -117,17 +118,11 @@ export function toRelayedBody(
   };
 }
 
+/** The places of the first answer are those of its delta, of which most services send one alone. */
 function* piecesIn(chunk: JsonRecord): Generator<[place: string, piece: string]> {
-  const choice = firstRecordIn(chunk, 'choices');
-  const delta = choice && recordIn(choice, 'delta');
-  if (!delta) return;
-  for (const [name, value] of Object.entries(delta)) {
-    if (typeof value === 'string') yield [name, value];
-  }
-  for (const call of recordsIn(delta, 'tool_calls')) {
-    const named = recordIn(call, 'function');
-    const piece = named && textIn(named, 'arguments');
-    if (piece !== undefined) yield [`tool ${String(call['index'])}`, piece];
+  for (const choice of recordsIn(chunk, 'choices')) {
+    const index = wholeNumberIn(choice, 'index') ?? 0;
+    yield* textsIn(choice['delta'], index === 0 ? '' : `choice ${index}`);
   }
 }
 

@@ -4,7 +4,7 @@ import { endpointOf } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { parseRecord, protocolError, errorInAnswer } from '../upstream.error.js';
-import { isRecord, wholeNumberIn, recordIn, textIn } from '../json-fields.js';
+import { isRecord, wholeNumberIn, recordIn, textIn, textsIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
@@ -47,15 +47,17 @@ export function messages(form: Vendor['address']): ChatProtocol {
   };
 }
 
+/** A block may begin with the first piece of its text. */
 function* piecesIn(event: JsonRecord): Generator<[place: string, piece: string]> {
-  const delta = recordIn(event, 'delta');
-  if (event['type'] !== 'content_block_delta' || !delta) return;
-  for (const [name, value] of Object.entries(delta)) {
-    if (name !== 'type' && typeof value === 'string') {
-      yield [`block ${String(event['index'])} ${name}`, value];
-    }
-  }
+  const field = PIECES.get(event['type']);
+  if (field !== undefined) yield* textsIn(event[field], `block ${String(event['index'])}`);
 }
+
+/** The field that adds to a block, by the type of the event. */
+const PIECES = new Map<unknown, string>([
+  ['content_block_start', 'content_block'],
+  ['content_block_delta', 'delta'],
+]);
 
 function headersOf({ credential, protocolVersion }: ModelConnection): Record<string, string> {
   const key = credential?.trim() ?? '';

@@ -31,6 +31,31 @@ function args(piece: string): string {
   return event({ choices: [{ delta: { tool_calls: [call] } }] });
 }
 
+function inDelta(delta: object): string {
+  return event({ choices: [{ delta }] });
+}
+
+function both(content: string, other: string): string {
+  const second = { index: 1, delta: { content: other } };
+  return event({ choices: [{ index: 0, delta: { content } }, second] });
+}
+
+function second(content: string): string {
+  return event({ choices: [{ index: 1, delta: { content } }] }) + text('x');
+}
+
+/** The text of the answer has a space before its colon. */
+function decoy(content: string, own: string): string {
+  return event({ other: { content }, choices: [{ delta: { own } }] }).replace(
+    '"own":',
+    '"content" :',
+  );
+}
+
+function split(write: (piece: string) => string): string[] {
+  return ['key-abc', 'defgh-', '12345'].map(write);
+}
+
 /** What is passed on of the reads, and the failure that ended it. */
 function relayed(
   reads: readonly string[],
@@ -101,6 +126,19 @@ describe('EventRelay', () => {
       [text('one'), text('two'), `: key-abcdefgh-12345\n${text('three')}`],
     ],
     ['in another field', [event({ id: 'key-abcdefgh-12345', choices: [] })]],
+    [
+      'in escapes of another field',
+      [event({ id: 'X', choices: [] }).replace('X', String.raw`\u006bey-abcdefgh-12345`)],
+    ],
+    ['in pieces of a list', split((text) => inDelta({ content: [{ type: 'text', text }] }))],
+    ['in pieces of a field of its own', split((text) => inDelta({ details: [{ text }] }))],
+    ['in pieces of a second answer', split((content) => both('x', content))],
+    ['in pieces of one that is named so', split((content) => second(content))],
+    ['in lines that end in a carriage return', [split(text).join('').replaceAll('\n', '\r')]],
+    [
+      'beside a name like that of the text',
+      [decoy('key-abc', 'key-abc'), decoy('z', 'key-abc'), text('defgh-12345')],
+    ],
   ])('ends before a key that is spelled %s', (_, events) => {
     const { passed, failure } = relayed([text('Hello.'), ...events, END]);
 
@@ -113,6 +151,19 @@ describe('EventRelay', () => {
     const reads = [text('key'), text('-abc'), text('xyz'), END];
 
     expect(relayed(reads)).toMatchObject({ passed: reads.join(''), failure: undefined });
+  });
+
+  it('passes on what ends like a key begins, as many words do', () => {
+    const key = { ...secrets, credential: 'tgp_v1_abcdefgh' };
+    const relay = new EventRelay(new ChatCompletionsStream(key, true), {
+      form,
+      secrets: key,
+      withUsage: true,
+    });
+    const begun = event({ choices: [{ delta: { role: 'assistant', content: '' } }] });
+    relay.read(Buffer.from(begun + text('It')), []);
+
+    expect(relay.take(false).toString()).toContain('It');
   });
 
   it('fails for an answer that is cut, after the events before it', () => {
@@ -175,6 +226,15 @@ describe('EventRelay of the messages protocol', () => {
 
     expect(failure).toMatchObject({ kind: 'content' });
     expect(passed).toBe(said('Hello.'));
+  });
+
+  it('ends before a key that begins with its block', () => {
+    const content_block = { type: 'text', text: 'key-abc' };
+    const begun = event({ type: 'content_block_start', index: 0, content_block });
+    const { passed, failure } = passedOf([begun, said('defgh-12345'), stop]);
+
+    expect(failure).toMatchObject({ kind: 'content' });
+    expect(passed).toBe('');
   });
 
   it('ends with an error of the service, in its own words alone', () => {

@@ -1,7 +1,7 @@
 import { msg } from '../../../platform/message/index.js';
 import { KeyFilter } from '../key-filter.js';
 import type { KeyWatch } from '../key-filter.js';
-import { isRecord } from '../json-fields.js';
+import { isRecord, textsIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { endOfEvent, tooLarge } from '../stream-decoder.js';
@@ -13,8 +13,13 @@ import type { AnswerStream } from './stream-mapping.js';
 const LARGEST_EVENT_BYTES = 1024 * 1024;
 
 const END_OF_EVENT = Buffer.from('\n\n');
+const LF = 0x0a;
+const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
 const USAGE = '"usage"';
+/** Texts of one answer that are watched apart; further ones are watched as one. */
+const MOST_PLACES = 500;
+const FURTHER = 'further';
 
 /** What is special about a protocol when its requests and answers are passed on. */
 export interface RelayForm {
@@ -76,7 +81,8 @@ export class EventRelay implements ReadAnswer {
 
   /** Throws UpstreamError after the events before the failure were made ready. */
   read(bytes: Buffer, parts: ChatPart[]): void {
-    const data = this.pending.length === 0 ? bytes : Buffer.concat([this.pending, bytes]);
+    const { pending } = this;
+    const data = withLineFeeds(pending.length === 0 ? bytes : Buffer.concat([pending, bytes]));
     let start = 0;
     for (
       let end = this.readNext(data, 0, parts);
@@ -190,6 +196,7 @@ export class EventRelay implements ReadAnswer {
     parts: readonly ChatPart[],
   ): boolean {
     if (this.filter?.text(text) !== text) return true;
+    if (record && text.includes('\\') && this.holdsKey(record)) return true;
     for (const [place, piece] of record ? this.settings.form.piecesIn(record) : []) {
       if (!this.watchOf(place).add(piece)) return true;
     }
@@ -200,14 +207,37 @@ export class EventRelay implements ReadAnswer {
     });
   }
 
+  /** Also of a key that JSON has escaped. */
+  private holdsKey(record: JsonRecord): boolean {
+    for (const [, text] of textsIn(record, '')) {
+      if (this.filter?.text(text) !== text) return true;
+    }
+    return false;
+  }
+
   private watchOf(place: string): KeyWatch {
     const known = this.watches.get(place);
     if (known) return known;
+    if (this.watches.size >= MOST_PLACES && place !== FURTHER) return this.watchOf(FURTHER);
     if (!this.filter) throw new Error('A call without a key has nothing to watch.');
     const watch = this.filter.watch();
     this.watches.set(place, watch);
     return watch;
   }
+}
+
+/**
+ * A carriage return alone ends a line, too (WHATWG HTML, 9.2); no service is known to write it. As a line feed, so that events
+ * end where clients see their end. One at the end may belong to a line feed that follows.
+ */
+function withLineFeeds(data: Buffer): Buffer {
+  let made = data;
+  for (let at = data.indexOf(CR); at >= 0; at = data.indexOf(CR, at + 1)) {
+    if (at === data.length - 1 || data[at + 1] === LF) continue;
+    if (made === data) made = Buffer.from(data);
+    made[at] = LF;
+  }
+  return made;
 }
 
 /** Whether the last event, which no empty line ends, is not whole. */

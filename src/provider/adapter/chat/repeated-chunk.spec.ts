@@ -40,6 +40,17 @@ describe('RepeatedChunk', () => {
     expect(learned('Hello').endIn(framed(data), 0)).toBe(0);
   });
 
+  it.each([
+    ['another field', `{"z":{"content":"Hi"},"choices":[{"delta":{"content" :"Hi"}}]}`],
+    ['a field that is given twice', `{"choices":[{"delta":{"content":"Hi","content" :"Hi"}}]}`],
+    ['one of two answers', `{"choices":[{"delta":{"content":"Hi"}},{"delta":{}}]}`],
+    ['another answer', `{"choices":[{"index":1,"delta":{"content":"Hi"}}]}`],
+  ])('learns nothing of the text of %s', (_, data) => {
+    const repeated = new RepeatedChunk();
+    repeated.learn(data, { delta: { content: 'Hi' } });
+    expect(repeated.endIn(framed(data), 0)).toBe(0);
+  });
+
   it('waits for the end of a chunk that is cut', () => {
     const event = framed(chunk('x'));
     const repeated = learned('Hello');

@@ -1,4 +1,4 @@
-import { recordIn } from '../json-fields.js';
+import { firstRecordIn, isRecord, recordIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 
 const OPENING = /"content":\s*"/g;
@@ -56,9 +56,28 @@ export class RepeatedChunk {
     const start = opening.index + opening[0].length;
     // Not where JSON has escaped something of the text.
     if (!data.startsWith(`${content}"`, start)) return;
-    this.before = Buffer.from(FRAMING.before + data.slice(0, start));
-    this.after = Buffer.from(data.slice(start + content.length) + FRAMING.after);
+    const [before, after] = [data.slice(0, start), data.slice(start + content.length)];
+    if (!isTextOfAnswer(before, after)) return;
+    this.before = Buffer.from(FRAMING.before + before);
+    this.after = Buffer.from(after + FRAMING.after);
   }
+}
+
+/** What no service writes. */
+const PROBE = 'text of the answer';
+
+/**
+ * Whether what stands between is the text that parsing finds, of the only answer. A chunk can have the name of the text
+ * elsewhere, and in a spelling that OPENING does not know where the text is.
+ */
+function isTextOfAnswer(before: string, after: string): boolean {
+  const chunk: unknown = JSON.parse(before + PROBE + after);
+  if (!isRecord(chunk) || !Array.isArray(chunk['choices']) || chunk['choices'].length !== 1) {
+    return false;
+  }
+  const choice = firstRecordIn(chunk, 'choices');
+  const delta = choice && recordIn(choice, 'delta');
+  return delta?.['content'] === PROBE && (choice?.['index'] ?? 0) === 0;
 }
 
 /** Whatever else a chunk holds repeats to the letter, usage for example, and is known from the first time. */
