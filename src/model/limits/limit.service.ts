@@ -9,6 +9,7 @@ import { wireTime } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
 import type { Phrase } from '../../platform/message/index.js';
+import { CallBooks } from '../books/call.books.js';
 import type { ChangedLimitDto, LimitListQuery, NewLimitDto } from './limit.dto.js';
 import type { LimitScope, UsageLimit } from './limit.entity.js';
 import {
@@ -40,6 +41,7 @@ export class LimitService {
     private readonly database: Database,
     private readonly revision: TenantRevision,
     private readonly audit: AuditLog,
+    private readonly books: CallBooks,
   ) {}
 
   async list({ tenantId }: Caller, query: LimitListQuery): Promise<Page<LimitView>> {
@@ -59,6 +61,8 @@ export class LimitService {
     requireUnlimitedKey(caller, 'models', phrase`models`);
     requireCap(measure, cap);
     await this.checkSubject(tenantId, limit);
+    // What was used counts from the beginning of the period.
+    await this.books.flush();
     const id = await this.change(caller, async () => {
       const count = await this.repository.limits.count(tenantId);
       if (count >= MOST_LIMITS) throw new TooManyLimitsError(MOST_LIMITS);

@@ -6,6 +6,7 @@ import { CallBooks } from '../../../src/model/books/call.books.js';
 import { LimitRetention } from '../../../src/model/limits/limit.retention.js';
 import { systemCaller, TenantRevision } from '../../../src/platform/access/index.js';
 import { acrossTenants, Database, inTenant } from '../../../src/platform/database/index.js';
+import { createAgent } from '../../support/agents.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
 import { attachmentsOf, createKnowledge, settled, upload } from '../../support/knowledge.js';
@@ -307,7 +308,7 @@ describe('a budget', () => {
   it('counts what was used before it was made', async () => {
     await ask();
     await ask(user.session);
-    await calls();
+    // They are booked by then, although no call waits for that.
     const all = await limit({ cap: 1_000 });
     const own = await limit({ scope: 'user', userId: user.id, cap: 1_000 });
     const each = await limit({ scope: 'user', cap: 1_000 });
@@ -532,6 +533,24 @@ describe('a reached limit', () => {
       error: { type: 'rate_limit_error', message: expect.stringMatching(/limit of 3 tokens/) },
     });
   });
+
+  it.each(['direct', 'tools'])(
+    'is the failure of an agent with the runtime %s',
+    async (runtime) => {
+      const tools = runtime === 'tools' ? { runtime, tools: ['current_time'] } : {};
+      const agent = await createAgent(admin, models[FIXED] ?? 0, tools);
+      const reply = await sendChat(admin, { agentId: agent.id, content: 'Hello' });
+      expect(reply.frames.find(({ event }) => event === 'error')?.data).toMatchObject({
+        code: 429,
+        data: { limit: { id: reached.id } },
+      });
+      const asked = await ask(admin, { model: `agent-${agent.id}` });
+      expect([asked.status, JSON.parse(asked.text)]).toMatchObject([
+        429,
+        { error: { code: 'insufficient_quota' } },
+      ]);
+    },
+  );
 
   it('is counted, and not tried again', async () => {
     const refused = async (): Promise<number> => {
