@@ -35,6 +35,9 @@ export default defineConfig({
               name: 'base',
               test: /node_modules\/(react|react-dom|scheduler|i18next|react-i18next|use-sync-external-store|@floating-ui\/[\w-]+|@tanstack\/(query-core|react-query|react-router|router-core|history|react-store|store))\//,
             },
+            // With all that they import: first what the sign-in needs too, then what every page behind it has.
+            { name: 'start', test: /\/web\/src\/main\.tsx$/ },
+            { name: 'frame', test: /\/web\/src\/app\/shell\.tsx$/ },
           ],
         },
       },
