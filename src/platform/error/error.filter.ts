@@ -70,6 +70,7 @@ export class ErrorFilter implements ExceptionFilter {
     const retryAfter = retryAfterSeconds(error) ?? shaped?.retryAfterSeconds;
     if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter));
     if (shaped) {
+      if (shaped.type !== undefined) response.type(shaped.type);
       response.status(shaped.status).json(shaped.body);
       return;
     }

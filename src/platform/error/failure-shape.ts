@@ -19,6 +19,8 @@ export interface FailureShape {
 export interface ShapedFailure {
   readonly status: number;
   readonly body: object;
+  /** Default: application/json. */
+  readonly type?: string | undefined;
   /** For the header Retry-After, where the error does not say it itself. */
   readonly retryAfterSeconds?: number | undefined;
 }

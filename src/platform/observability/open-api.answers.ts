@@ -10,7 +10,7 @@ type SchemaObject = Exclude<Schema, { $ref: string }>;
 /** Routes whose failures always have `data` of one view, or a body of their own with an HTTP status instead of the envelope. */
 export type FailureViews =
   | { readonly paths: RegExp; readonly data: Type }
-  | { readonly paths: RegExp; readonly body: Type };
+  | { readonly paths: RegExp; readonly body: Type; readonly type?: string };
 
 /** The value null in OpenAPI 3.0, where `nullable` has a meaning only beside a `type`. */
 const NULL: SchemaObject = { type: 'object', nullable: true, enum: [null] };
@@ -35,7 +35,7 @@ export function describeFailures(
     const view = views.find(({ paths }) => paths.test(path));
     if (view && 'body' in view) {
       for (const operation of Object.values(item as Record<string, Operation>)) {
-        describeBody(operation, view.body);
+        describeBody(operation, view);
       }
       continue;
     }
@@ -52,9 +52,12 @@ export function describeFailures(
   }
 }
 
-function describeBody({ responses }: Operation, body: Type): void {
+function describeBody(
+  { responses }: Operation,
+  { body, type = JSON_TYPE }: { readonly body: Type; readonly type?: string },
+): void {
   if (!responses) return;
-  const content = { [JSON_TYPE]: { schema: refTo(body) } };
+  const content = { [type]: { schema: refTo(body) } };
   responses['default'] = { description: 'A failure, with its HTTP status', content };
 }
 

@@ -109,9 +109,12 @@ function operationIdOf(controller: string, method: string): string {
   return `${name.charAt(0).toLowerCase()}${name.slice(1)}.${method}`;
 }
 
-/** The build's plugin, which turns docstrings into summaries, assumes 201 for POST; every answer here is 200. */
+/** The build's plugin, which turns docstrings into summaries, assumes 201 for POST; answers are 200 unless they say more. */
 function withoutCreated(document: OpenAPIObject): OpenAPIObject {
-  for (const { post } of Object.values(document.paths)) delete post?.responses['201'];
+  for (const { post } of Object.values(document.paths)) {
+    const created = post?.responses['201'];
+    if (created && !('content' in created)) delete post.responses['201'];
+  }
   return document;
 }
 

@@ -136,9 +136,7 @@ function refuse(request: Request, response: Response, shapes: readonly FailureSh
   const shape = shapes.find(({ paths }) => paths.test(request.path));
   setEnvelopeCode(response, code);
   response.set('Retry-After', '5');
-  response
-    .status(code)
-    .json(
-      shape?.answer({ code, message, error: undefined }).body ?? { code, msg: message, data: null },
-    );
+  const shaped = shape?.answer({ code, message, error: undefined });
+  if (shaped?.type !== undefined) response.type(shaped.type);
+  response.status(code).json(shaped?.body ?? { code, msg: message, data: null });
 }

@@ -35,6 +35,7 @@ import { StoredResponses1763683200036 } from './36-stored-responses.js';
 import { SingleSignOn1763683200037 } from './37-single-sign-on.js';
 import { SeededRoles1763683200039 } from './39-seeded-roles.js';
 import { Limits1763683200040 } from './40-limits.js';
+import { Provisioning1763683200044 } from './44-provisioning.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -75,4 +76,5 @@ export const migrations = [
   SingleSignOn1763683200037,
   SeededRoles1763683200039,
   Limits1763683200040,
+  Provisioning1763683200044,
 ];
