@@ -82,9 +82,9 @@ export class ScimController {
   }
 
   /** One of them. */
-  @Get('ResourceTypes/:name')
+  @Get('ResourceTypes/:resourceType')
   @AnswersScim(ScimObjectView)
-  resourceType(@Param('name') name: string): ScimResource {
+  resourceType(@Param('resourceType') name: string): ScimResource {
     return withId(resourceTypes(this.address.base), name);
   }
 

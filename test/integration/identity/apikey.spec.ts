@@ -4,6 +4,7 @@ import type { Simulator } from '../../../simulator/index.js';
 import { newApiKey, newKeyId } from '../../../src/platform/access/index.js';
 import { acrossTenants, Database } from '../../../src/platform/database/index.js';
 import { ApiKeys1763683200032 } from '../../../src/platform/database/migrations/32-api-keys.js';
+import { Limits1763683200040 } from '../../../src/platform/database/migrations/40-limits.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, rotateKey, withKey } from '../../support/api-keys.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
@@ -526,13 +527,18 @@ describe('API keys', () => {
       return done(await admin.get<{ permissions: string[] }>(path)).data.permissions;
     };
     const runner = database.dataSource.createQueryRunner();
-    const migration = new ApiKeys1763683200032();
+    const keys = new ApiKeys1763683200032();
+    // Their tables name keys.
+    const limits = new Limits1763683200040();
     try {
-      for (const direction of ['down', 'up'] as const) {
-        await withoutRecording(() =>
-          acrossTenants('a migration', () => migration[direction](runner)),
-        );
-      }
+      await withoutRecording(() =>
+        acrossTenants('a migration', async () => {
+          await limits.down(runner);
+          await keys.down(runner);
+          await keys.up(runner);
+          await limits.up(runner);
+        }),
+      );
     } finally {
       await runner.release();
     }

@@ -736,8 +736,12 @@ export const noReferences: Record<string, string> = {
   'POST /auth/sso/exchange clientId': 'As at the login.',
   'POST /auth/sso/:provider/backchannel-logout provider':
     'Only what this provider has signed ends its sign-ins.',
-  'GET /scim/v2/ResourceTypes/:name name': 'A name of a fixed document.',
+  'GET /scim/v2/ResourceTypes/:resourceType resourceType': 'A name of a fixed document.',
   'GET /scim/v2/Schemas/:urn urn': 'The same.',
+  'POST /scim/v2/Users externalId': 'The id that the directory gives.',
+  'PUT /scim/v2/Users/:id externalId': 'The same.',
+  'POST /scim/v2/Groups externalId': 'The same.',
+  'PUT /scim/v2/Groups/:id externalId': 'The same.',
   'POST /system/sso clientId': 'What the provider calls this service.',
   'PUT /system/sso clientId': 'The same.',
   'POST /auth/login clientId': 'Says which app asks; known to everybody who has the app.',
