@@ -75,6 +75,12 @@ export function textClaim(claims: Claims, name: string, longest: number): string
   return value.toWellFormed().replaceAll('\0', '').trim().slice(0, longest) || undefined;
 }
 
+/** A claim that identifies a user or a session: undefined for one that cannot be stored to the letter. */
+export function identityClaim(claims: Claims, name: string, longest: number): string | undefined {
+  const text = textClaim(claims, name, longest);
+  return text === claims[name] ? text : undefined;
+}
+
 function fitting(name: string): string {
   return name.toWellFormed().replaceAll('\0', '').replaceAll(/\s+/g, '').slice(0, LONGEST_NAME);
 }

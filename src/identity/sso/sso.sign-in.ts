@@ -13,7 +13,7 @@ import { HOME_TENANT } from '../role/role.entity.js';
 import { tenantProblem } from '../tenant/tenant.entity.js';
 import { TenantRepository } from '../tenant/tenant.repository.js';
 import { UserRepository } from '../user/user.repository.js';
-import { textClaim, userNameOf, valuesOf } from './claims.js';
+import { identityClaim, userNameOf, valuesOf } from './claims.js';
 import type { Claims } from './claims.js';
 import { OidcConnections } from './oidc.connections.js';
 import { refusedBy, summaryOf } from './oidc.failure.js';
@@ -207,7 +207,7 @@ export class SsoSignIn {
         userId,
         clientId: client.clientId,
         browser: flow.browser,
-        sid: textClaim(claims, 'sid', SID_LENGTH) ?? null,
+        sid: identityClaim(claims, 'sid', SID_LENGTH) ?? null,
         idToken: this.vault.seal(
           tenantId,
           'sso_identity',
@@ -254,7 +254,7 @@ export class SsoSignIn {
       },
     );
     const idToken: Claims = tokens.claims() ?? {};
-    const subject = textClaim(idToken, 'sub', SID_LENGTH);
+    const subject = identityClaim(idToken, 'sub', SID_LENGTH);
     if (subject === undefined) throw new SsoRefusedError('invalid');
     const claims = await this.withUserInfo(provider, { claims: idToken, subject, tokens });
     return { claims, subject, tokens };

@@ -14,7 +14,7 @@ import type { ResolvedModel } from '../model.resolver.js';
 import { LimitReachedError } from './limit.errors.js';
 import type { SetLimit } from './limit.repository.js';
 import { ReservationRepository } from './reservation.repository.js';
-import { outputLimitIn } from './worst-case.js';
+import { isOutputLimit, outputLimitIn } from './worst-case.js';
 import type { WorstCase } from './worst-case.js';
 
 /** The limits of a model's record that a call has to ask. */
@@ -118,8 +118,8 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
   /** The same for a body that is passed on. */
   bodyWithMaximum(model: ResolvedModel, { caller }: ModelUse, body: RelayedBody): RelayedBody {
     if (outputLimitIn(body) !== undefined || !limitsOf(model, caller).some(isBudget)) return body;
-    const { max_completion_tokens: _, ...rest } = body;
-    return { ...rest, max_tokens: this.mostOutput(model) };
+    const others = Object.entries(body).filter(([name]) => !isOutputLimit(name));
+    return { ...Object.fromEntries(others), max_tokens: this.mostOutput(model) };
   }
 
   private mostOutput({ maxOutput, contextWindow = Infinity }: ResolvedModel): number {

@@ -48,9 +48,34 @@ describe('the tokens that a call can send at most', () => {
   });
 });
 
-it('reads the limit of an answer by both of its names, and how many answers are asked for', () => {
+it('count as text what looks like an image where a model reads text', () => {
+  const image = { type: 'image', source: { type: 'base64', data: PIXELS }, note: 'Look' };
+  const input = { content: [image] };
+  const schema = { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXELS}` } };
+  const bodies = [
+    { messages: [], tools: [{ name: 'f', input_schema: schema }] },
+    { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 't', input }] }] },
+    { messages: [{ role: 'user', content: [{ ...image, note: PIXELS }] }] },
+    { messages: [{ role: 'user', content: [{ type: 'image_url', text: PIXELS }] }] },
+  ];
+  for (const body of bodies) expect(mostBodyTokens(body)).toBeGreaterThan(PIXELS.length);
+
+  const result = { type: 'tool_result', content: [image] };
+  const read = mostBodyTokens({ messages: [{ role: 'user', content: [result] }] });
+  expect(read).toBeGreaterThan(IMAGE_TOKENS);
+  expect(read).toBeLessThan(IMAGE_TOKENS + 500);
+});
+
+it('reads the limit of an answer by all of its names, and how many answers are asked for', () => {
   expect(outputLimitIn({ max_tokens: 5 })).toBe(5);
   expect(outputLimitIn({ max_tokens: 5, max_completion_tokens: 7 })).toBe(7);
-  expect(outputLimitIn({ max_tokens: null })).toBeUndefined();
+  expect(outputLimitIn({ max_tokens: 9, max_completion_tokens: 7 })).toBe(9);
+  expect(outputLimitIn({ max_tokens: 5, max_completion_tokens: null })).toBe(5);
+  expect(outputLimitIn({ max_tokens: 5, n_predict: 5_000 })).toBe(5_000);
+  for (const none of [null, undefined, -1, 0, 0.5, '5', Infinity, {}]) {
+    expect(outputLimitIn({ max_tokens: none })).toBeUndefined();
+  }
+  expect(outputLimitIn({ max_tokens: 5, n_predict: -1 })).toBeUndefined();
   expect([answersIn({}), answersIn({ n: 3 }), answersIn({ n: 0 })]).toEqual([1, 3, 1]);
+  expect([answersIn({ n: '4' }), answersIn({ n: 1, best_of: 5 })]).toEqual([4, 5]);
 });

@@ -52,38 +52,88 @@ function ofMessage(message: ChatMessage): number {
 }
 
 /** The same for a body that is passed on, with all of its fields, also those that are not known here. */
-export function mostBodyTokens(body: RelayedBody): number {
-  const { tools, functions } = body;
-  const instructions = tools || functions ? INSTRUCTION_TOKENS : 0;
-  return FRAME_TOKENS + instructions + ofValue(body);
+export function mostBodyTokens({ messages, ...body }: RelayedBody): number {
+  const instructions = body['tools'] || body['functions'] ? INSTRUCTION_TOKENS : 0;
+  return FRAME_TOKENS + instructions + ofValue(body) + ofList(messages, ofContent);
 }
 
 function ofValue(value: unknown): number {
   if (typeof value === 'string') return mostTokens(value);
   if (typeof value !== 'object' || value === null) return 1;
-  if (Array.isArray(value)) {
-    return value.reduce<number>((sum, one) => sum + MESSAGE_TOKENS + ofValue(one), 0);
-  }
-  const { type } = value as { readonly type?: unknown };
-  if (type === 'image' || type === 'image_url') return IMAGE_TOKENS;
+  if (Array.isArray(value)) return ofList(value, ofValue);
+  return ofFields(value, ofValue);
+}
+
+function ofList(value: unknown, most: (element: unknown) => number): number {
+  if (!Array.isArray(value)) return ofValue(value);
+  return value.reduce<number>((sum, one) => sum + MESSAGE_TOKENS + most(one), 0);
+}
+
+function ofFields(value: object, most: (field: unknown, name: string) => number): number {
   return Object.entries(value).reduce<number>(
-    (sum, [name, one]) => sum + mostTokens(name) + ofValue(one),
+    (sum, [name, one]) => sum + mostTokens(name) + most(one, name),
     0,
   );
 }
 
-/** The fields of both protocols that limit an answer, the newer name first. */
-const OUTPUT_FIELDS = ['max_completion_tokens', 'max_tokens'] as const;
+/** Of a message or the result of a tool. What looks like an image anywhere else, as in a tool, is read as text. */
+function ofContent(value: unknown): number {
+  if (!isRecord(value)) return ofValue(value);
+  return ofFields(value, (field, name) =>
+    name === 'content' ? ofList(field, ofPart) : ofValue(field),
+  );
+}
 
-/** The limit that the body has; undefined without one. */
+function ofPart(part: unknown): number {
+  if (!isRecord(part)) return ofValue(part);
+  const { type } = part;
+  if (type === 'tool_result') return ofContent(part);
+  if (type !== 'image' && type !== 'image_url') return ofValue(part);
+  return IMAGE_TOKENS + ofFields(part, (field) => ofValue(withoutPixels(field)));
+}
+
+function withoutPixels(value: unknown): unknown {
+  if (typeof value === 'string' && PIXELS.test(value)) return '';
+  if (!isRecord(value)) return value;
+  if (value['type'] === 'base64') return { ...value, data: '' };
+  const { url } = value;
+  return typeof url === 'string' && PIXELS.test(url) ? { ...value, url: '' } : value;
+}
+
+const PIXELS = /^data:image\//i;
+
+function isRecord(value: unknown): value is RelayedBody {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What services call the limit of an answer. Which one counts where there are several differs. */
+const OUTPUT_FIELDS: readonly string[] = [
+  ...['max_tokens', 'max_completion_tokens'],
+  ...['max_output_tokens', 'max_new_tokens', 'n_predict', 'num_predict'],
+];
+
+export function isOutputLimit(field: string): boolean {
+  return OUTPUT_FIELDS.includes(field);
+}
+
+/** What services call the number of answers. */
+const ANSWER_FIELDS = ['n', 'best_of'] as const;
+
+/**
+ * The limit that the body has, the largest of several; undefined without one, and for one that is none: some services take
+ * -1 or 0 for no limit.
+ */
 export function outputLimitIn(body: RelayedBody): number | undefined {
-  const limit = OUTPUT_FIELDS.map((field) => body[field]).find((value) => value !== undefined);
-  return typeof limit === 'number' ? limit : undefined;
+  const given = OUTPUT_FIELDS.map((field) => body[field] ?? undefined);
+  const limits = given.filter((value) => value !== undefined);
+  const isLimit = limits.every((value) => Number.isInteger(value) && Number(value) > 0);
+  return isLimit && limits.length > 0 ? Math.max(...limits.map(Number)) : undefined;
 }
 
 /** How many answers the body asks for. */
-export function answersIn({ n }: RelayedBody): number {
-  return typeof n === 'number' && n > 1 ? Math.ceil(n) : 1;
+export function answersIn(body: RelayedBody): number {
+  const given = ANSWER_FIELDS.map((field) => Math.ceil(Number(body[field])));
+  return Math.max(1, ...given.filter(Number.isFinite));
 }
 
 export function textsAtMost(texts: readonly string[]): number {

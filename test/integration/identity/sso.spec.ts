@@ -213,6 +213,23 @@ describe('single sign-on', () => {
       expect(plinth.log.join()).not.toContain(email);
     });
 
+    it.each([
+      ['a space', (sub: string) => `${sub} `],
+      ['the character NUL', (sub: string) => `${sub}\0`],
+      ['half a pair', (sub: string) => `${sub}\ud800`],
+      ['more than is kept', (sub: string) => sub.padEnd(255, 'x') + 'y'],
+    ])('with a subject that is that of another user but for %s', async (_, altered) => {
+      const sub = somebody();
+      // Nothing is read from the userinfo endpoint, where subjects are compared as well.
+      const claims = { preferred_username: 'jo', groups: ['staff'] };
+      for (const known of [sub, sub.padEnd(255, 'x')]) {
+        provider.person = { ...claims, sub: known };
+        await new SsoBrowser(plinth).signIn(made.publicId);
+      }
+      provider.person = { ...claims, sub: altered(sub) };
+      expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('invalid');
+    });
+
     it('with an id token of an unknown key', async () => {
       expect(await refusalOf(({ header }) => void (header.kid = 'another'))).toBe('invalid');
     });

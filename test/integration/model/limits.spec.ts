@@ -346,6 +346,27 @@ describe('a budget', () => {
     expect(await usedOf(one)).toBe(made * 30);
   });
 
+  it.each([
+    ['-1', { max_tokens: -1 }],
+    ['a negative number that takes the question away', { max_tokens: -100_000 }],
+    ['0', { max_tokens: 0 }],
+    ['a text', { max_tokens: '100000' }],
+    ['a name of another service', { n_predict: -1 }],
+    ['a small one of another name', { max_tokens: 100_000, max_completion_tokens: 1 }],
+  ])('reserves and counts a call whose limit of the answer is %s', async (_, fields) => {
+    const one = await limit({ cap: 1_000 });
+    const statuses = await Promise.all(
+      Array.from({ length: 60 }, () => statusOf(ask(admin, fields))),
+    );
+    const made = statuses.filter((status) => status === 200).length;
+    expect(made).toBeLessThan(60);
+    expect(await usedOf(one)).toBe(made * 30);
+    for (const { body } of simulator.requests) {
+      expect((body as { max_tokens: unknown }).max_tokens).toBe(ANSWER_TOKENS);
+      expect(body).not.toHaveProperty('n_predict');
+    }
+  });
+
   it('is reserved in all limits or in none', async () => {
     const wide = await limit({ cap: 100_000 });
     const minute = await limit({ measure: 'requests-minute', cap: 5 });
