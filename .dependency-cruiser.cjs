@@ -67,6 +67,7 @@ const rooms = {
     'user',
     'tenant',
     'sign-in',
+    'scim',
     'sso',
     'menu',
     'notice',

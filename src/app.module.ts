@@ -27,7 +27,7 @@ import {
   EnvelopeInterceptor,
   inputPipe,
 } from './platform/http/index.js';
-import { IdentityModule, ssoFailures } from './identity/index.js';
+import { IdentityModule, scimFailures, ssoFailures } from './identity/index.js';
 import { KnowledgeModule } from './knowledge/index.js';
 import { MediaModule } from './media/index.js';
 import type { MediaOptions } from './media/index.js';
@@ -49,7 +49,11 @@ export interface AppOptions extends DatabaseOptions {
 export const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
 
 /** Interfaces with HTTP statuses and errors of their own instead of the envelope. */
-export const FAILURE_SHAPES: readonly FailureShape[] = [...DOOR_FAILURES, ssoFailures];
+export const FAILURE_SHAPES: readonly FailureShape[] = [
+  ...DOOR_FAILURES,
+  scimFailures,
+  ssoFailures,
+];
 
 function errorFilter(pages: ConsoleFiles): ErrorFilter {
   return new ErrorFilter(

@@ -11,7 +11,13 @@ import {
   openAiFailures,
 } from './door/index.js';
 import { HarnessFailureData } from './harness/index.js';
-import { LogoutFailureView, ssoFailures } from './identity/index.js';
+import {
+  LogoutFailureView,
+  SCIM_TYPE,
+  ScimFailureView,
+  scimFailures,
+  ssoFailures,
+} from './identity/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
 import { closeHalfSent, requestContext } from './platform/http/index.js';
@@ -31,11 +37,12 @@ interface CreateOptions extends AppOptions {
   readonly log?: LogDestination | undefined;
 }
 
-/** The failures of the coding harness have `data` of their own, those of the doors and of back-channel logout another body. */
+/** The failures of the coding harness have `data` of their own, those of the doors, of SCIM and of back-channel logout another body. */
 const FAILURES: readonly FailureViews[] = [
   { paths: CODED_ERRORS, data: HarnessFailureData },
   { paths: anthropicFailures.paths, body: AnthropicFailureView },
   { paths: openAiFailures.paths, body: OpenAiFailureView },
+  { paths: scimFailures.paths, body: ScimFailureView, type: SCIM_TYPE },
   { paths: ssoFailures.paths, body: LogoutFailureView },
 ];
 

@@ -28,6 +28,12 @@ import { LoginService } from './sign-in/login.service.js';
 import { SessionCallerResolver } from './sign-in/session.caller-resolver.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInService } from './sign-in/sign-in.service.js';
+import { ScimAddress } from './scim/scim.address.js';
+import { ScimController } from './scim/scim.controller.js';
+import { ProvisionedGroup, ProvisionedMember, ProvisionedUser } from './scim/scim.entity.js';
+import { ScimGroups } from './scim/scim.groups.js';
+import { ScimRepository } from './scim/scim.repository.js';
+import { ScimUsers } from './scim/scim.users.js';
 import { OidcConnections } from './sso/oidc.connections.js';
 import { SsoAuthController } from './sso/sso-auth.controller.js';
 import { SsoChecks } from './sso/sso.checks.js';
@@ -62,6 +68,9 @@ import { UserService } from './user/user.service.js';
     TypeOrmModule.forFeature([
       Client,
       LoginSession,
+      ProvisionedGroup,
+      ProvisionedMember,
+      ProvisionedUser,
       Role,
       SsoIdentity,
       SsoProvider,
@@ -85,6 +94,7 @@ import { UserService } from './user/user.service.js';
     SignInController,
     SsoAuthController,
     SsoController,
+    ScimController,
     MenuController,
     ConsoleSettingController,
     PostController,
@@ -122,6 +132,10 @@ import { UserService } from './user/user.service.js';
     SsoSignIn,
     SsoUsers,
     SsoVault,
+    ScimAddress,
+    ScimGroups,
+    ScimRepository,
+    ScimUsers,
     SessionCallerResolver,
     { provide: CallerResolver, useExisting: SessionCallerResolver },
   ],

@@ -49,6 +49,7 @@ const acceptedBodies: Record<string, object> = {
   'POST /auth/sso/exchange': { clientId: WEB_CLIENT, code: 'none' },
   'POST /auth/sso/:provider/backchannel-logout': { logout_token: 'none' },
   'POST /auth/register': login({ password: PASSWORD }),
+  'POST /scim/v2/Users': { userName: 'robust@example.com' },
   'POST /system/dict/type': { dictName: 'Type', dictType: 'robust_type' },
   'POST /system/info': { name: 'Robust' },
   'POST /system/provider': { providerName: 'Robust', providerCode: 'robust' },
@@ -126,6 +127,10 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
       const wrong = faultBelowV1(statusCode, text);
       return wrong === undefined ? undefined : `${label}: ${wrong}`;
     }
+    if (sent.path.startsWith('/scim/')) {
+      const wrong = faultOfScim(statusCode, text);
+      return wrong === undefined ? undefined : `${label}: ${wrong}`;
+    }
     if (REDIRECTS.test(sent.path) && statusCode === 302) return undefined;
     if (LOGOUTS.test(sent.path) && [400, 429].includes(statusCode)) {
       return text.startsWith('{"error":"invalid_request",') ? undefined : `${label}: ${text}`;
@@ -144,6 +149,15 @@ function faultBelowV1(status: number, text: string): string | undefined {
   const { error } = JSON.parse(text) as { error?: { message?: unknown; type?: unknown } };
   const isTold = typeof error?.message === 'string' && error.message !== '' && error.type !== '';
   return isTold && STATUSES.includes(status) ? undefined : `HTTP ${status} ${text.slice(0, 200)}`;
+}
+
+function faultOfScim(status: number, text: string): string | undefined {
+  if (status === 204 && text === '') return undefined;
+  const { detail } = JSON.parse(text) as { detail?: unknown };
+  if (status === 200 || status === 201) return undefined;
+  const isTold = typeof detail === 'string' && !detail.includes('Something went wrong');
+  const isKnown = status !== 200 && [...CODES, 413].includes(status);
+  return isTold && isKnown ? undefined : `HTTP ${status} ${text.slice(0, 200)}`;
 }
 
 function faultOf(

@@ -132,6 +132,7 @@ const permissionsOfPaths: Record<string, RegExp> = {
   '/system/permission': /^system:role:/,
   '/system/apikey': /^system:apikey:/,
   '/system/sso': /^system:sso:/,
+  '/scim/v2': /^system:scim:provision$/,
   '/monitor/use': /^monitor:use:/,
   '/monitor/usage': /^monitor:usage:/,
   '/monitor/audit': /^monitor:audit:/,
@@ -269,8 +270,9 @@ describe('every permission that a route asks for', () => {
       const fits = (permission: string): boolean =>
         isKnownPermission(permission) &&
         ofPath?.test(permission) === true &&
-        // The harness has three permissions, and none for reading alone.
-        (path.startsWith('/coding/harness') || actionsOfMethods[method]?.test(permission) === true);
+        // The harness has three permissions, and none for reading alone; provisioning has one.
+        (/^\/(coding\/harness|scim)\//.test(path) ||
+          actionsOfMethods[method]?.test(permission) === true);
       const asked = [...rule.anyOf, ...(rule.also === undefined ? [] : [rule.also])];
       return asked.filter((permission) => !fits(permission)).map((one) => `${key}: ${one}`);
     });
@@ -399,6 +401,10 @@ describe('the OpenAPI document', () => {
         const view = route.path.startsWith('/v1/messages') ? 'Anthropic' : 'OpenAi';
         return JSON.stringify(own) !== `{"$ref":"#/components/schemas/${view}FailureView"}`;
       }
+      if (route.path.startsWith('/scim/')) {
+        const own = responses?.['default']?.content?.['application/scim+json']?.schema;
+        return JSON.stringify(own) !== '{"$ref":"#/components/schemas/ScimFailureView"}';
+      }
       if (route.path.endsWith('/backchannel-logout')) {
         const own = responses?.['default']?.content?.['application/json']?.schema;
         return JSON.stringify(own) !== '{"$ref":"#/components/schemas/LogoutFailureView"}';
@@ -453,13 +459,14 @@ describe('the OpenAPI document', () => {
     const wrong = routes.flatMap((route) => {
       const operation = operationOf(route);
       if (!operation) return [`${route.key} is missing`];
-      const [answer] = Object.values(operation.responses['200']?.content ?? {});
+      const { 200: ok, 201: created, 204: empty } = operation.responses;
+      const [answer] = Object.values((ok ?? created)?.content ?? {});
       return [
         ...(operation['x-permission'] === shownPermission(route)
           ? []
           : [`${route.key}: x-permission`]),
         ...(operation.tags?.length === 1 ? [] : [`${route.key}: tags`]),
-        ...(answer?.schema ? [] : [`${route.key}: no schema for 200`]),
+        ...(answer?.schema || empty ? [] : [`${route.key}: no schema for 200`]),
       ];
     });
 

@@ -42,6 +42,20 @@ export function rolesAfter(
   return [...new Set([...held.filter((id) => !managed.has(id)), ...given])].sort((a, b) => a - b);
 }
 
+/** Issuers whose claim `oid` is the id of a user in the directory; their `sub` is another one for each client. */
+const ENTRA_HOSTS = [
+  'login.microsoftonline.com',
+  'login.microsoftonline.us',
+  'login.partner.microsoftonline.cn',
+];
+
+/** What the provider itself, and never the person, gives as the id of the user in the directory. */
+export function directoryIds(issuer: string, claims: Claims, subject: string): string[] {
+  const oid = claims['oid'];
+  const host = URL.parse(issuer)?.hostname ?? '';
+  return typeof oid === 'string' && ENTRA_HOSTS.includes(host) ? [subject, oid] : [subject];
+}
+
 /** The name for a new user; it may be taken. */
 export function userNameOf(claims: Claims, subject: string): string {
   const wanted = [claims['preferred_username'], claims['email'], subject, 'user'];

@@ -74,6 +74,11 @@ const providerFields = {
     optional: true,
     description: 'Whether the first sign-in creates a user; default: no',
   }),
+  provisioned: Flag({
+    optional: true,
+    description:
+      'Whether its users and groups come by SCIM: a first sign-in finds the user by externalId, and groups give the roles of roleMapping; default: no',
+  }),
   status: OneOf(STATUS, { optional: true, description: '0 enabled, 1 disabled' }),
 };
 

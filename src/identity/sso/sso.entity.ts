@@ -41,6 +41,8 @@ export class SsoProvider {
   @Jsonb() roleMapping: RoleMapping[];
   /** Whether the first sign-in of a person creates a user. */
   @Flag() allowCreate: boolean;
+  /** Its users and groups are those that SCIM provisions. */
+  @Flag({ default: false }) provisioned: boolean;
   @Char(1) status: string;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;

@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
+import { mayAny } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditRecord } from '../../platform/audit/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { ForbiddenError } from '../../platform/error/index.js';
 import { currentRequest, defined } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
@@ -36,6 +38,7 @@ import type { SsoDiagnosisView, SsoProviderView, SsoSettingsView } from './sso.v
 
 const DEFAULT_SCOPES = 'openid profile email';
 const DISABLED = '1';
+const PROVISION = 'system:scim:provision';
 
 /** The providers of a tenant, and who signs in without them. */
 @Injectable()
@@ -70,6 +73,7 @@ export class SsoService {
     { clientSecret, roleMapping: mapping, ...given }: NewSsoProviderDto,
   ): Promise<number> {
     const { tenantId } = caller;
+    requireProvisioning(caller, given);
     this.requireIssuer(given.issuer);
     const roleMapping = plain(mapping ?? []);
     const scopes = readScopes(given.scopes ?? DEFAULT_SCOPES);
@@ -78,7 +82,7 @@ export class SsoService {
       async () => {
         await this.requireMappable(caller, roleMapping);
         const { id } = await this.rows.providers.insert(tenantId, {
-          ...{ allowCreate: false, status: '0', groupsClaim: null },
+          ...{ allowCreate: false, provisioned: false, status: '0', groupsClaim: null },
           ...defined(given),
           ...{ scopes, publicId: randomUUID(), roleMapping },
         });
@@ -97,6 +101,7 @@ export class SsoService {
     { id, clientSecret, roleMapping: mapping, scopes, ...given }: ChangedSsoProviderDto,
   ): Promise<void> {
     const { tenantId } = caller;
+    requireProvisioning(caller, given);
     const roleMapping = mapping ? plain(mapping) : undefined;
     const values = defined({
       ...given,
@@ -218,6 +223,17 @@ export class SsoService {
     }
     if (before.clientSecret !== null && !clientSecret) throw new SecretForOtherIssuerError();
   }
+}
+
+/** ForbiddenError unless the caller may decide which provider signs provisioned users in. */
+function requireProvisioning(
+  caller: Caller,
+  { provisioned }: { readonly provisioned?: boolean | undefined },
+): void {
+  if (provisioned !== true || mayAny(caller, [PROVISION])) return;
+  throw new ForbiddenError(
+    msg`You also need the permission ${PROVISION}. Ask an administrator for it.`,
+  );
 }
 
 function readScopes(given: string): string {

@@ -7,10 +7,18 @@ import { LoginSessionRepository } from '../login-session/login-session.repositor
 import { Passwords } from '../password/passwords.js';
 import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
+import { ScimRepository } from '../scim/scim.repository.js';
 import type { User } from '../user/user.entity.js';
 import { UserRepository } from '../user/user.repository.js';
 import { UserService } from '../user/user.service.js';
-import { mappedRoles, numbered, rolesAfter, textClaim, userNameOf } from './claims.js';
+import {
+  directoryIds,
+  mappedRoles,
+  numbered,
+  rolesAfter,
+  textClaim,
+  userNameOf,
+} from './claims.js';
 import type { Claims } from './claims.js';
 import type { RoleMapping, SsoIdentity, SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
@@ -51,6 +59,7 @@ export class SsoUsers {
     private readonly sessions: LoginSessionRepository,
     private readonly change: AccessChange,
     private readonly vault: SsoVault,
+    private readonly provisioned: ScimRepository,
   ) {}
 
   /** Makes the user what the provider says. SsoRefusedError for one who is disabled, unknown, or one too many. */
@@ -147,14 +156,17 @@ export class SsoUsers {
   private async applied(sign: Sign, known: SsoIdentity | null): Promise<SsoIdentity> {
     const { provider, vouched } = sign;
     const { tenantId, id: providerId } = provider;
-    if (!known && !provider.allowCreate) throw new SsoRefusedError('unknown-user');
+    const awaiting = known ? undefined : await this.awaiting(sign);
+    const isNew = !known && awaiting === undefined;
+    if (isNew && !provider.allowCreate) throw new SsoRefusedError('unknown-user');
     // Before the transaction, because others wait for it.
-    const passwordHash = known ? '' : await this.passwords.hash(randomText());
+    const passwordHash = isNew ? await this.passwords.hash(randomText()) : '';
     const { identity } = await this.change.apply(
       { tenantId, userName: userNameOf(vouched.claims, vouched.subject) },
       async () => {
         const found =
           (await this.rows.bySubject(tenantId, providerId, vouched.subject)) ??
+          (await this.linked(sign)) ??
           (await this.create(sign, passwordHash));
         return { identity: found, entries: await this.update(found, sign) };
       },
@@ -163,9 +175,26 @@ export class SsoUsers {
     return identity;
   }
 
+  /** The user whom SCIM has created for the person, and who has never signed in. */
+  private async awaiting({ provider, vouched }: Sign): Promise<number | undefined> {
+    if (!provider.provisioned) return undefined;
+    const ids = directoryIds(provider.issuer, vouched.claims, vouched.subject);
+    return this.provisioned.awaiting(provider.tenantId, ids);
+  }
+
+  private async linked(sign: Sign): Promise<SsoIdentity | undefined> {
+    const { tenantId, id: providerId } = sign.provider;
+    const userId = await this.awaiting(sign);
+    if (userId === undefined) return undefined;
+    const { subject } = sign.vouched;
+    return this.rows.identities.insert(tenantId, { providerId, userId, subject });
+  }
+
   private async create({ provider, vouched }: Sign, passwordHash: string): Promise<SsoIdentity> {
     const { tenantId, id: providerId } = provider;
     const { claims, subject } = vouched;
+    // The user who was there before the transaction has been deleted meanwhile.
+    if (passwordHash === '') throw new SsoRefusedError('unknown-user');
     const userName = await this.freeName(tenantId, userNameOf(claims, subject));
     const email = textClaim(claims, 'email', EMAIL_LENGTH);
     const nickName = textClaim(claims, 'name', NAME_LENGTH) ?? userName;
@@ -209,7 +238,8 @@ export class SsoUsers {
   ): Promise<{ readonly before: number[]; readonly after: number[] } | undefined> {
     const held = (await this.roles.of(tenantId, id)).map((role) => role.id);
     const before = [...held].sort((a, b) => a - b);
-    const after = rolesAfter(held, mapping, given);
+    const byGroups = (await this.provisioned.rolesOf(tenantId, [id])).get(id) ?? [];
+    const after = rolesAfter(held, mapping, [...given, ...byGroups]);
     return before.join() === after.join() ? undefined : { before, after };
   }
 

@@ -27,6 +27,7 @@ export class SsoProviderView extends View({
   groupsClaim: nullable(text({ example: 'groups' })),
   roleMapping: list(RoleMappingView),
   allowCreate: flag(),
+  provisioned: flag({ description: 'Whether its users and groups come by SCIM' }),
   status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
   redirectUri: text({ description: 'To be registered at the provider' }),
   backchannelLogoutUri: text({ description: 'The same, for back-channel logout' }),

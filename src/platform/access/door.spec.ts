@@ -7,6 +7,9 @@ it.each([
   ['/V1/chat/completions', 'v1'],
   ['/v10/models', 'rest'],
   ['/system/v1/list', 'rest'],
+  ['/scim/v2/Users', 'scim'],
+  ['/Scim', 'scim'],
+  ['/scimitar', 'rest'],
   ['/', 'rest'],
 ])('%s is an address of the door %s', (path, door) => {
   expect(doorOf({ path })).toBe(door);

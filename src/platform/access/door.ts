@@ -1,12 +1,13 @@
 /** The interfaces of the service, each for clients of its own. An API key can be limited to some. */
-export const DOORS = ['rest', 'v1'] as const;
+export const DOORS = ['rest', 'v1', 'scim'] as const;
 export type Door = (typeof DOORS)[number];
 
 /** How work came to the service: through a door, or as a job of its own. */
 export const ORIGINS = [...DOORS, 'job'] as const;
 export type Origin = (typeof ORIGINS)[number];
 
-/** By its path: `v1` is what clients of other vendors call, `rest` everything else. */
+/** By its path: `v1` is what clients of other vendors call, `scim` what directories call, `rest` everything else. */
 export function doorOf({ path }: { readonly path: string }): Door {
-  return /^\/v1(\/|$)/i.test(path) ? 'v1' : 'rest';
+  if (/^\/v1(\/|$)/i.test(path)) return 'v1';
+  return /^\/scim(\/|$)/i.test(path) ? 'scim' : 'rest';
 }

@@ -72,6 +72,12 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     actions: ['list', 'query', 'add', 'edit', 'remove'],
     more: { test: 'Test the connection to a provider of sign-ins' },
   }),
+  ...group({
+    name: 'provisioning',
+    prefix: 'system:scim',
+    actions: [],
+    more: { provision: 'Create and change users and groups by SCIM' },
+  }),
   ...group({ name: 'dictionary', prefix: 'system:dict', actions: crud }),
   ...group({
     name: 'files',

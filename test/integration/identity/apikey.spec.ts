@@ -145,7 +145,7 @@ describe('API keys', () => {
       ]);
       expect(await asked({ doors: ['back'] })).toEqual([
         400,
-        'each entry of doors must be one of rest, v1.',
+        'each entry of doors must be one of rest, v1, scim.',
       ]);
       expect(await asked({ expireTime: '2020-01-01' })).toEqual([
         400,

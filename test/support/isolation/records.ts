@@ -205,6 +205,15 @@ export const chatSession: RecordKind = {
   },
 };
 
+export const provisionedGroup: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) => {
+    const { text } = await session.raw('POST', '/scim/v2/Groups', { displayName: fresh('group') });
+    return (JSON.parse(text) as { id: string }).id;
+  },
+};
+
 /** An answer of POST /v1/responses, which only its user may continue. */
 export const storedResponse: RecordKind = {
   owner: 'user',

@@ -28,6 +28,7 @@ import {
   model,
   modelName,
   nothing,
+  provisionedGroup,
   ownSignIn,
   provider,
   providerCode,
@@ -169,6 +170,40 @@ export const references: Record<string, Record<string, Reference>> = {
   },
   'POST /system/sso/:id/test': { id: { kind: ssoProvider } },
   'DELETE /system/sso/:ids': { ids: { kind: ssoProvider, several: true } },
+
+  'GET /scim/v2/Users/:id': { id: { kind: user } },
+  'PUT /scim/v2/Users/:id': { id: { kind: user, body: () => ({ displayName: 'New' }) } },
+  'PATCH /scim/v2/Users/:id': {
+    id: {
+      kind: user,
+      body: () => ({ Operations: [{ op: 'replace', value: { displayName: 'New' } }] }),
+    },
+  },
+  'DELETE /scim/v2/Users/:id': { id: { kind: user } },
+  'GET /scim/v2/Groups/:id': { id: { kind: provisionedGroup } },
+  'POST /scim/v2/Groups': {
+    members: {
+      kind: user,
+      body: (value) => ({ displayName: fresh('group'), members: [{ value }] }),
+      code: 400,
+    },
+  },
+  'PUT /scim/v2/Groups/:id': {
+    id: { kind: provisionedGroup, body: () => ({ displayName: fresh('group') }) },
+    members: {
+      kind: user,
+      body: (value) => ({ members: [{ value }] }),
+      path: async (by, world) => ({ id: await provisionedGroup.make(by, world) }),
+      code: 400,
+    },
+  },
+  'PATCH /scim/v2/Groups/:id': {
+    id: {
+      kind: provisionedGroup,
+      body: () => ({ Operations: [{ op: 'replace', value: { displayName: fresh('group') } }] }),
+    },
+  },
+  'DELETE /scim/v2/Groups/:id': { id: { kind: provisionedGroup } },
 
   'DELETE /monitor/online/:tokenId': { tokenId: { kind: signIn } },
   'DELETE /monitor/online/myself/:tokenId': { tokenId: { kind: ownSignIn } },
@@ -685,6 +720,12 @@ export const noReferences: Record<string, string> = {
   'POST /auth/sso/exchange clientId': 'As at the login.',
   'POST /auth/sso/:provider/backchannel-logout provider':
     'Only what this provider has signed ends its sign-ins.',
+  'GET /scim/v2/ResourceTypes/:resourceType resourceType': 'A name of a fixed document.',
+  'GET /scim/v2/Schemas/:urn urn': 'The same.',
+  'POST /scim/v2/Users externalId': 'What the directory calls the user, in the own tenant.',
+  'PUT /scim/v2/Users/:id externalId': 'The same.',
+  'POST /scim/v2/Groups externalId': 'What the directory calls the group, in the own tenant.',
+  'PUT /scim/v2/Groups/:id externalId': 'The same.',
   'POST /system/sso clientId': 'What the provider calls this service.',
   'PUT /system/sso clientId': 'The same.',
   'POST /auth/login clientId': 'Says which app asks; known to everybody who has the app.',

@@ -27,6 +27,7 @@ export const TARGETS = [
   'api_key',
   'sso_provider',
   'sso_settings',
+  'provisioned_group',
   'provider',
   'model',
   'agent',

@@ -35,7 +35,7 @@ interface Choice {
   readonly label: string;
 }
 
-const DOORS = ['rest', 'v1'] as const;
+const DOORS = ['rest', 'v1', 'scim'] as const;
 
 const texts = (ids: readonly number[] | null | undefined): string[] => (ids ?? []).map(String);
 

@@ -2,6 +2,22 @@ import type { Texts } from '../catalogue.js';
 
 export const identity: Texts = {
   messages: {
+    'The value of {0} is not valid.': '{0} 的值无效。',
+    'The path {0} does not name an attribute.': '路径 {0} 不指向任何属性。',
+    'Another resource has the {0} {1}.': '{0} {1} 已被其他资源使用。',
+    'The filter is not valid near {0}. Attributes are compared by eq, ne, co, sw, ew, gt, ge, lt, le and pr.':
+      '过滤条件在 {0} 附近无效。属性使用 eq、ne、co、sw、ew、gt、ge、lt、le 和 pr 比较。',
+    'The filter cannot compare the attribute {0}.': '过滤条件不能比较属性 {0}。',
+    'Operations must be a list of at most {0} operations.':
+      'Operations 必须是最多包含 {0} 个操作的列表。',
+    'The op of an operation is add, remove or replace.':
+      '操作的 op 必须是 add、remove 或 replace。',
+    'An operation that removes needs a path.': 'remove 操作需要 path。',
+    'The attribute {0} cannot be changed.': '不能更改属性 {0}。',
+    'The attribute {0} has more than {1} characters.': '属性 {0} 超过 {1} 个字符。',
+    'The attribute {0} is required.': '属性 {0} 为必填项。',
+    'A group has at most {0} members.': '一个组最多有 {0} 个成员。',
+    'There is no user {0} to be a member.': '没有可作为成员的用户 {0}。',
     'A service account has no password. Create an API key for it.':
       '服务账号没有密码。请为其创建 API 密钥。',
     'You cannot assign the permission {0}, because you do not have it. Ask an administrator who does.':
@@ -154,6 +170,8 @@ export const identity: Texts = {
     'query in the address': '地址中包含查询参数',
     'The client': '客户端',
     'The role': '角色',
+    'The group': '组',
+    'The schema': '模式',
     'The sign-in': '登录记录',
     'must be six digits': '必须是六位数字',
     'must not contain spaces': '不能包含空格',

@@ -1,0 +1,22 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { NotFoundError } from '../../platform/error/index.js';
+import { currentRequest } from '../../platform/http/index.js';
+import type { Phrase } from '../../platform/message/index.js';
+
+/** Where the resources are. */
+@Injectable()
+export class ScimAddress {
+  constructor(@Inject(CONFIG) private readonly config: Config) {}
+
+  get base(): string {
+    return `${this.config.PUBLIC_URL ?? currentRequest()?.baseAddress ?? ''}/scim/v2`;
+  }
+}
+
+/** The number of a resource. NotFoundError for a text that is none, as for one that names nothing. */
+export function numberOf(id: string, what: Phrase): number {
+  if (!/^[1-9]\d{0,14}$/.test(id)) throw new NotFoundError(what);
+  return Number(id);
+}

@@ -1,0 +1,304 @@
+import { msg } from '../../platform/message/index.js';
+import { invalidPath, invalidValue, ScimError } from './scim.errors.js';
+import { attributeName, fits, LONGEST_FILTER, parseFilter } from './scim.filter.js';
+import type { Filter } from './scim.filter.js';
+
+/** Attributes of RFC 7643 that directories send and this service does not keep. */
+const NOT_KEPT = new Set([
+  ...['addresses', 'costcenter', 'department', 'division', 'employeenumber', 'entitlements'],
+  ...['groups', 'ims', 'locale', 'manager', 'nickname', 'organization', 'password', 'photos'],
+  ...['preferredlanguage', 'profileurl', 'roles', 'timezone', 'title', 'usertype'],
+  'x509certificates',
+]);
+/** What the service says itself. Directories repeat it in a body; a path that names it is refused. */
+const OWN = new Set(['id', 'meta', 'schemas']);
+const PATH = /^([^[\]]+)(?:\[(.*)\](?:\.([^[\].]+))?)?$/s;
+const MOST_OPERATIONS = 1_000;
+
+/** What a request changes in a user; undefined stays, null is removed. */
+export interface UserChanges {
+  userName?: string;
+  externalId?: string | null;
+  displayName?: string | null;
+  formatted?: string | null;
+  givenName?: string | null;
+  familyName?: string | null;
+  email?: string | null;
+  phone?: string | null;
+  active?: boolean;
+}
+
+/** What a request changes in a group. `members` is applied to those that the group has. */
+export interface GroupChanges {
+  displayName?: string;
+  externalId?: string | null;
+  members?: ((before: ReadonlySet<string>) => ReadonlySet<string>) | undefined;
+}
+
+interface Step {
+  readonly op: 'add' | 'remove' | 'replace';
+  /** In lower case. */
+  readonly attribute: string;
+  readonly filter: Filter | undefined;
+  readonly value: unknown;
+}
+
+/** The changes of POST and PUT. Attributes that are missing stay as they are (RFC 7644, 3.5.1). */
+export function userOf(resource: unknown): UserChanges {
+  const changes: UserChanges = {};
+  for (const step of stepsOf({ op: 'replace', value: resource })) changeUser(changes, step);
+  return changes;
+}
+
+export function groupOf(resource: unknown): GroupChanges {
+  const changes: GroupChanges = {};
+  for (const step of stepsOf({ op: 'replace', value: resource })) changeGroup(changes, step);
+  return changes;
+}
+
+/** The changes of PATCH (RFC 7644, 3.5.2), in the forms that Entra ID and Okta send. */
+export function patchedUser(body: unknown): UserChanges {
+  const changes: UserChanges = {};
+  for (const step of patchSteps(body)) changeUser(changes, step);
+  return changes;
+}
+
+export function patchedGroup(body: unknown): GroupChanges {
+  const changes: GroupChanges = {};
+  for (const step of patchSteps(body)) changeGroup(changes, step);
+  return changes;
+}
+
+function patchSteps(body: unknown): Step[] {
+  const operations = isObject(body) ? entryOf(body, 'operations') : undefined;
+  if (!Array.isArray(operations) || operations.length > MOST_OPERATIONS) {
+    throw new ScimError(
+      'invalidSyntax',
+      msg`Operations must be a list of at most ${MOST_OPERATIONS} operations.`,
+    );
+  }
+  return operations.flatMap((operation: unknown) => {
+    if (!isObject(operation)) throw invalidValue('Operations');
+    const op = String(entryOf(operation, 'op')).toLowerCase();
+    if (op !== 'add' && op !== 'remove' && op !== 'replace') {
+      throw new ScimError('invalidSyntax', msg`The op of an operation is add, remove or replace.`);
+    }
+    const value = entryOf(operation, 'value');
+    const path = entryOf(operation, 'path') ?? undefined;
+    if (path !== undefined && (typeof path !== 'string' || path.length > LONGEST_FILTER)) {
+      throw invalidPath(typeof path === 'string' ? path : 'path');
+    }
+    if (op === 'remove' && path === undefined) {
+      throw new ScimError('noTarget', msg`An operation that removes needs a path.`);
+    }
+    return stepsOf({ op, path, value });
+  });
+}
+
+/** One step for each attribute: a value without a path is an object of attributes, whose names may be paths. */
+function stepsOf({
+  op,
+  path,
+  value,
+}: {
+  op: Step['op'];
+  path?: string | undefined;
+  value: unknown;
+}): Step[] {
+  if (path !== undefined) return stepOf(op, path, value);
+  if (!isObject(value)) throw invalidValue('value');
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const attribute = attributeName(name);
+    if (OWN.has(attribute) || isNotKept(attribute)) return [];
+    // The core schema as an object of its own.
+    if (/^urn:ietf:params:scim:schemas:core:2\.0:(user|group)$/.test(attribute)) {
+      return stepsOf({ op, value: inner });
+    }
+    if (attribute === 'name' && isObject(inner)) return inName(op, inner);
+    return KNOWN.has(attribute) || /[.[]/.test(attribute) ? stepOf(op, name, inner) : [];
+  });
+}
+
+const KNOWN = new Set([
+  ...['username', 'externalid', 'displayname', 'active', 'emails', 'phonenumbers', 'members'],
+  ...['name', 'name.formatted', 'name.givenname', 'name.familyname'],
+]);
+
+function stepOf(op: Step['op'], path: string, value: unknown): Step[] {
+  const [, name = '', filter, sub] = PATH.exec(path) ?? [];
+  const attribute = attributeName(name) + (sub === undefined ? '' : `.${sub.toLowerCase()}`);
+  const [top = ''] = attribute.split('.');
+  if (isNotKept(attribute)) return [];
+  if (OWN.has(attribute)) {
+    throw new ScimError('mutability', msg`The attribute ${attribute} cannot be changed.`);
+  }
+  if (!KNOWN.has(top)) throw invalidPath(path);
+  if (attribute === 'name') return isObject(value) || op === 'remove' ? inName(op, value) : [];
+  const parsed = filter === undefined ? undefined : filterOf(top, filter);
+  return [{ op, attribute, filter: parsed, value }];
+}
+
+function filterOf(attribute: string, text: string): Filter {
+  return parseFilter(`${attribute}[${text}]`);
+}
+
+function inName(op: Step['op'], value: unknown): Step[] {
+  const parts = isObject(value) ? value : { formatted: null, givenName: null, familyName: null };
+  return Object.entries(parts).flatMap(([name, inner]) => {
+    const attribute = `name.${name.toLowerCase()}`;
+    return KNOWN.has(attribute) ? [{ op, attribute, filter: undefined, value: inner }] : [];
+  });
+}
+
+function changeUser(changes: UserChanges, { op, attribute, filter, value: sent }: Step): void {
+  const value: unknown = op === 'remove' ? null : sent;
+  switch (attribute) {
+    case 'username':
+      changes.userName = textOf('userName', value, 64) ?? required('userName');
+      return;
+    case 'externalid':
+      changes.externalId = textOf('externalId', value, 255);
+      return;
+    case 'displayname':
+      changes.displayName = textOf('displayName', value, 64);
+      return;
+    case 'name.formatted':
+      changes.formatted = textOf('name.formatted', value, 64);
+      return;
+    case 'name.givenname':
+      changes.givenName = textOf('name.givenName', value, 64);
+      return;
+    case 'name.familyname':
+      changes.familyName = textOf('name.familyName', value, 64);
+      return;
+    case 'active':
+      changes.active = flagOf('active', value);
+      return;
+    case 'emails':
+    case 'emails.value':
+      if (isKept('emails.', filter)) changes.email = oneOf('emails', value, 100);
+      return;
+    case 'phonenumbers':
+    case 'phonenumbers.value':
+      if (isKept('phonenumbers.', filter)) changes.phone = oneOf('phoneNumbers', value, 20);
+      return;
+    default:
+      // Parts of a name or an address that are not kept, such as name.honorificPrefix and emails.type.
+      if (/^(name|emails|phonenumbers)\.[a-z$]+$/.test(attribute)) return;
+      throw invalidPath(attribute);
+  }
+}
+
+function changeGroup(changes: GroupChanges, { op, attribute, filter, value }: Step): void {
+  switch (attribute) {
+    case 'displayname':
+      changes.displayName =
+        textOf('displayName', op === 'remove' ? null : value, 255) ?? required('displayName');
+      return;
+    case 'externalid':
+      changes.externalId = textOf('externalId', op === 'remove' ? null : value, 255);
+      return;
+    case 'members': {
+      const earlier = changes.members ?? ((before) => before);
+      const change = memberChange(op, filter, value);
+      changes.members = (before) => change(earlier(before));
+      return;
+    }
+    default:
+      throw invalidPath(attribute);
+  }
+}
+
+type Members = ReadonlySet<string>;
+
+function memberChange(
+  op: Step['op'],
+  filter: Filter | undefined,
+  value: unknown,
+): (before: Members) => Members {
+  if (filter) {
+    if (op !== 'remove') throw invalidPath('members');
+    // Checked now, because a group without members would accept any filter.
+    const isMeant = (id: string): boolean => fits(filter, 'members.', { value: id });
+    isMeant('');
+    return (before) => new Set([...before].filter((id) => !isMeant(id)));
+  }
+  if (op === 'remove') {
+    // Entra ID names the members to remove in the value.
+    const gone = value === undefined || value === null ? undefined : new Set(memberIds(value));
+    return (before) => new Set(gone ? [...before].filter((id) => !gone.has(id)) : []);
+  }
+  const given = memberIds(value);
+  return (before) => new Set(op === 'add' ? [...before, ...given] : given);
+}
+
+function memberIds(value: unknown): string[] {
+  if (value === null || value === undefined) return [];
+  return (Array.isArray(value) ? (value as unknown[]) : [value]).map((member) => {
+    const id = isObject(member) ? entryOf(member, 'value') : member;
+    if (typeof id === 'string' && id !== '') return id;
+    throw invalidValue('members');
+  });
+}
+
+/** Whether a filter means the one address that is kept, which is that of work. */
+function isKept(prefix: string, filter: Filter | undefined): boolean {
+  if (!filter) return true;
+  if (filter.kind === 'compare' && filter.path === `${prefix}value`) return true;
+  return fits(filter, prefix, { type: 'work', primary: true });
+}
+
+/** Of several addresses the primary one, else that of work, else the first. */
+function oneOf(attribute: string, value: unknown, longest: number): string | null {
+  if (!Array.isArray(value)) return textOf(attribute, valueIn(value), longest);
+  const entries = value as unknown[];
+  const chosen =
+    entries.find((one) => isObject(one) && entryOf(one, 'primary') === true) ??
+    entries.find((one) => isObject(one) && entryOf(one, 'type') === 'work') ??
+    entries[0];
+  return textOf(attribute, valueIn(chosen), longest);
+}
+
+function valueIn(entry: unknown): unknown {
+  return isObject(entry) ? entryOf(entry, 'value') : entry;
+}
+
+function textOf(attribute: string, value: unknown, longest: number): string | null {
+  if (value === null || value === undefined || value === '') return null;
+  if (typeof value !== 'string' || value.includes('\0')) throw invalidValue(attribute);
+  const text = value.toWellFormed().trim();
+  if (text.length <= longest) return text === '' ? null : text;
+  throw new ScimError(
+    'invalidValue',
+    msg`The attribute ${attribute} has more than ${longest} characters.`,
+  );
+}
+
+/** Entra ID sends "True" and "False". */
+function flagOf(attribute: string, value: unknown): boolean {
+  const text = Array.isArray(value) ? '' : String(valueIn(value)).toLowerCase();
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw invalidValue(attribute);
+}
+
+function required(attribute: string): never {
+  throw new ScimError('invalidValue', msg`The attribute ${attribute} is required.`);
+}
+
+function isNotKept(attribute: string): boolean {
+  const [top = ''] = attribute.split(/[.[]/);
+  return (
+    NOT_KEPT.has(top) ||
+    (attribute.startsWith('urn:') && !attribute.startsWith('urn:ietf:params:scim:schemas:core:'))
+  );
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Names of attributes ignore case (RFC 7643, 2.1). */
+function entryOf(value: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (Object.hasOwn(value, name)) return value[name];
+  return Object.entries(value).find(([key]) => key.toLowerCase() === name)?.[1];
+}

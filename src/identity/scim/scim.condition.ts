@@ -1,0 +1,103 @@
+import { msg } from '../../platform/message/index.js';
+import { ScimError } from './scim.errors.js';
+import { invalidFilter } from './scim.filter.js';
+import type { Filter, Literal } from './scim.filter.js';
+
+/** What a filter compares, as SQL. */
+export interface Compared {
+  readonly sql: string;
+  /** `text` ignores case, `exact` does not. */
+  readonly kind: 'text' | 'exact' | 'flag' | 'time';
+  /** Puts the comparison inside a condition, for a value of several. */
+  readonly within?: (comparison: string) => string;
+}
+
+type Attributes = Readonly<Record<string, Compared>>;
+type Comparison = Extract<Filter, { kind: 'compare' }>;
+
+const SIGNS = { eq: '=', ne: '<>', gt: '>', ge: '>=', lt: '<', le: '<=' } as const;
+
+/** A condition of SQL; values go to the end of `parameters`, never into the text. ScimError for an attribute that is not one. */
+export function conditionOf(filter: Filter, of: Attributes, parameters: unknown[]): string {
+  switch (filter.kind) {
+    case 'and':
+    case 'or': {
+      const left = conditionOf(filter.left, of, parameters);
+      return `(${left} ${filter.kind} ${conditionOf(filter.right, of, parameters)})`;
+    }
+    case 'not':
+      return `NOT ${conditionOf(filter.of, of, parameters)}`;
+    case 'present': {
+      const compared = comparedOf(filter.path, of);
+      return placed(compared, `${compared.sql} IS NOT NULL`);
+    }
+    case 'compare':
+      return comparisonOf(filter, of, parameters);
+  }
+}
+
+function comparisonOf(filter: Comparison, of: Attributes, parameters: unknown[]): string {
+  const { operator, value } = filter;
+  const compared = comparedOf(filter.path, of);
+  if (value === null) {
+    if (operator !== 'eq' && operator !== 'ne') throw invalidFilter(filter.path);
+    return placed(compared, `${compared.sql} IS ${operator === 'eq' ? '' : 'NOT '}NULL`);
+  }
+  parameters.push(parameterOf(filter.path, compared, value));
+  const number = `$${parameters.length}`;
+  if (compared.kind === 'flag' && operator !== 'eq' && operator !== 'ne') {
+    throw invalidFilter(filter.path);
+  }
+  if (compared.kind === 'time' || compared.kind === 'flag') {
+    if (operator === 'co' || operator === 'sw' || operator === 'ew') {
+      throw invalidFilter(filter.path);
+    }
+    const type = compared.kind === 'time' ? 'timestamptz' : 'boolean';
+    return placed(compared, `${compared.sql} ${SIGNS[operator]} ${number}::${type}`);
+  }
+  const isText = compared.kind === 'text';
+  const left = isText ? `lower(${compared.sql})` : compared.sql;
+  const right = isText ? `lower(${number}::text)` : `${number}::text`;
+  return placed(compared, textComparison(operator, left, right));
+}
+
+function textComparison(operator: Comparison['operator'], left: string, right: string): string {
+  switch (operator) {
+    case 'co':
+      return `strpos(${left}, ${right}) > 0`;
+    case 'sw':
+      return `starts_with(${left}, ${right})`;
+    case 'ew':
+      return `right(${left}, length(${right})) = ${right}`;
+    case 'ne':
+      return `${left} IS DISTINCT FROM ${right}`;
+    default:
+      return `${left} ${SIGNS[operator]} ${right}`;
+  }
+}
+
+function parameterOf(path: string, { kind }: Compared, value: Exclude<Literal, null>): unknown {
+  if (kind === 'flag') {
+    const flag = String(value).toLowerCase();
+    if (flag !== 'true' && flag !== 'false') throw invalidFilter(path);
+    return flag === 'true';
+  }
+  if (kind === 'time') {
+    const time = new Date(typeof value === 'string' ? value : Number.NaN);
+    if (Number.isNaN(time.getTime()) || time.getUTCFullYear() < 0) throw invalidFilter(path);
+    return time.toISOString();
+  }
+  return String(value);
+}
+
+/** Never null, so that `not` means what it says. */
+function placed({ within }: Compared, comparison: string): string {
+  return `coalesce(${within ? within(comparison) : comparison}, false)`;
+}
+
+function comparedOf(path: string, of: Attributes): Compared {
+  const compared = Object.hasOwn(of, path) ? of[path] : undefined;
+  if (compared) return compared;
+  const shown = path.toWellFormed().slice(0, 100).toWellFormed();
+  throw new ScimError('invalidFilter', msg`The filter cannot compare the attribute ${shown}.`);
+}

@@ -1,0 +1,83 @@
+import type { Failure, FailureShape } from '../../platform/error/index.js';
+import { ConflictError, InvalidInputError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
+
+export const SCIM_TYPE = 'application/scim+json';
+export const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
+
+/** RFC 7644, table 9. */
+export type ScimErrorType =
+  | 'invalidFilter'
+  | 'invalidPath'
+  | 'invalidValue'
+  | 'invalidSyntax'
+  | 'mutability'
+  | 'noTarget';
+
+/** What is wrong with a request, in the words of RFC 7644. */
+export class ScimError extends InvalidInputError {
+  constructor(
+    readonly scimType: ScimErrorType,
+    message: Message,
+  ) {
+    super(message);
+  }
+}
+
+/** `attribute` is repeated as it was sent, shortened. */
+export function invalidValue(attribute: string): ScimError {
+  return new ScimError('invalidValue', msg`The value of ${shown(attribute)} is not valid.`);
+}
+
+export function invalidPath(path: string): ScimError {
+  return new ScimError('invalidPath', msg`The path ${shown(path)} does not name an attribute.`);
+}
+
+/** Two users or two groups with the same value of an attribute that is unique in the tenant. */
+export class TakenError extends ConflictError {
+  constructor(attribute: string, value: string) {
+    super(msg`Another resource has the ${attribute} ${shown(value)}.`);
+  }
+}
+
+/** Failures below /scim: real HTTP statuses, and the errors of RFC 7644, 3.12. */
+export const scimFailures: FailureShape = {
+  paths: /^\/scim(\/|$)/i,
+  answer: (failure) => {
+    const status = statusOf(failure);
+    const scimType = typeOf(failure);
+    return {
+      status,
+      type: SCIM_TYPE,
+      body: {
+        schemas: [ERROR_SCHEMA],
+        status: String(status),
+        ...(scimType && { scimType }),
+        detail: failure.message,
+      },
+    };
+  },
+};
+
+function statusOf({ code, error }: Failure): number {
+  const data: unknown = error instanceof InvalidInputError || code === 400 ? dataOf(error) : null;
+  return (data as { errorCode?: unknown } | null)?.errorCode === 'TOO_LARGE' ? 413 : code;
+}
+
+function dataOf(error: unknown): unknown {
+  return error instanceof Error && 'data' in error ? error.data : null;
+}
+
+function typeOf(failure: Failure): string | undefined {
+  const { code, error } = failure;
+  if (error instanceof ScimError) return error.scimType;
+  if (code === 409) return 'uniqueness';
+  return statusOf(failure) === 400 ? 'invalidValue' : undefined;
+}
+
+const SHOWN = 100;
+
+function shown(text: string): string {
+  return text.toWellFormed().slice(0, SHOWN).toWellFormed();
+}

@@ -1,0 +1,252 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/access/index.js';
+import type { AuditRecord } from '../../platform/audit/index.js';
+import { NotFoundError } from '../../platform/error/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
+import { AccessChange } from '../access/access.change.js';
+import { RoleRepository } from '../role/role.repository.js';
+import { UserAccessPolicy } from '../user/user.access-policy.js';
+import { numberOf, ScimAddress } from './scim.address.js';
+import { groupOf, patchedGroup } from './scim.changes.js';
+import type { GroupChanges } from './scim.changes.js';
+import type { ScimListQuery, ScimShownQuery } from './scim.dto.js';
+import { invalidValue, ScimError, TakenError } from './scim.errors.js';
+import { listOf, sliceOf } from './scim.list.js';
+import { ScimRepository } from './scim.repository.js';
+import type { GroupRow } from './scim.repository.js';
+import { ShownAttributes, toScimGroup } from './scim.view.js';
+import type { ScimResource } from './scim.view.js';
+
+/** Of a group; also of all groups of one answer together, unless a single one has more. */
+const MOST_MEMBERS = 10_000;
+const WHAT = phrase`The group`;
+
+interface GroupValues {
+  readonly displayName: string;
+  readonly externalId: string | null;
+}
+
+/**
+ * Groups as a directory reads and changes them. The mapping of a provisioned provider says which roles they give; a change
+ * that would give or take one needs its permissions, as for one who gives it to a user.
+ */
+@Injectable()
+export class ScimGroups {
+  constructor(
+    private readonly rows: ScimRepository,
+    private readonly roles: RoleRepository,
+    private readonly policy: UserAccessPolicy,
+    private readonly change: AccessChange,
+    private readonly address: ScimAddress,
+  ) {}
+
+  async list({ tenantId }: Caller, query: ScimListQuery): Promise<ScimResource> {
+    const slice = sliceOf(query);
+    const { rows, total } = await this.rows.groups(tenantId, slice);
+    const withMembers = new ShownAttributes(query).has('members');
+    const page = withMembers ? fewMembers(rows) : rows;
+    return listOf(await this.shown(tenantId, page, query), { total, offset: slice.offset });
+  }
+
+  async get({ tenantId }: Caller, id: string, query: ScimShownQuery = {}): Promise<ScimResource> {
+    const row = await this.found(tenantId, numberOf(id, WHAT));
+    const [resource] = await this.shown(tenantId, [row], query);
+    return resource ?? {};
+  }
+
+  async create(caller: Caller, body: unknown): Promise<ScimResource> {
+    const { tenantId } = caller;
+    const { displayName, externalId = null, members } = groupOf(body);
+    if (displayName === undefined) throw invalidValue('displayName');
+    const { id } = await this.change.apply(
+      caller,
+      async () => {
+        await this.requireFree(tenantId, { displayName, externalId });
+        const made = await this.rows.insertGroup(tenantId, displayName, externalId);
+        const entries = members ? await this.applyMembers(caller, made, members) : [];
+        return { id: made, entries };
+      },
+      ({ id: made, entries }) => [entry('create', made, { displayName, externalId }), ...entries],
+    );
+    return this.get(caller, String(id));
+  }
+
+  async replace(caller: Caller, id: string, body: unknown): Promise<ScimResource> {
+    await this.apply(caller, numberOf(id, WHAT), groupOf(body));
+    return this.get(caller, id);
+  }
+
+  async patch(caller: Caller, id: string, body: unknown): Promise<void> {
+    await this.apply(caller, numberOf(id, WHAT), patchedGroup(body));
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    const { tenantId } = caller;
+    const groupId = numberOf(id, WHAT);
+    await this.change.apply(
+      caller,
+      async () => {
+        const { displayName } = await this.found(tenantId, groupId);
+        const members = await this.memberIds(tenantId, groupId);
+        const entries = await this.withRoles(caller, members, () =>
+          this.rows.removeGroup(tenantId, groupId),
+        );
+        return [...entries, entry('delete', groupId, { displayName })];
+      },
+      (entries) => entries,
+    );
+  }
+
+  private async apply(caller: Caller, id: number, changes: GroupChanges): Promise<void> {
+    const { tenantId } = caller;
+    await this.change.apply(
+      caller,
+      async () => {
+        const before = await this.found(tenantId, id);
+        const entries: AuditRecord[] = [];
+        const { displayName = before.displayName, externalId = before.externalId } = changes;
+        const values = { displayName, externalId };
+        if (displayName !== before.displayName || externalId !== before.externalId) {
+          await this.requireFree(tenantId, values, id);
+          const members = await this.memberIds(tenantId, id);
+          const update = (): Promise<void> => this.rows.updateGroup(tenantId, id, values);
+          entries.push(...(await this.withRoles(caller, members, update)));
+          entries.push(entry('update', id, { ...values }));
+        }
+        if (changes.members)
+          entries.push(...(await this.applyMembers(caller, id, changes.members)));
+        return entries;
+      },
+      (entries) => entries,
+    );
+  }
+
+  private async applyMembers(
+    caller: Caller,
+    groupId: number,
+    change: NonNullable<GroupChanges['members']>,
+  ): Promise<AuditRecord[]> {
+    const { tenantId } = caller;
+    const before = new Set((await this.memberIds(tenantId, groupId)).map(String));
+    const after = change(before);
+    if (after.size > MOST_MEMBERS) {
+      throw new ScimError('invalidValue', msg`A group has at most ${MOST_MEMBERS} members.`);
+    }
+    const removed = [...before].filter((id) => !after.has(id)).map(Number);
+    const added = await this.requireUsers(
+      tenantId,
+      [...after].filter((id) => !before.has(id)),
+    );
+    if (added.length === 0 && removed.length === 0) return [];
+    const entries = await this.withRoles(caller, [...added, ...removed], async () => {
+      await this.rows.removeMembers(tenantId, groupId, removed);
+      await this.rows.addMembers(tenantId, groupId, added);
+    });
+    return [entry('update', groupId, { added, removed }), ...entries];
+  }
+
+  /** Gives and takes the roles that the change of groups gives and takes, and answers what to write to the audit log. */
+  private async withRoles(
+    caller: Caller,
+    userIds: readonly number[],
+    change: () => Promise<void>,
+  ): Promise<AuditRecord[]> {
+    const { tenantId } = caller;
+    const before = await this.rows.rolesOf(tenantId, userIds);
+    await change();
+    const after = await this.rows.rolesOf(tenantId, userIds);
+    const changed = userIds.flatMap((userId) => {
+      const [had, has] = [before.get(userId) ?? [], after.get(userId) ?? []];
+      const gave = has.filter((id) => !had.includes(id));
+      const took = had.filter((id) => !has.includes(id));
+      return gave.length + took.length > 0 ? [{ userId, gave, took }] : [];
+    });
+    if (changed.length === 0) return [];
+    await this.policy.manageable(
+      caller,
+      changed.map(({ userId }) => userId),
+    );
+    const roleIds = [...new Set(changed.flatMap(({ gave, took }) => [...gave, ...took]))];
+    await this.policy.assignable(caller, roleIds);
+    for (const roleId of roleIds) {
+      const usersOf = (name: 'gave' | 'took'): number[] =>
+        changed.flatMap((one) => (one[name].includes(roleId) ? [one.userId] : []));
+      await this.roles.assign(tenantId, roleId, usersOf('gave'));
+      await this.roles.unassign(tenantId, roleId, usersOf('took'));
+    }
+    return changed.map(({ userId: id, gave, took }) => ({
+      action: 'permission-change',
+      target: 'user',
+      id,
+      detail: { gave, took },
+    }));
+  }
+
+  private async shown(
+    tenantId: string,
+    rows: readonly GroupRow[],
+    query: ScimShownQuery,
+  ): Promise<ScimResource[]> {
+    const attributes = new ShownAttributes(query);
+    const ids = rows.map(({ id }) => id);
+    const members = attributes.has('members')
+      ? Map.groupBy(await this.rows.members(tenantId, ids), ({ groupId }) => groupId)
+      : undefined;
+    const { base } = this.address;
+    return rows.map((row) =>
+      attributes.of(toScimGroup(row, base, members && (members.get(row.id) ?? []))),
+    );
+  }
+
+  /** Those whom a directory may see: others in the group are left as they are. */
+  private async memberIds(tenantId: string, groupId: number): Promise<number[]> {
+    return (await this.rows.members(tenantId, [groupId])).map(({ userId }) => userId);
+  }
+
+  private async found(tenantId: string, id: number): Promise<GroupRow> {
+    const row = await this.rows.group(tenantId, id);
+    if (!row) throw new NotFoundError(WHAT);
+    return row;
+  }
+
+  private async requireUsers(tenantId: string, ids: readonly string[]): Promise<number[]> {
+    const numbers = ids.map((id) => (/^[1-9]\d{0,14}$/.test(id) ? Number(id) : 0));
+    const known = new Set(await this.rows.known(tenantId, numbers));
+    const missing = ids.find((_, at) => !known.has(numbers[at] ?? 0));
+    if (missing === undefined) return numbers;
+    const shown = missing.toWellFormed().replaceAll('\0', '').slice(0, 40).toWellFormed();
+    throw new ScimError('invalidValue', msg`There is no user ${shown} to be a member.`);
+  }
+
+  private async requireFree(
+    tenantId: string,
+    { displayName, externalId }: GroupValues,
+    except?: number,
+  ): Promise<void> {
+    const like = await this.rows.groupsLike(tenantId, displayName, externalId);
+    const other = like.find(({ id }) => id !== except);
+    if (!other) return;
+    if (externalId !== null && other.externalId === externalId) {
+      throw new TakenError('externalId', externalId);
+    }
+    throw new TakenError('displayName', displayName);
+  }
+}
+
+/** The first groups, so many that an answer stays small. */
+function fewMembers(rows: readonly GroupRow[]): readonly GroupRow[] {
+  let members = 0;
+  const end = rows.findIndex(({ memberCount }, at) => {
+    members += memberCount;
+    return at > 0 && members > MOST_MEMBERS;
+  });
+  return end === -1 ? rows : rows.slice(0, end);
+}
+
+function entry(
+  action: AuditRecord['action'],
+  id: number,
+  detail: Readonly<Record<string, unknown>>,
+): AuditRecord {
+  return { action, target: 'provisioned_group', id, detail };
+}

@@ -1,0 +1,338 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/index.js';
+import { conditionOf } from './scim.condition.js';
+import type { Compared } from './scim.condition.js';
+import type { Filter } from './scim.filter.js';
+
+/** A user as SCIM shows them. */
+export interface UserRow {
+  readonly id: number;
+  readonly userName: string;
+  readonly nickName: string;
+  readonly email: string | null;
+  readonly phonenumber: string | null;
+  readonly status: string;
+  readonly createTime: Date;
+  readonly updateTime: Date;
+  readonly externalId: string | null;
+  readonly givenName: string | null;
+  readonly familyName: string | null;
+}
+
+export interface GroupRow {
+  readonly id: number;
+  readonly displayName: string;
+  readonly externalId: string | null;
+  readonly createTime: Date;
+  readonly updateTime: Date;
+  readonly memberCount: number;
+}
+
+export interface MemberRow {
+  readonly groupId: number;
+  readonly groupName: string;
+  readonly userId: number;
+  readonly userName: string;
+}
+
+export interface Slice {
+  readonly filter: Filter | undefined;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+interface Profile {
+  readonly externalId: string | null;
+  readonly givenName: string | null;
+  readonly familyName: string | null;
+  readonly created: boolean;
+}
+
+const EMAIL = "nullif(u.email, '')";
+const PHONE = "nullif(u.phonenumber, '')";
+
+/** The attributes of users that a filter can name. */
+const USER_ATTRIBUTES: Readonly<Record<string, Compared>> = {
+  id: { sql: 'u.id::text', kind: 'exact' },
+  username: { sql: 'u.user_name', kind: 'text' },
+  externalid: { sql: 'p.external_id', kind: 'exact' },
+  displayname: { sql: 'u.nick_name', kind: 'text' },
+  'name.formatted': { sql: 'u.nick_name', kind: 'text' },
+  'name.givenname': { sql: 'p.given_name', kind: 'text' },
+  'name.familyname': { sql: 'p.family_name', kind: 'text' },
+  active: { sql: "(u.status = '0')", kind: 'flag' },
+  emails: { sql: EMAIL, kind: 'text' },
+  'emails.value': { sql: EMAIL, kind: 'text' },
+  'emails.type': { sql: `CASE WHEN ${EMAIL} IS NOT NULL THEN 'work' END`, kind: 'text' },
+  'emails.primary': { sql: `(${EMAIL} IS NOT NULL)`, kind: 'flag' },
+  phonenumbers: { sql: PHONE, kind: 'text' },
+  'phonenumbers.value': { sql: PHONE, kind: 'text' },
+  'phonenumbers.type': { sql: `CASE WHEN ${PHONE} IS NOT NULL THEN 'work' END`, kind: 'text' },
+  'meta.created': { sql: 'u.create_time', kind: 'time' },
+  'meta.lastmodified': { sql: 'u.update_time', kind: 'time' },
+};
+
+const MEMBER: Compared = {
+  sql: 'm.user_id::text',
+  kind: 'exact',
+  within: (comparison) => `EXISTS (
+    SELECT 1 FROM provisioned_member m
+     WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id AND ${comparison})`,
+};
+
+const GROUP_ATTRIBUTES: Readonly<Record<string, Compared>> = {
+  id: { sql: 'g.id::text', kind: 'exact' },
+  displayname: { sql: 'g.display_name', kind: 'text' },
+  externalid: { sql: 'g.external_id', kind: 'exact' },
+  members: MEMBER,
+  'members.value': MEMBER,
+  'meta.created': { sql: 'g.create_time', kind: 'time' },
+  'meta.lastmodified': { sql: 'g.update_time', kind: 'time' },
+};
+
+/** Users that a directory may see: people, and neither those who run the installation nor those who must always get in. */
+const PEOPLE = `u.user_type <> 'service' AND NOT u.break_glass AND NOT EXISTS (
+    SELECT 1 FROM user_role ur JOIN role r ON r.id = ur.role_id AND r.tenant_id = ur.tenant_id
+     WHERE ur.tenant_id = u.tenant_id AND ur.user_id = u.id AND r.role_key = 'superadmin')`;
+
+const USERS = `FROM user_account u
+    LEFT JOIN provisioned_user p ON p.user_id = u.id AND p.tenant_id = u.tenant_id
+   WHERE u.tenant_id = $1 AND ${PEOPLE}`;
+
+const USER_COLUMNS = `u.id, u.user_name AS "userName", u.nick_name AS "nickName", u.email, u.phonenumber, u.status,
+    u.create_time AS "createTime", u.update_time AS "updateTime", p.external_id AS "externalId",
+    p.given_name AS "givenName", p.family_name AS "familyName"`;
+
+const GROUP_COLUMNS = `g.id, g.display_name AS "displayName", g.external_id AS "externalId",
+    g.create_time AS "createTime", g.update_time AS "updateTime",
+    (SELECT count(*) FROM provisioned_member m
+      WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id)::int AS "memberCount"`;
+
+/** The roles that groups give: those that the mapping of a provisioned provider names with the name or id of the group. */
+const ROLES_OF = `
+  SELECT DISTINCT m.user_id AS "userId", r.id AS "roleId"
+    FROM provisioned_member m
+    JOIN provisioned_group g ON g.id = m.group_id AND g.tenant_id = m.tenant_id
+    JOIN sso_provider s ON s.tenant_id = m.tenant_id AND s.provisioned AND s.status = '0'
+   CROSS JOIN LATERAL jsonb_to_recordset(s.role_mapping) AS mapping(value text, "roleId" bigint)
+    JOIN role r ON r.id = mapping."roleId" AND r.tenant_id = m.tenant_id AND r.role_key <> 'superadmin'
+   WHERE m.tenant_id = $1 AND m.user_id = ANY ($2::bigint[])
+     AND mapping.value IN (g.display_name, g.external_id)`;
+
+/** Users and groups as a directory sees them, and what it says of them. */
+@Injectable()
+export class ScimRepository {
+  constructor(private readonly database: Database) {}
+
+  async users(
+    tenantId: string,
+    { filter, offset, limit }: Slice,
+  ): Promise<{ readonly rows: readonly UserRow[]; readonly total: number }> {
+    const parameters: unknown[] = [tenantId];
+    const where = filter ? ` AND ${conditionOf(filter, USER_ATTRIBUTES, parameters)}` : '';
+    const total = await this.total(`SELECT count(*)::int AS total ${USERS}${where}`, parameters);
+    const rows = await this.database.query<UserRow>(
+      `SELECT ${USER_COLUMNS} ${USERS}${where} ORDER BY u.id ${sliceAfter(parameters)}`,
+      [...parameters, limit, offset],
+    );
+    return { rows, total };
+  }
+
+  async user(tenantId: string, id: number): Promise<UserRow | undefined> {
+    const [row] = await this.database.query<UserRow>(
+      `SELECT ${USER_COLUMNS} ${USERS} AND u.id = $2`,
+      [tenantId, id],
+    );
+    return row;
+  }
+
+  /** Those of the users whom a directory may see. */
+  async known(tenantId: string, ids: readonly number[]): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT u.id ${USERS} AND u.id = ANY ($2::bigint[])`,
+      [tenantId, [...ids]],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async profile(tenantId: string, userId: number): Promise<Profile | undefined> {
+    const [row] = await this.database.query<Profile>(
+      `SELECT external_id AS "externalId", given_name AS "givenName", family_name AS "familyName", created
+         FROM provisioned_user WHERE tenant_id = $1 AND user_id = $2`,
+      [tenantId, userId],
+    );
+    return row;
+  }
+
+  /** Replaces it. Call it in a transaction. */
+  async saveProfile(tenantId: string, userId: number, profile: Profile): Promise<void> {
+    const { externalId, givenName, familyName, created } = profile;
+    await this.database.query(
+      'DELETE FROM provisioned_user WHERE tenant_id = $1 AND user_id = $2',
+      [tenantId, userId],
+    );
+    await this.database.query(
+      `INSERT INTO provisioned_user (tenant_id, user_id, external_id, given_name, family_name, created)
+       VALUES ($1, $2, $3, $4, $5, $6)`,
+      [tenantId, userId, externalId, givenName, familyName, created],
+    );
+  }
+
+  /** The user with the id of the directory, one whom a directory may not see included. */
+  async userIdOf(tenantId: string, externalId: string): Promise<number | undefined> {
+    const [row] = await this.database.query<{ userId: number }>(
+      'SELECT user_id AS "userId" FROM provisioned_user WHERE tenant_id = $1 AND external_id = $2',
+      [tenantId, externalId],
+    );
+    return row?.userId;
+  }
+
+  /**
+   * The user whom provisioning has created with one of the ids and who has not signed in by any provider yet; undefined
+   * where the ids name two.
+   */
+  async awaiting(tenantId: string, externalIds: readonly string[]): Promise<number | undefined> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT u.id ${USERS} AND p.created AND p.external_id = ANY ($2::text[]) AND NOT EXISTS (
+         SELECT 1 FROM sso_identity i WHERE i.tenant_id = u.tenant_id AND i.user_id = u.id)`,
+      [tenantId, [...externalIds]],
+    );
+    return rows.length === 1 ? rows[0]?.id : undefined;
+  }
+
+  async groups(
+    tenantId: string,
+    { filter, offset, limit }: Slice,
+  ): Promise<{ readonly rows: readonly GroupRow[]; readonly total: number }> {
+    const parameters: unknown[] = [tenantId];
+    const where = filter ? ` AND ${conditionOf(filter, GROUP_ATTRIBUTES, parameters)}` : '';
+    const from = `FROM provisioned_group g WHERE g.tenant_id = $1${where}`;
+    const total = await this.total(`SELECT count(*)::int AS total ${from}`, parameters);
+    const rows = await this.database.query<GroupRow>(
+      `SELECT ${GROUP_COLUMNS} ${from} ORDER BY g.id ${sliceAfter(parameters)}`,
+      [...parameters, limit, offset],
+    );
+    return { rows, total };
+  }
+
+  async group(tenantId: string, id: number): Promise<GroupRow | undefined> {
+    const [row] = await this.database.query<GroupRow>(
+      `SELECT ${GROUP_COLUMNS} FROM provisioned_group g WHERE g.tenant_id = $1 AND g.id = $2`,
+      [tenantId, id],
+    );
+    return row;
+  }
+
+  /** The groups with the name, whatever the case of its letters, or with the id of the directory. */
+  async groupsLike(
+    tenantId: string,
+    displayName: string,
+    externalId: string | null,
+  ): Promise<readonly { readonly id: number; readonly externalId: string | null }[]> {
+    return this.database.query(
+      `SELECT id, external_id AS "externalId" FROM provisioned_group
+        WHERE tenant_id = $1 AND (lower(display_name) = lower($2) OR external_id = $3)`,
+      [tenantId, displayName, externalId],
+    );
+  }
+
+  async insertGroup(
+    tenantId: string,
+    displayName: string,
+    externalId: string | null,
+  ): Promise<number> {
+    const [row] = await this.database.query<{ id: number }>(
+      'INSERT INTO provisioned_group (tenant_id, display_name, external_id) VALUES ($1, $2, $3) RETURNING id',
+      [tenantId, displayName, externalId],
+    );
+    return row?.id ?? 0;
+  }
+
+  async updateGroup(
+    tenantId: string,
+    id: number,
+    values: { readonly displayName: string; readonly externalId: string | null },
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE provisioned_group SET display_name = $3, external_id = $4, update_time = now()
+        WHERE tenant_id = $1 AND id = $2`,
+      [tenantId, id, values.displayName, values.externalId],
+    );
+  }
+
+  async removeGroup(tenantId: string, id: number): Promise<void> {
+    await this.database.query('DELETE FROM provisioned_group WHERE tenant_id = $1 AND id = $2', [
+      tenantId,
+      id,
+    ]);
+  }
+
+  /** The members of the groups that a directory may see. */
+  async members(tenantId: string, groupIds: readonly number[]): Promise<MemberRow[]> {
+    return this.memberships(tenantId, 'group_id', groupIds);
+  }
+
+  /** The groups of the users. */
+  async groupsOf(tenantId: string, userIds: readonly number[]): Promise<MemberRow[]> {
+    return this.memberships(tenantId, 'user_id', userIds);
+  }
+
+  async addMembers(tenantId: string, groupId: number, userIds: readonly number[]): Promise<void> {
+    await this.database.query(
+      `INSERT INTO provisioned_member (tenant_id, group_id, user_id)
+       SELECT $1, $2, id FROM unnest($3::bigint[]) AS id ON CONFLICT DO NOTHING`,
+      [tenantId, groupId, [...userIds]],
+    );
+  }
+
+  async removeMembers(
+    tenantId: string,
+    groupId: number,
+    userIds: readonly number[],
+  ): Promise<void> {
+    await this.database.query(
+      `DELETE FROM provisioned_member
+        WHERE tenant_id = $1 AND group_id = $2 AND user_id = ANY ($3::bigint[])`,
+      [tenantId, groupId, [...userIds]],
+    );
+  }
+
+  /** The roles that the groups of the users give them, by user id; users without any are left out. */
+  async rolesOf(tenantId: string, userIds: readonly number[]): Promise<Map<number, number[]>> {
+    const rows = await this.database.query<{ userId: number; roleId: number }>(ROLES_OF, [
+      tenantId,
+      [...userIds],
+    ]);
+    const roles = new Map<number, number[]>();
+    for (const { userId, roleId } of rows) {
+      roles.set(userId, [...(roles.get(userId) ?? []), roleId]);
+    }
+    return roles;
+  }
+
+  private async memberships(
+    tenantId: string,
+    column: 'group_id' | 'user_id',
+    ids: readonly number[],
+  ): Promise<MemberRow[]> {
+    if (ids.length === 0) return [];
+    return this.database.query<MemberRow>(
+      `SELECT g.id AS "groupId", g.display_name AS "groupName", u.id AS "userId", u.user_name AS "userName"
+         FROM provisioned_member m
+         JOIN provisioned_group g ON g.id = m.group_id AND g.tenant_id = m.tenant_id
+         JOIN user_account u ON u.id = m.user_id AND u.tenant_id = m.tenant_id
+        WHERE m.tenant_id = $1 AND m.${column} = ANY ($2::bigint[]) AND ${PEOPLE}
+        ORDER BY m.group_id, m.user_id`,
+      [tenantId, [...ids]],
+    );
+  }
+
+  private async total(statement: string, parameters: readonly unknown[]): Promise<number> {
+    const [row] = await this.database.query<{ total: number }>(statement, [...parameters]);
+    return row?.total ?? 0;
+  }
+}
+
+function sliceAfter({ length }: readonly unknown[]): string {
+  return `LIMIT $${length + 1} OFFSET $${length + 2}`;
+}
