@@ -89,6 +89,24 @@ describeConsole('single sign-on', () => {
     await visitor.getByRole('alert').getByText('此次登录已过期或已被使用。').waitFor();
   });
 
+  it('says what to enter at a directory, and marks its provider', async () => {
+    await page.goto('/sso');
+    const section = page.getByRole('region', { name: 'Provisioning (SCIM)' });
+    await section.getByText(`${console.url}/scim/v2`).waitFor();
+    await section.getByText('take externalId from objectId').waitFor();
+    await row('Company').getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit provider' }).click();
+    await dialog().getByRole('switch', { name: 'Users and groups come by SCIM' }).check();
+    await expectNoViolations(page);
+    await button('Save provider', dialog()).click();
+    await page.getByText('The provider is saved.').waitFor();
+    const root = await console.plinth.signIn();
+    const { rows } = done(await root.get<{ provisioned: boolean }[]>('/system/sso/list'));
+    expect(rows).toMatchObject([{ provisioned: true }]);
+    await section.getByRole('link', { name: 'Add a service account and its key' }).click();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+  });
+
   it('turns password sign-in off and leaves it to break-glass users', async () => {
     await page.goto('/sso');
     const passwords = page.getByRole('switch', { name: 'Users can sign in with a password' });

@@ -101,7 +101,6 @@ export class SsoService {
     { id, clientSecret, roleMapping: mapping, scopes, ...given }: ChangedSsoProviderDto,
   ): Promise<void> {
     const { tenantId } = caller;
-    requireProvisioning(caller, given);
     const roleMapping = mapping ? plain(mapping) : undefined;
     const values = defined({
       ...given,
@@ -115,6 +114,7 @@ export class SsoService {
       caller,
       async () => {
         const before = await this.rows.providers.get(tenantId, id);
+        if (!before.provisioned) requireProvisioning(caller, given);
         await this.requireMappable(caller, roleMapping ?? before.roleMapping);
         await this.requireIssuerChange(before, given.issuer, clientSecret);
         await this.rows.providers.update(tenantId, id, values);
@@ -147,6 +147,7 @@ export class SsoService {
     return {
       passwordLogin: tenant?.passwordLogin ?? true,
       breakGlassUsers: await this.rows.breakGlassUsers(tenantId),
+      scimAddress: `${this.base()}/scim/v2`,
     };
   }
 

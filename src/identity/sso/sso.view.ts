@@ -44,6 +44,7 @@ export class SsoSettingsView extends View({
   breakGlassUsers: list(BreakGlassUserView, {
     description: 'Users who can always sign in with their password',
   }),
+  scimAddress: text({ description: 'The base address for a directory that provisions users' }),
 }) {}
 
 export class SsoChoiceView extends View({

@@ -576,6 +576,8 @@ describe('SCIM 2.0', () => {
       code: 403,
       msg: expect.stringContaining('system:scim:provision'),
     });
-    done(await session.put('/system/sso', { id: data, name: 'Renamed' }));
+    done(await admin.put('/system/sso', { id: data, provisioned: true }));
+    // As it is.
+    done(await session.put('/system/sso', { id: data, name: 'Renamed', provisioned: true }));
   });
 });

@@ -450,6 +450,7 @@ describe('single sign-on', () => {
       expect(done(await tenant.admin.get('/system/sso/settings')).data).toEqual({
         passwordLogin: false,
         breakGlassUsers: [{ userId: one.id, userName: 'one' }],
+        scimAddress: `${plinth.url}/scim/v2`,
       });
       await plinth.signIn('one', PASSWORD, '700004');
       await expect(plinth.signIn('two', PASSWORD, '700004')).rejects.toThrow(

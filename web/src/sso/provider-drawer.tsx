@@ -1,7 +1,6 @@
 import {
   ActionIcon,
   Button,
-  Code,
   Group,
   PasswordInput,
   Select,
@@ -19,8 +18,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
-import { CopyButton } from '../ui/copy-button';
 import { FormDrawer } from '../ui/form-drawer';
+import { Address } from './address';
 import styles from './sso.module.css';
 
 interface Props {
@@ -44,6 +43,7 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       scopes: provider?.scopes ?? SCOPES,
       groupsClaim: provider?.groupsClaim ?? '',
       allowCreate: provider?.allowCreate ?? false,
+      provisioned: provider?.provisioned ?? false,
       enabled: provider?.status !== '1',
       roleMapping: (provider?.roleMapping ?? []).map(({ value, roleId }) => ({
         value,
@@ -142,6 +142,12 @@ export function ProviderDrawer({ provider, onClose }: Props) {
         description={t('allowCreateHelp')}
         {...form.getInputProps('allowCreate', { type: 'checkbox' })}
       />
+      <Switch
+        label={t('provisioned')}
+        description={t('provisionedHelp')}
+        disabled={!may('system:scim:provision') && provider?.provisioned !== true}
+        {...form.getInputProps('provisioned', { type: 'checkbox' })}
+      />
       <TextInput
         label={t('groupsClaim')}
         description={t('groupsClaimHelp')}
@@ -150,21 +156,6 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       />
       <Mapping form={form} />
     </FormDrawer>
-  );
-}
-
-function Address({ label, value }: { readonly label: string; readonly value: string }) {
-  const { t } = useTranslation('sso');
-  return (
-    <div>
-      <Text size="sm" fw={500}>
-        {label}
-      </Text>
-      <Group gap={4} wrap="nowrap" className={styles['address']}>
-        <Code>{value}</Code>
-        <CopyButton value={value} label={t('copyNamed', { name: label })} />
-      </Group>
-    </div>
   );
 }
 

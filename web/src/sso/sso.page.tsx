@@ -19,6 +19,7 @@ import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { Page } from '../ui/page';
 import { PasswordLogin } from './password-login';
+import { Provisioning } from './provisioning';
 import { ProviderDrawer } from './provider-drawer';
 import { TestDrawer } from './test-drawer';
 
@@ -138,6 +139,7 @@ export default function SsoPage() {
         )}
       />
       {may('system:sso:query') && <PasswordLogin />}
+      {may('system:sso:query') && <Provisioning />}
       {edited && (
         <ProviderDrawer
           provider={edited === 'new' ? undefined : edited}

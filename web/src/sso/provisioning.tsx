@@ -1,0 +1,47 @@
+import { Anchor, List, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { ssoSettings } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { Address } from './address';
+import styles from './sso.module.css';
+
+const STEPS = ['account', 'key', 'provider', 'entra', 'okta'] as const;
+
+/** What to enter at a directory that provisions users and groups. */
+export function Provisioning() {
+  const { t } = useTranslation('sso');
+  const { may } = useMe();
+  const { data } = useQuery({
+    queryKey: ['sso', 'settings'],
+    queryFn: ({ signal }) => ssoSettings({ signal }),
+  });
+  if (!data) return null;
+  return (
+    <section className={styles['section']} aria-labelledby="provisioning">
+      <Title order={2} id="provisioning" mb="sm">
+        {t('scim.title')}
+      </Title>
+      <Text size="sm" mb="sm">
+        {t('scim.about')}
+      </Text>
+      <Address label={t('scim.address')} value={data.scimAddress} />
+      <List type="ordered" size="sm" spacing="xs" mt="sm">
+        {STEPS.map((step) => (
+          <List.Item key={step}>{t(`scim.step.${step}`)}</List.Item>
+        ))}
+      </List>
+      {may('system:apikey:others') && (
+        <Anchor
+          size="sm"
+          mt="sm"
+          display="inline-block"
+          renderRoot={(props) => <Link to="/keys" {...props} />}
+        >
+          {t('scim.keys')}
+        </Anchor>
+      )}
+    </section>
+  );
+}
