@@ -30,7 +30,7 @@ export class AccessChange {
       // First: it locks the row of the tenant until the transaction ends.
       await this.revision.incrementAccess(tenantId);
       const result = await change();
-      for (const entry of entries(result)) await this.audit.record(actor, entry);
+      await this.audit.recordAll(actor, entries(result));
       return result;
     });
   }

@@ -66,11 +66,10 @@ export class RoleRepository {
   async ofMany(tenantId: string, userIds: readonly number[]): Promise<Map<number, Role[]>> {
     const pairs = await this.pairsOf(tenantId, userIds);
     const roles = await this.byIds(tenantId, [...new Set(pairs.map(({ roleId }) => roleId))]);
+    const byUser = Map.groupBy(pairs, ({ userId }) => userId);
     return new Map(
       userIds.map((id) => {
-        const held = new Set(
-          pairs.filter(({ userId }) => userId === id).map(({ roleId }) => roleId),
-        );
+        const held = new Set((byUser.get(id) ?? []).map(({ roleId }) => roleId));
         return [id, roles.filter((role) => held.has(role.id))];
       }),
     );

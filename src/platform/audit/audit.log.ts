@@ -46,22 +46,28 @@ const REQUEST_ID_LENGTH = 64;
 export class AuditLog {
   constructor(private readonly entries: AuditRepository) {}
 
+  /** `recordAll` for one entry. */
+  async record(actor: AuditActor, entry: AuditRecord): Promise<void> {
+    await this.recordAll(actor, [entry]);
+  }
+
   /**
-   * Adds one entry. Call it in the transaction of the change, so that both are stored or neither is.
+   * Adds the entries. Call it in the transaction of the change, so that both are stored or neither is.
    * The address and the request come from the request that is being served; a job has none.
    */
-  async record(actor: AuditActor, entry: AuditRecord): Promise<void> {
+  async recordAll(actor: AuditActor, entries: readonly AuditRecord[]): Promise<void> {
     const request = currentRequest();
-    await this.entries.add(actor.tenantId, {
+    const rows = entries.map(({ action, target, id, detail }) => ({
       actorId: actor.userId ?? null,
       actorName: storable(actor.userName, NAME_LENGTH),
-      action: entry.action,
-      targetType: entry.target,
-      targetId: storable(entry.id, TARGET_ID_LENGTH),
-      detail: { ...entry.detail, ...visitor(actor), ...keyOf(actor) },
+      action,
+      targetType: target,
+      targetId: storable(id, TARGET_ID_LENGTH),
+      detail: { ...detail, ...visitor(actor), ...keyOf(actor) },
       ip: storable(request?.ip, NAME_LENGTH),
       requestId: storable(request?.id, REQUEST_ID_LENGTH),
-    });
+    }));
+    await this.entries.add(actor.tenantId, rows);
   }
 }
 

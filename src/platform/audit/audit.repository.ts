@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
+import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import { phrase } from '../message/index.js';
 import { containing, createdWithin, Database, TenantScoped } from '../database/index.js';
 import type { Page } from '../http/index.js';
@@ -8,6 +9,9 @@ import type { AuditListQuery } from './audit.dto.js';
 import { actionsOfType, FAILED_SIGN_IN, SIGN_IN_ACTIONS, typedActions } from './console-log.dto.js';
 import type { OperationLogQuery, SignInLogQuery } from './console-log.dto.js';
 import { AuditEntry } from './audit.entity.js';
+
+/** Of one statement. */
+const ROWS = 500;
 
 export type NewAuditEntry = Omit<AuditEntry, 'id' | 'tenantId' | 'createTime'>;
 
@@ -19,8 +23,12 @@ export class AuditRepository {
     this.entries = new TenantScoped(database, AuditEntry, phrase`The audit entry`);
   }
 
-  async add(tenantId: string, entry: NewAuditEntry): Promise<void> {
-    await this.entries.insert(tenantId, entry);
+  async add(tenantId: string, entries: readonly NewAuditEntry[]): Promise<void> {
+    for (let from = 0; from < entries.length; from += ROWS) {
+      const rows = entries.slice(from, from + ROWS).map((entry) => ({ ...entry, tenantId }));
+      // TypeORM's type has no place for an object of any fields.
+      await this.entries.rows.insert(rows as QueryDeepPartialEntity<AuditEntry>[]);
+    }
   }
 
   /** Newest first. */
