@@ -28,11 +28,11 @@ export interface UserChanges {
   active?: boolean;
 }
 
-/** What a request changes in a group. `members` is applied to those that the group has. */
+/** What a request changes in a group. `members` is called with those that the group has, and changes them. */
 export interface GroupChanges {
   displayName?: string;
   externalId?: string | null;
-  members?: ((before: ReadonlySet<string>) => ReadonlySet<string>) | undefined;
+  members?: MemberChange;
 }
 
 interface Step {
@@ -199,9 +199,12 @@ function changeGroup(changes: GroupChanges, { op, attribute, filter, value }: St
       changes.externalId = textOf('externalId', op === 'remove' ? null : value, 255);
       return;
     case 'members': {
-      const earlier = changes.members ?? ((before) => before);
+      const earlier = changes.members;
       const change = memberChange(op, filter, value);
-      changes.members = (before) => change(earlier(before));
+      changes.members = (members) => {
+        earlier?.(members);
+        change(members);
+      };
       return;
     }
     default:
@@ -209,27 +212,38 @@ function changeGroup(changes: GroupChanges, { op, attribute, filter, value }: St
   }
 }
 
-type Members = ReadonlySet<string>;
+/** Changes the set that it is called with. */
+type MemberChange = (members: Set<string>) => void;
 
-function memberChange(
-  op: Step['op'],
-  filter: Filter | undefined,
-  value: unknown,
-): (before: Members) => Members {
-  if (filter) {
-    if (op !== 'remove') throw invalidPath('members');
-    // Checked now, because a group without members would accept any filter.
-    const isMeant = (id: string): boolean => fits(filter, 'members.', { value: id });
-    isMeant('');
-    return (before) => new Set([...before].filter((id) => !isMeant(id)));
-  }
+function memberChange(op: Step['op'], filter: Filter | undefined, value: unknown): MemberChange {
+  if (filter) return memberRemoval(op, filter);
   if (op === 'remove') {
     // Entra ID names the members to remove in the value.
-    const gone = value === undefined || value === null ? undefined : new Set(memberIds(value));
-    return (before) => new Set(gone ? [...before].filter((id) => !gone.has(id)) : []);
+    if (value === undefined || value === null) return (members) => members.clear();
+    const gone = memberIds(value);
+    return (members) => {
+      for (const id of gone) members.delete(id);
+    };
   }
   const given = memberIds(value);
-  return (before) => new Set(op === 'add' ? [...before, ...given] : given);
+  return (members) => {
+    if (op === 'replace') members.clear();
+    for (const id of given) members.add(id);
+  };
+}
+
+function memberRemoval(op: Step['op'], filter: Filter): MemberChange {
+  if (op !== 'remove') throw invalidPath('members');
+  if (filter.kind === 'compare' && filter.operator === 'eq' && filter.path === 'members.value') {
+    // Okta sends one such operation for each member.
+    return (members) => members.delete(String(filter.value));
+  }
+  const isMeant = (id: string): boolean => fits(filter, 'members.', { value: id });
+  // Checked now, because a group without members would accept any filter.
+  isMeant('');
+  return (members) => {
+    for (const id of members) if (isMeant(id)) members.delete(id);
+  };
 }
 
 function memberIds(value: unknown): string[] {

@@ -128,7 +128,8 @@ export class ScimGroups {
   ): Promise<AuditRecord[]> {
     const { tenantId } = caller;
     const before = new Set((await this.memberIds(tenantId, groupId)).map(String));
-    const after = change(before);
+    const after = new Set(before);
+    change(after);
     if (after.size > MOST_MEMBERS) {
       throw new ScimError('invalidValue', msg`A group has at most ${MOST_MEMBERS} members.`);
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { mappedRoles, numbered, rolesAfter, userNameOf, valuesOf } from './claims.js';
+import { directoryIds, mappedRoles, numbered, rolesAfter, userNameOf, valuesOf } from './claims.js';
 
 describe('claims', () => {
   it('are a text, a list, or inside of objects', () => {
@@ -33,4 +33,14 @@ describe('claims', () => {
     expect(userNameOf({}, 'x'.repeat(200))).toHaveLength(64);
     expect(numbered('x'.repeat(64), 12)).toBe(`${'x'.repeat(61)}-12`);
   });
+});
+
+it('takes the id of a directory from no claim that another provider could let people choose', () => {
+  const claims = { oid: 'object', sub: 'pairwise', preferred_username: 'jo' };
+  const entra = 'https://login.microsoftonline.com/0a21f0f2/v2.0';
+  expect(directoryIds(entra, claims, 'pairwise')).toEqual(['pairwise', 'object']);
+  expect(directoryIds(entra, { oid: 5 }, 'pairwise')).toEqual(['pairwise']);
+  for (const other of ['https://id.example.com', 'https://login.microsoftonline.com.example.com']) {
+    expect(directoryIds(other, claims, 'pairwise')).toEqual(['pairwise']);
+  }
 });
