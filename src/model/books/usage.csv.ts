@@ -3,8 +3,11 @@ import type { ExportedCall, ExportedValue } from './usage.repository.js';
 
 /** Marks UTF-8 for spreadsheets. */
 const BOM = '\uFEFF';
-/** What a spreadsheet may take for a formula (OWASP, CSV Injection). */
-const FORMULA = /^[=+\-@\t\r]/;
+/**
+ * What a spreadsheet may take for the begin of a formula (OWASP, CSV Injection): also in full width, and behind what some take
+ * for the end of a cell, such as a semicolon where that separates lists.
+ */
+const FORMULA = /^[=+\-@＝＋－＠\t\r\n]|(?<=[;\t\r\n] *)[=+\-@＝＋－＠]/g;
 const SPECIAL = /[",\r\n]/;
 
 const COLUMNS = [
@@ -42,7 +45,7 @@ const COLUMNS = [
   'durationMs',
 ] as const;
 
-/** The rows as CSV (RFC 4180), with a header. A text that begins like a formula gets an apostrophe before it. */
+/** The rows as CSV (RFC 4180), with a header. What may be the begin of a formula gets an apostrophe before it. */
 export async function* csvOf(
   pages: AsyncIterable<readonly ExportedCall[]>,
 ): AsyncGenerator<string> {
@@ -58,6 +61,6 @@ function cellOf(value: ExportedValue): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return String(value);
   const text = value instanceof Date ? wireTime(value) : value;
-  const safe = FORMULA.test(text) ? `'${text}` : text;
+  const safe = text.replaceAll(FORMULA, "'$&");
   return SPECIAL.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

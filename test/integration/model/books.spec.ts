@@ -447,8 +447,13 @@ describe('the report', () => {
     }
   });
 
-  it('is exported as CSV whose texts no spreadsheet takes for formulas', async () => {
-    const key = await makeKey(admin, { name: '=1+1,"x"', permissions: ['chat:chat:use'] });
+  it.each([
+    ['=1+1,"x"', `"'=1+1,""x"""`],
+    ['＝1+1', `'＝1+1`],
+    ['\n=1+1', `"'\n'=1+1"`],
+    ['a; =1+1;b-c', `a; '=1+1;b-c`],
+  ])('is exported as CSV whose texts no spreadsheet takes for formulas: %j', async (name, cell) => {
+    const key = await makeKey(admin, { name, permissions: ['chat:chat:use'] });
     await v1(withKey(admin, key)).chat.completions.create({
       model: 'sim-chat',
       messages: [{ role: 'user', content: 'Hello' }],
@@ -457,7 +462,7 @@ describe('the report', () => {
     const { text, headers } = await admin.raw('GET', '/monitor/usage/export');
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
     expect(headers['content-disposition']).toContain('usage.csv');
-    expect(text).toContain(`,${key.id},"'=1+1,""x""",v1,chat,`);
+    expect(text).toContain(`,${key.id},${cell},v1,chat,`);
     expect(text.trim().split('\r\n')).toHaveLength(2);
   });
 });
