@@ -15,7 +15,7 @@ export class SharedReads<T> {
   }
 
   private start(key: string, read: () => Promise<T>): Promise<T> {
-    const result = read();
+    const result = new Promise<T>((resolve) => resolve(read()));
     const running: Running<T> = { ended: result.then(ignore, ignore), next: undefined };
     this.running.set(key, running);
     void running.ended.then(() => {
