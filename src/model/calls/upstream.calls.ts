@@ -1,4 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import type { UpstreamKind } from '../../platform/observability/index.js';
 import { abortedError, retryBeforeFirstPart, retryCall } from '../../provider/index.js';
@@ -31,7 +33,10 @@ import type {
 import { Attempt } from './attempt.js';
 import type { MediaUnits } from './attempt.js';
 import { estimateBodyTokens } from './body-tokens.js';
+import { CallRoute } from './call.route.js';
 import type { ModelUse } from './model-use.js';
+import { bodyFor, callFor, canAnswer, needsOfBody, needsOfCall, relaysAlike } from './suitable.js';
+import { UpstreamHealth } from './upstream.health.js';
 
 /** How a call is made and repeated. */
 export interface CallOptions<M extends ResolvedModel> {
@@ -46,6 +51,8 @@ export interface CallOptions<M extends ResolvedModel> {
   readonly current?: () => M | Promise<M>;
   /** The model was resolved for this very call, so it is looked up again for further attempts only. */
   readonly isResolved?: boolean;
+  /** The model alone is called, for a test of what it can do. */
+  readonly withoutFallbacks?: boolean;
   /** The number of the first attempt, for callers that repeat calls themselves; 1 when absent. */
   readonly firstAttempt?: number;
 }
@@ -61,10 +68,14 @@ type RelaySettings = Pick<RelayOptions, 'headers' | 'withUsage'>;
 
 type Asking<M extends ResolvedModel, Call> = (model: M) => Omit<Call, 'model'>;
 
+/** Whether a fallback can answer what the asked model was to be sent. */
+type Suits<M extends ResolvedModel, Call> = (fallback: M, asked: M, call: Call) => boolean;
+
 /** The parts of one call with one answer. */
 interface Exchange<M extends ResolvedModel, Call, T> {
   readonly kind: UpstreamKind;
   readonly callOf: (model: M) => Call;
+  readonly suits: Suits<M, Call>;
   readonly send: (model: M, call: Call) => Promise<T>;
   readonly sentTokens: (call: Call) => number;
   readonly settle: (attempt: Attempt, answer: T) => void;
@@ -72,6 +83,7 @@ interface Exchange<M extends ResolvedModel, Call, T> {
 
 interface Opening<M extends ResolvedModel, Call, T> {
   readonly callOf: (model: M) => Call;
+  readonly suits: Suits<M, Call>;
   readonly open: (model: M, call: Call) => AsyncIterable<T>;
   readonly sentTokens: (call: Call) => number;
   readonly partsOf: (read: T) => readonly ChatPart[];
@@ -79,7 +91,7 @@ interface Opening<M extends ResolvedModel, Call, T> {
 
 /**
  * Every call of a model service goes through here, and nowhere else (test/architecture/upstream-calls.spec.ts): each attempt
- * is counted in the metrics and entered in the books, however it ends.
+ * is counted in the metrics and entered in the books, however it ends. A CallRoute says to which key and model it goes.
  */
 @Injectable()
 export class UpstreamCalls {
@@ -87,6 +99,8 @@ export class UpstreamCalls {
     private readonly models: ModelResolver,
     private readonly metrics: Metrics,
     private readonly books: CallBooks,
+    private readonly health: UpstreamHealth,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** As ChatAdapter.stream; opened again as retryBeforeFirstPart does. */
@@ -97,7 +111,8 @@ export class UpstreamCalls {
   ): AsyncIterable<readonly ChatPart[]> {
     const { limits, signal } = options;
     return this.opened(first, options, {
-      callOf: (model): ChatCall => ({ ...callOf(model), model: model.modelName }),
+      callOf: (model): ChatCall => callFor(callOf(model), model, first),
+      suits: suitsCall,
       open: ({ adapter, connection }, call) => adapter.stream(call, connection, { limits, signal }),
       sentTokens: tokensOfCall,
       partsOf: (parts) => parts,
@@ -113,7 +128,8 @@ export class UpstreamCalls {
     const { limits, signal } = options;
     return this.answered(first, options, {
       kind: 'chat',
-      callOf: (model): ChatCall => ({ ...callOf(model), model: model.modelName }),
+      callOf: (model): ChatCall => callFor(callOf(model), model, first),
+      suits: suitsCall,
       send: ({ adapter, connection }, call) =>
         adapter.complete(call, connection, { limits, signal }),
       sentTokens: tokensOfCall,
@@ -132,7 +148,8 @@ export class UpstreamCalls {
   ): AsyncIterable<RelayedRead> {
     const { limits, signal, withUsage, headers } = options;
     return this.opened(first, options, {
-      callOf: ({ modelName }): RelayedBody => ({ ...body, model: modelName }),
+      callOf: (model): RelayedBody => bodyFor(body, model, first),
+      suits: suitsBody,
       open: ({ adapter, connection }, sent) =>
         adapter.relayStream(sent, connection, { limits, signal, withUsage, headers }),
       sentTokens: estimateBodyTokens,
@@ -149,7 +166,8 @@ export class UpstreamCalls {
     const { limits, signal, headers } = options;
     const { text } = await this.answered(first, options, {
       kind: 'chat',
-      callOf: ({ modelName }): RelayedBody => ({ ...body, model: modelName }),
+      callOf: (model): RelayedBody => bodyFor(body, model, first),
+      suits: suitsBody,
       send: ({ adapter, connection }, sent) =>
         adapter.relay(sent, connection, { limits, signal, headers }),
       sentTokens: estimateBodyTokens,
@@ -167,7 +185,8 @@ export class UpstreamCalls {
     const { limits, signal, headers } = options;
     return this.answered(first, options, {
       kind: 'chat',
-      callOf: ({ modelName }): RelayedBody => ({ ...body, model: modelName }),
+      callOf: (model): RelayedBody => bodyFor(body, model, first),
+      suits: suitsBody,
       send: ({ adapter, connection }, sent) =>
         adapter.relayCount(sent, connection, { limits, signal, headers }),
       sentTokens: () => 0,
@@ -185,6 +204,9 @@ export class UpstreamCalls {
     return this.answered(first, options, {
       kind: 'embedding',
       callOf: (model): EmbeddingCall => ({ ...callOf(model), model: model.modelName }),
+      // Vectors of different models cannot be compared.
+      suits: (fallback, asked) =>
+        fallback.modelName === asked.modelName && fallback.modelDimension === asked.modelDimension,
       send: ({ adapter, connection }, call) => adapter.embed(call, connection, { limits, signal }),
       sentTokens: ({ inputs }) => tokensOfTexts(inputs),
       settle: (attempt, { usage }) => attempt.answered(usage),
@@ -201,6 +223,7 @@ export class UpstreamCalls {
     const { ranked } = await this.answered(first, options, {
       kind: 'rerank',
       callOf: ({ modelName }): RerankCall => ({ ...call, model: modelName }),
+      suits: () => true,
       send: ({ adapter, connection }, asked) =>
         adapter.rerank(asked, connection, { limits, signal }),
       // The query is read with each document.
@@ -227,6 +250,7 @@ export class UpstreamCalls {
       {
         kind: 'media',
         callOf: () => make({ limits, signal }),
+        suits: () => false,
         send: (_, calling) => calling,
         sentTokens: () => 0,
         settle: (attempt) => attempt.made(units),
@@ -238,13 +262,15 @@ export class UpstreamCalls {
   private opened<Call, T>(
     first: ResolvedChatModel,
     options: CallOptions<ResolvedChatModel>,
-    { callOf, open, sentTokens, partsOf }: Opening<ResolvedChatModel, Call, T>,
+    opening: Opening<ResolvedChatModel, Call, T>,
   ): AsyncIterable<T> {
+    const { callOf, open, sentTokens, partsOf } = opening;
     const { use, signal, attempts = 1, longestRetryAfterMs, firstAttempt = 1 } = options;
+    const route = this.routeOf(first, options, opening);
     let attempt: Attempt | undefined;
     const begin = async (number: number): Promise<AsyncIterable<T>> => {
       attempt = undefined;
-      const model = await this.modelFor(first, options, number);
+      const model = await route.next(number);
       if (signal.aborted) throw abortedError();
       const call = callOf(model);
       attempt = new Attempt({
@@ -255,13 +281,22 @@ export class UpstreamCalls {
         number: number + firstAttempt - 1,
         sentTokens: () => sentTokens(call),
       });
+      use.trail?.add(attempt);
       return open(model, call);
     };
     return retryBeforeFirstPart(
       begin,
-      { attempts, signal, ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }) },
       {
-        read: (read) => attempt?.read(partsOf(read)),
+        attempts,
+        signal,
+        ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
+        beforeRetry: (error, number) => route.afterFailure(error, number),
+      },
+      {
+        read: (read) => {
+          attempt?.read(partsOf(read));
+          if (route.isProbe) this.answers(route, attempt);
+        },
         end: (how) => this.end(attempt, how),
       },
     );
@@ -275,8 +310,9 @@ export class UpstreamCalls {
     const { use, signal, attempts = 1, longestRetryAfterMs, firstAttempt = 1 } = options;
     const within = options.within ?? ((once) => once());
     const { kind, callOf, send, sentTokens, settle } = exchange;
+    const route = this.routeOf(first, options, exchange);
     const once = async (number: number): Promise<T> => {
-      const model = await this.modelFor(first, options, number);
+      const model = await route.next(number);
       if (signal.aborted) throw abortedError();
       const call = callOf(model);
       const attempt = new Attempt({
@@ -287,6 +323,7 @@ export class UpstreamCalls {
         number: number + firstAttempt - 1,
         sentTokens: () => sentTokens(call),
       });
+      use.trail?.add(attempt);
       try {
         const answer = await send(model, call);
         settle(attempt, answer);
@@ -301,7 +338,36 @@ export class UpstreamCalls {
       attempts,
       signal,
       ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
+      beforeRetry: (error, number) => route.afterFailure(error, number),
     });
+  }
+
+  private routeOf<M extends ResolvedModel, Call>(
+    first: M,
+    options: CallOptions<M>,
+    { callOf, suits }: { callOf: (model: M) => Call; suits: Suits<M, Call> },
+  ): CallRoute<M> {
+    const { signal, attempts = 1, longestRetryAfterMs, withoutFallbacks = false } = options;
+    return new CallRoute<M>(
+      {
+        signal,
+        attempts,
+        longestRetryAfterMs,
+        asked: (attempt) => this.modelFor(first, options, attempt),
+        fallback: async (asked, id) =>
+          withoutFallbacks ? undefined : this.models.fallbackOf(asked, id),
+        suits: (fallback, asked) => suits(fallback, asked, callOf(asked)),
+        mostAttempts: this.config.UPSTREAM_ATTEMPTS,
+        longestMs: this.config.UPSTREAM_FALLBACK_SECONDS * 1_000,
+      },
+      this.health,
+    );
+  }
+
+  /** The first part of an answer shows that an address works again; the rest of the answer may take minutes. */
+  private answers(route: { isProbe: boolean }, attempt: Attempt | undefined): void {
+    route.isProbe = false;
+    if (attempt) this.health.succeeded(attempt.start.model);
   }
 
   private async modelFor<M extends ResolvedModel>(
@@ -323,7 +389,27 @@ export class UpstreamCalls {
     this.metrics.upstreamCall({ provider, kind, outcome, seconds: durationMs / 1_000 });
     if (firstTokenMs !== undefined) this.metrics.firstToken(provider, firstTokenMs / 1_000);
     this.books.enter(attempt);
+    if (typeof how === 'object') this.health.failed(model, how.error);
+    else if (attempt.isOk || firstTokenMs !== undefined) this.health.succeeded(model);
+    else this.health.left(model);
   }
+}
+
+function suitsCall(
+  fallback: ResolvedChatModel,
+  _asked: ResolvedChatModel,
+  call: ChatCall,
+): boolean {
+  return canAnswer(fallback, needsOfCall(call, tokensOfCall(call)));
+}
+
+function suitsBody(
+  fallback: ResolvedChatModel,
+  asked: ResolvedChatModel,
+  body: RelayedBody,
+): boolean {
+  const needs = needsOfBody(body, estimateBodyTokens(body));
+  return relaysAlike(fallback, asked) && canAnswer(fallback, needs);
 }
 
 function tokensOfCall({ messages, tools }: ChatCall): number {

@@ -34,6 +34,7 @@ import { Books1763683200033 } from './33-books.js';
 import { StoredResponses1763683200036 } from './36-stored-responses.js';
 import { SingleSignOn1763683200037 } from './37-single-sign-on.js';
 import { SeededRoles1763683200039 } from './39-seeded-roles.js';
+import { ModelFallbacks1763683200042 } from './42-model-fallbacks.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -73,4 +74,5 @@ export const migrations = [
   StoredResponses1763683200036,
   SingleSignOn1763683200037,
   SeededRoles1763683200039,
+  ModelFallbacks1763683200042,
 ];
