@@ -104,7 +104,7 @@ export class ChatAnswer {
       sessionId: turn.body.sessionId,
       content: turn.text,
       reasoning: turn.reasoning,
-      modelName: turn.plan.model.modelName,
+      modelName: turn.trail.modelName ?? turn.plan.model.modelName,
       agentId: turn.body.agentId,
       state: outcome.state,
       finishReason: outcome.finishReason,
@@ -129,7 +129,8 @@ export class ChatAnswer {
         isKept: result === 'kept',
         structured,
       });
-      turn.write(ending + usageFrame(usage) + done);
+      const attempts = turn.trail.isEventful ? turn.trail.attempts : undefined;
+      turn.write(ending + usageFrame(usage, attempts) + done);
     }
   }
 

@@ -1,4 +1,5 @@
 import { localized, sseFrame } from '../platform/http/index.js';
+import type { MadeAttempt } from '../model/index.js';
 import type { Message } from '../platform/message/index.js';
 import type {
   Citations,
@@ -26,8 +27,9 @@ export function reasoningFrame(text: string): string {
   return `${CONTENT_PREFIX}"","reasoning_content":${JSON.stringify(text)}}\n\n`;
 }
 
-export function usageFrame(usage: TurnUsage): string {
-  return sseFrame('usage', { event: 'usage', usage });
+/** `attempts` of a turn whose model was called again, or for which another one answered. */
+export function usageFrame(usage: TurnUsage, attempts?: readonly MadeAttempt[]): string {
+  return sseFrame('usage', { event: 'usage', usage, ...(attempts && { attempts }) });
 }
 
 /** A tool call, when the model has decided it. The model chose the name. */

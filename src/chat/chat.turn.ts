@@ -5,6 +5,7 @@ import { DomainError, setEnvelopeCode } from '../platform/error/index.js';
 import type { SseWriter } from '../platform/http/index.js';
 import type { Source, TurnLimits, TurnPart } from '../agent/index.js';
 import { TurnSources } from '../agent/index.js';
+import { CallTrail } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
 import type { SendBody } from './chat.dto.js';
@@ -55,6 +56,8 @@ export class Turn {
   /** Of the calls of the model since the last step; those before it are in the steps. */
   usage: Usage | undefined;
   readonly steps = new TurnSteps();
+  /** The attempts of the model. */
+  readonly trail = new CallTrail();
   firstTokenMs: number | undefined;
   /** The fragments that were sent to the model; undefined for a turn without retrieval. */
   sources: readonly Source[] | undefined;
@@ -151,7 +154,7 @@ export class Turn {
     messages: readonly ChatMessage[],
     { limits, current, planner }: TurnServices,
   ): AsyncIterable<readonly TurnPart[]> {
-    const { caller, signal, toolSources: sources } = this;
+    const { caller, signal, trail, toolSources: sources } = this;
     const { model, bases } = this.plan;
     // A turn without retrieval and files calls the model it has just resolved; later calls use what is stored by then.
     let isFresh = bases.length === 0 && this.files.length === 0;
@@ -160,7 +163,8 @@ export class Turn {
       isFresh = false;
       return model;
     };
-    return planner.answer(this.plan, { caller, currentModel, messages, sources, limits, signal });
+    const call = { caller, currentModel, messages, sources, limits, signal, trail };
+    return planner.answer(this.plan, call);
   }
 
   /** The outcome of a turn that ended with an error: a stopped turn has not failed. */

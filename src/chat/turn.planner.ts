@@ -15,7 +15,7 @@ import type { KnowledgeBase } from '../knowledge/index.js';
 import { allOf, readFilter } from '../metadata/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
 import { ModelResolver, tokenCounter } from '../model/index.js';
-import type { ModelUse, ResolvedChatModel } from '../model/index.js';
+import type { CallTrail, ModelUse, ResolvedChatModel } from '../model/index.js';
 import { formatInstruction } from '../provider/index.js';
 import type { ChatMessage, ResponseFormat } from '../provider/index.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
@@ -95,7 +95,10 @@ export interface TurnMessages {
 export type PlannedCall = Pick<
   RuntimeTurn,
   'caller' | 'currentModel' | 'messages' | 'sources' | 'limits' | 'signal'
->;
+> & {
+  /** Is told of each attempt of the model. */
+  readonly trail?: CallTrail;
+};
 
 /** Decides how a message is answered, and with which messages the model is called. */
 @Injectable()
@@ -161,8 +164,9 @@ export class TurnPlanner {
   /** The parts of the answer of the plan's runtime. With a response format, its text comes once it fits. */
   answer(plan: TurnPlan, call: PlannedCall): AsyncIterable<readonly TurnPart[]> {
     const { runtime, model, agentId, generation, work } = plan;
-    const use = useOf(call.caller, plan);
-    const turn: RuntimeTurn = { ...work, ...call, use, agentId, model, generation };
+    const { trail, ...rest } = call;
+    const use = { ...useOf(call.caller, plan), trail };
+    const turn: RuntimeTurn = { ...work, ...rest, use, agentId, model, generation };
     const answer = runtime.answer(turn);
     const { responseFormat: format } = generation;
     if (!format) return answer;

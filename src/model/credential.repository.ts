@@ -1,6 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../platform/database/index.js';
 
+/** The tables with credentials of models. */
+export const CREDENTIAL_TABLES = ['model', 'model_key'] as const;
+export type CredentialTable = (typeof CREDENTIAL_TABLES)[number];
+
+const NEXT: Readonly<Record<CredentialTable, string>> = {
+  model: `SELECT id, tenant_id AS "tenantId", credential FROM model
+    WHERE id > $1 AND starts_with(credential, $2) ORDER BY id LIMIT $3`,
+  model_key: `SELECT id, tenant_id AS "tenantId", credential FROM model_key
+    WHERE id > $1 AND starts_with(credential, $2) ORDER BY id LIMIT $3`,
+};
+
+const REPLACE: Readonly<Record<CredentialTable, string>> = {
+  model: `UPDATE model SET credential = given.renewed
+     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS given (id, tenant_id, was, renewed)
+    WHERE model.id = given.id AND model.tenant_id = given.tenant_id AND model.credential = given.was
+    RETURNING model.id`,
+  model_key: `UPDATE model_key SET credential = given.renewed
+     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS given (id, tenant_id, was, renewed)
+    WHERE model_key.id = given.id AND model_key.tenant_id = given.tenant_id AND model_key.credential = given.was
+    RETURNING model_key.id`,
+};
+
 export interface SealedCredential {
   readonly id: number;
   readonly tenantId: string;
@@ -17,31 +39,28 @@ export class CredentialRepository {
   constructor(private readonly database: Database) {}
 
   /** The next rows whose text begins with the prefix, by id. */
-  async batch(prefix: string, afterId: number, limit: number): Promise<SealedCredential[]> {
+  async batch(
+    table: CredentialTable,
+    prefix: string,
+    { afterId, limit }: { readonly afterId: number; readonly limit: number },
+  ): Promise<SealedCredential[]> {
     return acrossTenants('rotation of credentials', () =>
-      this.database.query<SealedCredential>(
-        `SELECT id, tenant_id AS "tenantId", credential FROM model
-        WHERE id > $1 AND starts_with(credential, $2) ORDER BY id LIMIT $3`,
-        [afterId, prefix, limit],
-      ),
+      this.database.query<SealedCredential>(NEXT[table], [afterId, prefix, limit]),
     );
   }
 
   /** Writes each text unless its row holds another than was read; answers how many it wrote. */
-  async replace(credentials: readonly RenewedCredential[]): Promise<number> {
+  async replace(
+    table: CredentialTable,
+    credentials: readonly RenewedCredential[],
+  ): Promise<number> {
     const written = await acrossTenants('rotation of credentials', () =>
-      this.database.query(
-        `UPDATE model SET credential = given.renewed
-         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS given (id, tenant_id, was, renewed)
-        WHERE model.id = given.id AND model.tenant_id = given.tenant_id AND model.credential = given.was
-        RETURNING model.id`,
-        [
-          credentials.map(({ id }) => id),
-          credentials.map(({ tenantId }) => tenantId),
-          credentials.map(({ credential }) => credential),
-          credentials.map(({ renewed }) => renewed),
-        ],
-      ),
+      this.database.query(REPLACE[table], [
+        credentials.map(({ id }) => id),
+        credentials.map(({ tenantId }) => tenantId),
+        credentials.map(({ credential }) => credential),
+        credentials.map(({ renewed }) => renewed),
+      ]),
     );
     return written.length;
   }

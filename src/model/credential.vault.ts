@@ -14,6 +14,10 @@ export function modelPlace(tenantId: string, recordId: number): CredentialPlace 
   return { tenantId, recordKind: 'model', recordId };
 }
 
+export function modelKeyPlace(tenantId: string, recordId: number): CredentialPlace {
+  return { tenantId, recordKind: 'model_key', recordId };
+}
+
 /** Encrypts credentials for the database, bound to their tenant and record. */
 @Injectable()
 export class CredentialVault {

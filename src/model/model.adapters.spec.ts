@@ -40,7 +40,16 @@ test.each([
   expect(adapters.defaultAddress(category, providerCode)).toBe(address);
   const providers = { requireEnabled: () => Promise.resolve() } as never;
   const unused = {} as never;
-  const models = new ModelService(unused, providers, adapters, unused, unused, unused, unused);
+  const models = new ModelService(
+    unused,
+    unused,
+    providers,
+    adapters,
+    unused,
+    unused,
+    unused,
+    unused,
+  );
   const fields = { category, providerCode, modelDimension: 8, apiHost: '' };
   const checked = models
     .check('000000', fields)

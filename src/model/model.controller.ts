@@ -23,8 +23,16 @@ import {
   ModelTestBody,
   UpdateModelBody,
 } from './model.dto.js';
+import { UpstreamHealth } from './calls/upstream.health.js';
+import { ModelResolver } from './model.resolver.js';
 import { ModelService } from './model.service.js';
-import { ModelEntryView, modelSheet, ModelView, ProviderOptionView } from './model.view.js';
+import {
+  AsideView,
+  ModelEntryView,
+  modelSheet,
+  ModelView,
+  ProviderOptionView,
+} from './model.view.js';
 
 @ApiTags('models')
 @Controller('system/model')
@@ -32,6 +40,8 @@ export class ModelController {
   constructor(
     private readonly models: ModelService,
     private readonly diagnosis: ModelDiagnosis,
+    private readonly resolver: ModelResolver,
+    private readonly health: UpstreamHealth,
   ) {}
 
   /** The tenant's models, newest first. Keys are never part of it. */
@@ -75,6 +85,20 @@ export class ModelController {
   @Answers(ModelView)
   get(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<ModelView> {
     return this.models.get(caller, id);
+  }
+
+  /** The keys of a model that calls pass over at the moment, as the answering process knows it. */
+  @Get(':id/aside')
+  @RequirePermission('system:model:query')
+  @AnswersArray(AsideView)
+  async aside(
+    @CurrentCaller() caller: Caller,
+    @Param('id', IdPipe) id: number,
+  ): Promise<AsideView[]> {
+    const aside = this.health.asideOf(await this.resolver.keysOf(caller, id));
+    return aside.map(({ milliseconds, ...one }) => {
+      return AsideView.of({ ...one, seconds: Math.ceil(milliseconds / 1_000) });
+    });
   }
 
   /** Creates a model. Its service is not called. */

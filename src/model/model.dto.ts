@@ -1,15 +1,20 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
 import {
   Decimal,
   Flag,
   Id,
+  Ids,
   Input,
+  Nested,
   OneOf,
   pageFields,
   Text,
   VISIBLE,
   Whole,
 } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg, phrase } from '../platform/message/index.js';
 import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.errors.js';
 
 const INTEGER = 2_147_483_647;
@@ -61,6 +66,41 @@ export class ModelEntriesQuery extends Input({
   modelName: Text({ optional: true, description: 'Part of the name' }),
 }) {}
 
+/** Fallbacks of one model. */
+export const MOST_FALLBACKS = 5;
+/** Keys of one model beside its own. */
+const MOST_KEYS = 20;
+const WEIGHT = { min: 1, max: 100 };
+
+export class ModelKeyBody extends Input({
+  id: Id({ optional: true, description: 'Of a key that is there; a new key has none' }),
+  label: Text({ max: 100, ...NOT_EMPTY, example: 'Second account' }),
+  apiKey: Text({
+    optional: true,
+    max: 10_000,
+    description: 'Never returned. Required for a new key; empty keeps that of a key that is there',
+  }),
+  weight: Whole({ optional: true, ...WEIGHT, description: 'Its share of the calls; default 1' }),
+  enabled: Flag({ optional: true, description: 'Default: yes' }),
+}) {}
+
+function ModelKeyList(): PropertyDecorator {
+  return applyDecorators(
+    ApiProperty({
+      type: [ModelKeyBody],
+      required: false,
+      description: `Further keys, at most ${MOST_KEYS}: replaces those that there are. Categories chat, vector and rerank`,
+    }),
+    IsOptional(),
+    IsArray({ message: msg`keys must be a list` }),
+    ArrayMaxSize(MOST_KEYS, { message: msg`keys has more than ${MOST_KEYS} entries` }),
+    Nested(() => ModelKeyBody, {
+      each: true,
+      message: msg`each entry of keys must be an object`,
+    }),
+  );
+}
+
 /** What both writing routes take. */
 const modelFields = {
   modelDescribe: Text({
@@ -90,6 +130,18 @@ const modelFields = {
     max: 10_000,
     description:
       'Never returned; on an edit, empty keeps it. A change of scheme, host or port needs it again, or the permission system:model:credential',
+  }),
+  keyWeight: Whole({
+    optional: true,
+    ...WEIGHT,
+    description: 'The share of the calls that use apiKey, where there are further keys; default 1',
+  }),
+  fallbackIds: Ids({
+    optional: true,
+    maxItems: MOST_FALLBACKS,
+    description:
+      'Models of the same category that answer when this one fails, in their order. An embedding model needs one of the same modelName and modelDimension',
+    example: [2],
   }),
   remark: Text({ optional: true, max: 500 }),
   contextWindow: Whole({
@@ -161,7 +213,10 @@ export class CreateModelBody extends Input({
   providerCode: Text(PROVIDER_CODE),
   category: OneOf(CATEGORIES),
   modelName: Text(MODEL_NAME),
-}) {}
+}) {
+  @ModelKeyList()
+  keys?: ModelKeyBody[];
+}
 
 /** Fields that are absent or null stay as they are; an empty text empties its field, apiKey excepted. */
 export class UpdateModelBody extends Input({
@@ -170,7 +225,10 @@ export class UpdateModelBody extends Input({
   providerCode: Text({ ...PROVIDER_CODE, ...NOT_EMPTY, optional: true }),
   category: OneOf(CATEGORIES, { optional: true }),
   modelName: Text({ ...MODEL_NAME, ...NOT_EMPTY, optional: true }),
-}) {}
+}) {
+  @ModelKeyList()
+  keys?: ModelKeyBody[];
+}
 
 export class BatchKeyBody extends Input({
   providerCode: Text(PROVIDER_CODE),

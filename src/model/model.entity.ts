@@ -14,6 +14,12 @@ import {
   nullable,
 } from '../platform/database/index.js';
 
+/** The driver reads numbers of 64 bits in an array as texts. */
+const ids = {
+  from: (given: readonly (number | string)[]): number[] => given.map(Number),
+  to: (given: unknown): unknown => given,
+};
+
 /** One model of a provider. The optional facts at the end are null where they are unknown. */
 @Entity({ name: 'model' })
 export class Model {
@@ -33,6 +39,10 @@ export class Model {
 
   /** As the vault has sealed it; null without a key. */
   @Text(nullable) credential: string | null;
+  /** Its share of the calls, where the model has further keys. */
+  @Integer({ default: 1 }) keyWeight: number;
+  /** Models that are called when this one fails, in their order. One that was deleted a moment ago may still be named. */
+  @Bigint({ array: true, default: '{}', transformer: ids }) fallbackIds: number[];
   @Varchar(500, nullable) remark: string | null;
   @Integer(nullable) contextWindow: number | null;
   @Integer(nullable) maxOutput: number | null;

@@ -22,6 +22,14 @@ export function storedCategory(category: string): string {
   return category === LEGACY_RERANK ? 'rerank' : category;
 }
 
+/**
+ * Whether models of the category can have further keys and fallbacks. Media cannot: they are made by tasks, which are asked for
+ * their result where and with which key they were begun.
+ */
+export function hasFallbacks(category: string): boolean {
+  return ['chat', 'vector', 'rerank'].includes(storedCategory(category));
+}
+
 /** The categories whose models are called by name, and what each is for. */
 const PURPOSES = {
   chat: phrase`chat`,
@@ -97,6 +105,37 @@ export class CredentialRequiredError extends InvalidInputError {
   constructor() {
     super(
       msg`The stored API key was entered for another service: scheme, host or port of the address changes. Enter the apiKey for the new address, or ask an administrator who has the permission system:model:credential.`,
+    );
+  }
+}
+
+/** A model that another one may not name as its fallback. */
+export class FallbackError extends InvalidInputError {
+  static notFound(id: number): FallbackError {
+    return new FallbackError(
+      msg`There is no model with the id ${id}, which fallbackIds names. Choose another one.`,
+    );
+  }
+
+  static itself(): FallbackError {
+    return new FallbackError(msg`A model cannot be its own fallback. Remove it from fallbackIds.`);
+  }
+
+  static category(modelName: string, category: string): FallbackError {
+    return new FallbackError(
+      msg`The fallback ${modelName} is not of category ${category}. Choose models of the same category.`,
+    );
+  }
+
+  static otherVectors(modelName: string): FallbackError {
+    return new FallbackError(
+      msg`The fallback ${modelName} makes other vectors, which cannot be compared with those of this model. Choose a model of the same modelName and modelDimension at another address.`,
+    );
+  }
+
+  static media(category: string): FallbackError {
+    return new FallbackError(
+      msg`Models of category ${category} can have neither further keys nor fallbacks: their results are fetched where they were begun. Leave keys and fallbackIds empty.`,
     );
   }
 }

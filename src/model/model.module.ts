@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ProviderModule } from '../provider/index.js';
 import { Model } from './model.entity.js';
+import { ModelKey } from './model-key.entity.js';
+import { ModelKeyRepository } from './model-key.repository.js';
 import { BooksRetention } from './books/books.retention.js';
 import { CallBooks } from './books/call.books.js';
 import { BookedCall } from './books/call.entity.js';
@@ -10,6 +12,7 @@ import { ModelPrice } from './books/price.entity.js';
 import { UsageController } from './books/usage.controller.js';
 import { UsageRepository } from './books/usage.repository.js';
 import { UpstreamCalls } from './calls/upstream.calls.js';
+import { UpstreamHealth } from './calls/upstream.health.js';
 import { CompletionClient } from './completion/completion.client.js';
 import { CredentialRepository } from './credential.repository.js';
 import { CredentialRotation } from './credential.rotation.js';
@@ -33,7 +36,7 @@ import { RerankClient } from './reranking/rerank.client.js';
 @Module({
   imports: [
     TypeOrmModule.forFeature([
-      ...[Model, ModelPrice, BookedCall],
+      ...[Model, ModelKey, ModelPrice, BookedCall],
       ...[UsageLimit, UsageCounter, UsageReservation],
     ]),
     ProviderModule,
@@ -45,6 +48,7 @@ import { RerankClient } from './reranking/rerank.client.js';
     CredentialRotation,
     ModelAdapters,
     ModelRepository,
+    ModelKeyRepository,
     ModelService,
     ModelResolver,
     CallRepository,
@@ -56,6 +60,7 @@ import { RerankClient } from './reranking/rerank.client.js';
     ReservationRepository,
     LimitRetention,
     UsageLimiter,
+    UpstreamHealth,
     UpstreamCalls,
     CompletionClient,
     EmbeddingClient,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { In, Not } from 'typeorm';
+import { ArrayOverlap, In, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import { idsOfKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
@@ -68,6 +68,15 @@ export class ModelRepository {
   /** The model, locked until the transaction ends. */
   async lock(tenantId: string, id: number): Promise<Model> {
     return this.models.lock(tenantId, id);
+  }
+
+  /** Those of the models that there are, locked against being deleted until the transaction ends. */
+  async keep(tenantId: string, ids: readonly number[]): Promise<Model[]> {
+    return this.models.rows.find({
+      where: { tenantId, id: In([...ids]) },
+      order: { id: 'ASC' },
+      lock: { mode: 'for_key_share' },
+    });
   }
 
   /** All models with the name, by id: of each category, the first is the one that is called by that name. */
@@ -155,7 +164,13 @@ export class ModelRepository {
     return this.vault.open(modelPlace(model.tenantId, model.id), model.credential);
   }
 
+  /** The models leave the lists of the others, too. */
   async remove(tenantId: string, ids: readonly number[]): Promise<void> {
+    const naming = await this.models.find(tenantId, { fallbackIds: ArrayOverlap([...ids]) });
+    for (const { id, fallbackIds } of naming) {
+      const left = fallbackIds.filter((fallback) => !ids.includes(fallback));
+      await this.models.rows.update({ tenantId, id }, { fallbackIds: left });
+    }
     await this.models.remove(tenantId, ids);
   }
 }

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import {
   idsOfKey,
   isWithinKey,
@@ -16,9 +17,11 @@ import type {
   ModelConnection,
   RerankAdapter,
 } from '../provider/index.js';
+import { DomainError } from '../platform/error/index.js';
 import { phrase } from '../platform/message/index.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
+  hasFallbacks,
   storedCategory,
   ModelNotFoundError,
   ModelOutsideKeyError,
@@ -30,6 +33,8 @@ import type { CalledCategory } from './model.errors.js';
 import type { Model } from './model.entity.js';
 import { LimitRepository } from './limits/limit.repository.js';
 import type { SetLimit } from './limits/limit.repository.js';
+import type { ModelKey } from './model-key.entity.js';
+import { ModelKeyRepository } from './model-key.repository.js';
 import { ModelRepository } from './model.repository.js';
 import { labelOf } from './model.view.js';
 
@@ -115,6 +120,15 @@ export interface ResolvedModel {
   readonly priceVersion?: number;
   /** The limits that calls of it ask, as far as the caller has them; undefined without any. */
   readonly limits?: readonly SetLimit[];
+  /** The further key that the connection has; undefined for that of the record. */
+  readonly keyId?: number;
+  /** Another one for another key, without saying anything of it. */
+  readonly keyVersion?: string;
+  readonly keyWeight?: number;
+  /** The model with each of its keys; undefined where there is one alone. */
+  readonly variants?: readonly ResolvedModel[];
+  /** What is called when it fails; undefined without any. */
+  readonly fallbackIds?: readonly number[];
 }
 
 export interface ResolvedChatModel extends ResolvedModel {
@@ -143,6 +157,7 @@ const DEFAULT_MODEL = '';
  */
 @Injectable()
 export class ModelResolver {
+  private readonly logger = new Logger(ModelResolver.name);
   private readonly chats: RevisionCache<ResolvedChatModel>;
   private readonly embeddings: RevisionCache<ResolvedEmbeddingModel>;
   private readonly reranks: RevisionCache<ResolvedRerankModel>;
@@ -151,6 +166,7 @@ export class ModelResolver {
 
   constructor(
     private readonly models: ModelRepository,
+    private readonly keys: ModelKeyRepository,
     private readonly providers: ProviderService,
     private readonly adapters: ModelAdapters,
     private readonly revision: TenantRevision,
@@ -199,6 +215,23 @@ export class ModelResolver {
     if (owner.revision === model.revision) return model;
     // The category decides which kind it is, as it has decided for the one given.
     return (await this.again(owner, id, category)) as T;
+  }
+
+  /** A fallback of the model, as it is stored now; undefined for one that cannot be called. Nothing follows its own fallbacks. */
+  async fallbackOf<T extends ResolvedModel>(asked: T, id: number): Promise<T | undefined> {
+    const { tenantId, category } = asked;
+    const owner = { tenantId, revision: await this.revision.current(tenantId) };
+    return (await this.callable(owner, id, category)) as T | undefined;
+  }
+
+  /** The model with each of its keys, as calls choose from them. None for a model that cannot be called. */
+  async keysOf(caller: ModelCaller, id: number): Promise<readonly ResolvedModel[]> {
+    requireWithinKey(caller, 'models', [id], phrase`The model`);
+    const model = await this.models.get(caller.tenantId, id);
+    const category = storedCategory(model.category);
+    if (!hasFallbacks(category)) return [];
+    const found = await this.callable(caller, id, category);
+    return found ? (found.variants ?? [found]) : [];
   }
 
   /** The embedding model (category vector) of the name. */
@@ -263,6 +296,21 @@ export class ModelResolver {
     throw new ModelOutsideKeyError(model.modelName);
   }
 
+  private async callable(
+    owner: CacheOwner,
+    id: number,
+    category: string,
+  ): Promise<ResolvedModel | undefined> {
+    try {
+      return await this.again(owner, id, category);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      const { tenantId } = owner;
+      this.logger.warn({ msg: 'Model cannot be called', tenantId, model: id, err: error });
+      return undefined;
+    }
+  }
+
   private again(owner: CacheOwner, id: number, category: string): Promise<ResolvedModel> {
     switch (category) {
       case 'chat':
@@ -317,17 +365,44 @@ export class ModelResolver {
 
   private async asChat(owner: CacheOwner, model: Model): Promise<ResolvedChatModel> {
     const resolved = await this.resolved(owner, model);
-    return { ...resolved, adapter: this.adapters.chat.get(model.providerCode) };
+    const adapter = this.adapters.chat.get(model.providerCode);
+    return this.withAlternatives({ ...resolved, adapter }, model);
   }
 
   private async asEmbedding(owner: CacheOwner, model: Model): Promise<ResolvedEmbeddingModel> {
     const adapter = this.adapters.embedding.get(model.providerCode);
-    return { ...(await this.resolved(owner, model)), adapter };
+    return this.withAlternatives({ ...(await this.resolved(owner, model)), adapter }, model);
   }
 
   private async asRerank(owner: CacheOwner, model: Model): Promise<ResolvedRerankModel> {
     const adapter = this.adapters.rerank.get(model.providerCode);
-    return { ...(await this.resolved(owner, model)), adapter };
+    return this.withAlternatives({ ...(await this.resolved(owner, model)), adapter }, model);
+  }
+
+  /** Adds the keys to choose from and the fallbacks, where the model has any. */
+  private async withAlternatives<T extends ResolvedModel>(resolved: T, model: Model): Promise<T> {
+    const { tenantId, id, fallbackIds } = model;
+    const stored = (await this.keys.of(tenantId, [id])).filter(({ enabled }) => enabled);
+    const further = stored.flatMap((key) => this.variantOf(resolved, key));
+    const own = model.credential === null ? [] : [resolved];
+    return {
+      ...resolved,
+      ...(further.length > 0 && { variants: [...own, ...further] }),
+      ...(fallbackIds.length > 0 && { fallbackIds }),
+    };
+  }
+
+  /** One that cannot be decrypted is passed over. */
+  private variantOf<T extends ResolvedModel>(resolved: T, key: ModelKey): T[] {
+    const { id: keyId, tenantId, weight: keyWeight } = key;
+    try {
+      const connection = { ...resolved.connection, credential: this.keys.keyOf(key) };
+      return [{ ...resolved, connection, keyId, keyWeight, keyVersion: versionOf(key.credential) }];
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      this.logger.warn({ msg: 'Failed to decrypt API key', tenantId, key: keyId });
+      return [];
+    }
   }
 
   private async resolved(owner: CacheOwner, model: Model): Promise<ResolvedModel> {
@@ -359,6 +434,13 @@ export class ModelResolver {
       outputPrice: model.outputPrice ?? undefined,
       priceVersion: model.priceVersion ?? undefined,
       ...(limits.length > 0 && { limits }),
+      keyWeight: model.keyWeight,
+      keyVersion: model.credential === null ? undefined : versionOf(model.credential),
     };
   }
+}
+
+/** Of a sealed key, which is another text each time. */
+function versionOf(sealed: string): string {
+  return createHash('sha256').update(sealed).digest('base64url').slice(0, 16);
 }

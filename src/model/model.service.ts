@@ -16,15 +16,24 @@ import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg, phrase, sentences } from '../platform/message/index.js';
 import { ModelAdapters } from './model.adapters.js';
-import { CredentialRequiredError, storedCategory } from './model.errors.js';
+import {
+  CredentialRequiredError,
+  FallbackError,
+  hasFallbacks,
+  storedCategory,
+} from './model.errors.js';
 import type {
   BatchKeyBody,
   CreateModelBody,
   ModelEntriesQuery,
+  ModelKeyBody,
   ModelListQuery,
   UpdateModelBody,
 } from './model.dto.js';
 import type { Model } from './model.entity.js';
+import type { ModelKey } from './model-key.entity.js';
+import { ModelKeyRepository } from './model-key.repository.js';
+import type { WrittenKey } from './model-key.repository.js';
 import { ModelRepository } from './model.repository.js';
 import type { ModelValues } from './model.repository.js';
 import { toModelEntryView, toModelView } from './model.view.js';
@@ -51,6 +60,7 @@ export type CallableModel = Pick<Model, 'modelName' | 'providerCode' | 'createTi
 export class ModelService {
   constructor(
     private readonly models: ModelRepository,
+    private readonly keys: ModelKeyRepository,
     private readonly providers: ProviderService,
     private readonly adapters: ModelAdapters,
     private readonly database: Database,
@@ -60,7 +70,10 @@ export class ModelService {
   ) {}
 
   async list(caller: Caller, query: ModelListQuery): Promise<Page<ModelView>> {
-    return (await this.models.page(caller, query)).map(toModelView);
+    const page = await this.models.page(caller, query);
+    const ids = page.rows.map(({ id }) => id);
+    const keys = await this.keys.of(caller.tenantId, ids);
+    return page.map((model) => toModelView(model, keys));
   }
 
   /** The shown models of enabled providers, as `data` and, for other clients, as `rows` and `total`. */
@@ -103,22 +116,25 @@ export class ModelService {
 
   async get(caller: Caller, id: number): Promise<ModelView> {
     requireWithinKey(caller, 'models', [id], LABEL);
-    return toModelView(await this.models.get(caller.tenantId, id));
+    return this.view(caller.tenantId, id);
   }
 
   async create(caller: Caller, body: CreateModelBody): Promise<Answer<ModelView>> {
     const { tenantId } = caller;
     requireUnlimitedKey(caller, 'models', phrase`models`);
-    const { values, apiKey } = readModel(body);
+    const { values, apiKey, keys = [] } = readModel(body);
+    requireWithinKey(caller, 'models', values.fallbackIds ?? [], LABEL);
     return this.database.transaction(async () => {
       await this.check(tenantId, { ...body, ...values });
+      await this.checkFallbacks(tenantId, { ...body, ...values }, keys.length);
       const id = await this.models.insert(tenantId, values, apiKey);
+      if (keys.length > 0) await this.keys.replace(tenantId, id, keys);
       if (PRICES.some((price) => typeof values[price] === 'number')) {
         await this.models.beginPrices(caller, id);
       }
       const { providerCode, category, modelName } = body;
       await this.record(caller, 'create', id, { providerCode, category, modelName });
-      if (apiKey !== '') await this.record(caller, 'credential-change', id);
+      if (apiKey !== '' || keys.length > 0) await this.record(caller, 'credential-change', id);
       return this.saved(tenantId, id);
     });
   }
@@ -127,19 +143,24 @@ export class ModelService {
     const { tenantId } = caller;
     const { id } = body;
     requireWithinKey(caller, 'models', [id], LABEL);
-    const { values, apiKey } = readModel(body);
+    const { values, apiKey, keys } = readModel(body);
+    requireWithinKey(caller, 'models', values.fallbackIds ?? [], LABEL);
     return this.database.transaction(async () => {
       // Locked, so that no key is stored between the check of the address and its change.
       const before = await this.models.lock(tenantId, id);
       const after = { ...before, ...values };
       await this.check(tenantId, after);
+      const stored = await this.keys.of(tenantId, [id]);
+      await this.checkFallbacks(tenantId, after, (keys ?? stored).length);
       const [oldHost, newHost] = [before, after].map((model) => this.adapters.destination(model));
       const isMoved = oldHost !== newHost;
-      const isKept = before.credential !== null && apiKey === '';
+      const keepsKeys = keys ? keys.some((key) => key.apiKey === '') : stored.length > 0;
+      const isKept = keepsKeys || (before.credential !== null && apiKey === '');
       if (isMoved && isKept && !mayAny(caller, [MOVE_CREDENTIAL])) {
         throw new CredentialRequiredError();
       }
       await this.models.update(tenantId, id, values, apiKey);
+      if (keys) await this.keys.replace(tenantId, id, keys);
       // Calls that are booked already keep the version before.
       if (PRICES.some((price) => after[price] !== before[price])) {
         await this.models.beginPrices(caller, id);
@@ -148,7 +169,8 @@ export class ModelService {
         fields: changedFields(before, values),
         ...(isMoved && { oldHost, newHost }),
       });
-      if (apiKey !== '') await this.record(caller, 'credential-change', id);
+      const isChanged = apiKey !== '' || (keys !== undefined && hasChanged(stored, keys));
+      if (isChanged) await this.record(caller, 'credential-change', id);
       return this.saved(tenantId, id);
     });
   }
@@ -229,6 +251,29 @@ export class ModelService {
     }
   }
 
+  /** The fallbacks stay until the transaction ends. */
+  private async checkFallbacks(
+    tenantId: string,
+    model: CheckedFields & Pick<ModelValues, 'fallbackIds' | 'modelName'> & { id?: number },
+    keys: number,
+  ): Promise<void> {
+    const { fallbackIds = [], modelName, modelDimension, id: own } = model;
+    const category = storedCategory(model.category);
+    if (fallbackIds.length + keys === 0) return;
+    if (!hasFallbacks(category)) throw FallbackError.media(category);
+    if (own !== undefined && fallbackIds.includes(own)) throw FallbackError.itself();
+    const found = await this.models.keep(tenantId, fallbackIds);
+    for (const id of fallbackIds) {
+      const fallback = found.find((one) => one.id === id);
+      if (!fallback) throw FallbackError.notFound(id);
+      if (storedCategory(fallback.category) !== category) {
+        throw FallbackError.category(fallback.modelName, category);
+      }
+      const isSame = fallback.modelName === modelName && fallback.modelDimension === modelDimension;
+      if (category === 'vector' && !isSame) throw FallbackError.otherVectors(fallback.modelName);
+    }
+  }
+
   private checkAddress(apiHost: string, providerCode: string, category: string): void {
     this.adapters.find(storedCategory(category), providerCode)?.endpoint?.(apiHost);
     this.http.assertAddressAllowed(apiHost);
@@ -254,7 +299,13 @@ export class ModelService {
             msg`${alike.length} models are named ${model.modelName}; requests by name use the one with id ${alike[0]?.id ?? ''}. Give each its own name.`,
           ]
         : [];
-    return new Answer(toModelView(model), sentences([OK_MESSAGE, ...warnings]));
+    const view = toModelView(model, await this.keys.of(tenantId, [id]));
+    return new Answer(view, sentences([OK_MESSAGE, ...warnings]));
+  }
+
+  private async view(tenantId: string, id: number): Promise<ModelView> {
+    const model = await this.models.get(tenantId, id);
+    return toModelView(model, await this.keys.of(tenantId, [id]));
   }
 }
 
@@ -271,8 +322,9 @@ const PRICES = [
 function readModel(body: CreateModelBody | UpdateModelBody): {
   values: ModelValues;
   apiKey: string;
+  keys: readonly WrittenKey[] | undefined;
 } {
-  const { apiKey, ...fields } = body;
+  const { apiKey, keys, ...fields } = body;
   const values = Object.fromEntries(
     Object.entries<unknown>(fields).filter(
       ([field, value]) => field !== 'id' && value !== undefined,
@@ -281,7 +333,27 @@ function readModel(body: CreateModelBody | UpdateModelBody): {
   if (values.category) values.category = storedCategory(values.category);
   if (values.modelName) values.modelName = values.modelName.trim();
   if (values.apiHost) values.apiHost = values.apiHost.trim();
-  return { values, apiKey: readKey(apiKey) };
+  if (values.fallbackIds) values.fallbackIds = [...new Set(values.fallbackIds)];
+  return { values, apiKey: readKey(apiKey), keys: keys?.map(readFurtherKey) };
+}
+
+function readFurtherKey({ id, label, apiKey, weight, enabled }: ModelKeyBody): WrittenKey {
+  const key = readKey(apiKey);
+  if (id === undefined && key === '') {
+    throw new InvalidInputError(msg`A new entry of keys needs its apiKey. Enter it.`);
+  }
+  return { id, label: label.trim(), apiKey: key, weight: weight ?? 1, enabled: enabled ?? true };
+}
+
+/** Whether other keys are used from now on. */
+function hasChanged(stored: readonly ModelKey[], keys: readonly WrittenKey[]): boolean {
+  return (
+    stored.length !== keys.length ||
+    keys.some(({ id, apiKey, enabled }) => {
+      const before = stored.find((key) => key.id === id);
+      return apiKey !== '' || before?.enabled !== enabled;
+    })
+  );
 }
 
 /** Every character that a header of HTTP cannot carry (RFC 9110, 5.5), control characters of Latin-1 included. */
@@ -299,6 +371,6 @@ function readKey(apiKey: string | null | undefined): string {
 
 function changedFields(before: Model, values: ModelValues): string[] {
   return (Object.keys(values) as (keyof ModelValues)[]).filter(
-    (field) => values[field] !== before[field],
+    (field) => String(values[field]) !== String(before[field]),
   );
 }

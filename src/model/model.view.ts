@@ -2,7 +2,9 @@ import {
   decimal,
   flag,
   integer,
+  integers,
   isBlank,
+  list,
   nullable,
   oneOf,
   sheetOf,
@@ -11,10 +13,19 @@ import {
   View,
 } from '../platform/http/index.js';
 import type { Model } from './model.entity.js';
+import type { ModelKey } from './model-key.entity.js';
 
 const unknown = { nullable: true, description: 'null: unknown' };
 
-/** A model without its key. Empty texts are ''. */
+/** A further key of a model, without the key itself. */
+export class ModelKeyView extends View({
+  id: integer({ example: 1 }),
+  label: text({ example: 'Second account' }),
+  weight: integer({ example: 1 }),
+  enabled: flag(),
+}) {}
+
+/** A model without its keys. Empty texts are ''. */
 export class ModelView extends View({
   id: integer({ example: 1 }),
   providerCode: text({ example: 'custom_api' }),
@@ -25,6 +36,9 @@ export class ModelView extends View({
   modelDimension: nullable(integer({ example: null })),
   apiHost: text({ example: 'https://api.example.com/v1' }),
   hasApiKey: flag({ description: 'Whether a key is stored; the key itself is never returned' }),
+  keyWeight: integer({ example: 1 }),
+  keys: list(ModelKeyView, { description: 'Further keys, without the keys themselves' }),
+  fallbackIds: integers({ description: 'Models that answer when this one fails', example: [2] }),
   remark: text({ example: '' }),
   contextWindow: nullable(integer({ ...unknown })),
   maxOutput: nullable(integer({ ...unknown })),
@@ -63,14 +77,26 @@ export const modelSheet = sheetOf<ModelView>('Models', {
   updateTime: 'Changed',
 });
 
-export function toModelView(model: Model): ModelView {
+/** `keys` may be those of several models. */
+export function toModelView(model: Model, keys: readonly ModelKey[]): ModelView {
   return ModelView.of(model, {
     modelDescribe: model.modelDescribe ?? '',
     apiHost: model.apiHost ?? '',
     hasApiKey: model.credential !== null,
+    keys: keys.filter(({ modelId }) => modelId === model.id).map((key) => ModelKeyView.of(key)),
     remark: model.remark ?? '',
   });
 }
+
+/** What calls pass over at the moment, as this process knows it. */
+export class AsideView extends View({
+  keyId: nullable(integer({ description: 'Of a further key; null: the key of the model' })),
+  reason: oneOf(['busy', 'refused', 'failing'], {
+    description:
+      'busy: the service asks for a pause; refused: it does not accept the key; failing: calls of the address fail',
+  }),
+  seconds: integer({ description: 'How long it is still passed over', example: 12 }),
+}) {}
 
 /** What an end user learns of a model: neither address nor remark. */
 export class ModelEntryView extends View({

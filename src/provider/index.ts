@@ -44,7 +44,7 @@ export type { CallLimits, ModelCallOptions, ModelConnection, Usage } from './ada
 export { MaskedText } from './adapter/masked-text.js';
 export type { AdapterNames } from './adapter/named-adapter.js';
 export type { RankedDocument, RerankAdapter, RerankCall } from './adapter/rerank/rerank.adapter.js';
-export { retryBeforeFirstPart, retryCall } from './adapter/retry.js';
+export { pauseBeforeRetry, retryBeforeFirstPart, retryCall } from './adapter/retry.js';
 export type { StreamWatch } from './adapter/retry.js';
 export type { RetryOptions } from './adapter/retry.js';
 export { abortedError, UpstreamError } from './adapter/upstream.error.js';

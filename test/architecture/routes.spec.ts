@@ -187,6 +187,7 @@ const knownNestedFields = [
   'AuditListQuery.params',
   // Roles of the tenant: whoever names them needs their permissions.
   'ChangedSsoProviderDto.roleMapping',
+  'CreateModelBody.keys',
   'CreateRunBody.budget',
   'CreateRunBody.images',
   // Documents and fragments of the knowledge base in the path, or refused.
@@ -197,6 +198,7 @@ const knownNestedFields = [
   'NewSsoProviderDto.roleMapping',
   'OperationLogQuery.params',
   'SignInLogQuery.params',
+  'UpdateModelBody.keys',
   'UpdateTestQueryBody.expected',
   'UserListQuery.params',
 ];

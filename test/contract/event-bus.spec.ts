@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Dependency } from '../../src/platform/dependency/index.js';
@@ -6,7 +7,10 @@ import { InProcessEventBus } from '../../src/platform/event/in-process/in-proces
 import { RateLimiter } from '../../src/platform/event/rate-limiter.js';
 import { RedisEventBus } from '../../src/platform/event/redis/redis.event-bus.js';
 import { SharedRedis } from '../../src/platform/redis/index.js';
+import { msg } from '../../src/platform/message/index.js';
+import { UpstreamError } from '../../src/provider/index.js';
 import { TcpRelay } from '../support/tcp-relay.js';
+import { TestHealth } from '../support/upstream-calls.js';
 import { eventually } from '../support/wait.js';
 
 const redisUrl = process.env['REDIS_URL'];
@@ -86,6 +90,31 @@ describe.each(redisUrl ? [inProcess, overRedis] : [inProcess])('events $name', (
     );
     expect(heard).toContain('here 8');
     expect(heard).not.toContain('there 000000 8');
+  });
+
+  it('tell other processes which keys and addresses of models are put aside', async () => {
+    const { here, there } = await open();
+    const [ours, theirs] = [new TestHealth(here), new TestHealth(there)];
+    const model = { tenantId: '000000', id: 1, connection: { address: randomUUID() } } as never;
+    const other = { tenantId: '000000', id: 2, connection: { address: randomUUID() } } as never;
+    const failure = (kind: 'rate-limit' | 'connection', retryAfterMs?: number): UpstreamError =>
+      new UpstreamError({ kind, message: msg`No.`, ...(retryAfterMs && { retryAfterMs }) });
+    ours.failed(model, failure('rate-limit', 60_000));
+    for (let at = 0; at < 5; at++) ours.failed(other, failure('connection'));
+    await eventually(
+      () => [model, other].map((one) => theirs.isAvailable(one)),
+      (available) => !available.includes(true),
+    );
+    expect(theirs.asideOf([model, other])).toMatchObject([
+      { reason: 'busy', milliseconds: 60_000 },
+      { reason: 'failing', milliseconds: 30_000 },
+    ]);
+    ours.succeeded(other);
+    await eventually(
+      () => theirs.isAvailable(other),
+      (isAvailable) => isAvailable,
+    );
+    expect(theirs.isAvailable(model)).toBe(false);
   });
 
   it('limit a key and no other, and give its points back', async () => {

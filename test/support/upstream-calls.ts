@@ -1,22 +1,76 @@
 import { systemCaller } from '../../src/platform/access/index.js';
+import { UpstreamHealth } from '../../src/model/calls/upstream.health.js';
+import { EventBus } from '../../src/platform/event/index.js';
+import { InProcessEventBus } from '../../src/platform/event/in-process/in-process.event-bus.js';
 import type { Metrics } from '../../src/platform/observability/index.js';
 import { UpstreamCalls } from '../../src/model/index.js';
-import type { ModelUse } from '../../src/model/index.js';
+import type { ModelUse, ResolvedModel } from '../../src/model/index.js';
 
 /** The service itself tries something. */
 export const TRYING: ModelUse = { caller: systemCaller('000000', 1), feature: 'test' };
+
+const SETTINGS = {
+  UPSTREAM_ATTEMPTS: 10,
+  UPSTREAM_FALLBACK_SECONDS: 60,
+  UPSTREAM_ASIDE_SECONDS: 300,
+  UPSTREAM_CIRCUIT_FAILURES: 5,
+  UPSTREAM_CIRCUIT_SECONDS: 30,
+};
+
+/** Events within this process. */
+export function newBus(): EventBus {
+  return new InProcessEventBus();
+}
+
+/** What is put aside, by a clock and a chance of the test's own. */
+export class TestHealth extends UpstreamHealth {
+  time = 1_000;
+  chance = 0;
+
+  constructor(bus: EventBus = new InProcessEventBus(), settings: Partial<typeof SETTINGS> = {}) {
+    const metrics = { gauge: () => undefined };
+    super({ ...SETTINGS, ...settings } as never, bus, metrics as never);
+  }
+
+  protected override now(): number {
+    return this.time;
+  }
+
+  protected override random(): number {
+    return this.chance;
+  }
+}
 
 /** Calls without a store: `current` finds the model for each attempt, and what is counted goes to `counted`. */
 export function unstoredCalls(
   current: (model: never) => Promise<unknown> = (model) => Promise.resolve(model),
   counted: Parameters<Metrics['upstreamCall']>[0][] = [],
+  {
+    fallbacks = [],
+    health = new TestHealth(),
+    attempted = [],
+  }: {
+    readonly fallbacks?: readonly ResolvedModel[];
+    readonly health?: UpstreamHealth;
+    /** Gets what would be booked. */
+    readonly attempted?: unknown[];
+  } = {},
 ): UpstreamCalls {
   const metrics = {
     upstreamCall: (call) => void counted.push(call),
     firstToken: () => undefined,
   } satisfies Pick<Metrics, 'upstreamCall' | 'firstToken'>;
-  const books = { enter: () => undefined };
+  const books = { enter: (attempt: unknown) => void attempted.push(attempt) };
+  const fallbackOf = (_: unknown, id: number) =>
+    Promise.resolve(fallbacks.find((one) => one.id === id));
   // Only models with limits ask them.
   const limits = undefined as never;
-  return new UpstreamCalls({ current } as never, metrics as never, books as never, limits);
+  return new UpstreamCalls(
+    { current, fallbackOf } as never,
+    metrics as never,
+    books as never,
+    limits,
+    health,
+    SETTINGS as never,
+  );
 }

@@ -7,6 +7,7 @@ import { TurnSources } from '../../agent/index.js';
 import type { TurnPart } from '../../agent/index.js';
 import { turnLimits, TurnPlanner } from '../../chat/index.js';
 import { ModelResolver } from '../../model/index.js';
+import type { CallTrail } from '../../model/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from './door.errors.js';
 import type { AnswerContext, DoorRequest, ParameterNames, TranslatedCall } from './door.request.js';
@@ -42,7 +43,7 @@ export class AgentAnswers {
     caller: Caller,
     agentId: number,
     request: DoorRequest,
-    signal: AbortSignal,
+    { signal, trail }: { readonly signal: AbortSignal; readonly trail?: CallTrail },
   ): Promise<RunningAnswer> {
     const call = request.translate();
     const { system, history, question } = conversationOf(call, request.names);
@@ -75,6 +76,7 @@ export class AgentAnswers {
       sources,
       limits: turnLimits(this.config),
       signal,
+      ...(trail && { trail }),
     });
     return { parts, context: () => ({ sent: messages, sources: sources.all }) };
   }

@@ -63,7 +63,7 @@ export class DoorAnswers {
     const { caller, request } = open;
     const agentId = agentIdIn(request.model);
     if (agentId !== undefined) {
-      const answer = await this.agents.answer(caller, agentId, request, open.signal);
+      const answer = await this.agents.answer(caller, agentId, request, open);
       await this.writeParts(open, answer, true);
       return;
     }
@@ -137,7 +137,13 @@ export class DoorAnswers {
     first: ResolvedChatModel,
     { format, ...call }: Omit<TranslatedCall, 'format'> & { format: ResponseFormat | undefined },
   ): AsyncIterable<readonly ChatPart[]> {
-    const callOf = ({ maxOutput }: ResolvedChatModel): Omit<ChatCall, 'model'> => {
+    const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
+      const { adapter, connection, maxOutput } = model;
+      // A fallback that cannot honour the request is passed over.
+      if (model.id !== first.id) {
+        const asked = { ...call, format: undefined };
+        refuseUntranslatable(asked, adapter.protocol(connection.address), open.request.names);
+      }
       const maxTokens = call.maxTokens ?? maxOutput;
       return {
         ...call,
@@ -148,9 +154,9 @@ export class DoorAnswers {
     return this.calls.stream(first, callOf, this.optionsOf(open));
   }
 
-  private optionsOf({ caller, signal }: OpenAnswer): CallOptions<ResolvedChatModel> {
+  private optionsOf({ caller, signal, trail }: OpenAnswer): CallOptions<ResolvedChatModel> {
     const { attempts, ...limits } = turnLimits(this.config);
-    return { use: { caller, feature: 'chat' }, limits, signal, attempts, isResolved: true };
+    return { use: { caller, feature: 'chat', trail }, limits, signal, attempts, isResolved: true };
   }
 
   private async writeParts(

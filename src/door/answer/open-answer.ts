@@ -7,6 +7,7 @@ import {
 } from '../../platform/error/index.js';
 import { SseWriter } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
+import { CallTrail } from '../../model/index.js';
 import type { DoorRequest } from './door.request.js';
 
 /** Why an answer ends before the model has finished it. */
@@ -22,6 +23,8 @@ class AnswerEnded extends Error {
 
 /** One request while it is answered. */
 export class OpenAnswer {
+  /** The attempts of the model. */
+  readonly trail = new CallTrail();
   private readonly abort = new AbortController();
   private writer: SseWriter | undefined;
 
@@ -54,6 +57,7 @@ export class OpenAnswer {
     this.signal.throwIfAborted();
     if (events.length === 0) return;
     if (!this.writer) {
+      this.nameAttempts();
       this.writer = new SseWriter(this.response, this.pingMs);
       this.writer.start({ comment: false });
     }
@@ -68,7 +72,16 @@ export class OpenAnswer {
   answer(json: string): void {
     this.signal.throwIfAborted();
     setEnvelopeCode(this.response, 200);
+    this.nameAttempts();
     this.response.status(200).type('json').send(json);
+  }
+
+  /** Says which model answers, where its service was called several times or it is another one than was asked for. */
+  private nameAttempts(): void {
+    const { isEventful, modelName, size } = this.trail;
+    if (!isEventful || modelName === undefined) return;
+    this.response.setHeader('x-plinth-model', encodeURIComponent(modelName));
+    this.response.setHeader('x-plinth-attempts', size);
   }
 
   /** Ends a stream with the event of its failure. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { LimitReachedError, ModelResolver, UpstreamCalls } from '../../model/index.js';
+import { CallTrail, LimitReachedError, ModelResolver, UpstreamCalls } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { DomainError } from '../../platform/error/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../provider/index.js';
@@ -55,6 +55,8 @@ export interface ModelAnswer extends StartedCall {
   finish: Finish;
   usage: Usage | undefined;
   durationMs: number;
+  /** The model that answers: a fallback, where that of the run failed. */
+  model?: ResolvedChatModel;
 }
 
 export type ModelResult =
@@ -122,12 +124,13 @@ export class ModelCalls {
    */
   async call(context: RunContext, request: ModelRequest): Promise<ModelResult> {
     const iteration = context.run.iteration + 1;
+    const trail = new CallTrail();
     for (let attempt = 1; ; attempt += 1) {
       const gone = await this.refresh(context);
       if (gone) return gone;
       const answer = await this.begin(context, request, { iteration, attempt });
       try {
-        await this.receive(context, request, answer);
+        await this.receive(context, request, { answer, trail });
         return { kind: 'answer', answer };
       } catch (error) {
         const failure = callFailure(context.lease, error);
@@ -152,17 +155,21 @@ export class ModelCalls {
   ): Promise<Extract<ModelResult, { kind: 'unavailable' }> | undefined> {
     try {
       const model = await this.models.current(context.model);
-      const { credential } = model.connection;
       context.model = model;
-      if (credential !== undefined && !context.secrets.includes(credential)) {
-        this.mask.learn([credential]);
-        context.secrets = [...context.secrets, credential];
-      }
+      this.learnKey(context, model);
       return undefined;
     } catch (error) {
       if (!(error instanceof ProviderUnavailableError)) throw error;
       return { kind: 'unavailable', error };
     }
+  }
+
+  /** The key of a model must not be in what is stored. */
+  private learnKey(context: RunContext, { connection }: ResolvedChatModel): void {
+    const { credential } = connection;
+    if (credential === undefined || context.secrets.includes(credential)) return;
+    this.mask.learn([credential]);
+    context.secrets = [...context.secrets, credential];
   }
 
   /**
@@ -196,7 +203,8 @@ export class ModelCalls {
       announce(writer, answer, { effects, messageId });
       const used = countedUsage(usage, answer);
       writer.set({ contextUsed: used.inputTokens });
-      await this.endCall(writer, answer, { state: 'DONE', durationMs, used, model });
+      const end = { state: 'DONE', durationMs, used, model: answer.model ?? model } as const;
+      await this.endCall(writer, answer, end);
       if (effects.length > 0) return 'next';
       if (isWhole && !isEmpty) return complete(writer);
       await this.note(writer, isEmpty && isWhole ? EMPTY : CUT);
@@ -263,11 +271,12 @@ export class ModelCalls {
   }
 
   private async receive(
-    { lease, caller, model }: RunContext,
+    context: RunContext,
     request: ModelRequest,
-    answer: ModelAnswer,
+    { answer, trail }: { readonly answer: ModelAnswer; readonly trail: CallTrail },
   ): Promise<void> {
-    const { effectId, iteration, attempt, sequence } = answer;
+    const { lease, caller, model } = context;
+    const { effectId, iteration, sequence } = answer;
     const { claim, signal } = lease;
     const log = new DeltaLog(this.ledger, this.events, {
       ...{ claim, effectId, iteration, sequence, mask: this.mask },
@@ -279,13 +288,18 @@ export class ModelCalls {
     };
     const startedAt = performance.now();
     try {
-      const stream = this.upstream.stream(model, (now) => chatCall(now, request), {
-        use: { caller, feature: 'harness' },
+      const callOf = (now: ResolvedChatModel): ReturnType<typeof chatCall> => {
+        answer.model = now;
+        this.learnKey(context, now);
+        return chatCall(now, request);
+      };
+      const stream = this.upstream.stream(model, callOf, {
+        use: { caller, feature: 'harness', trail },
         limits,
         signal,
         // Looked up before the attempt was stored; `call` repeats.
         current: () => model,
-        firstAttempt: attempt,
+        firstAttempt: trail.size + 1,
       });
       for await (const parts of stream) for (const part of parts) keep(part, answer, log);
       await log.flush();
@@ -309,7 +323,8 @@ export class ModelCalls {
       const used = wasTaken(answer, failure) ? countedUsage(usage, answer) : undefined;
       const data = { effectId, outcome: 'ABANDONED', code: errorCode } as const;
       writer.event('model.turn.abandoned', data, { stepId: stepIdOf(writer.run.iteration) });
-      await this.endCall(writer, answer, { state, durationMs, errorCode, used, model });
+      const end = { state, durationMs, errorCode, used, model: answer.model ?? model } as const;
+      await this.endCall(writer, answer, end);
     });
     if (lease.signal.aborted) throw failure;
   }

@@ -117,8 +117,9 @@ export class ModelSecrets {
   /** A model that is gone, or cannot be used now, has no key that could be known. */
   async learn(caller: Caller, { modelName }: Pick<HarnessRun, 'modelName'>): Promise<void> {
     try {
-      const { connection } = await this.models.resolveChat(caller, modelName);
-      this.mask.learn([connection.credential ?? '']);
+      const model = await this.models.resolveChat(caller, modelName);
+      const keys = [model, ...(model.variants ?? [])];
+      this.mask.learn(keys.map(({ connection }) => connection.credential ?? ''));
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
     }

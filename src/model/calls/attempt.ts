@@ -69,6 +69,7 @@ export class Attempt {
   durationMs = 0;
   /** `ok`, `aborted`, or what went wrong: `error` or the kind of the UpstreamError. */
   outcome = 'ok';
+  hasEnded = false;
   private error: unknown;
 
   constructor(readonly start: AttemptStart) {}
@@ -112,6 +113,7 @@ export class Attempt {
   /** A reader that leaves after the end mark of the answer has the whole of it. */
   end(how: 'whole' | 'left' | { readonly error: unknown }): void {
     this.durationMs = this.elapsedMs;
+    this.hasEnded = true;
     if (typeof how === 'object') {
       this.error = how.error;
       this.outcome = how.error instanceof UpstreamError ? how.error.kind : 'error';

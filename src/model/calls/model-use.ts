@@ -1,4 +1,5 @@
 import type { Caller } from '../../platform/access/index.js';
+import type { CallTrail } from './call.trail.js';
 
 /** What models are called for. */
 export const FEATURES = [
@@ -22,4 +23,6 @@ export interface ModelUse {
   readonly caller: ModelUser;
   readonly feature: Feature;
   readonly agentId?: number | undefined;
+  /** Is told of each attempt. */
+  readonly trail?: CallTrail | undefined;
 }

@@ -1,4 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import type { UpstreamKind } from '../../platform/observability/index.js';
 import { abortedError, retryBeforeFirstPart, retryCall } from '../../provider/index.js';
@@ -42,7 +44,10 @@ import type {
 import { Attempt } from './attempt.js';
 import type { MediaUnits } from './attempt.js';
 import { estimateBodyTokens } from './body-tokens.js';
+import { CallRoute } from './call.route.js';
 import type { ModelUse } from './model-use.js';
+import { bodyFor, callFor, canAnswer, needsOfBody, needsOfCall, relaysAlike } from './suitable.js';
+import { UpstreamHealth } from './upstream.health.js';
 
 /** How a call is made and repeated. */
 export interface CallOptions<M extends ResolvedModel> {
@@ -57,6 +62,8 @@ export interface CallOptions<M extends ResolvedModel> {
   readonly current?: () => M | Promise<M>;
   /** The model was resolved for this very call, so it is looked up again for further attempts only. */
   readonly isResolved?: boolean;
+  /** The model alone is called, for a test of what it can do. */
+  readonly withoutFallbacks?: boolean;
   /** The number of the first attempt, for callers that repeat calls themselves; 1 when absent. */
   readonly firstAttempt?: number;
 }
@@ -72,10 +79,14 @@ type RelaySettings = Pick<RelayOptions, 'headers' | 'withUsage'>;
 
 type Asking<M extends ResolvedModel, Call> = (model: M) => Omit<Call, 'model'>;
 
+/** Whether a fallback can answer what the asked model was to be sent. */
+type Suits<M extends ResolvedModel, Call> = (fallback: M, asked: M, call: Call) => boolean;
+
 /** The parts of one call with one answer. */
 interface Exchange<M extends ResolvedModel, Call, T> {
   readonly kind: UpstreamKind;
   readonly callOf: (model: M) => Call;
+  readonly suits: Suits<M, Call>;
   readonly send: (model: M, call: Call) => Promise<T>;
   readonly sentTokens: (call: Call) => number;
   readonly worst: (call: Call) => WorstCase;
@@ -84,6 +95,7 @@ interface Exchange<M extends ResolvedModel, Call, T> {
 
 interface Opening<M extends ResolvedModel, Call, T> {
   readonly callOf: (model: M) => Call;
+  readonly suits: Suits<M, Call>;
   readonly open: (model: M, call: Call) => AsyncIterable<T>;
   readonly sentTokens: (call: Call) => number;
   readonly worst: (call: Call) => WorstCase;
@@ -92,7 +104,7 @@ interface Opening<M extends ResolvedModel, Call, T> {
 
 /**
  * Every call of a model service goes through here, and nowhere else (test/architecture/upstream-calls.spec.ts): each attempt
- * is counted in the metrics and entered in the books, however it ends.
+ * is counted in the metrics and entered in the books, however it ends. A CallRoute says to which key and model it goes.
  */
 @Injectable()
 export class UpstreamCalls {
@@ -101,6 +113,8 @@ export class UpstreamCalls {
     private readonly metrics: Metrics,
     private readonly books: CallBooks,
     private readonly limits: UsageLimiter,
+    private readonly health: UpstreamHealth,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** As ChatAdapter.stream; opened again as retryBeforeFirstPart does. */
@@ -111,7 +125,8 @@ export class UpstreamCalls {
   ): AsyncIterable<readonly ChatPart[]> {
     const { use, limits, signal } = options;
     return this.opened(first, options, {
-      callOf: (model): ChatCall => this.chatCall(model, callOf, use),
+      callOf: (model): ChatCall => this.limited(model, use, callFor(callOf(model), model, first)),
+      suits: suitsCall,
       open: ({ adapter, connection }, call) => adapter.stream(call, connection, { limits, signal }),
       sentTokens: tokensOfCall,
       worst: worstOfCall,
@@ -128,7 +143,8 @@ export class UpstreamCalls {
     const { use, limits, signal } = options;
     return this.answered(first, options, {
       kind: 'chat',
-      callOf: (model): ChatCall => this.chatCall(model, callOf, use),
+      callOf: (model): ChatCall => this.limited(model, use, callFor(callOf(model), model, first)),
+      suits: suitsCall,
       send: ({ adapter, connection }, call) =>
         adapter.complete(call, connection, { limits, signal }),
       sentTokens: tokensOfCall,
@@ -148,7 +164,8 @@ export class UpstreamCalls {
   ): AsyncIterable<RelayedRead> {
     const { use, limits, signal, withUsage, headers } = options;
     return this.opened(first, options, {
-      callOf: (model): RelayedBody => this.relayedBody(model, body, use),
+      callOf: (model): RelayedBody => this.limitedBody(model, use, bodyFor(body, model, first)),
+      suits: suitsBody,
       open: ({ adapter, connection }, sent) =>
         adapter.relayStream(sent, connection, { limits, signal, withUsage, headers }),
       sentTokens: estimateBodyTokens,
@@ -166,7 +183,8 @@ export class UpstreamCalls {
     const { use, limits, signal, headers } = options;
     const { text } = await this.answered(first, options, {
       kind: 'chat',
-      callOf: (model): RelayedBody => this.relayedBody(model, body, use),
+      callOf: (model): RelayedBody => this.limitedBody(model, use, bodyFor(body, model, first)),
+      suits: suitsBody,
       send: ({ adapter, connection }, sent) =>
         adapter.relay(sent, connection, { limits, signal, headers }),
       sentTokens: estimateBodyTokens,
@@ -185,7 +203,8 @@ export class UpstreamCalls {
     const { limits, signal, headers } = options;
     return this.answered(first, options, {
       kind: 'chat',
-      callOf: ({ modelName }): RelayedBody => ({ ...body, model: modelName }),
+      callOf: (model): RelayedBody => bodyFor(body, model, first),
+      suits: suitsBody,
       send: ({ adapter, connection }, sent) =>
         adapter.relayCount(sent, connection, { limits, signal, headers }),
       sentTokens: () => 0,
@@ -204,6 +223,9 @@ export class UpstreamCalls {
     return this.answered(first, options, {
       kind: 'embedding',
       callOf: (model): EmbeddingCall => ({ ...callOf(model), model: model.modelName }),
+      // Vectors of different models cannot be compared.
+      suits: (fallback, asked) =>
+        fallback.modelName === asked.modelName && fallback.modelDimension === asked.modelDimension,
       send: ({ adapter, connection }, call) => adapter.embed(call, connection, { limits, signal }),
       sentTokens: ({ inputs }) => tokensOfTexts(inputs),
       worst: ({ inputs }) => ({ ...NO_TOKENS, inputTokens: textsAtMost(inputs) }),
@@ -221,6 +243,7 @@ export class UpstreamCalls {
     const { ranked } = await this.answered(first, options, {
       kind: 'rerank',
       callOf: ({ modelName }): RerankCall => ({ ...call, model: modelName }),
+      suits: () => true,
       send: ({ adapter, connection }, asked) =>
         adapter.rerank(asked, connection, { limits, signal }),
       // The query is read with each document.
@@ -251,6 +274,7 @@ export class UpstreamCalls {
       {
         kind: 'media',
         callOf: () => undefined,
+        suits: () => false,
         send: () => {
           try {
             return make({ limits, signal });
@@ -269,13 +293,15 @@ export class UpstreamCalls {
   private opened<Call, T>(
     first: ResolvedChatModel,
     options: CallOptions<ResolvedChatModel>,
-    { callOf, open, sentTokens, worst, partsOf }: Opening<ResolvedChatModel, Call, T>,
+    opening: Opening<ResolvedChatModel, Call, T>,
   ): AsyncIterable<T> {
+    const { callOf, open, sentTokens, worst, partsOf } = opening;
     const { use, signal, attempts = 1, longestRetryAfterMs, firstAttempt = 1 } = options;
+    const route = this.routeOf(first, options, opening);
     let attempt: Attempt | undefined;
     const begin = async (number: number): Promise<AsyncIterable<T>> => {
       attempt = undefined;
-      const model = await this.modelFor(first, options, number);
+      const model = await route.next(number);
       if (signal.aborted) throw abortedError();
       const call = callOf(model);
       const limited = { model, use, number: number + firstAttempt - 1 };
@@ -288,13 +314,22 @@ export class UpstreamCalls {
         sentTokens: () => sentTokens(call),
         reservation,
       });
+      use.trail?.add(attempt);
       return open(model, call);
     };
     return retryBeforeFirstPart(
       begin,
-      { attempts, signal, ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }) },
       {
-        read: (read) => attempt?.read(partsOf(read)),
+        attempts,
+        signal,
+        ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
+        beforeRetry: (error, number) => route.afterFailure(error, number),
+      },
+      {
+        read: (read) => {
+          attempt?.read(partsOf(read));
+          if (route.isProbe) this.answers(route, attempt);
+        },
         end: (how) => this.end(attempt, how),
       },
     );
@@ -308,8 +343,9 @@ export class UpstreamCalls {
     const { use, signal, attempts = 1, longestRetryAfterMs, firstAttempt = 1 } = options;
     const within = options.within ?? ((once) => once());
     const { kind, callOf, send, sentTokens, worst, settle } = exchange;
+    const route = this.routeOf(first, options, exchange);
     const once = async (number: number): Promise<T> => {
-      const model = await this.modelFor(first, options, number);
+      const model = await route.next(number);
       if (signal.aborted) throw abortedError();
       const call = callOf(model);
       const limited = { model, use, number: number + firstAttempt - 1 };
@@ -322,6 +358,7 @@ export class UpstreamCalls {
         sentTokens: () => sentTokens(call),
         reservation,
       });
+      use.trail?.add(attempt);
       try {
         const answer = await send(model, call);
         settle(attempt, answer);
@@ -340,7 +377,36 @@ export class UpstreamCalls {
       attempts,
       signal,
       ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
+      beforeRetry: (error, number) => route.afterFailure(error, number),
     });
+  }
+
+  private routeOf<M extends ResolvedModel, Call>(
+    first: M,
+    options: CallOptions<M>,
+    { callOf, suits }: { callOf: (model: M) => Call; suits: Suits<M, Call> },
+  ): CallRoute<M> {
+    const { signal, attempts = 1, longestRetryAfterMs, withoutFallbacks = false } = options;
+    return new CallRoute<M>(
+      {
+        signal,
+        attempts,
+        longestRetryAfterMs,
+        asked: (attempt) => this.modelFor(first, options, attempt),
+        fallback: async (asked, id) =>
+          withoutFallbacks ? undefined : this.models.fallbackOf(asked, id),
+        suits: (fallback, asked) => suits(fallback, asked, callOf(asked)),
+        mostAttempts: this.config.UPSTREAM_ATTEMPTS,
+        longestMs: this.config.UPSTREAM_FALLBACK_SECONDS * 1_000,
+      },
+      this.health,
+    );
+  }
+
+  /** The first part of an answer shows that an address works again; the rest of the answer may take minutes. */
+  private answers(route: { isProbe: boolean }, attempt: Attempt | undefined): void {
+    route.isProbe = false;
+    if (attempt) this.health.succeeded(attempt.start.model);
   }
 
   private async modelFor<M extends ResolvedModel>(
@@ -360,18 +426,13 @@ export class UpstreamCalls {
     throw abortedError();
   }
 
-  private chatCall(
-    model: ResolvedChatModel,
-    callOf: Asking<ResolvedChatModel, ChatCall>,
-    use: ModelUse,
-  ): ChatCall {
-    const call = { ...callOf(model), model: model.modelName };
+  /** The call with a limit of its answer where a budget applies. */
+  private limited(model: ResolvedChatModel, use: ModelUse, call: ChatCall): ChatCall {
     return model.limits ? this.limits.withMaximum(model, use, call) : call;
   }
 
-  private relayedBody(model: ResolvedChatModel, body: RelayedBody, use: ModelUse): RelayedBody {
-    const sent = { ...body, model: model.modelName };
-    return model.limits ? this.limits.bodyWithMaximum(model, use, sent) : sent;
+  private limitedBody(model: ResolvedChatModel, use: ModelUse, body: RelayedBody): RelayedBody {
+    return model.limits ? this.limits.bodyWithMaximum(model, use, body) : body;
   }
 
   /** Counts and books an attempt. Undefined where no service was called. */
@@ -386,6 +447,9 @@ export class UpstreamCalls {
     const { reservation } = attempt.start;
     if (reservation === undefined) this.books.enter(attempt);
     else this.limits.settle(attempt, reservation);
+    if (typeof how === 'object') this.health.failed(model, how.error);
+    else if (attempt.isOk || firstTokenMs !== undefined) this.health.succeeded(model);
+    else this.health.left(model);
   }
 }
 
@@ -402,6 +466,23 @@ function worstOfCall(call: ChatCall): WorstCase {
 function worstOfBody(body: RelayedBody): WorstCase {
   const outputTokens = (outputLimitIn(body) ?? 0) * answersIn(body);
   return { inputTokens: mostBodyTokens(body), outputTokens };
+}
+
+function suitsCall(
+  fallback: ResolvedChatModel,
+  _asked: ResolvedChatModel,
+  call: ChatCall,
+): boolean {
+  return canAnswer(fallback, needsOfCall(call, tokensOfCall(call)));
+}
+
+function suitsBody(
+  fallback: ResolvedChatModel,
+  asked: ResolvedChatModel,
+  body: RelayedBody,
+): boolean {
+  const needs = needsOfBody(body, estimateBodyTokens(body));
+  return relaysAlike(fallback, asked) && canAnswer(fallback, needs);
 }
 
 function tokensOfCall({ messages, tools }: ChatCall): number {

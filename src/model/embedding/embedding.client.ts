@@ -156,7 +156,7 @@ export class EmbeddingClient {
     let model = asked;
     const callOf = (now: ResolvedEmbeddingModel): Omit<EmbeddingCall, 'model'> => {
       // Vectors of two models cannot be compared, so a document has those of one alone.
-      if (purpose === 'document' && !isSameSpace(asked, now)) {
+      if (purpose === 'document' && !isFallback(asked, now) && !isSameSpace(asked, now)) {
         throw new EmbeddingModelChangedError(asked.modelName);
       }
       model = now;
@@ -170,7 +170,8 @@ export class EmbeddingClient {
       attempts: isQuery ? QUERY_ATTEMPTS : this.config.EMBEDDING_ATTEMPTS,
       longestRetryAfterMs: isQuery ? QUERY_MAX_WAIT_MS : DOCUMENT_MAX_WAIT_MS,
       // Between two attempts the batch leaves its place to others.
-      within: (attempt) => queue.run(() => slowedBy(queue, attempt), queued),
+      within: (attempt) =>
+        queue.run(() => (hasChoice(asked) ? attempt() : slowedBy(queue, attempt)), queued),
     });
     if (asAsked) return answer;
     return { ...answer, vectors: answer.vectors.map((vector) => checked(vector, model)) };
@@ -185,6 +186,16 @@ async function slowedBy<T>(queue: ModelQueue, attempt: () => Promise<T>): Promis
     if (isThrottling(error)) queue.slowDown(error.retryAfterMs ?? DEFAULT_SLOW_DOWN_MS);
     throw error;
   }
+}
+
+/** A call that can go to another key or model does not wait for the one that throttles. */
+function hasChoice({ variants, fallbackIds }: ResolvedEmbeddingModel): boolean {
+  return variants !== undefined || fallbackIds !== undefined;
+}
+
+/** UpstreamCalls goes only to fallbacks that are the same model at another address. */
+function isFallback(asked: ResolvedEmbeddingModel, now: ResolvedEmbeddingModel): boolean {
+  return asked.id !== now.id;
 }
 
 /** What decides which vectors a model answers. */

@@ -299,6 +299,31 @@ export const variables = {
     1_000,
   ),
   CHAT_ATTEMPTS: count(3, 'Chat: attempts before the first token', 10),
+  UPSTREAM_ATTEMPTS: count(
+    10,
+    'Fallbacks: attempts of one call over all keys and models; those of the model itself are made in any case',
+    100,
+  ),
+  UPSTREAM_FALLBACK_SECONDS: seconds(
+    2 * MINUTE,
+    'Fallbacks: how long after its beginning a call may go on to another key or model',
+    3_600,
+  ),
+  UPSTREAM_ASIDE_SECONDS: seconds(
+    5 * MINUTE,
+    'Fallbacks: how long a key that was refused, or whose service asks for a pause, is put aside at most',
+    86_400,
+  ),
+  UPSTREAM_CIRCUIT_FAILURES: count(
+    5,
+    'Fallbacks: consecutive failures after which an address is put aside',
+    1_000,
+  ),
+  UPSTREAM_CIRCUIT_SECONDS: seconds(
+    30,
+    'Fallbacks: how long an address is put aside before one call tries it',
+    3_600,
+  ),
   CHAT_STREAMS_PER_USER: count(20, 'Chat: open streams of one user per process', 1_000_000),
   CHAT_RETRIEVED_PIECES: count(
     20,

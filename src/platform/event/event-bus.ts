@@ -18,6 +18,17 @@ export const events = {
   'harness.inbox': z.object({ tenantId: z.string(), userId: z.number() }),
   /** The run's events reach this number. */
   'harness.event': z.object({ tenantId: z.string(), runId: z.string(), sequence: z.number() }),
+  /**
+   * A key or an address of a model service is put aside for a time; 0 milliseconds: it is not any more. Nothing in the database
+   * says so: a process that misses it finds out by its own calls.
+   */
+  'upstream.aside': z.object({
+    origin: z.string(),
+    kind: z.enum(['key', 'circuit']),
+    place: z.string(),
+    reason: z.enum(['busy', 'refused', 'failing']),
+    milliseconds: z.number(),
+  }),
 } satisfies Record<string, z.ZodType>;
 
 export type EventName = keyof typeof events;

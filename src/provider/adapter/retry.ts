@@ -7,6 +7,8 @@ export interface RetryOptions {
   readonly signal: AbortSignal;
   /** A service whose Retry-After is longer is not called again. Without this limit, Retry-After is cut to 20 seconds. */
   readonly longestRetryAfterMs?: number;
+  /** In place of the rules for another try: resolves when there is to be one, else throws what the call fails with. */
+  readonly beforeRetry?: (error: unknown, attempt: number) => Promise<void>;
   /** Between 0 and 1; for tests. */
   readonly random?: () => number;
   /** Must leave no timer behind when the signal fires; for tests. */
@@ -53,7 +55,7 @@ export async function* retryBeforeFirstPart<T>(
     } finally {
       watch?.end(failure ?? (isWhole ? 'whole' : 'left'));
     }
-    await pauseBeforeRetry(failure.error, attempt, options);
+    await beforeRetry(failure.error, attempt, options);
   }
 }
 
@@ -66,13 +68,17 @@ export async function retryCall<T>(
     try {
       return await call(attempt);
     } catch (error) {
-      await pauseBeforeRetry(error, attempt, options);
+      await beforeRetry(error, attempt, options);
     }
   }
 }
 
+function beforeRetry(error: unknown, attempt: number, options: RetryOptions): Promise<void> {
+  return options.beforeRetry?.(error, attempt) ?? pauseBeforeRetry(error, attempt, options);
+}
+
 /** Throws the error if there is to be no other try; else waits: half of the backoff, plus a random share of the other half. */
-async function pauseBeforeRetry(
+export async function pauseBeforeRetry(
   error: unknown,
   attempt: number,
   options: RetryOptions,

@@ -5,6 +5,7 @@ import type { ScriptStep } from '../../../simulator/index.js';
 import { canary } from '../../support/canary.js';
 import { CODER, startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';
+import { createModel } from '../../support/models.js';
 import { done } from '../../support/people.js';
 import {
   call,
@@ -390,4 +391,27 @@ describe('several calls in one message', () => {
     );
     expect(failures).toEqual([false, false, true, true, false]);
   });
+});
+
+it('of which the service fails is answered by a fallback, with its own key masked', async () => {
+  const apiKey = canary.plant('fallback');
+  const { session, simulator } = harness;
+  const known = { supportsTools: true, contextWindow: 64_000, maxOutput: 4_096 };
+  const spare = await createModel(session, {
+    ...{ modelName: 'spare', apiHost: simulator.url, apiKey, ...known },
+  });
+  const { rows } = await session.get<{ id: number }[]>(`/system/model/list?modelName=${CODER}`);
+  const id = rows.find((row) => row.id !== spare)?.id;
+  done(await session.put('/system/model', { id, fallbackIds: [spare] }));
+  try {
+    const run = await finished(READ_ONLY, [
+      { match: { model: CODER }, status: 503 },
+      { match: { model: 'spare' }, ...DONE },
+    ]);
+    expect(run.status).toBe('COMPLETED');
+    expect(simulator.requests.map(({ model }) => model)).toEqual([CODER, 'spare']);
+    expect(await eventsOf(run, 'model.turn.abandoned')).toEqual([]);
+  } finally {
+    done(await session.put('/system/model', { id, fallbackIds: [] }));
+  }
 });

@@ -117,6 +117,9 @@ describe('models', () => {
         modelDimension: 384,
         apiHost,
         hasApiKey: true,
+        keyWeight: 1,
+        keys: [],
+        fallbackIds: [],
         remark: 'note',
         contextWindow: 128000,
         maxOutput: 4096,
@@ -405,6 +408,8 @@ describe('models', () => {
       expect(rest).toEqual({
         id: created.id,
         tenantId: '000000',
+        keyVersion: expect.any(String),
+        keyWeight: 1,
         revision: expect.any(Number),
         modelName: created.modelName,
         label: 'Label',

@@ -116,6 +116,18 @@ export const model: RecordKind = {
   make: async ({ session }) => idOf(await session.post('/system/model', modelFields())),
 };
 
+/** A further key of a model. */
+export const modelKey: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) => {
+    const keys = [{ label: 'Second', apiKey: canary.plant('isolation') }];
+    const fields = { ...modelFields(), keys };
+    const { data } = done(await session.post<{ keys: { id: number }[] }>('/system/model', fields));
+    return String(data.keys[0]?.id);
+  },
+};
+
 /** Everybody of the tenant may use it. */
 export const agent: RecordKind = {
   owner: 'tenant',

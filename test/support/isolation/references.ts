@@ -27,6 +27,7 @@ import {
   fresh,
   limit,
   model,
+  modelKey,
   modelName,
   nothing,
   provisionedGroup,
@@ -272,10 +273,20 @@ export const references: Record<string, Record<string, Reference>> = {
   'DELETE /system/provider/:ids': { ids: { kind: provider, several: true } },
 
   'GET /system/model/:id': { id: { kind: model } },
+  'GET /system/model/:id/aside': { id: { kind: model } },
   'POST /system/model': {
     providerCode: {
       kind: providerCode,
       body: (code) => ({ providerCode: code, category: 'chat', modelName: fresh('new') }),
+      code: 400,
+    },
+    fallbackIds: {
+      kind: model,
+      body: (fallbackIds) => ({
+        ...{ providerCode: COMMON_PROVIDER, category: 'chat', modelName: fresh('new') },
+        ...{ apiHost: 'http://127.0.0.1:9', fallbackIds },
+      }),
+      several: true,
       code: 400,
     },
   },
@@ -288,6 +299,19 @@ export const references: Record<string, Record<string, Reference>> = {
       kind: providerCode,
       body: async (code, by, world) => ({ id: await model.make(by, world), providerCode: code }),
       code: 400,
+    },
+    fallbackIds: {
+      kind: model,
+      body: async (fallbackIds, by, world) => ({ id: await model.make(by, world), fallbackIds }),
+      several: true,
+      code: 400,
+    },
+    'keys.id': {
+      kind: modelKey,
+      body: async (id, by, world) => ({
+        id: await model.make(by, world),
+        keys: [{ id, label: 'Second' }],
+      }),
     },
   },
   'PUT /system/model/batchKeyByProvider': {

@@ -121,6 +121,12 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
+      'SELECT id, tenant_id AS "tenantId", credential FROM model_key WHERE id > $1 AND starts_with(credential, $2)',
+    file: 'src/model/credential.repository.ts',
+    why: 'The same for further keys of models.',
+  },
+  {
+    begins:
       'SELECT id, tenant_id AS "tenantId", credential FROM model WHERE id > $1 AND starts_with(credential, $2)',
     file: 'src/model/credential.repository.ts',
     why: 'The change of the encryption key at the start: every sealed credential, each opened with its own tenant.',

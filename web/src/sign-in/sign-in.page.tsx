@@ -65,7 +65,7 @@ export default function SignInPage() {
   const providers = sso.data?.providers ?? [];
   const hasForm = withPassword || providers.length === 0 || sso.data?.passwordLogin !== false;
   // Only a path of this origin: an address given in a link must not lead elsewhere.
-  const returnTo = next && /^\/(?![/\\])[^\s\p{Cc}]*$/u.test(next) ? next : '/';
+  const returnTo = next && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(next) ? next : '/';
   const goOn = (): Promise<void> => router.navigate({ href: returnTo, replace: true } as never);
   const finish = useEffectEvent(async () => {
     if (!hasCode()) return;

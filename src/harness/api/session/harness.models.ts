@@ -140,7 +140,9 @@ export class HarnessModels {
   ): Promise<ProbeResult> {
     const call = { ...CALL, toolChoice };
     let finish: FinishReason | undefined;
-    for await (const parts of this.calls.stream(model, () => call, { ...how, limits: LIMITS })) {
+    // What is learned is remembered of this model.
+    const options = { ...how, limits: LIMITS, withoutFallbacks: true };
+    for await (const parts of this.calls.stream(model, () => call, options)) {
       for (const part of parts) {
         if (part.type === 'tool-call') return 'calls-tools';
         if (part.type === 'finish') finish = part.reason;

@@ -35,6 +35,7 @@ import { StoredResponses1763683200036 } from './36-stored-responses.js';
 import { SingleSignOn1763683200037 } from './37-single-sign-on.js';
 import { SeededRoles1763683200039 } from './39-seeded-roles.js';
 import { Limits1763683200040 } from './40-limits.js';
+import { ModelFallbacks1763683200042 } from './42-model-fallbacks.js';
 import { Provisioning1763683200044 } from './44-provisioning.js';
 
 /** In the order in which they run. */
@@ -76,5 +77,6 @@ export const migrations = [
   SingleSignOn1763683200037,
   SeededRoles1763683200039,
   Limits1763683200040,
+  ModelFallbacks1763683200042,
   Provisioning1763683200044,
 ];

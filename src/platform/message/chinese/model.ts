@@ -48,6 +48,20 @@ export const model: Texts = {
     'The stored API key was entered for another service: scheme, host or port of the address changes. Enter the apiKey for the new address, or ask an administrator who has the permission system:model:credential.':
       '保存的 API 密钥属于另一个服务：地址的协议、主机或端口发生了变化。请输入新地址的 apiKey，或联系拥有权限 system:model:credential 的管理员。',
     'The API key of {0} of {1} was replaced.': '已替换 {1} 的 {0:phrase}的 API 密钥。',
+    'There is no model with the id {0}, which fallbackIds names. Choose another one.':
+      '没有 id 为 {0} 的模型，但 fallbackIds 包含它。请选择其他模型。',
+    'A model cannot be its own fallback. Remove it from fallbackIds.':
+      '模型不能作为自己的备用模型。请将其从 fallbackIds 中移除。',
+    'The fallback {0} is not of category {1}. Choose models of the same category.':
+      '备用模型 {0} 不属于类别 {1}。请选择同一类别的模型。',
+    'The fallback {0} makes other vectors, which cannot be compared with those of this model. Choose a model of the same modelName and modelDimension at another address.':
+      '备用模型 {0} 生成的向量不同，无法与该模型的向量比较。请选择 modelName 和 modelDimension 相同、位于其他地址的模型。',
+    'Models of category {0} can have neither further keys nor fallbacks: their results are fetched where they were begun. Leave keys and fallbackIds empty.':
+      '类别为 {0} 的模型不能有其他密钥或备用模型：其结果须从开始处获取。请将 keys 和 fallbackIds 留空。',
+    'A new entry of keys needs its apiKey. Enter it.': 'keys 的新条目需要 apiKey。请输入。',
+    'keys must be a list': 'keys 必须是列表',
+    'keys has more than {0} entries': 'keys 的条目超过 {0} 个',
+    'each entry of keys must be an object': 'keys 的每个条目必须是对象',
     'modelDimension is required for a model of category vector: enter how many dimensions it really answers.':
       'vector 类别的模型必须填写 modelDimension：请输入模型实际返回的维数。',
     'apiHost must not be empty. Enter the address of the service, for example https://api.example.com/v1.':

@@ -1,0 +1,186 @@
+import { DomainError } from '../../platform/error/index.js';
+import { pauseBeforeRetry, UpstreamError } from '../../provider/index.js';
+import type { ResolvedModel } from '../model.resolver.js';
+import { isRefusal } from './upstream.health.js';
+import type { UpstreamHealth } from './upstream.health.js';
+
+/** What a call may go to, and for how long. */
+export interface RouteOptions<M extends ResolvedModel> {
+  /** Tries of each model. */
+  readonly attempts: number;
+  readonly signal: AbortSignal;
+  readonly longestRetryAfterMs?: number | undefined;
+  /** The model that was asked for, for the attempt of this number. */
+  readonly asked: (attempt: number) => M | Promise<M>;
+  /** A fallback; undefined for one that cannot be called now. */
+  readonly fallback: (asked: M, id: number) => Promise<M | undefined>;
+  /** Whether a fallback can answer what is asked. */
+  readonly suits: (fallback: M, asked: M) => boolean;
+  /** Attempts in all; those of the asked model are made in any case. */
+  readonly mostAttempts: number;
+  /** After this time no attempt goes to another key or model. */
+  readonly longestMs: number;
+}
+
+/** One of the models that a call may go to. */
+interface Stage<M> {
+  /** Undefined for the model that was asked for. */
+  readonly id: number | undefined;
+  tries: number;
+  failure: UpstreamError | undefined;
+  isOver: boolean;
+  model: M | undefined;
+}
+
+interface Chosen<M> {
+  readonly stage: Stage<M>;
+  readonly model: M;
+}
+
+/**
+ * Where the attempts of one call go: the keys of its model, then its fallbacks in their order, each as often as a model is
+ * tried. What is put aside is passed over while there is something else, and tried when there is not. A model without further
+ * keys and fallbacks is called again as pauseBeforeRetry says.
+ */
+export class CallRoute<M extends ResolvedModel> {
+  /** Whether the attempt that runs tries an address again that was put aside. */
+  isProbe = false;
+  private stages: readonly Stage<M>[] | undefined;
+  private chosen: Chosen<M> | undefined;
+  private total = 0;
+  private readonly startedAt = performance.now();
+  /** Keys, by their places. */
+  private readonly refused = new Set<string>();
+  private readonly failed = new Set<string>();
+
+  constructor(
+    private readonly options: RouteOptions<M>,
+    private readonly health: UpstreamHealth,
+  ) {}
+
+  /** The model for the next attempt, with the key to use. */
+  async next(attempt: number): Promise<M> {
+    if (this.chosen) return this.use(this.chosen.model);
+    const asked = await this.options.asked(attempt);
+    if (!asked.variants && !asked.fallbackIds) return asked;
+    this.stages = [undefined, ...(asked.fallbackIds ?? [])].map((id) => ({
+      id,
+      tries: id === undefined ? attempt - 1 : 0,
+      failure: undefined,
+      isOver: false,
+      model: id === undefined ? asked : undefined,
+    }));
+    this.chosen = (await this.find(true)) ?? (await this.find(false));
+    return this.use(this.chosen?.model ?? asked);
+  }
+
+  /** Resolves when there is to be another attempt, which `next` then says. Throws what the call fails with when not. */
+  async afterFailure(error: unknown, attempt: number): Promise<void> {
+    const { chosen, options } = this;
+    if (!chosen) return pauseBeforeRetry(error, attempt, options);
+    const { stage, model } = chosen;
+    this.total += 1;
+    this.judge(error, chosen);
+    const { longestMs, mostAttempts } = options;
+    if (this.total >= mostAttempts || performance.now() - this.startedAt > longestMs) {
+      for (const one of this.stages ?? []) one.isOver ||= one.id !== undefined;
+    }
+    const next = (await this.find(true)) ?? (await this.find(false));
+    if (!next) throw this.failure(error);
+    const { failure } = next.stage;
+    const isElsewhere = next.stage !== stage || this.hasOtherKey(next.model, model);
+    const isHelped = failure === undefined || (isElsewhere && isOfKey(failure));
+    if (!isHelped) {
+      await pauseBeforeRetry(failure, Math.max(1, next.stage.tries), options);
+      // Its record may have changed meanwhile.
+      next.stage.model = undefined;
+    }
+    this.chosen = isHelped ? next : ((await this.find(false, next.stage)) ?? next);
+  }
+
+  private use(model: M): M {
+    this.isProbe = this.health.begin(model);
+    return model;
+  }
+
+  /** Notes what the failure means for the model. Throws what no other attempt can help. */
+  private judge(error: unknown, { stage, model }: Chosen<M>): void {
+    const { attempts, signal } = this.options;
+    if (signal.aborted) throw error;
+    const isFallback = stage.id !== undefined;
+    if (!(error instanceof UpstreamError)) {
+      // What is wrong with a fallback, or not allowed for it, is no failure of the call.
+      if (!isFallback || !(error instanceof DomainError)) throw error;
+      stage.isOver = true;
+      return;
+    }
+    this.failed.add(this.health.keyPlace(model));
+    stage.failure = error;
+    if (isRefusal(error)) this.refused.add(this.health.keyPlace(model));
+    else if (error.kind === 'not-found') stage.isOver = true;
+    else if (error.retryable) {
+      stage.tries += 1;
+      stage.isOver = stage.tries >= attempts;
+    } else throw this.failure(error);
+  }
+
+  /** The first model that may be tried: of those that are not put aside, or of all, with those first that were not tried. */
+  private async find(onlyAvailable: boolean, only?: Stage<M>): Promise<Chosen<M> | undefined> {
+    const stages = this.stages ?? [];
+    const order = onlyAvailable
+      ? stages
+      : stages.toSorted((one, other) => Number(!!one.failure) - Number(!!other.failure));
+    for (const stage of order) {
+      if (stage.isOver || (only && stage !== only)) continue;
+      const model = await this.modelOf(stage);
+      const keys = model && this.keysOf(model);
+      if (!keys || keys.length === 0) {
+        stage.isOver = true;
+        continue;
+      }
+      const open = onlyAvailable ? keys.filter((one) => this.health.isAvailable(one)) : keys;
+      const fresh = open.filter((one) => !this.failed.has(this.health.keyPlace(one)));
+      const chosen = this.health.choose(fresh.length > 0 ? fresh : open);
+      if (chosen) return { stage, model: chosen };
+    }
+    return undefined;
+  }
+
+  /** The model with each key that was not refused in this call. */
+  private keysOf(model: M): readonly M[] {
+    // Variants are of the type of their model.
+    const keys = (model.variants ?? [model]) as readonly M[];
+    return keys.filter((one) => !this.refused.has(this.health.keyPlace(one)));
+  }
+
+  private async modelOf(stage: Stage<M>): Promise<M | undefined> {
+    if (stage.model) return stage.model;
+    const { asked, fallback, suits } = this.options;
+    if (stage.id === undefined) {
+      stage.model = await asked(stage.tries + 1);
+      return stage.model;
+    }
+    const first = this.stages?.[0];
+    const about = first && (await this.modelOf(first));
+    if (!about) return undefined;
+    const found = await fallback(about, stage.id);
+    stage.model = found && suits(found, about) ? found : undefined;
+    return stage.model;
+  }
+
+  private hasOtherKey(one: M, other: M): boolean {
+    return this.health.keyPlace(one) !== this.health.keyPlace(other);
+  }
+
+  /** What the asked model failed with, unless only a later failure may pass. */
+  private failure(last: unknown): unknown {
+    const first = this.stages?.[0]?.failure;
+    if (!first) return last;
+    return last instanceof UpstreamError && last.retryable && !first.retryable ? last : first;
+  }
+}
+
+/** Failures that another key can help at once. */
+function isOfKey(error: UpstreamError): boolean {
+  return isRefusal(error) || error.kind === 'rate-limit' || error.retryAfterMs !== undefined;
+}

@@ -1,0 +1,49 @@
+/** What is told of an attempt; its outcome changes until it has ended. */
+interface TrailedAttempt {
+  readonly start: {
+    readonly number: number;
+    readonly asked: string;
+    readonly model: { readonly modelName: string; readonly providerCode: string };
+  };
+  readonly outcome: string;
+  readonly hasEnded: boolean;
+}
+
+/** One attempt of a call, for those who asked for it. */
+export interface MadeAttempt {
+  readonly model: string;
+  readonly provider: string;
+  /** As in the books; of an attempt that still runs `running`. */
+  readonly outcome: string;
+}
+
+/** The attempts that were made for one answer, in their order. */
+export class CallTrail {
+  private readonly made: TrailedAttempt[] = [];
+
+  add(attempt: TrailedAttempt): void {
+    this.made.push(attempt);
+  }
+
+  get size(): number {
+    return this.made.length;
+  }
+
+  /** The name of the model that answers: that of the last attempt. Undefined before the first. */
+  get modelName(): string | undefined {
+    return this.made.at(-1)?.start.model.modelName;
+  }
+
+  /** Whether a call was made again, or another model was called than the one that was asked for. */
+  get isEventful(): boolean {
+    return this.made.some(({ start }) => start.number > 1 || start.model.modelName !== start.asked);
+  }
+
+  get attempts(): readonly MadeAttempt[] {
+    return this.made.map(({ start, outcome, hasEnded }) => ({
+      model: start.model.modelName,
+      provider: start.model.providerCode,
+      outcome: hasEnded ? outcome : 'running',
+    }));
+  }
+}

@@ -1,0 +1,353 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
+import { newBus, TestHealth, TRYING, unstoredCalls } from '../../../test/support/upstream-calls.js';
+import { OutboundHttp } from '../../platform/outbound/index.js';
+import {
+  ChatAdapterRegistry,
+  EmbeddingAdapterRegistry,
+  UpstreamError,
+} from '../../provider/index.js';
+import type { ChatCall, ChatPart } from '../../provider/index.js';
+import type { ResolvedChatModel, ResolvedEmbeddingModel } from '../model.resolver.js';
+import type { Attempt } from './attempt.js';
+import { CallTrail } from './call.trail.js';
+import { weighted } from './upstream.health.js';
+
+const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
+const chats = new ChatAdapterRegistry(http);
+const limits = { connectMs: 20_000, idleMs: 20_000, totalMs: 50_000 };
+const ASKED: Omit<ChatCall, 'model'> = { messages: [{ role: 'user', content: 'Hello' }] };
+const ANSWER = 'sim--chunks-3';
+const SECOND = 2;
+let first: Simulator;
+let second: Simulator;
+let health: TestHealth;
+
+beforeAll(async () => {
+  first = await startSimulator();
+  second = await startSimulator();
+});
+beforeEach(() => {
+  health = new TestHealth();
+});
+afterEach(() => {
+  first.reset();
+  second.reset();
+});
+afterAll(async () => {
+  await http.close();
+  await first.close();
+  await second.close();
+});
+
+function modelOf(modelName: string, more: Partial<ResolvedChatModel> = {}): ResolvedChatModel {
+  return {
+    id: 1,
+    tenantId: '000000',
+    revision: 1,
+    modelName,
+    label: modelName,
+    category: 'chat',
+    providerCode: 'custom_api',
+    connection: { address: `${first.url}/v1`, credential: 'key' },
+    adapter: chats.get('custom_api'),
+    ...more,
+  };
+}
+
+/** The model of the second service, to which the first one falls back. */
+function fallbackOf(more: Partial<ResolvedChatModel> = {}): ResolvedChatModel {
+  const connection = { address: `${second.url}/v1`, credential: 'other' };
+  return modelOf(ANSWER, { id: SECOND, connection, ...more });
+}
+
+/** The model with further keys, by which requests are told apart. */
+function withKeys(model: ResolvedChatModel, weights: readonly number[]): ResolvedChatModel {
+  const variants = weights.map((keyWeight, at) => ({
+    ...model,
+    ...(at > 0 && { keyId: at }),
+    keyWeight,
+    connection: { ...model.connection, credential: `key-${at}` },
+  }));
+  return { ...model, variants };
+}
+
+interface Run {
+  readonly fallbacks?: readonly ResolvedChatModel[];
+  readonly attempts?: number;
+  readonly call?: Omit<ChatCall, 'model'>;
+  readonly signal?: AbortSignal;
+}
+
+async function run(
+  model: ResolvedChatModel,
+  { fallbacks = [fallbackOf()], attempts = 1, call = ASKED, signal }: Run = {},
+) {
+  const attempted: Attempt[] = [];
+  const trail = new CallTrail();
+  const ids = fallbacks.map(({ id }) => id);
+  const asked = ids.length > 0 ? { ...model, fallbackIds: ids } : model;
+  const calls = unstoredCalls(undefined, [], { fallbacks, health, attempted });
+  const parts: ChatPart[] = [];
+  let failure: unknown;
+  try {
+    const stream = calls.stream(asked, () => call, {
+      use: { ...TRYING, trail },
+      limits,
+      signal: signal ?? new AbortController().signal,
+      attempts,
+    });
+    for await (const some of stream) parts.push(...some);
+  } catch (error) {
+    failure = error;
+  }
+  const text = parts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
+  const booked = attempted.map(({ start, outcome }) => [start.number, start.model.id, outcome]);
+  return { parts, text: text.trim(), failure, booked, trail };
+}
+
+const keysSent = (simulator: Simulator): unknown[] =>
+  simulator.requests.map(({ headers }) => headers['authorization']);
+
+const WORDS = 'tok0 tok1 tok2';
+
+describe('a stream with a fallback', () => {
+  it.each([
+    ['status-401', 'authentication'],
+    ['status-403', 'authentication'],
+    ['status-404', 'not-found'],
+    ['status-408', 'timeout'],
+    ['status-429', 'rate-limit'],
+    ['status-429--retryafter-7', 'rate-limit'],
+    ['status-500', 'overloaded'],
+    ['status-503', 'overloaded'],
+    ['chunks-9--reset-0', 'connection'],
+    ['chunks-9--error-0', 'overloaded'],
+    ['chunks-9--cut-0', 'cut'],
+  ])('is answered by the fallback after %s', async (fault, outcome) => {
+    const { text, failure, parts, booked, trail } = await run(modelOf(`sim--${fault}`));
+    expect(failure).toBeUndefined();
+    expect(text).toBe(WORDS);
+    expect(parts.filter(({ type }) => type === 'finish')).toHaveLength(1);
+    expect(booked).toEqual([
+      [1, 1, outcome],
+      [2, SECOND, 'ok'],
+    ]);
+    expect(trail.attempts).toMatchObject([
+      { model: `sim--${fault}`, outcome },
+      { model: ANSWER, outcome: 'ok' },
+    ]);
+    expect([trail.modelName, trail.isEventful]).toEqual([ANSWER, true]);
+  });
+
+  it.each([
+    ['cut-3', 'cut'],
+    ['reset-3', 'connection'],
+    ['malformed-3', 'protocol'],
+    ['error-3', 'overloaded'],
+  ])('is not begun again after its first part: %s', async (fault, kind) => {
+    const { text, failure, parts } = await run(modelOf(`sim--chunks-20--${fault}`), {
+      attempts: 3,
+    });
+    expect(failure).toMatchObject({ kind });
+    expect(text).toBe(WORDS);
+    expect(parts.some(({ type }) => type === 'finish')).toBe(false);
+    expect(second.requests).toEqual([]);
+  });
+
+  it.each([400, 413, 422])(
+    'is not sent elsewhere when the request itself is refused: %d',
+    async (status) => {
+      const { failure, booked } = await run(modelOf(`sim--status-${status}`));
+      expect(failure).toMatchObject({ kind: 'invalid-request', status });
+      expect(booked).toHaveLength(1);
+      expect(second.requests).toEqual([]);
+    },
+  );
+
+  it('is not sent elsewhere when its answer cannot be used, or when it was aborted', async () => {
+    first.script({ toolCalls: [{ name: 'note' }], length: true, finishReason: 'length' });
+    expect((await run(modelOf('sim'))).failure).toMatchObject({ kind: 'content' });
+    expect((await run(modelOf(ANSWER), { signal: AbortSignal.abort() })).failure).toMatchObject({
+      kind: 'aborted',
+    });
+    expect(second.requests).toEqual([]);
+  });
+
+  it('is tried again with its model first, then with each fallback in order', async () => {
+    const broken = fallbackOf({ modelName: 'sim--status-503' });
+    const last = fallbackOf({ id: 3 });
+    const { text, booked } = await run(modelOf('sim--status-503'), {
+      fallbacks: [broken, last],
+      attempts: 2,
+    });
+    expect(text).toBe(WORDS);
+    expect(booked.map(([, id]) => id)).toEqual([1, 1, SECOND, SECOND, 3]);
+    expect(booked.map(([number]) => number)).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('fails with what its model has failed with when every fallback does', async () => {
+    const refused = fallbackOf({ modelName: 'sim--status-400' });
+    const { failure } = await run(modelOf('sim--status-503'), { fallbacks: [refused] });
+    expect(failure).toBeInstanceOf(UpstreamError);
+    expect(failure).toMatchObject({ status: 503 });
+  });
+
+  it('ends after so many attempts', async () => {
+    const broken = (id: number) => fallbackOf({ id, modelName: 'sim--status-404' });
+    const fallbacks = Array.from({ length: 20 }, (_, at) => broken(at + 2));
+    const { booked } = await run(modelOf('sim--status-404'), { fallbacks });
+    expect(booked).toHaveLength(10);
+  });
+
+  it('passes over fallbacks that cannot answer', async () => {
+    const tools = [{ name: 'note', description: 'Notes', inputSchema: { type: 'object' } }];
+    const without = fallbackOf({ supportsTools: false });
+    const small = fallbackOf({ id: 3, contextWindow: 1 });
+    const missing = { ...fallbackOf({ id: 4 }) };
+    const good = fallbackOf({ id: 5, supportsTools: true, maxOutput: 7 });
+    const { booked } = await run(modelOf('sim--status-503'), {
+      fallbacks: [without, small, { ...missing, supportsTools: false }, good],
+      call: { ...ASKED, tools, maxTokens: 100 },
+    });
+    expect(booked.map(([, id]) => id)).toEqual([1, 5]);
+    expect(second.requests.at(-1)?.body).toMatchObject({ max_tokens: 7 });
+  });
+});
+
+describe('several keys', () => {
+  it('are used by their weights', async () => {
+    const keys = [{ keyWeight: 1 }, { keyWeight: 3 }];
+    const chosen = Array.from({ length: 400 }, (_, at) => weighted(keys, at / 400));
+    expect(chosen.filter((one) => one === keys[0])).toHaveLength(100);
+    const model = withKeys(modelOf(ANSWER), [1, 3]);
+    for (const chance of [0.1, 0.3, 0.9]) {
+      health.chance = chance;
+      await run(model, { fallbacks: [] });
+    }
+    expect(keysSent(first)).toEqual(['Bearer key-0', 'Bearer key-1', 'Bearer key-1']);
+  });
+
+  it.each(['status-401', 'status-429', 'status-429--retryafter-60'])(
+    'stand in for one another after %s, also where there is one attempt',
+    async (fault) => {
+      first.script({ status: Number(/\d+/.exec(fault)?.[0]) });
+      const { text, booked } = await run(withKeys(modelOf(ANSWER), [1, 1]), {
+        fallbacks: [],
+        attempts: 2,
+      });
+      expect(text).toBe(WORDS);
+      expect(booked).toHaveLength(2);
+      expect(keysSent(first)).toEqual(['Bearer key-0', 'Bearer key-1']);
+    },
+  );
+
+  it('are passed over while they are put aside, and tried when there is nothing else', async () => {
+    const busy = withKeys(modelOf('sim--status-429--retryafter-60'), [1, 1]);
+    await run(busy, { fallbacks: [] });
+    expect(keysSent(first)).toEqual(['Bearer key-0']);
+    await run(busy, { fallbacks: [] });
+    expect(keysSent(first)).toEqual(['Bearer key-0', 'Bearer key-1']);
+    expect(health.asideOf(busy.variants ?? [])).toMatchObject([
+      { keyId: null, reason: 'busy', milliseconds: 60_000 },
+      { keyId: 1, reason: 'busy', milliseconds: 60_000 },
+    ]);
+    const third = await run(busy, { fallbacks: [] });
+    expect(third.failure).toMatchObject({ status: 429 });
+    expect(first.requests).toHaveLength(3);
+    health.time += 60_000;
+    expect(health.asideOf(busy.variants ?? [])).toEqual([]);
+  });
+});
+
+describe('an address that fails', () => {
+  const broken = (): ResolvedChatModel => ({
+    ...modelOf('sim--status-500'),
+    fallbackIds: [SECOND],
+  });
+
+  it('is passed over after five failures, then tried by one call', async () => {
+    for (let at = 0; at < 5; at++) await run(broken());
+    expect(first.requests).toHaveLength(5);
+    await run(broken());
+    expect(first.requests).toHaveLength(5);
+    health.time += 30_000;
+    const model = modelOf(ANSWER);
+    expect(health.isAvailable(model)).toBe(true);
+    expect(health.begin(model)).toBe(true);
+    expect(health.isAvailable(model)).toBe(false);
+    health.left(model);
+    await run(model);
+    expect(first.requests).toHaveLength(6);
+    expect(health.isAvailable(broken())).toBe(true);
+  });
+
+  it('is called all the same where there is nothing else', async () => {
+    for (let at = 0; at < 7; at++) await run(broken(), { fallbacks: [] });
+    expect(first.requests).toHaveLength(7);
+  });
+
+  it('is another one for another tenant', async () => {
+    for (let at = 0; at < 5; at++) await run(broken());
+    expect(health.isAvailable(modelOf(ANSWER))).toBe(false);
+    expect(health.isAvailable(modelOf(ANSWER, { tenantId: '700001' }))).toBe(true);
+  });
+
+  it('is told to other processes without its address or key, and so is its recovery', async () => {
+    const bus = newBus();
+    const sent: unknown[] = [];
+    bus.subscribe('upstream.aside', (event) => sent.push(event));
+    health = new TestHealth(bus);
+    const other = new TestHealth(bus);
+    for (let at = 0; at < 5; at++) await run(broken());
+    expect(other.isAvailable(modelOf(ANSWER))).toBe(false);
+    health.time += 30_000;
+    await run(modelOf(ANSWER));
+    expect(other.isAvailable(modelOf(ANSWER))).toBe(true);
+    const refused = withKeys(modelOf('sim--status-401'), [1]);
+    await run(refused, { fallbacks: [] });
+    expect(other.asideOf(refused.variants ?? [])).toMatchObject([{ reason: 'refused' }]);
+    expect(sent).toHaveLength(3);
+    expect(JSON.stringify(sent)).not.toMatch(/key-0|127\.0\.0\.1/);
+  });
+});
+
+describe('a relayed body', () => {
+  const relay = async (fallback: ResolvedChatModel) => {
+    const model = { ...modelOf('sim--status-503'), fallbackIds: [SECOND] };
+    const calls = unstoredCalls(undefined, [], { fallbacks: [fallback], health });
+    const options = { use: TRYING, limits, signal: new AbortController().signal };
+    return calls.relay(model, { ...ASKED, model: 'as-asked', unknown: 1 }, options);
+  };
+
+  it('goes to a fallback of the same protocol', async () => {
+    expect(JSON.parse(await relay(fallbackOf()))).toHaveProperty('usage');
+    expect(second.requests.at(-1)?.body).toMatchObject({ model: ANSWER, unknown: 1 });
+  });
+
+  it('goes to none of another protocol', async () => {
+    const other = { providerCode: 'ollama', adapter: chats.get('ollama') };
+    await expect(relay(fallbackOf(other))).rejects.toMatchObject({ status: 503 });
+    expect(second.requests).toEqual([]);
+  });
+});
+
+it('an embedding goes to the same model elsewhere, and to no other', async () => {
+  const adapter = new EmbeddingAdapterRegistry(http).get('custom_api');
+  const embedding = (id: number, modelName: string, url: string): ResolvedEmbeddingModel => ({
+    ...modelOf(modelName),
+    ...{ id, category: 'vector', modelDimension: 8, adapter },
+    connection: { address: `${url}/v1` },
+  });
+  const asked = { ...embedding(1, 'sim--failfirst-1', first.url), fallbackIds: [2, 3] };
+  const fallbacks = [
+    embedding(2, 'sim-other', second.url),
+    embedding(3, 'sim--failfirst-1', `${second.url}/x`),
+  ];
+  const attempted: Attempt[] = [];
+  const calls = unstoredCalls(undefined, [], { fallbacks, health, attempted });
+  const options = { use: TRYING, limits, signal: new AbortController().signal };
+  await calls.embed(asked, () => ({ inputs: ['a'] }), options).catch(() => undefined);
+  expect(attempted.map(({ start }) => start.model.id)).toEqual([1, 3]);
+});

@@ -1,0 +1,268 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { EventBus } from '../../platform/event/index.js';
+import type { EventData } from '../../platform/event/index.js';
+import { Metrics } from '../../platform/observability/index.js';
+import { UpstreamError } from '../../provider/index.js';
+import type { UpstreamErrorKind } from '../../provider/index.js';
+import type { ResolvedModel } from '../model.resolver.js';
+
+export type AsideReason = EventData<'upstream.aside'>['reason'];
+
+/** A key that is put aside. */
+interface AsideKey {
+  readonly until: number;
+  readonly reason: AsideReason;
+}
+
+/** The calls of one address. Half-open when its time is over: one call may try it. */
+interface Circuit {
+  failures: number;
+  openUntil: number;
+  /** A call that tries the address has this long. */
+  probedUntil: number;
+}
+
+/** What calls pass over, and for how long. */
+export interface Aside {
+  readonly keyId: number | null;
+  readonly reason: AsideReason;
+  readonly milliseconds: number;
+}
+
+/** By hashes: neither addresses nor keys are in events. */
+interface Places {
+  readonly key: string;
+  readonly circuit: string;
+}
+
+/** More than are in use at the same time. */
+const MOST_PLACES = 10_000;
+
+/** Failures of the address, whatever is sent to it. */
+const BREAKING: readonly UpstreamErrorKind[] = ['connection', 'timeout', 'overloaded'];
+
+/**
+ * Which keys and addresses of model services this process passes over while there are others: a key that was refused or whose
+ * service asks for a pause, and an address whose calls have failed several times in a row. Bound to the tenant, so that the
+ * calls of one never decide where those of another go. Other processes are told by events; no call waits for them.
+ */
+@Injectable()
+export class UpstreamHealth implements OnApplicationShutdown {
+  private readonly keys = new LRUCache<string, AsideKey>({ max: MOST_PLACES });
+  private readonly circuits = new LRUCache<string, Circuit>({ max: MOST_PLACES });
+  private readonly places = new WeakMap<ResolvedModel, Places>();
+  private readonly origin = randomUUID();
+  private readonly unsubscribe: () => void;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly bus: EventBus,
+    metrics: Metrics,
+  ) {
+    this.unsubscribe = bus.subscribe('upstream.aside', (event) => this.receive(event));
+    metrics.gauge(
+      'plinth_upstream_circuits_open',
+      'Addresses of model services that calls pass over, in this process',
+      async () => this.openCircuits(),
+    );
+    metrics.gauge(
+      'plinth_upstream_keys_aside',
+      'Keys of model services that calls pass over, in this process',
+      async () => [...this.keys.values()].filter(({ until }) => until > this.now()).length,
+    );
+  }
+
+  onApplicationShutdown(): void {
+    this.unsubscribe();
+  }
+
+  /** Whether calls that have a choice may go to the model with its key. */
+  isAvailable(model: ResolvedModel): boolean {
+    const { key, circuit } = this.placesOf(model);
+    const now = this.now();
+    if ((this.keys.get(key)?.until ?? 0) > now) return false;
+    const state = this.circuits.get(circuit);
+    if (!state || !this.isBroken(state)) return true;
+    return Math.max(state.openUntil, state.probedUntil) <= now;
+  }
+
+  /** One of several models, by the weight of its key. */
+  choose<M extends ResolvedModel>(candidates: readonly M[]): M | undefined {
+    return weighted(candidates, this.random());
+  }
+
+  /** A call begins. True where it is the one that tries an address again. */
+  begin(model: ResolvedModel): boolean {
+    const state = this.circuits.get(this.placesOf(model).circuit);
+    if (!state || !this.isBroken(state) || state.openUntil > this.now()) return false;
+    state.probedUntil = this.now() + this.circuitMs;
+    return true;
+  }
+
+  /** The service has answered. Costs nothing while no address has failed. */
+  succeeded(model: ResolvedModel): void {
+    if (this.circuits.size === 0) return;
+    const { circuit } = this.placesOf(model);
+    const state = this.circuits.get(circuit);
+    if (!state) return;
+    this.circuits.delete(circuit);
+    if (this.isBroken(state)) this.publish('circuit', circuit, 'failing', 0);
+  }
+
+  /** A call was left before the service had answered: that says nothing of it. */
+  left(model: ResolvedModel): void {
+    if (this.circuits.size === 0) return;
+    const state = this.circuits.get(this.placesOf(model).circuit);
+    if (state) state.probedUntil = 0;
+  }
+
+  failed(model: ResolvedModel, error: unknown): void {
+    if (!(error instanceof UpstreamError) || error.kind === 'aborted') {
+      this.left(model);
+      return;
+    }
+    if (isRefusal(error)) this.putAside(model, 'refused', this.longestMs);
+    else if (error.retryAfterMs !== undefined && isBusy(error)) {
+      this.putAside(model, 'busy', Math.min(error.retryAfterMs, this.longestMs));
+    }
+    if (BREAKING.includes(error.kind)) this.countFailure(model);
+    else this.succeeded(model);
+  }
+
+  /** What calls pass over of a model and its keys. */
+  asideOf(candidates: readonly ResolvedModel[]): readonly Aside[] {
+    const now = this.now();
+    return candidates.flatMap((model) => {
+      const { key, circuit } = this.placesOf(model);
+      const keyId = model.keyId ?? null;
+      const aside = this.keys.get(key);
+      const state = this.circuits.get(circuit);
+      return [
+        ...(aside ? [{ keyId, reason: aside.reason, milliseconds: aside.until - now }] : []),
+        ...(state && this.isBroken(state)
+          ? [{ keyId, reason: 'failing' as const, milliseconds: state.openUntil - now }]
+          : []),
+      ].filter(({ milliseconds }) => milliseconds > 0);
+    });
+  }
+
+  /** By which a key is known without naming it. */
+  keyPlace(model: ResolvedModel): string {
+    return this.placesOf(model).key;
+  }
+
+  protected now(): number {
+    return Date.now();
+  }
+
+  /** Between 0 and 1. */
+  protected random(): number {
+    return Math.random();
+  }
+
+  private get circuitMs(): number {
+    return this.config.UPSTREAM_CIRCUIT_SECONDS * 1_000;
+  }
+
+  private get longestMs(): number {
+    return this.config.UPSTREAM_ASIDE_SECONDS * 1_000;
+  }
+
+  private isBroken({ failures }: Circuit): boolean {
+    return failures >= this.config.UPSTREAM_CIRCUIT_FAILURES;
+  }
+
+  private openCircuits(): number {
+    const now = this.now();
+    return [...this.circuits.values()].filter(
+      (state) => this.isBroken(state) && state.openUntil > now,
+    ).length;
+  }
+
+  private putAside(model: ResolvedModel, reason: AsideReason, milliseconds: number): void {
+    const { key } = this.placesOf(model);
+    const until = this.now() + milliseconds;
+    if (until <= (this.keys.get(key)?.until ?? 0)) return;
+    this.keys.set(key, { until, reason });
+    this.publish('key', key, reason, milliseconds);
+  }
+
+  private countFailure(model: ResolvedModel): void {
+    const { circuit } = this.placesOf(model);
+    const state = this.circuits.get(circuit) ?? { failures: 0, openUntil: 0, probedUntil: 0 };
+    const now = this.now();
+    state.failures += 1;
+    this.circuits.set(circuit, state);
+    if (!this.isBroken(state)) return;
+    const isOpen = state.openUntil > now;
+    const milliseconds = this.circuitMs;
+    state.probedUntil = 0;
+    // Calls that were under way, or have no choice, do not prolong it.
+    if (isOpen) return;
+    state.openUntil = now + milliseconds;
+    this.publish('circuit', circuit, 'failing', milliseconds);
+  }
+
+  private publish(
+    kind: 'key' | 'circuit',
+    place: string,
+    reason: AsideReason,
+    milliseconds: number,
+  ): void {
+    const { origin } = this;
+    void this.bus.publish('upstream.aside', { origin, kind, place, reason, milliseconds });
+  }
+
+  private receive(event: EventData<'upstream.aside'>): void {
+    const { origin, kind, place, reason, milliseconds } = event;
+    if (origin === this.origin) return;
+    const longest = kind === 'key' ? this.longestMs : this.circuitMs;
+    const until = this.now() + Math.min(milliseconds, longest);
+    if (kind === 'key') {
+      if (until > (this.keys.get(place)?.until ?? 0)) this.keys.set(place, { until, reason });
+    } else if (milliseconds > 0) {
+      const failures = this.config.UPSTREAM_CIRCUIT_FAILURES;
+      this.circuits.set(place, { failures, openUntil: until, probedUntil: 0 });
+    } else this.circuits.delete(place);
+  }
+
+  private placesOf(model: ResolvedModel): Places {
+    const known = this.places.get(model);
+    if (known) return known;
+    const { tenantId, id, keyId, keyVersion, connection } = model;
+    const places = {
+      key: hashOf([tenantId, connection.address, id, keyId ?? '', keyVersion ?? '']),
+      circuit: hashOf([tenantId, connection.address]),
+    };
+    this.places.set(model, places);
+    return places;
+  }
+}
+
+/** The service does not accept the key, or the account behind it has nothing left. */
+export function isRefusal({ kind, status }: UpstreamError): boolean {
+  return kind === 'authentication' || status === 402;
+}
+
+function isBusy({ kind, status }: UpstreamError): boolean {
+  return kind === 'rate-limit' || status === 503 || status === 529;
+}
+
+/** @param random Between 0 and 1, 1 excluded. */
+export function weighted<M extends Pick<ResolvedModel, 'keyWeight'>>(
+  candidates: readonly M[],
+  random: number,
+): M | undefined {
+  const weightOf = ({ keyWeight = 1 }: M): number => keyWeight;
+  let left = random * candidates.reduce((sum, one) => sum + weightOf(one), 0);
+  return candidates.find((one) => (left -= weightOf(one)) < 0) ?? candidates.at(-1);
+}
+
+function hashOf(parts: readonly (string | number)[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+}

@@ -1,0 +1,221 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
+import { CallBooks } from '../../../src/model/books/call.books.js';
+import { loadConfig } from '../../../src/platform/config/index.js';
+import { Database } from '../../../src/platform/database/index.js';
+import { canary } from '../../support/canary.js';
+import { sendChat } from '../../support/chat.js';
+import { createModel, createProvider } from '../../support/models.js';
+import { makeRole, makeUser } from '../../support/people.js';
+import { Plinth } from '../../support/plinth.js';
+import type { Session } from '../../support/session.js';
+
+interface Key {
+  readonly id: number;
+  readonly label: string;
+  readonly weight: number;
+  readonly enabled: boolean;
+}
+interface Model {
+  readonly id: number;
+  readonly fallbackIds: readonly number[];
+  readonly keys: readonly Key[];
+}
+
+const TENANT = '000000';
+const BROKEN = 'sim--status-503';
+const GOOD = 'sim--chunks-3';
+const SECRET = 'test-secret-key-of-at-least-32-characters';
+const NEXT_SECRET = 'next-secret-key-of-at-least-32-characters';
+let simulator: Simulator;
+let plinth: Plinth;
+let admin: Session;
+let good: number;
+let broken: number;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+  admin = await plinth.signIn();
+  for (const code of ['custom_api', 'custom_messages', 'ollama', 'image_sdk']) {
+    await createProvider(admin, code);
+  }
+  good = await createModel(admin, { modelName: GOOD, apiHost: simulator.url, apiKey: 'key' });
+  broken = await createModel(admin, {
+    ...{ modelName: BROKEN, apiHost: `${simulator.url}/v1`, apiKey: 'key', fallbackIds: [good] },
+  });
+}, 120_000);
+afterEach(() => simulator.reset());
+afterAll(async () => {
+  await plinth.stop();
+  await simulator.close();
+});
+
+let counter = 0;
+const save = (fields: object) =>
+  admin.post<Model>('/system/model', {
+    ...{ providerCode: 'custom_api', category: 'chat', modelName: `model-${(counter += 1)}` },
+    ...{ apiHost: `${simulator.url}/v1`, ...fields },
+  });
+
+/** The attempts of the calls that were booked for the asked model, the newest last. */
+async function booked(asked: string): Promise<readonly unknown[]> {
+  await plinth.app.get(CallBooks).flush();
+  return plinth.app.get(Database).query(
+    `SELECT attempt, model_name AS model, outcome FROM upstream_call
+        WHERE tenant_id = $1 AND asked_model = $2 ORDER BY call_time, attempt`,
+    [TENANT, asked],
+  );
+}
+
+describe('the fallbacks of a model', () => {
+  it('answer a chat, and usage, message and books say so', async () => {
+    const { data: sessionId } = await admin.post<string>('/system/session', {
+      sessionTitle: 'Chat',
+    });
+    const reply = await sendChat(admin, { model: BROKEN, content: 'Hello', sessionId });
+    expect(reply.error).toBeUndefined();
+    expect(reply.text.trim()).toBe('tok0 tok1 tok2');
+    const usage = reply.frames.find(({ event }) => event === 'usage');
+    const provider = 'custom_api';
+    expect(usage?.data['attempts']).toEqual([
+      { model: BROKEN, provider, outcome: 'overloaded' },
+      { model: GOOD, provider, outcome: 'ok' },
+    ]);
+    const list = await admin.get<object[]>(`/system/message/list?sessionId=${sessionId}`);
+    expect(list.rows).toContainEqual(
+      expect.objectContaining({ role: 'assistant', modelName: GOOD }),
+    );
+    expect(await booked(BROKEN)).toEqual([
+      { attempt: 1, model: BROKEN, outcome: 'overloaded' },
+      { attempt: 2, model: GOOD, outcome: 'ok' },
+    ]);
+    const plain = await sendChat(admin, { model: GOOD, content: 'Hello' });
+    expect(plain.frames.find(({ event }) => event === 'usage')?.data).not.toHaveProperty(
+      'attempts',
+    );
+  });
+
+  it.each([true, false])('answer at /v1, named in headers, with stream %s', async (stream) => {
+    const body = { model: BROKEN, messages: [{ role: 'user', content: 'Hello' }], stream };
+    const { status, text, headers } = await admin.raw('POST', '/v1/chat/completions', body);
+    expect(status).toBe(200);
+    expect(text).toContain('tok');
+    expect(headers).toMatchObject({ 'x-plinth-model': GOOD, 'x-plinth-attempts': '2' });
+    const direct = await admin.raw('POST', '/v1/chat/completions', { ...body, model: GOOD });
+    expect(direct.headers).not.toHaveProperty('x-plinth-model');
+  });
+
+  it('are no part of a test of the model', async () => {
+    const { data } = await admin.post<{ ok: boolean }>(`/system/model/${broken}/test`, {});
+    expect(data.ok).toBe(false);
+  });
+
+  it('must be other models of the category', async () => {
+    const base = `${simulator.url}/v1`;
+    const embed = { category: 'vector', modelDimension: 8, apiHost: base };
+    const vector = await createModel(admin, { ...embed, modelName: 'embed-a' });
+    const refusals = [
+      [{ fallbackIds: [vector] }, /not of category chat/],
+      [{ fallbackIds: [9_999_999] }, /no model with the id 9999999/],
+      [{ fallbackIds: [1, 2, 3, 4, 5, 6] }, /more than 5 entries/],
+      [{ ...embed, modelName: 'embed-b', fallbackIds: [vector] }, /other vectors/],
+      [
+        { category: 'image', providerCode: 'image_sdk', fallbackIds: [good] },
+        /neither further keys/,
+      ],
+      [{ keys: [{ label: 'Second' }] }, /needs its apiKey/],
+    ] as const;
+    for (const [fields, message] of refusals) {
+      const { code, msg } = await save(fields);
+      expect([code, msg]).toEqual([400, expect.stringMatching(message)]);
+    }
+    const itself = await admin.put('/system/model', { id: broken, fallbackIds: [broken] });
+    expect(itself.msg).toMatch(/its own fallback/);
+    const same = await save({ ...embed, modelName: 'embed-a', fallbackIds: [vector] });
+    expect(same.data.fallbackIds).toEqual([vector]);
+  });
+
+  it('leave the list when they are deleted', async () => {
+    const one = (await save({})).data.id;
+    const two = (await save({})).data.id;
+    const { id } = (await save({ fallbackIds: [one, two] })).data;
+    await admin.delete(`/system/model/${one}`);
+    const { data } = await admin.get<Model>(`/system/model/${id}`);
+    expect(data.fallbackIds).toEqual([two]);
+  });
+});
+
+describe('further keys of a model', () => {
+  const keys = () => [{ label: 'Second', apiKey: canary.plant('second'), weight: 3 }];
+
+  it('are used, and never shown', async () => {
+    const own = canary.plant('own');
+    const [key] = keys();
+    const modelName = 'sim--chunks-2';
+    const { data } = await save({ modelName, apiKey: own, keys: [key] });
+    expect(data.keys).toEqual([
+      { id: expect.any(Number), label: 'Second', weight: 3, enabled: true },
+    ]);
+    simulator.script({ status: 401 });
+    const reply = await sendChat(admin, { model: modelName, content: 'Hello' });
+    expect(reply.error).toBeUndefined();
+    const sent = simulator.requests.map(({ headers }) => headers['authorization']);
+    expect(sent.toSorted()).toEqual([`Bearer ${own}`, `Bearer ${key?.apiKey}`].toSorted());
+    const aside = await admin.get<object[]>(`/system/model/${data.id}/aside`);
+    expect(aside.data).toMatchObject([{ reason: 'refused', seconds: expect.any(Number) }]);
+    const list = await admin.get(`/system/model/list?modelName=${modelName}`);
+    expect(JSON.stringify([data, aside, list])).not.toContain(key?.apiKey);
+  });
+
+  it('stay where they are not sent, are changed by id, and go with an empty list', async () => {
+    const { data } = await save({ keys: keys() });
+    const { id } = data;
+    const change = async (fields: object): Promise<readonly Key[]> =>
+      (await admin.put<Model>('/system/model', { id, ...fields })).data.keys;
+    expect(await change({ remark: 'x' })).toEqual(data.keys);
+    const kept = { id: data.keys[0]?.id, label: 'Renamed', enabled: false };
+    expect(await change({ keys: [kept] })).toEqual([{ ...kept, weight: 1 }]);
+    expect(await change({ keys: [] })).toEqual([]);
+    const { code } = await admin.put('/system/model', { id, keys: [kept] });
+    expect(code).toBe(404);
+  });
+
+  it('do not go to another host without the permission for it', async () => {
+    const { data } = await save({ keys: keys() });
+    const role = await makeRole(admin, 'editor', ['system:model:edit', 'system:model:query']);
+    const { session: editor } = await makeUser(plinth, admin, 'editor', [role]);
+    const moved = { id: data.id, apiHost: 'http://127.0.0.1:9/v1' };
+    expect((await editor.put('/system/model', moved)).msg).toMatch(/entered for another service/);
+    expect((await admin.put('/system/model', moved)).code).toBe(200);
+  });
+
+  it('are sealed for their own record, and anew when the encryption key changes', async () => {
+    const [key] = keys();
+    const { data } = await save({ keys: [key] });
+    const id = data.keys[0]?.id ?? 0;
+    const { CredentialRepository } = await import('../../../src/model/credential.repository.js');
+    const { CredentialRotation } = await import('../../../src/model/credential.rotation.js');
+    const { CredentialVault, modelKeyPlace, modelPlace } =
+      await import('../../../src/model/credential.vault.js');
+    const database = plinth.app.get(Database);
+    const stored = async (): Promise<string> => {
+      const [row] = await database.query<{ credential: string }>(
+        'SELECT credential FROM model_key WHERE tenant_id = $1 AND id = $2',
+        [TENANT, id],
+      );
+      return row?.credential ?? '';
+    };
+    const vault = new CredentialVault(loadConfig({ SECRET_KEY: SECRET }));
+    expect(vault.open(modelKeyPlace(TENANT, id), await stored())).toBe(key?.apiKey);
+    const sealed = await stored();
+    expect(() => vault.open(modelPlace(TENANT, id), sealed)).toThrow();
+    const changed = loadConfig({ SECRET_KEY: NEXT_SECRET, SECRET_KEY_PREVIOUS: SECRET });
+    const next = new CredentialVault(changed);
+    const rotation = new CredentialRotation(new CredentialRepository(database), next);
+    await rotation.onApplicationBootstrap();
+    const renewed = new CredentialVault(loadConfig({ SECRET_KEY: NEXT_SECRET }));
+    expect(renewed.open(modelKeyPlace(TENANT, id), await stored())).toBe(key?.apiKey);
+  });
+});
