@@ -105,16 +105,25 @@ async function end(signal) {
   return code;
 }
 
-/** The page as a browser asks for it, and the first script that it names. */
+/** The page as a browser asks for it, and the scripts that it names. */
 async function loadConsole() {
   const headers = { accept: 'text/html', 'accept-encoding': 'br' };
   const page = await fetch(`${address}/`, { headers });
-  const [, script] = /<script type="module"[^>]* src="([^"]+)"/.exec(await page.text()) ?? [];
-  if (!script) throw new Error(`GET / answered ${page.status} and no page of the console.`);
-  const answer = await fetch(new URL(script, address), { headers });
-  const kind = `${answer.status} ${answer.headers.get('content-type')}`;
-  if (!answer.ok || !kind.includes('javascript')) throw new Error(`${script} answered ${kind}.`);
-  if (answer.headers.get('content-encoding') !== 'br') throw new Error(`${script} is not brotli.`);
+  const scripts = [...(await page.text()).matchAll(/"(\/assets\/[^"]+\.js)"/g)].map(
+    ([, one]) => one,
+  );
+  if (scripts.length === 0) {
+    throw new Error(`GET / answered ${page.status} and no page of the console.`);
+  }
+  for (const script of scripts) {
+    const answer = await fetch(new URL(script, address), { headers });
+    const kind = `${answer.status} ${answer.headers.get('content-type')}`;
+    if (!answer.ok || !kind.includes('javascript')) throw new Error(`${script} answered ${kind}.`);
+    const isPacked = answer.headers.get('content-encoding') === 'br';
+    // The smallest are not worth it.
+    const { byteLength } = await answer.arrayBuffer();
+    if (!isPacked && byteLength >= 1_024) throw new Error(`${script} is not brotli.`);
+  }
 }
 
 async function signIn() {
