@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { sendChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { createModel } from '../support/models.js';
 import { makeUser, PASSWORD, roleId } from '../support/people.js';
+import { eventually } from '../support/wait.js';
 
 describeConsole('providers, models, agents and home in the console', () => {
   let console: Console;
@@ -71,6 +74,61 @@ describeConsole('providers, models, agents and home in the console', () => {
     await page.getByRole('menuitem', { name: '测试模型' }).click();
     await page.getByText('模型可用').waitFor();
     await expectNoViolations(page);
+  });
+
+  it('gives a model fallbacks and further keys, and shows what is passed over', async () => {
+    const admin = await console.plinth.signIn();
+    const at = { apiHost: `${console.simulator.url}/v1`, apiKey: 'first-secret' };
+    const refused = 'sim--status-401';
+    const spare = await createModel(admin, { ...at, modelName: 'sim--chunks-3' });
+    const known = { contextWindow: 8_000, inputPrice: 2, supportsTools: true };
+    const id = await createModel(admin, { ...at, ...known, modelName: refused });
+    const page = await console.signedIn();
+    await page.goto(`/models/${id}`);
+    await page.getByRole('combobox', { name: 'Fallback models' }).fill('chunks-3');
+    await page.getByRole('option', { name: 'sim--chunks-3 (custom_api)' }).click();
+    await page.keyboard.press('Escape');
+    const keys = page.getByRole('group', { name: 'Further keys' });
+    await keys.getByRole('button', { name: 'Add key' }).click();
+    await page.getByRole('button', { name: 'Save model' }).click();
+    await keys.getByText('Enter the key.').waitFor();
+    await keys.getByLabel('Name', { exact: true }).fill('Second account');
+    await keys.getByLabel('Key', { exact: true }).fill('second-secret');
+    await keys.getByLabel('Weight', { exact: true }).fill('3');
+    await page.getByRole('button', { name: 'Save model' }).click();
+    await keys.getByPlaceholder('Stored').waitFor();
+    await expectNoViolations(page);
+    expect((await admin.get<object>(`/system/model/${id}`)).data).toMatchObject({
+      fallbackIds: [spare],
+      keys: [{ label: 'Second account', weight: 3, enabled: true }],
+    });
+
+    // Saved again, the stored key is kept and not made twice.
+    await keys.getByRole('switch', { name: 'Used' }).click({ force: true });
+    await page.getByRole('button', { name: 'Save model' }).click();
+    await eventually(
+      async () => (await admin.get<{ keys: object[] }>(`/system/model/${id}`)).data.keys,
+      ([key, ...more]) => more.length === 0 && JSON.stringify(key).includes('"enabled":false'),
+    );
+    const { text } = await sendChat(admin, { model: refused, content: 'Hello' });
+    expect(text.trim()).toBe('tok0 tok1 tok2');
+    await page.reload();
+    await page.getByText('Key of the model: the service does not accept the key').waitFor();
+    expect(await page.content()).not.toContain('second-secret');
+    await expectNoViolations(page);
+
+    // What is emptied is unknown from then on.
+    await page.getByLabel('Context window').fill('');
+    await page.getByLabel('Price of input').fill('');
+    await page.getByRole('combobox', { name: 'Calls tools' }).click();
+    await page.getByRole('option', { name: 'Unknown' }).click();
+    await keys.getByRole('button', { name: 'Remove key Second account' }).click();
+    await page.getByRole('button', { name: 'Save model' }).click();
+    const { data } = await eventually(
+      () => admin.get<{ keys: object[] }>(`/system/model/${id}`),
+      (one) => one.data.keys.length === 0,
+    );
+    expect(data).toMatchObject({ contextWindow: null, inputPrice: null, supportsTools: null });
   });
 
   it('says before a provider is disabled what that does, and keeps the filter after a reload', async () => {

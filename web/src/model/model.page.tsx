@@ -35,10 +35,11 @@ import { FormFailure } from '../ui/form-drawer';
 import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
 import { PageSkeleton } from '../ui/skeleton';
+import { Alternatives } from './alternatives';
 import { CATEGORIES, isCategory } from './categories';
-import type { Category } from './categories';
 import { Diagnosis } from './diagnosis';
 import styles from './model.module.css';
+import { bodyOf, hasAlternatives, valuesOf } from './values';
 
 const ALL = { pageSize: 1_000 } as const;
 
@@ -70,39 +71,6 @@ interface FormProps {
   readonly providers: readonly ProviderView[];
 }
 
-/** A number field left empty stands for "unknown". */
-type OptionalNumber = number | '';
-const orEmpty = (value: number | null | undefined): OptionalNumber => value ?? '';
-const orNull = (value: OptionalNumber): number | null => (value === '' ? null : value);
-
-function initialValues(model: ModelView | undefined, providerCode: string, category: string) {
-  return {
-    providerCode: model?.providerCode ?? providerCode,
-    category: (model?.category ?? category) as Category,
-    apiHost: model?.apiHost ?? '',
-    apiKey: '',
-    modelName: model?.modelName ?? '',
-    modelDescribe: model?.modelDescribe ?? '',
-    modelShow: (model?.modelShow ?? 'Y') === 'Y',
-    modelDimension: orEmpty(model?.modelDimension),
-    contextWindow: orEmpty(model?.contextWindow),
-    maxOutput: orEmpty(model?.maxOutput),
-    supportsTools: booleanText(model?.supportsTools),
-    supportsVision: booleanText(model?.supportsVision),
-    inputPrice: orEmpty(model?.inputPrice),
-    outputPrice: orEmpty(model?.outputPrice),
-    cachedInputPrice: orEmpty(model?.cachedInputPrice),
-    imagePrice: orEmpty(model?.imagePrice),
-    secondPrice: orEmpty(model?.secondPrice),
-    characterPrice: orEmpty(model?.characterPrice),
-    remark: model?.remark ?? '',
-  };
-}
-
-function booleanText(value: boolean | null | undefined): 'yes' | 'no' | 'unknown' {
-  return value == null ? 'unknown' : value ? 'yes' : 'no';
-}
-
 /** What calls of each category are paid by. */
 const PRICES = {
   chat: ['inputPrice', 'cachedInputPrice', 'outputPrice'],
@@ -122,8 +90,6 @@ const PRICE_HELP = {
   characterPrice: 'characterPriceHelp',
 } as const;
 
-const BOOLEANS = { yes: true, no: false, unknown: null } as const;
-
 function ModelForm({ model, providers }: FormProps) {
   const { t } = useTranslation('model');
   const { may } = useMe();
@@ -140,7 +106,7 @@ function ModelForm({ model, providers }: FormProps) {
     staleTime: Infinity,
   });
   const form = useForm({
-    initialValues: initialValues(model, '', address['category'] ?? 'chat'),
+    initialValues: valuesOf(model, address['category'] ?? 'chat'),
     validate: {
       providerCode: (value) => (value === '' ? t('providerMissing') : null),
       modelName: (value) => (value.trim() === '' ? t('nameMissing') : null),
@@ -148,31 +114,20 @@ function ModelForm({ model, providers }: FormProps) {
         isCustom(providerCode) && value.trim() === '' ? t('addressMissing') : null,
       modelDimension: (value, { category }) =>
         category === 'vector' && value === '' ? t('dimensionMissing') : null,
+      keys: {
+        label: (value) => (value.trim() === '' ? t('alternatives.keyNameMissing') : null),
+        apiKey: (value, { keys }, path) =>
+          value === '' && keys[Number(path.split('.')[1])]?.id === undefined
+            ? t('alternatives.keyMissing')
+            : null,
+      },
     },
   });
-  const { providerCode, category, supportsTools, supportsVision } = form.values;
+  const { providerCode, category } = form.values;
   const save = useAction(
-    async ({ apiKey, ...values }: typeof form.values) => {
-      const body = {
-        ...values,
-        // An empty key keeps the stored one.
-        ...(apiKey !== '' && { apiKey }),
-        modelShow: values.modelShow ? ('Y' as const) : ('N' as const),
-        modelDimension: orNull(values.modelDimension),
-        contextWindow: orNull(values.contextWindow),
-        maxOutput: orNull(values.maxOutput),
-        inputPrice: orNull(values.inputPrice),
-        outputPrice: orNull(values.outputPrice),
-        cachedInputPrice: orNull(values.cachedInputPrice),
-        imagePrice: orNull(values.imagePrice),
-        secondPrice: orNull(values.secondPrice),
-        characterPrice: orNull(values.characterPrice),
-        supportsTools: BOOLEANS[supportsTools],
-        supportsVision: BOOLEANS[supportsVision],
-      };
-      if (!model) return (await modelCreate({ body: body as never })).id;
-      await modelUpdate({ body: { id: model.id, ...body } as never });
-      return model.id;
+    (values: typeof form.values) => {
+      const body = bodyOf(values);
+      return model ? modelUpdate({ body: { id: model.id, ...body } }) : modelCreate({ body });
     },
     { done: t('saved'), changes: [['models'], ['home']], onFailure: setFailure },
   );
@@ -180,10 +135,12 @@ function ModelForm({ model, providers }: FormProps) {
     form.onSubmit((values) => {
       setFailure(undefined);
       void save.mutateAsync(values).then(
-        (id) => {
-          form.setFieldValue('apiKey', '');
+        (stored) => {
+          // Keys are not kept in the page, and new ones have their ids now.
+          const { apiKey, keys } = valuesOf(stored, category);
+          form.setValues({ apiKey, keys });
           form.resetDirty();
-          after(id);
+          after(stored.id);
         },
         () => undefined,
       );
@@ -366,6 +323,10 @@ function ModelForm({ model, providers }: FormProps) {
                 {...form.getInputProps('modelShow', { type: 'checkbox' })}
               />
             </Stack>
+
+            {hasAlternatives(category) && (
+              <Alternatives form={form} modelId={model?.id} disabled={!canEdit} />
+            )}
 
             {failure !== undefined && <FormFailure error={failure} />}
             {canEdit && (

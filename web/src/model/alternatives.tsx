@@ -1,0 +1,192 @@
+import {
+  ActionIcon,
+  Button,
+  Group,
+  MultiSelect,
+  NumberInput,
+  PasswordInput,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { IconPlus, IconTrash } from '@tabler/icons-react';
+import { modelAside, modelList } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { messageOf } from '../ui/failure';
+import { number } from '../ui/format';
+import styles from './model.module.css';
+import { newKey } from './values';
+import type { ModelValues } from './values';
+
+const MOST_FALLBACKS = 5;
+const MOST_KEYS = 20;
+const HELP_BELOW = ['label', 'input', 'description', 'error'] as const;
+
+interface Props {
+  readonly form: UseFormReturnType<ModelValues>;
+  /** None for a new model. */
+  readonly modelId: number | undefined;
+  readonly disabled: boolean;
+}
+
+/** What answers when the service of a model fails: other models, and other keys of this one. */
+export function Alternatives({ form, modelId, disabled }: Props) {
+  const { t } = useTranslation('model');
+  return (
+    <Stack className={styles['section']}>
+      <Title order={2}>{t('sections.alternatives')}</Title>
+      <Text size="sm" c="dimmed">
+        {t('alternatives.about')}
+      </Text>
+      <Fallbacks form={form} modelId={modelId} disabled={disabled} />
+      <Keys form={form} />
+      {modelId !== undefined && <Aside modelId={modelId} keys={form.values.keys} />}
+    </Stack>
+  );
+}
+
+function Fallbacks({ form, modelId, disabled }: Props) {
+  const { t } = useTranslation('model');
+  const { category, modelName, modelDimension, fallbackIds } = form.values;
+  const query = { category, pageSize: 1_000 };
+  const { data, error } = useQuery({
+    queryKey: ['models', 'fallbacks', category],
+    queryFn: ({ signal }) => modelList({ query, signal }),
+  });
+  const fits = (data?.rows ?? []).filter(
+    (one) =>
+      one.id !== modelId &&
+      (category !== 'vector' ||
+        (one.modelName === modelName && one.modelDimension === modelDimension)),
+  );
+  // A stored choice stays visible, and the service says why it does not fit.
+  const others = fallbackIds.filter((id) => !fits.some((one) => String(one.id) === id));
+  return (
+    <MultiSelect
+      label={t('alternatives.fallbacks')}
+      description={t(category === 'vector' ? 'alternatives.sameVectors' : 'alternatives.inOrder')}
+      inputWrapperOrder={[...HELP_BELOW]}
+      data={[
+        ...fits.map(({ id, modelName: name, modelDescribe, providerCode }) => ({
+          value: String(id),
+          label: `${modelDescribe || name} (${providerCode})`,
+        })),
+        ...others.map((id) => ({ value: id, label: t('alternatives.otherModel', { id }) })),
+      ]}
+      searchable
+      clearable
+      disabled={disabled}
+      maxValues={MOST_FALLBACKS}
+      nothingFoundMessage={t('alternatives.noModel')}
+      {...form.getInputProps('fallbackIds')}
+      error={error ? messageOf(error) : form.errors['fallbackIds']}
+    />
+  );
+}
+
+function Keys({ form }: Pick<Props, 'form'>) {
+  const { t } = useTranslation('model');
+  const { keys } = form.values;
+  return (
+    <Stack gap="xs" role="group" aria-label={t('alternatives.keys')}>
+      <Text size="sm" fw={500}>
+        {t('alternatives.keys')}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {t('alternatives.keysHelp')}
+      </Text>
+      {keys.length > 0 && (
+        <NumberInput
+          label={t('alternatives.ownWeight')}
+          w={200}
+          min={1}
+          max={100}
+          allowDecimal={false}
+          {...form.getInputProps('keyWeight')}
+        />
+      )}
+      {keys.map(({ id, label }, place) => (
+        <Group key={id ?? `new-${place}`} gap="xs" align="flex-start" className={styles['key']}>
+          <TextInput
+            label={t('alternatives.keyName')}
+            maxLength={100}
+            flex={1}
+            {...form.getInputProps(`keys.${place}.label`)}
+          />
+          <PasswordInput
+            label={t(id === undefined ? 'key' : 'newKey')}
+            placeholder={id === undefined ? undefined : t('keyStored')}
+            autoComplete="off"
+            visibilityToggleButtonProps={{ 'aria-label': t('showKey') }}
+            flex={1}
+            {...form.getInputProps(`keys.${place}.apiKey`)}
+          />
+          <NumberInput
+            label={t('alternatives.weight')}
+            w={90}
+            min={1}
+            max={100}
+            allowDecimal={false}
+            {...form.getInputProps(`keys.${place}.weight`)}
+          />
+          <Switch
+            label={t('alternatives.used')}
+            mt={32}
+            {...form.getInputProps(`keys.${place}.enabled`, { type: 'checkbox' })}
+          />
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            mt={28}
+            aria-label={t('alternatives.removeKey', { name: label || place + 1 })}
+            onClick={() => form.removeListItem('keys', place)}
+          >
+            <IconTrash size={16} stroke={1.5} />
+          </ActionIcon>
+        </Group>
+      ))}
+      <Group>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconPlus size={14} stroke={1.5} />}
+          disabled={keys.length >= MOST_KEYS}
+          onClick={() => form.insertListItem('keys', newKey())}
+        >
+          {t('alternatives.addKey')}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+interface AsideProps {
+  readonly modelId: number;
+  readonly keys: ModelValues['keys'];
+}
+
+/** The keys that calls pass over at the moment. */
+function Aside({ modelId, keys }: AsideProps) {
+  const { t } = useTranslation('model');
+  const { data = [] } = useQuery({
+    queryKey: ['models', String(modelId), 'aside'],
+    queryFn: ({ signal }) => modelAside({ path: { id: modelId }, signal }),
+    refetchInterval: 10_000,
+  });
+  if (data.length === 0) return null;
+  const nameOf = (keyId: number | null): string =>
+    keys.find(({ id }) => id === keyId)?.label ?? t('alternatives.ownKey');
+  return (
+    <ul className={styles['aside']} aria-label={t('alternatives.aside')}>
+      {data.map(({ keyId, reason, seconds }) => (
+        <li key={`${keyId ?? ''} ${reason}`}>
+          {t(`alternatives.${reason}`, { name: nameOf(keyId), seconds: number(seconds) })}
+        </li>
+      ))}
+    </ul>
+  );
+}
