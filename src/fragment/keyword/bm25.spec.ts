@@ -3,6 +3,21 @@ import fc from 'fast-check';
 import { packPostings, rank, readPostings, withoutFragments } from './bm25.js';
 import type { Posting } from './bm25.js';
 
+interface Word {
+  readonly word: string;
+  readonly frequency: number;
+  readonly stems: readonly (readonly Posting[])[];
+}
+interface Corpus {
+  readonly fragments: number;
+  readonly terms: number;
+}
+interface Plain {
+  readonly fragmentId: number;
+  readonly score: number;
+  readonly terms: string[];
+}
+
 const posting = fc.record({
   fragmentId: fc.maxSafeNat(),
   frequency: fc.integer({ min: 1, max: 100_000 }),
@@ -35,6 +50,74 @@ test('taking fragments out leaves the others and tells the length of the taken o
       const ids = new Set(taken.map(({ fragmentId }) => fragmentId));
       expect(read(withoutFragments(packPostings(all), ids, lengths))).toEqual(kept);
       expect([...lengths]).toEqual(taken.map(({ fragmentId, length }) => [fragmentId, length]));
+    }),
+  );
+});
+
+/** The same by the formula alone, fragment by fragment. */
+function plainly(words: readonly Word[], corpus: Corpus, among: ReadonlySet<number>): Plain[] {
+  const average = corpus.terms / corpus.fragments;
+  const having = words.map(({ stems }) => Map.groupBy(stems.flat(), (one) => one.fragmentId));
+  return [...among].flatMap((fragmentId) => {
+    const parts = words.flatMap(({ word, frequency: asked }, at) => {
+      const postingsOf = having[at]?.get(fragmentId);
+      const [first] = postingsOf ?? [];
+      if (!postingsOf || !first) return [];
+      const count = having[at]?.size ?? 0;
+      const all = Math.max(corpus.fragments, count);
+      const rarity = Math.log(1 + (all - count + 0.5) / (count + 0.5));
+      const often = postingsOf.reduce((sum, { frequency }) => sum + frequency, 0);
+      const weight = (often * 2.2) / (often + 1.2 * (0.25 + (0.75 * first.length) / average));
+      return [{ word, score: ((rarity * asked * 3) / (asked + 2)) * weight }];
+    });
+    const score = parts.reduce((sum, part) => sum + part.score, 0);
+    return parts.length > 0 ? [{ fragmentId, score, terms: parts.map(({ word }) => word) }] : [];
+  });
+}
+
+test('the best fragments are those of the formula, wherever their ids and words are', () => {
+  const fragments = fc.uniqueArray(
+    fc.oneof(
+      fc.integer({ min: 1, max: 60 }),
+      fc.integer({ min: 1 }).map((n) => n * 2 ** 32 + 5),
+    ),
+    { minLength: 1, maxLength: 40 },
+  );
+  const word = fc.record({
+    frequency: fc.integer({ min: 1, max: 3 }),
+    stems: fc.array(fc.array(fc.tuple(fc.nat(39), fc.integer({ min: 1, max: 9 }))), {
+      maxLength: 3,
+    }),
+  });
+  fc.assert(
+    fc.property(fragments, fc.array(word, { maxLength: 5 }), fc.nat(40), (ids, given, left) => {
+      const words = given.map(({ frequency, stems }, at) => ({
+        ...{ word: `w${at}`, frequency },
+        stems: stems.map((stem) =>
+          [...new Map(stem)].flatMap(([place, often]) => {
+            const fragmentId = ids[place];
+            return fragmentId ? [{ fragmentId, frequency: often, length: 10 + place }] : [];
+          }),
+        ),
+      }));
+      const among = new Set(ids.slice(0, left));
+      const corpus = { fragments: ids.length, terms: ids.length * 20 };
+      const expected = plainly(words, corpus, among);
+      const found = words.map(({ stems, ...rest }) => ({
+        ...rest,
+        postings: stems.map(packPostings),
+      }));
+
+      const { hits, total } = rank(found, corpus, 5, among);
+
+      const best = expected.map(({ score }) => score).toSorted((a, b) => b - a);
+      expect(total).toBe(expected.length);
+      expect(hits).toHaveLength(Math.min(5, expected.length));
+      for (const [at, hit] of hits.entries()) {
+        const same = expected.find(({ fragmentId }) => fragmentId === hit.fragmentId);
+        expect(hit.score).toBeCloseTo(best[at] ?? 0, 9);
+        expect(hit).toEqual({ ...same, score: expect.closeTo(same?.score ?? 0, 9) });
+      }
     }),
   );
 });

@@ -54,7 +54,7 @@ const [knowledge] = await inTenant(TENANT, () =>
 const store = service(VectorStores).of(knowledge.vectorModel);
 const seeding = await inTenant(TENANT, seed);
 const asked = questions(texts, QUESTIONS);
-const caller = { tenantId: TENANT, revision: await inTenant(TENANT, revisionOfTenant) };
+const caller = await inTenant(TENANT, callerOfTenant);
 const search = (enableHybrid) => (query) =>
   service(RetrievalService).retrieve({
     caller,
@@ -130,11 +130,14 @@ async function makeBase() {
   return (await call('GET', '/system/info/list')).rows[0].id;
 }
 
-/** What was resolved at it is used again, as for the requests of users. */
-async function revisionOfTenant() {
-  const sql = 'SELECT revision FROM tenant WHERE tenant_id = $1';
-  const [{ revision }] = await service(Database).query(sql, [TENANT]);
-  return revision;
+/** The administrator. What was resolved at the revision is used again, as for the requests of users. */
+async function callerOfTenant() {
+  const [row] = await service(Database).query(
+    `SELECT tenant_id AS "tenantId", revision, user_id AS "userId"
+       FROM tenant JOIN user_account USING (tenant_id) WHERE tenant_id = $1 ORDER BY user_id LIMIT 1`,
+    [TENANT],
+  );
+  return row;
 }
 
 /** Stores fragments, words and vectors as a parsing does, without files and without the embedding service. */
