@@ -133,8 +133,8 @@ async function makeBase() {
 /** The administrator. What was resolved at the revision is used again, as for the requests of users. */
 async function callerOfTenant() {
   const [row] = await service(Database).query(
-    `SELECT tenant_id AS "tenantId", revision, user_id AS "userId"
-       FROM tenant JOIN user_account USING (tenant_id) WHERE tenant_id = $1 ORDER BY user_id LIMIT 1`,
+    `SELECT tenant_id AS "tenantId", revision, user_account.id AS "userId"
+       FROM tenant JOIN user_account USING (tenant_id) WHERE tenant_id = $1 ORDER BY user_account.id LIMIT 1`,
     [TENANT],
   );
   return row;
