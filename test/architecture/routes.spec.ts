@@ -88,6 +88,8 @@ const loginOnlyRoutes: Record<string, string> = {
   'POST /v1/rerank': 'The same for rerank models.',
   'POST /v1/images/generations': 'As /media/image.',
   'POST /v1/audio/speech': 'As /media/speech.',
+  'GET /auth/sso/connections': 'The own connections with the providers of the tenant.',
+  'POST /auth/sso/:provider/connect': 'Connects oneself, with what the provider has signed.',
   'GET /monitor/usage/own': 'The own calls of models.',
   'GET /monitor/usage/own/export': 'The same.',
   'PUT /chat/feedback/:messageId': 'A vote on an own answer.',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { CLIENT_ID, CLIENT_SECRET, OidcProvider } from '../support/oidc-provider.js';
-import { done, makeRole } from '../support/people.js';
+import { done, makeRole, makeUser, PASSWORD } from '../support/people.js';
 
 describeConsole('single sign-on', () => {
   let console: Console;
@@ -75,6 +75,26 @@ describeConsole('single sign-on', () => {
     await visitor.getByRole('menuitem', { name: 'Sign out' }).click();
     // By way of the provider, which ends its session too.
     await link.waitFor();
+  });
+
+  it('connects a user who has a password, and says why that is refused', async () => {
+    const admin = await console.plinth.signIn();
+    await makeUser(console.plinth, admin, 'settled', []);
+    // The one who has signed in before is another user here.
+    const own = await console.signedIn({ user: { name: 'settled', password: PASSWORD } });
+    await own.goto('/account');
+    const section = own.getByRole('region', { name: 'Single sign-on' });
+    await section.getByRole('button', { name: 'Connect Company' }).click();
+    await section.getByRole('alert').getByText('already signs in another user').waitFor();
+    provider.person = { sub: 'settled', preferred_username: 'settled', groups: [] };
+    await section.getByRole('button', { name: 'Connect Company' }).click();
+    await section.getByText('Connected', { exact: true }).waitFor();
+    await expectNoViolations(own);
+
+    const visitor = await console.visitor();
+    await visitor.goto('/account');
+    await visitor.getByRole('link', { name: 'Sign in with Company' }).click();
+    await visitor.getByRole('button', { name: 'Account of settled' }).waitFor();
   });
 
   it('says why a sign-in was refused, in the language of the page', async () => {

@@ -5,6 +5,7 @@ import type { OidcProvider } from './oidc-provider.js';
 import { done } from './people.js';
 import type { Plinth } from './plinth.js';
 import { Session } from './session.js';
+import type { Answer } from './session.js';
 import { WEB_CLIENT } from './template.js';
 
 export interface MadeProvider {
@@ -67,6 +68,19 @@ export class SsoBrowser {
     const started = await this.start(publicId, returnTo);
     if (started.origin === this.plinth.url) return landing(started);
     return landing(await this.open(await this.open(started)));
+  }
+
+  /** The whole way of a signed-in user, to the page that was asked for. */
+  async connect(session: Session, publicId: string, returnTo = '/account'): Promise<SsoLanding> {
+    const { text, headers } = await session.raw(
+      'POST',
+      `/auth/sso/${publicId}/connect`,
+      { returnTo },
+      { cookie: this.cookie },
+    );
+    const { data } = done(JSON.parse(text) as Answer<{ address: string }>);
+    [this.cookie = ''] = String(headers['set-cookie']).split(';');
+    return landing(await this.open(await this.open(new URL(data.address))));
   }
 
   async exchange(code: string | undefined): ReturnType<Session['post']> {

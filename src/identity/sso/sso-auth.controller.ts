@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Inject, Ip, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { OptionalCaller, Public } from '../../platform/access/index.js';
+import { CurrentCaller, LoginOnly, OptionalCaller, Public } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
@@ -9,6 +9,7 @@ import { RateLimiter } from '../../platform/event/index.js';
 import type { RateLimit } from '../../platform/event/index.js';
 import {
   Answers,
+  AnswersArray,
   AnswersRaw,
   clientNetwork,
   currentRequest,
@@ -23,6 +24,7 @@ import {
   LogoutTokenDto,
   SsoCallbackQuery,
   SsoChoicesQuery,
+  SsoConnectDto,
   SsoExchangeDto,
   SsoStartQuery,
 } from './sso.dto.js';
@@ -31,7 +33,7 @@ import { FLOW_SECONDS } from './sso.flows.js';
 import { SsoLogout } from './sso.logout.js';
 import { SsoSignIn } from './sso.sign-in.js';
 import type { RefusedSignIn } from './sso.sign-in.js';
-import { SsoChoicesView, SsoLogoutView } from './sso.view.js';
+import { SsoAddressView, SsoChoicesView, SsoConnectionView, SsoLogoutView } from './sso.view.js';
 
 /** The page of the console that begins and ends a sign-in. */
 const SIGN_IN_PAGE = '/sign-in';
@@ -84,6 +86,37 @@ export class SsoAuthController {
     return { address: caller ? await this.logouts.byCaller(caller, returnTo) : null };
   }
 
+  /** The providers of the caller's tenant, and which of them sign the caller in. */
+  @Get('connections')
+  @LoginOnly()
+  @AnswersArray(SsoConnectionView)
+  connections(@CurrentCaller() caller: Caller): Promise<SsoConnectionView[]> {
+    return this.signIns.connectionsOf(caller);
+  }
+
+  /**
+   * Connects the caller with a person at the provider, who signs in as the caller from then on. Answers the address to open in the
+   * same browser, which leads to the provider and back to `returnTo`.
+   */
+  @Post(':provider/connect')
+  @LoginOnly()
+  @Answers(SsoAddressView)
+  async connect(
+    @CurrentCaller() { homeTenantId: tenantId, userId, clientId }: Caller,
+    @Param('provider') publicId: string,
+    @Body() { returnTo }: SsoConnectDto,
+    @Req() request: Request,
+  ): Promise<SsoAddressView> {
+    const base = this.base();
+    const { address, browser } = await this.signIns.start(
+      publicId,
+      { clientId, returnTo: ownPath(returnTo), user: { tenantId, userId } },
+      { base, browser: browserOf(request, base) },
+    );
+    request.res?.setHeader('Set-Cookie', cookieFor(base, browser, FLOW_SECONDS));
+    return { address: address.href };
+  }
+
   /** Leads to the provider, or back to the sign-in page with the reason in `ssoError`. */
   @Get(':provider/start')
   @NoEnvelope()
@@ -108,7 +141,10 @@ export class SsoAuthController {
     }
   }
 
-  /** Where the provider leads the browser: on to the sign-in page, with a code in the fragment or the reason in `ssoError`. */
+  /**
+   * Where the provider leads the browser: on to the sign-in page, with a code in the fragment or the reason in `ssoError`; a
+   * caller who is signed in, back to `returnTo`.
+   */
   @Get(':provider/callback')
   @NoEnvelope()
   @AnswersRaw('text/html', 'Always a redirect (302)')
@@ -125,6 +161,10 @@ export class SsoAuthController {
     const answer = await this.signIns.answer(publicId, searchParams, place);
     if ('refusal' in answer) {
       redirect(response, this.pageOf(answer));
+      return;
+    }
+    if (answer.code === undefined) {
+      redirect(response, new URL(answer.returnTo, base).href);
       return;
     }
     const page = this.page(answer.returnTo);
@@ -172,8 +212,8 @@ export class SsoAuthController {
     return page;
   }
 
-  private pageOf({ refusal, returnTo, tenantId }: RefusedSignIn): string {
-    const page = this.page(returnTo);
+  private pageOf({ refusal, returnTo, tenantId, isSignedIn }: RefusedSignIn): string {
+    const page = isSignedIn ? new URL(returnTo, this.base()) : this.page(returnTo);
     page.searchParams.set('ssoError', refusal.refusal);
     if (tenantId !== undefined) page.searchParams.set('tenant', tenantId);
     return page.href;

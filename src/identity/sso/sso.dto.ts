@@ -134,6 +134,15 @@ export class SsoStartQuery extends Input({
   }),
 }) {}
 
+export class SsoConnectDto extends Input({
+  returnTo: Text({
+    optional: true,
+    max: 2_000,
+    example: '/account',
+    description: 'A path of the console to open afterwards; `ssoError` names a refusal',
+  }),
+}) {}
+
 /** What providers send back; they may add more. */
 export class SsoCallbackQuery extends Input({
   code: Text({ optional: true, max: 10_000 }),

@@ -16,6 +16,8 @@ export const SSO_REFUSALS = [
   'disabled',
   'unknown-user',
   'limit',
+  'other-user',
+  'other-account',
 ] as const;
 export type SsoRefusal = (typeof SSO_REFUSALS)[number];
 
@@ -31,6 +33,8 @@ const MESSAGES: Readonly<Record<SsoRefusal, Message>> = {
   disabled: msg`Your user is disabled. Ask an administrator.`,
   'unknown-user': msg`You have no user here, and this provider creates none. Ask an administrator.`,
   limit: msg`This tenant has reached its limit of users. Ask an administrator.`,
+  'other-user': msg`This account of the provider already signs in another user here. Ask an administrator to delete that user, then connect again.`,
+  'other-account': msg`You are connected with another account of this provider already.`,
 };
 
 export class SsoRefusedError extends LoginRefusedError {

@@ -12,6 +12,8 @@ const startedFlow = z.object({
   verifier: z.string(),
   returnTo: z.string(),
   browser: z.string(),
+  /** The signed-in user who is to be connected; undefined for a sign-in. */
+  connects: z.number().optional(),
 });
 export type StartedFlow = z.output<typeof startedFlow>;
 

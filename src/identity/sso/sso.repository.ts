@@ -74,6 +74,17 @@ export class SsoRepository {
     return this.identities.findOne(tenantId, { providerId, subject });
   }
 
+  /** The public ids of the providers that sign the user in. */
+  async connected(tenantId: string, userId: number): Promise<string[]> {
+    const rows = await this.database.query<{ id: string }>(
+      `SELECT DISTINCT p.public_id AS id FROM sso_identity i
+         JOIN sso_provider p ON p.id = i.provider_id AND p.tenant_id = i.tenant_id
+        WHERE i.tenant_id = $1 AND i.user_id = $2`,
+      [tenantId, userId],
+    );
+    return rows.map(({ id }) => id);
+  }
+
   /** Due again after a whole interval. */
   async keepToken(tenantId: string, id: number, refreshToken: string | null): Promise<void> {
     await this.database.query(

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import * as oidc from 'openid-client';
+import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import { Database, inTenant } from '../../platform/database/index.js';
 import type { Client } from '../client/client.entity.js';
@@ -25,7 +26,7 @@ import { SsoRepository } from './sso.repository.js';
 import { SsoUsers } from './sso.users.js';
 import { SsoVault } from './sso.vault.js';
 import { addressesOf } from './sso.view.js';
-import type { SsoChoicesView } from './sso.view.js';
+import type { SsoChoicesView, SsoConnectionView } from './sso.view.js';
 
 /** The grant type of clients that may sign users in by a provider. */
 const GRANT_TYPE = 'social';
@@ -41,8 +42,17 @@ export interface SsoPlace {
 }
 
 interface Answered {
-  readonly code: string;
+  /** Undefined where a user was connected, who is signed in already. */
+  readonly code: string | undefined;
   readonly returnTo: string;
+}
+
+/** What begins a way to the provider and back. */
+interface Beginning {
+  readonly clientId: string;
+  readonly returnTo: string;
+  /** The signed-in user who is to be connected; undefined for a sign-in. */
+  readonly user?: { readonly tenantId: string; readonly userId: number };
 }
 
 /** A refused sign-in, and the page that it was on the way to. */
@@ -51,6 +61,8 @@ export interface RefusedSignIn {
   readonly returnTo: string;
   /** Undefined for a sign-in that is not known. */
   readonly tenantId?: string;
+  /** Whether the user is signed in, and wanted to be connected. */
+  readonly isSignedIn?: boolean;
 }
 
 interface Vouched {
@@ -93,14 +105,26 @@ export class SsoSignIn {
     };
   }
 
+  /** The providers of the user's tenant, and which of them sign the user in. */
+  async connectionsOf({ homeTenantId, userId }: Caller): Promise<SsoConnectionView[]> {
+    return inTenant(homeTenantId, async () => {
+      const [{ providers }, identities] = await Promise.all([
+        this.choices(homeTenantId),
+        this.rows.connected(homeTenantId, userId),
+      ]);
+      return providers.map((one) => ({ ...one, connected: identities.includes(one.id) }));
+    });
+  }
+
   /** The address of the provider to go to, for the browser that the text names from now on. */
   async start(
     publicId: string,
-    given: { readonly clientId: string; readonly returnTo: string },
+    { user, ...given }: Beginning,
     place: SsoPlace,
   ): Promise<{ readonly address: URL; readonly browser: string }> {
     await this.clientOf(given.clientId);
     const provider = await this.providerOf(publicId);
+    if (user && user.tenantId !== provider.tenantId) throw new SsoRefusedError('provider');
     const { configuration } = await this.connections.of(provider).catch((error: unknown) => {
       throw this.reported(provider, error);
     });
@@ -115,6 +139,7 @@ export class SsoSignIn {
       nonce,
       verifier,
       browser: digest(browser),
+      connects: user?.userId,
     });
     const address = oidc.buildAuthorizationUrl(configuration, {
       redirect_uri: addressesOf(place.base, publicId).redirectUri,
@@ -138,7 +163,7 @@ export class SsoSignIn {
     if (flow?.publicId !== publicId || !isSameBrowser(flow, place)) {
       return { refusal: new SsoRefusedError('expired'), returnTo: '/' };
     }
-    const { returnTo, tenantId } = flow;
+    const { returnTo, tenantId, connects } = flow;
     try {
       const client = await this.clientOf(flow.clientId);
       const provider = await this.providerOf(publicId);
@@ -149,7 +174,7 @@ export class SsoSignIn {
     } catch (error) {
       const refusal = refusedBy(error);
       if (!refusal) throw error;
-      return { refusal, returnTo, tenantId };
+      return { refusal, returnTo, tenantId, isSignedIn: connects !== undefined };
     }
   }
 
@@ -187,18 +212,22 @@ export class SsoSignIn {
     return toLoginView(token, client);
   }
 
-  /** Checks the answer and makes the user what it says. Writes to the audit log why it is refused. */
+  /** Checks the answer and makes the user what it says. Writes to the audit log why it is refused. Returns the code of a sign-in. */
   private async settle(
     provider: SsoProvider,
     client: Client,
     flow: StartedFlow,
     answer: { readonly query: URLSearchParams; readonly state: string; readonly base: string },
-  ): Promise<string> {
+  ): Promise<string | undefined> {
     const { tenantId, id: providerId } = provider;
     let claims: Claims = {};
     try {
       const vouched = await this.vouched(provider, flow, answer);
       ({ claims } = vouched);
+      if (flow.connects !== undefined) {
+        await this.ssoUsers.connect(provider, vouched, flow.connects);
+        return undefined;
+      }
       const { identityId, userId } = await this.ssoUsers.signedIn(provider, vouched);
       return await this.flows.answer({
         tenantId,

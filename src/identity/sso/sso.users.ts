@@ -67,17 +67,41 @@ export class SsoUsers {
     provider: SsoProvider,
     vouched: Vouched,
   ): Promise<{ readonly identityId: number; readonly userId: number }> {
-    const { tenantId, id: providerId, groupsClaim } = provider;
-    const mapping = await this.existing(provider);
-    const given = mappedRoles(mapping, vouched.claims, groupsClaim);
-    const sign = { provider, vouched, mapping, given };
+    const { tenantId, id: providerId } = provider;
+    const sign = await this.signOf(provider, vouched);
     const known = await this.rows.bySubject(tenantId, providerId, vouched.subject);
     const identity =
       known && (await this.isCurrent(known, sign)) ? known : await this.applied(sign, known);
-    const { refresh_token: token } = vouched.tokens;
-    const sealed = token ? this.vault.seal(tenantId, 'sso_identity', identity.id, token) : null;
-    await this.rows.keepToken(tenantId, identity.id, sealed);
+    await this.keepToken(identity, vouched);
     return { identityId: identity.id, userId: identity.userId };
+  }
+
+  /**
+   * Connects a signed-in user with the person at the provider, who signs in as this user from now on. SsoRefusedError where
+   * either is connected with another one.
+   */
+  async connect(provider: SsoProvider, vouched: Vouched, userId: number): Promise<void> {
+    const { tenantId, id: providerId } = provider;
+    const sign = await this.signOf(provider, vouched);
+    const user = await this.users.users.findOne(tenantId, { id: userId, status: ENABLED });
+    if (!user) throw new SsoRefusedError('disabled');
+    const { identity } = await this.change.apply(
+      { tenantId, userName: user.userName },
+      async () => {
+        const known = await this.rows.bySubject(tenantId, providerId, vouched.subject);
+        if (known && known.userId !== userId) throw new SsoRefusedError('other-user');
+        const own = await this.rows.identities.findOne(tenantId, { providerId, userId });
+        if (own && own.id !== known?.id) throw new SsoRefusedError('other-account');
+        const { subject } = vouched;
+        const found =
+          known ?? (await this.rows.identities.insert(tenantId, { providerId, userId, subject }));
+        const detail = { ssoProvider: providerId, connected: true };
+        const connected = { action: 'update', target: 'user', id: userId, detail } as const;
+        return { identity: found, entries: [connected, ...(await this.update(found, sign))] };
+      },
+      ({ entries }) => entries,
+    );
+    await this.keepToken(identity, vouched);
   }
 
   /**
@@ -138,6 +162,20 @@ export class SsoUsers {
   async leave({ tenantId, scopes }: SsoProvider, identityId: number): Promise<void> {
     if (scopes.split(' ').includes('offline_access')) return;
     await this.rows.keepToken(tenantId, identityId, null);
+  }
+
+  private async signOf(provider: SsoProvider, vouched: Vouched): Promise<Sign> {
+    const mapping = await this.existing(provider);
+    return {
+      ...{ provider, vouched, mapping },
+      given: mappedRoles(mapping, vouched.claims, provider.groupsClaim),
+    };
+  }
+
+  private async keepToken({ tenantId, id }: SsoIdentity, { tokens }: Vouched): Promise<void> {
+    const { refresh_token: token } = tokens;
+    const sealed = token ? this.vault.seal(tenantId, 'sso_identity', id, token) : null;
+    await this.rows.keepToken(tenantId, id, sealed);
   }
 
   private async existing({ tenantId, roleMapping }: SsoProvider): Promise<RoleMapping[]> {

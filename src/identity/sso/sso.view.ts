@@ -57,6 +57,16 @@ export class SsoChoicesView extends View({
   providers: list(SsoChoiceView),
 }) {}
 
+export class SsoConnectionView extends View({
+  id: text({ example: '018f6a2e-0000-7000-8000-000000000000' }),
+  name: text({ example: 'Company account' }),
+  connected: flag({ description: 'Whether the user signs in with it' }),
+}) {}
+
+export class SsoAddressView extends View({
+  address: text({ description: 'Of the provider, to be opened in the same browser' }),
+}) {}
+
 export class SsoLogoutView extends View({
   address: nullable(
     text({ description: 'Ends the session at the provider as well; null where there is none' }),

@@ -162,6 +162,81 @@ describe('single sign-on', () => {
     });
   });
 
+  describe('a connection', () => {
+    interface Connection {
+      readonly id: string;
+      readonly name: string;
+      readonly connected: boolean;
+    }
+    const CONNECTIONS = '/auth/sso/connections';
+    const own = async (session: Session): Promise<Connection[]> =>
+      done(await session.get<Connection[]>(CONNECTIONS)).data;
+    let users = 0;
+    async function withPassword(): Promise<Session> {
+      users += 1;
+      await makeUser(plinth, admin, `settled-${users}`, [roles['own'] ?? 0]);
+      return plinth.signIn(`settled-${users}`, PASSWORD, TENANT);
+    }
+
+    it('lets a user with a password sign in with the provider as the same user', async () => {
+      const session = await withPassword();
+      const { userId } = done(await session.get<Me>(ME)).data.user;
+      expect(await own(session)).toEqual([
+        { id: made.publicId, name: 'Company', connected: false },
+      ]);
+      somebody({ groups: ['staff'] });
+      const browser = new SsoBrowser(plinth);
+
+      const { address, code } = await browser.connect(session, made.publicId, '/account?a=b');
+
+      expect(address.href).toBe(`${plinth.url}/account?a=b`);
+      expect(code).toBeUndefined();
+      expect(await own(session)).toEqual([{ id: made.publicId, name: 'Company', connected: true }]);
+      const me = done(await (await browser.signIn(made.publicId)).get<Me>(ME)).data;
+      expect(me).toMatchObject({
+        user: { userId },
+        roles: expect.arrayContaining(['own', 'staff']),
+      });
+      const [entry] = await audited('update');
+      expect(entry?.detail).toEqual({ ssoProvider: made.id, connected: true });
+      // Once more changes nothing.
+      expect((await browser.connect(session, made.publicId)).refusal).toBeNull();
+    });
+
+    it('is refused for another person, or for a person who is another user', async () => {
+      const session = await withPassword();
+      const { sub } = await signIn();
+      expect((await new SsoBrowser(plinth).connect(session, made.publicId)).refusal).toBe(
+        'other-user',
+      );
+      somebody();
+      await new SsoBrowser(plinth).connect(session, made.publicId);
+      somebody();
+      const { address, refusal } = await new SsoBrowser(plinth).connect(session, made.publicId);
+      expect([address.pathname, refusal]).toEqual(['/account', 'other-account']);
+      expect(sub).not.toBe(provider.person['sub']);
+    });
+
+    it('ends where it began: in the same browser, with an enabled user of the tenant', async () => {
+      const session = await withPassword();
+      somebody();
+      const begun = await session.post<{ address: string }>(
+        `/auth/sso/${made.publicId}/connect`,
+        {},
+      );
+      const elsewhere = new SsoBrowser(plinth);
+      const back = await elsewhere.open(new URL(done(begun).data.address));
+      expect(landing(await elsewhere.open(back)).refusal).toBe('expired');
+      expect((await own(session))[0]?.connected).toBe(false);
+
+      const foreign = await root.post(`/auth/sso/${made.publicId}/connect`, {});
+      expect(foreign).toMatchObject({ code: 500, msg: expect.stringContaining('does not exist') });
+      const key = await makeKey(admin, { permissions: ['system:model:list'] });
+      const byKey = await withKey(admin, key).post(`/auth/sso/${made.publicId}/connect`, {});
+      expect(byKey).toMatchObject({ code: 403 });
+    });
+  });
+
   describe('is refused', () => {
     const refusalOf = async (alter: OidcProvider['alter']): Promise<string | null> => {
       somebody();

@@ -757,6 +757,8 @@ export const noReferences: Record<string, string> = {
     'Leads to the sign-in page of a provider; nothing is shown but where that is.',
   'GET /auth/sso/:provider/start clientId': 'As at the login.',
   'GET /auth/sso/:provider/callback provider': 'Must be that of the state, which is not guessed.',
+  'POST /auth/sso/:provider/connect provider':
+    'As at the start; that of another tenant is refused.',
   'POST /auth/sso/exchange clientId': 'As at the login.',
   'POST /auth/sso/:provider/backchannel-logout provider':
     'Only what this provider has signed ends its sign-ins.',

@@ -31,6 +31,7 @@ import { FormFailure } from '../ui/form-drawer';
 import { LeaveGuard } from '../ui/leave-guard';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
+import { Connections, useConnections } from './connections';
 import { OwnSignIns } from './own-sign-ins';
 import styles from './account.module.css';
 
@@ -42,6 +43,7 @@ export default function AccountPage() {
     queryKey: ['profile'],
     queryFn: ({ signal }) => profileGet({ signal }),
   });
+  const connections = useConnections();
   return (
     <Page title={t('title')} description={t('about')} width="reading">
       <Section title={t('profile.title')}>
@@ -55,6 +57,11 @@ export default function AccountPage() {
       <Section title={t('password.title')}>
         <Password userName={profile.data?.user.userName ?? ''} />
       </Section>
+      {connections.length > 0 && (
+        <Section title={t('connections.title')}>
+          <Connections connections={connections} />
+        </Section>
+      )}
       {may('system:apikey:list') && (
         <Section title={t('keys.title')}>
           <Stack gap="sm" align="flex-start">

@@ -18,6 +18,8 @@ const REFUSALS = [
   'disabled',
   'unknown-user',
   'limit',
+  'other-user',
+  'other-account',
 ] as const;
 
 const CODE = /^#sso=([\w-]+)$/;

@@ -121,6 +121,10 @@ export const identity: Texts = {
     'Your user is disabled. Ask an administrator.': '您的用户已停用。请联系管理员。',
     'You have no user here, and this provider creates none. Ask an administrator.':
       '您在此没有用户，且该登录提供方不会创建用户。请联系管理员。',
+    'This account of the provider already signs in another user here. Ask an administrator to delete that user, then connect again.':
+      '该提供方账号已用于登录此处的另一位用户。请管理员先删除该用户，然后重新关联。',
+    'You are connected with another account of this provider already.':
+      '您已关联该提供方的另一个账号。',
     'This tenant has reached its limit of users. Ask an administrator.':
       '该租户的用户数已达上限。请联系管理员。',
     'The logout token is not valid.': '注销令牌无效。',
