@@ -189,7 +189,9 @@ export class UpstreamCalls {
         adapter.relay(sent, connection, { limits, signal, headers }),
       sentTokens: estimateBodyTokens,
       worst: worstOfBody,
-      settle: (attempt, answer) => attempt.answered(answer.usage, answer.usage ? '' : answer.text),
+      settle: (attempt, { usage, text: json }) => {
+        attempt.answered(usage, usage?.outputTokens === undefined ? json : '');
+      },
     });
     return text;
   }
