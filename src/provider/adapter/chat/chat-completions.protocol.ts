@@ -187,7 +187,7 @@ function toWireContent(content: string | readonly ContentPart[]): unknown {
       case 'image':
         return imageAt(`data:${part.mimeType};base64,${part.data}`, part.detail);
       case 'image-url':
-        return imageAt(part.url);
+        return imageAt(part.url, part.detail);
     }
   });
 }
