@@ -10,7 +10,8 @@ const CONVERSATION: ChatMessage[] = [
     content: [
       { type: 'text', text: 'What are these?' },
       { type: 'image', mimeType: 'image/png', data: 'AAAA', detail: 'low' },
-      { type: 'image-url', url: 'https://example.test/a.png' },
+      { type: 'image-url', url: 'https://example.test/a.png', detail: 'high' },
+      { type: 'image-url', url: 'https://example.test/b.png' },
     ],
   },
   {

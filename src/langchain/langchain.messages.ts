@@ -72,12 +72,16 @@ function toBlocks(content: string | readonly ContentPart[]): string | ContentBlo
           type: 'image',
           mimeType: part.mimeType,
           data: part.data,
-          ...(part.detail !== undefined && { metadata: { detail: part.detail } }),
+          ...metadataOf(part),
         };
       case 'image-url':
-        return { type: 'image', url: part.url };
+        return { type: 'image', url: part.url, ...metadataOf(part) };
     }
   });
+}
+
+function metadataOf({ detail }: { readonly detail?: string }): { metadata?: { detail: string } } {
+  return detail === undefined ? {} : { metadata: { detail } };
 }
 
 /** The calls of an answer. One whose arguments could not be read was never made, so it is refused, not repaired. */
@@ -135,7 +139,7 @@ function imageOf(block: ContentBlock): ContentPart | undefined {
   }
   if (block.type !== 'image') return undefined;
   const { url, data, mimeType = block['mime_type'], metadata } = block as Record<string, unknown>;
-  if (typeof url === 'string') return imageAt(url);
+  if (typeof url === 'string') return imageAt(url, detailIn(metadata));
   if (typeof mimeType !== 'string') return undefined;
   const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data;
   if (typeof base64 !== 'string') return undefined;
@@ -152,7 +156,7 @@ const DATA_URL = /^data:([^;,]+);base64,(.*)$/s;
 /** Every protocol takes an image in the request itself; a link is left to the services that fetch it. */
 function imageAt(url: string, detail: ReturnType<typeof detailIn> = {}): ContentPart {
   const [, mimeType, data] = DATA_URL.exec(url) ?? [];
-  if (mimeType === undefined || data === undefined) return { type: 'image-url', url };
+  if (mimeType === undefined || data === undefined) return { type: 'image-url', url, ...detail };
   return { type: 'image', mimeType, data, ...detail };
 }
 

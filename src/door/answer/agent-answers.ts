@@ -10,6 +10,7 @@ import { ModelResolver } from '../../model/index.js';
 import type { CallTrail } from '../../model/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from './door.errors.js';
+import { refuseUntranslatable } from './door.request.js';
 import type { AnswerContext, DoorRequest, ParameterNames, TranslatedCall } from './door.request.js';
 
 const AGENT = /^agent-([1-9]\d{0,15})$/;
@@ -60,6 +61,7 @@ export class AgentAnswers {
     const prompt = [planned.systemPrompt ?? '', ...system].filter((text) => text !== '');
     const plan = { ...planned, systemPrompt: prompt.join('\n\n') || undefined };
     const { model, bases } = plan;
+    refuseUntranslatable(call, model.adapter.protocol(model.connection.address), request.names);
     const { messages, found } = await this.planner.messages({
       caller,
       plan,

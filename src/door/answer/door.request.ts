@@ -90,7 +90,7 @@ export function refuseUntranslatable(
   const parts = call.messages.flatMap(({ content }) =>
     typeof content === 'string' ? [] : content,
   );
-  const hasDetail = parts.some((part) => part.type === 'image' && part.detail !== undefined);
+  const hasDetail = parts.some((part) => part.type !== 'text' && part.detail !== undefined);
   if (hasDetail && protocol !== 'chat-completions') {
     throw new UnsupportedParameterError(names.imageDetail);
   }

@@ -8,6 +8,7 @@ import {
 import { SseWriter } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
 import { CallTrail } from '../../model/index.js';
+import { nameAttempts } from './attempt-headers.js';
 import type { DoorRequest } from './door.request.js';
 
 /** Why an answer ends before the model has finished it. */
@@ -57,7 +58,7 @@ export class OpenAnswer {
     this.signal.throwIfAborted();
     if (events.length === 0) return;
     if (!this.writer) {
-      this.nameAttempts();
+      nameAttempts(this.response, this.trail);
       this.writer = new SseWriter(this.response, this.pingMs);
       this.writer.start({ comment: false });
     }
@@ -72,16 +73,8 @@ export class OpenAnswer {
   answer(json: string): void {
     this.signal.throwIfAborted();
     setEnvelopeCode(this.response, 200);
-    this.nameAttempts();
+    nameAttempts(this.response, this.trail);
     this.response.status(200).type('json').send(json);
-  }
-
-  /** Says which model answers, where its service was called several times or it is another one than was asked for. */
-  private nameAttempts(): void {
-    const { isEventful, modelName, size } = this.trail;
-    if (!isEventful || modelName === undefined) return;
-    this.response.setHeader('x-plinth-model', encodeURIComponent(modelName));
-    this.response.setHeader('x-plinth-attempts', size);
   }
 
   /** Ends a stream with the event of its failure. */

@@ -4,6 +4,7 @@ import type { Request, Response } from 'express';
 import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
+import { withAttempts } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
 import { MessagesBody, TokenCountBody } from './anthropic.dto.js';
 import { MESSAGE_SCHEMA, TokenCountView } from './anthropic.view.js';
@@ -50,9 +51,13 @@ export class AnthropicController {
   count(
     @CurrentCaller() caller: Caller,
     @Body() _: TokenCountBody,
-    @Req() { body, headers }: Request,
+    @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<TokenCountView> {
-    return this.counts.count(caller, body, { headers, signal });
+    const { req: request } = response;
+    const { headers } = request;
+    return withAttempts(response, (trail) =>
+      this.counts.count(caller, request.body, { headers, signal, trail }),
+    );
   }
 }

@@ -53,7 +53,10 @@ export const MESSAGE_SCHEMA = {
     content: { type: 'array', items: { type: 'object', additionalProperties: true } },
     stop_reason: { type: 'string', nullable: true, example: 'end_turn' },
     stop_sequence: { type: 'string', nullable: true },
-    usage: { type: 'object', nullable: true, additionalProperties: true },
+    usage: {
+      // A relayed model answers what its service does.
+      anyOf: [{ type: 'object', nullable: true, additionalProperties: true }, {}],
+    },
     sources: {
       type: 'array',
       items: { type: 'object', additionalProperties: true },

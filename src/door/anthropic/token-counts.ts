@@ -10,7 +10,7 @@ import {
   tokenCounter,
   UpstreamCalls,
 } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
+import type { CallTrail, ResolvedChatModel } from '../../model/index.js';
 import type { ContentPart, RelayedBody, RelayOptions, TokenCount } from '../../provider/index.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { MOST_MESSAGES, modelName, parameters } from '../answer/parameters.js';
@@ -45,7 +45,7 @@ export class TokenCounts {
   async count(
     caller: Caller,
     body: unknown,
-    options: Pick<RelayOptions, 'headers' | 'signal'>,
+    { trail, ...options }: Pick<RelayOptions, 'headers' | 'signal'> & { trail: CallTrail },
   ): Promise<TokenCount> {
     const request = parameters(countRequest, body);
     const agentId = agentIdIn(request.model);
@@ -56,7 +56,7 @@ export class TokenCounts {
     const model = await this.models.resolveChat(caller, request.model);
     const { adapter, connection } = model;
     const { attempts, ...limits } = turnLimits(this.config);
-    const use = { caller, feature: 'chat' } as const;
+    const use = { caller, feature: 'chat', trail } as const;
     const counted = adapter.canRelay(connection.address, 'messages')
       ? await this.calls.countTokens(model, body as RelayedBody, {
           ...options,

@@ -287,10 +287,10 @@ function contentOf(content: UserContent): string | ContentPart[] {
   return content.map((part): ContentPart => {
     if (part.type === 'text') return part;
     const { url, detail } = part.image_url;
+    const chosen = detail === 'low' || detail === 'high' ? { detail } : {};
     const [, mimeType, data] = /^data:([^;]+);base64,(.*)$/is.exec(url) ?? [];
-    if (mimeType === undefined || data === undefined) return { type: 'image-url', url };
-    const image = { type: 'image', mimeType, data } as const;
-    return detail === 'low' || detail === 'high' ? { ...image, detail } : image;
+    if (mimeType === undefined || data === undefined) return { type: 'image-url', url, ...chosen };
+    return { type: 'image', mimeType, data, ...chosen };
   });
 }
 

@@ -5,6 +5,7 @@ import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AnswersRaw, LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
 import { AnthropicModelsView } from '../anthropic/anthropic.view.js';
+import { withAttempts } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
 import { CompletionRequest } from './chat-completions.protocol.js';
 import {
@@ -97,10 +98,12 @@ export class OpenAiController {
   embed(
     @CurrentCaller() caller: Caller,
     @Body() _: EmbeddingsBody,
-    @Req() request: Request,
-    @WhileConnected() disconnected: AbortSignal,
+    @Res({ passthrough: true }) response: Response,
+    @WhileConnected() signal: AbortSignal,
   ): Promise<EmbeddingsView> {
-    return this.embeddings.embed(caller, request.body, disconnected);
+    return withAttempts(response, (trail) =>
+      this.embeddings.embed(caller, response.req.body, { signal, trail }),
+    );
   }
 
   /** Orders documents by their relevance to a query. */
@@ -112,10 +115,12 @@ export class OpenAiController {
   rerank(
     @CurrentCaller() caller: Caller,
     @Body() _: RerankBody,
-    @Req() request: Request,
-    @WhileConnected() disconnected: AbortSignal,
+    @Res({ passthrough: true }) response: Response,
+    @WhileConnected() signal: AbortSignal,
   ): Promise<RerankView> {
-    return this.reranking.rerank(caller, request.body, disconnected);
+    return withAttempts(response, (trail) =>
+      this.reranking.rerank(caller, response.req.body, { signal, trail }),
+    );
   }
 
   /** Draws an image. */

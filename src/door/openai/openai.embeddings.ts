@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import { EmbeddingClient, estimateTokens, ModelResolver } from '../../model/index.js';
+import type { CallTrail } from '../../model/index.js';
 import { UnsupportedParameterError } from '../answer/door.errors.js';
 import { modelName, parameters } from '../answer/parameters.js';
 import type { EmbeddingsView } from './openai.view.js';
@@ -27,12 +28,16 @@ export class OpenAiEmbeddings {
   ) {}
 
   /** The vectors as the service answers them. Fails like EmbeddingClient, and with ParameterError. */
-  async embed(caller: Caller, body: unknown, signal: AbortSignal): Promise<EmbeddingsView> {
+  async embed(
+    caller: Caller,
+    body: unknown,
+    { signal, trail }: { readonly signal: AbortSignal; readonly trail: CallTrail },
+  ): Promise<EmbeddingsView> {
     const { model: id, input, encoding_format, dimensions } = parameters(embeddingsRequest, body);
     const inputs = typeof input === 'string' ? [input] : input;
     const model = await this.models.resolveEmbedding(caller, id);
     const { vectors, inputTokens } = await this.client.embedAsAsked(model, inputs, {
-      use: { caller, feature: 'embedding' },
+      use: { caller, feature: 'embedding', trail },
       signal,
       ...(dimensions && { dimensions }),
     });

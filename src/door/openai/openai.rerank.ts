@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import { ModelResolver, RerankClient } from '../../model/index.js';
+import type { CallTrail } from '../../model/index.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
 import type { RerankView } from './openai.view.js';
 
@@ -29,13 +30,17 @@ export class OpenAiRerank {
   ) {}
 
   /** The documents that the service ranked, best first. Fails like RerankClient, and with ParameterError. */
-  async rerank(caller: Caller, body: unknown, signal: AbortSignal): Promise<RerankView> {
+  async rerank(
+    caller: Caller,
+    body: unknown,
+    { signal, trail }: { readonly signal: AbortSignal; readonly trail: CallTrail },
+  ): Promise<RerankView> {
     const request = parameters(rerankRequest, body);
     const { model: id, query, top_n, return_documents } = request;
     const texts = request.documents.map((one) => (typeof one === 'string' ? one : one.text));
     const model = await this.models.resolveRerank(caller, id);
     const ranked = await this.client.rerank(model, query, texts, {
-      use: { caller, feature: 'rerank' },
+      use: { caller, feature: 'rerank', trail },
       topN: top_n ?? texts.length,
       signal,
     });

@@ -97,7 +97,10 @@ export const CHAT_COMPLETION_SCHEMA = {
     created: { type: 'integer' },
     model: { type: 'string' },
     choices: { type: 'array', items: { type: 'object', additionalProperties: true } },
-    usage: { type: 'object', nullable: true, additionalProperties: true },
+    usage: {
+      // A relayed model answers what its service does.
+      anyOf: [{ type: 'object', nullable: true, additionalProperties: true }, {}],
+    },
     sources: {
       type: 'array',
       items: { type: 'object', additionalProperties: true },

@@ -1,5 +1,6 @@
 import { DomainError } from '../../platform/error/index.js';
 import { pauseBeforeRetry, UpstreamError } from '../../provider/index.js';
+import type { UpstreamErrorKind } from '../../provider/index.js';
 import type { ResolvedModel } from '../model.resolver.js';
 import { isRefusal } from './upstream.health.js';
 import type { UpstreamHealth } from './upstream.health.js';
@@ -117,11 +118,11 @@ export class CallRoute<M extends ResolvedModel> {
     this.failed.add(this.health.keyPlace(model));
     stage.failure = error;
     if (isRefusal(error)) this.refused.add(this.health.keyPlace(model));
-    else if (error.kind === 'not-found') stage.isOver = true;
     else if (error.retryable) {
       stage.tries += 1;
       stage.isOver = stage.tries >= attempts;
-    } else throw this.failure(error);
+    } else if (OF_MODEL.includes(error.kind)) stage.isOver = true;
+    else throw this.failure(error);
   }
 
   /** The first model that may be tried: of those that are not put aside, or of all, with those first that were not tried. */
@@ -179,6 +180,9 @@ export class CallRoute<M extends ResolvedModel> {
     return last instanceof UpstreamError && last.retryable && !first.retryable ? last : first;
   }
 }
+
+/** Failures that the same model repeats, whatever key it is called with, and that another model need not have. */
+const OF_MODEL: readonly UpstreamErrorKind[] = ['not-found', 'connection', 'timeout', 'protocol'];
 
 /** Failures that another key can help at once. */
 function isOfKey(error: UpstreamError): boolean {

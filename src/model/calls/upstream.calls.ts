@@ -89,7 +89,7 @@ interface Exchange<M extends ResolvedModel, Call, T> {
   readonly suits: Suits<M, Call>;
   readonly send: (model: M, call: Call) => Promise<T>;
   readonly sentTokens: (call: Call) => number;
-  readonly worst: (call: Call) => WorstCase;
+  readonly worst: (call: Call, model: M) => WorstCase;
   readonly settle: (attempt: Attempt, answer: T) => void;
 }
 
@@ -98,7 +98,7 @@ interface Opening<M extends ResolvedModel, Call, T> {
   readonly suits: Suits<M, Call>;
   readonly open: (model: M, call: Call) => AsyncIterable<T>;
   readonly sentTokens: (call: Call) => number;
-  readonly worst: (call: Call) => WorstCase;
+  readonly worst: (call: Call, model: M) => WorstCase;
   readonly partsOf: (read: T) => readonly ChatPart[];
 }
 
@@ -189,7 +189,9 @@ export class UpstreamCalls {
         adapter.relay(sent, connection, { limits, signal, headers }),
       sentTokens: estimateBodyTokens,
       worst: worstOfBody,
-      settle: (attempt, answer) => attempt.answered(answer.usage, answer.usage ? '' : answer.text),
+      settle: (attempt, { usage, text: json }) => {
+        attempt.answered(usage, usage?.outputTokens === undefined ? json : '');
+      },
     });
     return text;
   }
@@ -306,7 +308,7 @@ export class UpstreamCalls {
       const call = callOf(model);
       const limited = { model, use, number: number + firstAttempt - 1 };
       const reservation =
-        model.limits && (await this.reserved({ ...limited, worst: worst(call) }, signal));
+        model.limits && (await this.reserved({ ...limited, worst: worst(call, model) }, signal));
       attempt = new Attempt({
         ...limited,
         kind: 'chat',
@@ -350,7 +352,7 @@ export class UpstreamCalls {
       const call = callOf(model);
       const limited = { model, use, number: number + firstAttempt - 1 };
       const reservation =
-        model.limits && (await this.reserved({ ...limited, worst: worst(call) }, signal));
+        model.limits && (await this.reserved({ ...limited, worst: worst(call, model) }, signal));
       const attempt = new Attempt({
         ...limited,
         kind,
@@ -459,13 +461,13 @@ class NotCalledError extends Error {}
 const NO_TOKENS: WorstCase = { inputTokens: 0, outputTokens: 0 };
 
 /** Where a budget applies, every call has a limit of its answer. */
-function worstOfCall(call: ChatCall): WorstCase {
-  return { inputTokens: mostInputTokens(call), outputTokens: call.maxTokens ?? 0 };
+function worstOfCall(call: ChatCall, { contextWindow }: ResolvedChatModel): WorstCase {
+  return { inputTokens: mostInputTokens(call, contextWindow), outputTokens: call.maxTokens ?? 0 };
 }
 
-function worstOfBody(body: RelayedBody): WorstCase {
+function worstOfBody(body: RelayedBody, { contextWindow }: ResolvedChatModel): WorstCase {
   const outputTokens = (outputLimitIn(body) ?? 0) * answersIn(body);
-  return { inputTokens: mostBodyTokens(body), outputTokens };
+  return { inputTokens: mostBodyTokens(body, contextWindow), outputTokens };
 }
 
 function suitsCall(

@@ -32,6 +32,73 @@ describe('the tokens that a call can send at most', () => {
     }
   });
 
+  it('are the context window for what is given by address, or packed', () => {
+    const address = 'https://files.test/a';
+    const parts = [
+      { type: 'image_url', image_url: { url: address } },
+      { type: 'video_url', video_url: { url: address } },
+      { type: 'video_url', video_url: { url: 'data:video/mp4;base64,AA' } },
+      { type: 'video', video: [address, address] },
+      { type: 'input_audio', input_audio: { data: address, format: 'mp3' } },
+      { type: 'file', file: { file_id: 'file-1' } },
+      { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA' } },
+      { type: 'image', source: { type: 'url', url: address } },
+      { type: 'document', source: { type: 'url', url: address } },
+      { type: 'document', source: { type: 'file', file_id: 'file-1' } },
+      { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AA' } },
+      { type: 'container_upload', file_id: 'file-1' },
+      { type: 'of_later_versions', place: { uri: 'gs://files/a' } },
+    ];
+    const bodies = parts.flatMap((part) =>
+      [[part], [{ type: 'tool_result', content: [part] }]].map((content) => ({
+        messages: [{ role: 'user', content }],
+      })),
+    );
+    const fileInText = [
+      { messages: [{ role: 'system', content: 'fileid://file-1' }] },
+      { messages: [{ role: 'user', content: [{ type: 'text', text: 'fileid://file-1' }] }] },
+    ];
+    for (const body of [...bodies, ...fileInText]) {
+      expect([body, mostBodyTokens(body, 200_000)]).toEqual([body, 200_000]);
+      expect(mostBodyTokens(body)).toBe(10_000_000);
+      // Text that is larger counts as it is.
+      expect(mostBodyTokens({ ...body, user: PIXELS }, 1_000)).toBeGreaterThan(PIXELS.length);
+    }
+    const content = [{ type: 'image-url', url: address } as const];
+    const call = { model: 'm', messages: [{ role: 'user', content } as const] };
+    expect(mostInputTokens(call, 200_000)).toBe(200_000);
+    expect(mostInputTokens(call)).toBe(10_000_000);
+    const system = { role: 'system', content: 'fileid://file-1' } as const;
+    expect(mostInputTokens({ model: 'm', messages: [system] }, 200_000)).toBe(200_000);
+    const text = { type: 'text', text: 'fileid://file-1' } as const;
+    const user = { role: 'user', content: [text] } as const;
+    expect(mostInputTokens({ model: 'm', messages: [user] }, 200_000)).toBe(200_000);
+  });
+
+  it('are those of the text where an address is no more than that', () => {
+    const address = 'https://files.test/a';
+    const data = `data:image/png;base64,${PIXELS}`;
+    const parts = [
+      { type: 'text', text: `See ${address}.`, citations: [{ url: address }] },
+      { type: 'tool_use', id: 't', name: 'fetch', input: { url: address } },
+      { type: 'search_result', source: address, content: [{ type: 'text', text: 'x' }] },
+      { type: 'web_search_tool_result', content: [{ type: 'web_search_result', url: address }] },
+      { type: 'thinking', thinking: address, signature: 's' },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: address } },
+      { type: 'image_url', image_url: { url: data } },
+      { type: 'input_audio', input_audio: { data: 'AA', format: 'mp3' } },
+      { type: 'tool_result', content: address },
+    ];
+    const tools = [{ name: 'fetch', input_schema: { properties: { url: { default: address } } } }];
+    const messages = [
+      { role: 'user', content: address },
+      { role: 'user', content: parts },
+    ];
+    expect(mostBodyTokens({ messages, tools }, 200_000)).toBeLessThan(10_000);
+    const texts = [{ role: 'user', content: address } as const];
+    expect(mostInputTokens({ model: 'm', messages: texts }, 200_000)).toBeLessThan(1_000);
+  });
+
   it('include tools, formats and the calls of earlier answers', () => {
     const parameters = { type: 'object', properties: { city: { type: 'string' } } };
     const tools = [{ name: 'weather', description: 'Of a city', inputSchema: parameters }];

@@ -14,6 +14,18 @@ const MESSAGE_TOKENS = 16;
 const INSTRUCTION_TOKENS = 1_000;
 /** Of a request. */
 const FRAME_TOKENS = 64;
+/** Of models whose record does not say it: that of Qwen-Long, the largest of the services with a preset. */
+const LARGEST_WINDOW = 10_000_000;
+
+/** How Qwen-Long is given a file: as the text of a message. */
+const FILE_IN_TEXT = /fileid:\/\//i;
+/** Parts in which an address is text alone: what a model wrote, or what it has been told before. */
+const TEXT_PARTS = /(text|thinking|refusal|search_result|tool_use|_tool_result)$/;
+/** What protocols call the id or the bytes of a file. */
+const FILE_FIELDS = /^file_?(id|data)$/i;
+const ADDRESS = /^\s*[a-z][a-z\d+.-]{0,20}:\/\//i;
+/** Documents and films: no count of their bytes says how many tokens they are. */
+const PACKED = /^\s*data:(?!image\/)/i;
 
 /**
  * Tokens of a text at most: its bytes. Tokenizers of models work on bytes or fall back to them, so that no token is shorter
@@ -23,16 +35,29 @@ export function mostTokens(text: string): number {
   return Buffer.byteLength(text);
 }
 
-/** Tokens that the service can read of the call at most. Images count as model-window.ts counts them. */
-export function mostInputTokens({ messages, tools, responseFormat }: ChatCall): number {
+/**
+ * Tokens that the service can read of the call at most. Images count as model-window.ts counts them; what an address leads to,
+ * as the whole context window.
+ */
+export function mostInputTokens(
+  { messages, tools, responseFormat }: ChatCall,
+  contextWindow = LARGEST_WINDOW,
+): number {
   const definitions = [
     ...(tools?.length ? [tools] : []),
     ...(responseFormat ? [responseFormat] : []),
   ];
-  return (
+  const shown =
     FRAME_TOKENS +
     messages.reduce((sum, message) => sum + ofMessage(message), 0) +
-    definitions.reduce((sum, one) => sum + mostTokens(JSON.stringify(one)) + INSTRUCTION_TOKENS, 0)
+    definitions.reduce((sum, one) => sum + mostTokens(JSON.stringify(one)) + INSTRUCTION_TOKENS, 0);
+  return messages.some(namesFile) ? Math.max(shown, contextWindow) : shown;
+}
+
+function namesFile({ content }: ChatMessage): boolean {
+  if (typeof content === 'string') return FILE_IN_TEXT.test(content);
+  return content.some((part) =>
+    part.type === 'text' ? FILE_IN_TEXT.test(part.text) : part.type === 'image-url',
   );
 }
 
@@ -52,9 +77,42 @@ function ofMessage(message: ChatMessage): number {
 }
 
 /** The same for a body that is passed on, with all of its fields, also those that are not known here. */
-export function mostBodyTokens({ messages, ...body }: RelayedBody): number {
+export function mostBodyTokens(
+  { messages, ...body }: RelayedBody,
+  contextWindow = LARGEST_WINDOW,
+): number {
   const instructions = body['tools'] || body['functions'] ? INSTRUCTION_TOKENS : 0;
-  return FRAME_TOKENS + instructions + ofValue(body) + ofList(messages, ofContent);
+  const shown = FRAME_TOKENS + instructions + ofValue(body) + ofList(messages, ofContent);
+  const isAll = !Array.isArray(messages) || !messages.some(hidesContent);
+  return isAll ? shown : Math.max(shown, contextWindow);
+}
+
+/** Whether a message, or the result of a tool, has content that the request does not show. */
+function hidesContent(message: unknown): boolean {
+  if (!isRecord(message)) return false;
+  const { content } = message;
+  if (typeof content === 'string') return FILE_IN_TEXT.test(content);
+  return Array.isArray(content) ? content.some(isHidden) : isHidden(content);
+}
+
+function isHidden(part: unknown): boolean {
+  if (!isRecord(part)) return false;
+  const { type } = part;
+  if (type === 'tool_result') return hidesContent(part);
+  if (type === 'text') return FILE_IN_TEXT.test(String(part['text']));
+  if (typeof type === 'string' && TEXT_PARTS.test(type)) return false;
+  const { source } = part;
+  const form = type === 'document' && isRecord(source) ? source['type'] : undefined;
+  return form === 'base64' || (form !== 'text' && isElsewhere(part));
+}
+
+/** Whether something in the value names a file, or is one that may unpack to any length. */
+function isElsewhere(value: unknown, name = ''): boolean {
+  if (typeof value === 'string') {
+    return FILE_FIELDS.test(name) || ADDRESS.test(value) || PACKED.test(value);
+  }
+  if (Array.isArray(value)) return value.some((one) => isElsewhere(one, name));
+  return isRecord(value) && Object.entries(value).some(([at, field]) => isElsewhere(field, at));
 }
 
 function ofValue(value: unknown): number {

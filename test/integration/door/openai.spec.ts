@@ -30,6 +30,13 @@ const LOOK_UP = {
   },
 } as const;
 
+const DETAIL = ['detail', 'unsupported_parameter'] as const;
+/** A question about an image, which is to be looked at closely. */
+function shown(url: string) {
+  const image = { type: 'image_url', image_url: { url, detail: 'high' } } as const;
+  return [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }] as const;
+}
+
 /** The model of each protocol. */
 const RELAYED = 'sim-chat';
 const TRANSLATED = ['sim-messages', 'sim-ollama'];
@@ -219,6 +226,9 @@ describe('failures before an answer', () => {
       'tool_choice',
       'unsupported_parameter',
     ],
+    [{ model: 'sim-messages', messages: shown('https://files.test/a.png') }, ...DETAIL],
+    [{ model: 'sim-messages', messages: shown('data:image/png;base64,iVBORw0KGgo=') }, ...DETAIL],
+    [{ model: 'sim-ollama', messages: shown('https://files.test/a.png') }, ...DETAIL],
     [
       {
         model: 'sim-messages',
@@ -626,6 +636,22 @@ describe('an agent', () => {
     });
     expect(chunks.at(-1)?.usage?.total_tokens).toBeGreaterThan(0);
     expect((await admin.get<unknown[]>('/system/message/list')).rows).toEqual([]);
+  });
+
+  it('has an image looked at as closely as it is asked to, or says that it cannot', async () => {
+    for (const url of ['https://files.test/a.png', 'data:image/png;base64,iVBORw0KGgo=']) {
+      model({ ...COMPLETION, text: 'A dot.' });
+      const body = { model: `agent-${toolAgentId}`, messages: shown(url) };
+      await postOdd('/chat/completions', body);
+      const image = JSON.stringify(shown(url)[0].content[1]);
+      expect(JSON.stringify(simulator.requests.at(-1)?.body)).toContain(image);
+    }
+    const { rows } = await admin.get<{ id: number }[]>('/system/model/list?modelName=sim-messages');
+    const { id } = await createAgent(admin, rows[0]?.id ?? 0, {});
+    const messages = shown('https://files.test/a.png');
+    const error = await failure(postOdd('/chat/completions', { model: `agent-${id}`, messages }));
+    expect([error.status, error.param, error.code]).toEqual([400, ...DETAIL]);
+    await admin.delete(`/agent/agent/${id}`);
   });
 
   it('refuses what it decides itself', async () => {

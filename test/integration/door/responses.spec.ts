@@ -319,6 +319,22 @@ describe('a parameter', () => {
     expect(simulator.requests).toEqual([]);
   });
 
+  it('of an image is passed on to a service that honours it, and refused by name for others', async () => {
+    const url = 'https://files.test/a.png';
+    const image = { type: 'input_image', image_url: url, detail: 'low' } as const;
+    const input = [{ role: 'user' as const, content: [image] }];
+    simulator.script({ text: 'A dot.' });
+    await client().responses.create(asked('sim-chat', { input }));
+    const content = [{ type: 'image_url', image_url: { url, detail: 'low' } }];
+    expect(simulator.requests[0]?.body).toMatchObject({ messages: [{ role: 'user', content }] });
+    for (const name of ['sim-messages', 'sim-ollama']) {
+      const error = await failure(client().responses.create(asked(name, { input })));
+      const told = [400, 'detail', 'unsupported_parameter'];
+      expect([error.status, error.param, error.code]).toEqual(told);
+    }
+    expect(simulator.requests).toHaveLength(1);
+  });
+
   it('that changes nothing is accepted', async () => {
     simulator.script({ text: 'Yes.' });
     const unused: object = {

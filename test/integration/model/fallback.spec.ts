@@ -26,6 +26,8 @@ interface Model {
 const TENANT = '000000';
 const BROKEN = 'sim--status-503';
 const GOOD = 'sim--chunks-3';
+/** Of two models. */
+const EMBEDDING = 'sim-embed-8';
 const SECRET = 'test-secret-key-of-at-least-32-characters';
 const NEXT_SECRET = 'next-secret-key-of-at-least-32-characters';
 let simulator: Simulator;
@@ -36,7 +38,7 @@ let broken: number;
 
 beforeAll(async () => {
   simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', UPSTREAM_CIRCUIT_FAILURES: '1000' });
   admin = await plinth.signIn();
   for (const code of ['custom_api', 'custom_messages', 'ollama', 'image_sdk']) {
     await createProvider(admin, code);
@@ -45,12 +47,33 @@ beforeAll(async () => {
   broken = await createModel(admin, {
     ...{ modelName: BROKEN, apiHost: `${simulator.url}/v1`, apiKey: 'key', fallbackIds: [good] },
   });
+  for (const [modelName, fault, kind] of [
+    // A rerank model is called twice where the failure may pass.
+    ['sim-rank', 'status-404', { category: 'rerank' }],
+    ['sim-count', 'status-503', { providerCode: 'custom_messages' }],
+  ] as const) {
+    const service = { ...kind, apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+    const fallbackIds = [await createModel(admin, { ...service, modelName })];
+    await createModel(admin, { ...service, modelName: `${modelName}--${fault}`, fallbackIds });
+  }
+  const embedding = { category: 'vector', modelDimension: 8, modelName: EMBEDDING, apiKey: 'key' };
+  const asked = await createModel(admin, { ...embedding, apiHost: `${simulator.url}/v1` });
+  const other = await save({ ...embedding, apiHost: `${simulator.url}/other/v1` });
+  await admin.put('/system/model', { id: asked, fallbackIds: [other.data.id] });
 }, 120_000);
 afterEach(() => simulator.reset());
 afterAll(async () => {
   await plinth.stop();
   await simulator.close();
 });
+
+const MESSAGES = [{ role: 'user', content: 'Hello' }];
+
+/** The fallback of a model of `beforeAll`. */
+function standsInFor(model: string): string {
+  if (model === BROKEN) return GOOD;
+  return model.replace(/--status-\d+$/, '');
+}
 
 let counter = 0;
 const save = (fields: object) =>
@@ -105,6 +128,40 @@ describe('the fallbacks of a model', () => {
     expect(headers).toMatchObject({ 'x-plinth-model': GOOD, 'x-plinth-attempts': '2' });
     const direct = await admin.raw('POST', '/v1/chat/completions', { ...body, model: GOOD });
     expect(direct.headers).not.toHaveProperty('x-plinth-model');
+  });
+
+  it.each([
+    ['/v1/responses', { model: BROKEN, input: 'Hello', store: false }, 'tok'],
+    ['/v1/messages', { model: BROKEN, max_tokens: 50, messages: MESSAGES }, 'tok'],
+    ['/v1/rerank', { model: 'sim-rank--status-404', query: 'x', documents: ['x'] }, 'relevance'],
+    ['/v1/messages/count_tokens', { model: 'sim-count--status-503', messages: MESSAGES }, 'input'],
+  ])('are named in the headers of %s', async (path, body, said) => {
+    const { status, text, headers } = await admin.raw('POST', path, body);
+    expect([status, text]).toEqual([200, expect.stringContaining(said)]);
+    expect(headers).toMatchObject({
+      'x-plinth-model': standsInFor(body.model),
+      'x-plinth-attempts': '2',
+    });
+    const own = await admin.raw('POST', path, { ...body, model: standsInFor(body.model) });
+    expect(own.status).toBe(200);
+    expect(own.headers).not.toHaveProperty('x-plinth-attempts');
+  });
+
+  it('are counted in the headers of /v1/embeddings, all calls of a request together', async () => {
+    // More texts than one call takes.
+    const texts = Array.from({ length: 100 }, (_, at) => `Text ${at}`);
+    const body = { model: EMBEDDING, input: texts };
+    const direct = await admin.raw('POST', '/v1/embeddings', body);
+    expect(direct.headers).not.toHaveProperty('x-plinth-attempts');
+    const calls = simulator.requests.length;
+    expect(calls).toBeGreaterThan(1);
+    simulator.script({ status: 404 });
+    const { status, headers } = await admin.raw('POST', '/v1/embeddings', body);
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'x-plinth-model': EMBEDDING,
+      'x-plinth-attempts': String(calls + 1),
+    });
   });
 
   it('are no part of a test of the model', async () => {

@@ -23,6 +23,8 @@ import { eventually } from '../../support/wait.js';
 const FIXED = 'sim-fixed--inputtokens-10--outputtokens-20';
 const OTHER = 'sim-other--inputtokens-10--outputtokens-20';
 const PRICED = 'sim-priced--inputtokens-10--outputtokens-20';
+/** With a context window of 40,000 tokens. */
+const WINDOW = 'sim-window--inputtokens-10--outputtokens-20';
 /** What one call costs: 10 tokens for 1,000 and 20 for 2,000 a million. */
 const COST = 0.05;
 const ANSWER_TOKENS = 100;
@@ -64,6 +66,7 @@ beforeAll(async () => {
   models[FIXED] = await createModel(admin, { ...service, modelName: FIXED });
   models[OTHER] = await createModel(admin, { ...service, modelName: OTHER });
   models[PRICED] = await createModel(admin, { ...service, ...prices, modelName: PRICED });
+  await createModel(admin, { ...service, modelName: WINDOW, contextWindow: 40_000 });
   await createModel(admin, { ...service, modelName: 'sim-short', maxOutput: 77 });
   await createModel(admin, { ...service, modelName: 'sim-paced--chunks-40--delay-20' });
   await createModel(admin, { ...service, modelName: 'sim-failing--status-503' });
@@ -459,6 +462,31 @@ describe('a budget', () => {
     );
     expect(await statusOf(ask())).toBe(200);
     expect(await usedOf(one)).toBe(60);
+  });
+
+  it('reserves the context window for what is given by address', async () => {
+    const one = await limit({ cap: 50_000 });
+    const url = 'https://files.test/a';
+    const image = { type: 'image_url', image_url: { url } };
+    const about = (part: object) => ({ messages: [{ role: 'user', content: [part] }] });
+    // What their records say of a context window: nothing.
+    expect(await statusOf(ask(admin, about(image)))).toBe(429);
+    const document = { type: 'document', source: { type: 'url', url } };
+    const body = { model: 'sim-messages', max_tokens: 50, ...about(document) };
+    expect((await admin.raw('POST', '/v1/messages', body)).status).toBe(429);
+    expect(simulator.requests).toEqual([]);
+
+    expect(await statusOf(ask(admin, { model: WINDOW, ...about(image) }))).toBe(200);
+    expect(await usedOf(one)).toBe(30);
+    simulator.script({ hold: true });
+    const running = ask(admin, { model: WINDOW, ...about(image) });
+    await eventually(
+      () => simulator.held,
+      (held) => held === 1,
+    );
+    expect(await reservations()).toEqual([{ amount: 40_050, live: true }]);
+    simulator.release();
+    expect(await statusOf(running)).toBe(200);
   });
 
   it('counts no tokens for a count of tokens', async () => {

@@ -244,7 +244,7 @@ function messagesOf(items: readonly Item[], earlier: number): ChatMessage[] {
       case 'function_call_output': {
         const name = names.get(one.call_id);
         if (name === undefined) throw unknownCall(`${place}.call_id`, one.call_id);
-        const parts = partsOf(one.output, `${place}.output`);
+        const parts = partsOf(one.output);
         images.push(...parts.filter(({ type }) => type !== 'text'));
         add({ role: 'tool', toolCallId: one.call_id, name, content: textIn(parts) });
         break;
@@ -286,13 +286,13 @@ function messageOf(one: Extract<Item, { type: 'message' }>, place: string): Chat
     }
     case 'system':
     case 'developer': {
-      const parts = partsOf(one.content, `${place}.content`);
+      const parts = partsOf(one.content);
       const image = parts.findIndex(({ type }) => type !== 'text');
       if (image >= 0) throw new UnsupportedParameterError(`${place}.content[${image}]`);
       return { role: 'system', content: textIn(parts) };
     }
     case 'user': {
-      const parts = partsOf(one.content, `${place}.content`);
+      const parts = partsOf(one.content);
       const isText = parts.every(({ type }) => type === 'text');
       return { role: 'user', content: isText ? textIn(parts) : parts };
     }
@@ -303,18 +303,15 @@ function textIn(parts: readonly ContentPart[]): string {
   return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }
 
-function partsOf(content: string | z.output<typeof inputParts>, place: string): ContentPart[] {
+function partsOf(content: string | z.output<typeof inputParts>): ContentPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return content.map((part, at): ContentPart => {
+  return content.map((part): ContentPart => {
     if (part.type === 'input_text') return { type: 'text', text: part.text };
     const { image_url: url, detail } = part;
-    const isChosen = detail === 'low' || detail === 'high';
+    const chosen = detail === 'low' || detail === 'high' ? { detail } : {};
     const [, mimeType, data] = /^data:([^;]+);base64,(.*)$/is.exec(url) ?? [];
-    if (mimeType === undefined || data === undefined) {
-      if (isChosen) throw new UnsupportedParameterError(`${place}[${at}].detail`);
-      return { type: 'image-url', url };
-    }
-    return { type: 'image', mimeType, data, ...(isChosen && { detail }) };
+    if (mimeType === undefined || data === undefined) return { type: 'image-url', url, ...chosen };
+    return { type: 'image', mimeType, data, ...chosen };
   });
 }
 

@@ -187,7 +187,7 @@ function toWireContent(content: string | readonly ContentPart[]): unknown {
       case 'image':
         return imageAt(`data:${part.mimeType};base64,${part.data}`, part.detail);
       case 'image-url':
-        return imageAt(part.url);
+        return imageAt(part.url, part.detail);
     }
   });
 }
@@ -196,13 +196,7 @@ function imageAt(url: string, detail?: string): Record<string, unknown> {
   return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } };
 }
 
-const usage = z.looseObject({
-  prompt_tokens: z.number().nullish(),
-  completion_tokens: z.number().nullish(),
-  total_tokens: z.number().nullish(),
-});
-
-/** The fields read from an answer in one piece; services may leave out or add any other. */
+/** The fields read from an answer in one piece, but usage, which may be anything; services may leave out or add any other. */
 const chatCompletionSchema = z.looseObject({
   choices: z
     .array(
@@ -230,7 +224,6 @@ const chatCompletionSchema = z.looseObject({
       }),
     )
     .nullish(),
-  usage: usage.nullish(),
 });
 
 /** Maps a stream of chat-completion chunks. */
@@ -243,8 +236,8 @@ export class ChatCompletionsStream extends AnswerStream {
   protected readEvent(data: string, parts: ChatPart[]): false {
     const chunk = parseRecord(data);
     throwIfError(chunk, this.secrets);
-    const usage = recordIn(chunk, 'usage');
-    if (usage !== undefined) this.state.setUsage(toUsage(usage));
+    const usage = usageIn(chunk);
+    if (usage !== undefined) this.state.setUsage(usage);
     // Only the first choice is asked for; a chunk without any carries usage or nothing.
     const choice = firstRecordIn(chunk, 'choices');
     if (choice === undefined) return false;
@@ -301,7 +294,7 @@ function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean):
     })),
     reason: toFinishReason(raw),
     raw,
-    usage: parsed.data?.usage ? toUsage(parsed.data.usage) : undefined,
+    usage: parsed.data && usageIn(parsed.data),
   });
 }
 
@@ -346,6 +339,11 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 
 function toFinishReason(raw: string): FinishReason {
   return FINISH_REASONS.get(raw) ?? 'other';
+}
+
+function usageIn(answer: JsonRecord): Usage | undefined {
+  const raw = recordIn(answer, 'usage');
+  return raw && toUsage(raw);
 }
 
 function toUsage(raw: JsonRecord): Usage {

@@ -146,14 +146,14 @@ export type ChatMessage =
 
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
-  /** `data` is base64. Only some services support `detail`. */
+  /** `data` is base64. `detail`, of any image, is sent by chat-completions alone. */
   | {
       readonly type: 'image';
       readonly mimeType: string;
       readonly data: string;
       readonly detail?: 'low' | 'high';
     }
-  | { readonly type: 'image-url'; readonly url: string };
+  | { readonly type: 'image-url'; readonly url: string; readonly detail?: 'low' | 'high' };
 
 export interface ToolCall {
   readonly id: string;

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
 import { PIXELS } from '../../../../test/support/chat-files.js';
+import { limitsOf, REFUSALS, streamFaults } from '../../../../test/support/stream-faults.js';
 import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
@@ -240,43 +241,26 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
       expect((await complete('sim', { thinking: true })).reasoning.trim()).toBe('Let me think.');
     });
 
-    it.each([
-      ['cut-3', 'cut'],
-      ['reset-3', 'connection'],
-      ['malformed-3', 'protocol'],
-      ['error-3', 'overloaded'],
-    ])('%s is a failure after the text before it', async (word, kind) => {
-      const { text, failure, parts } = await run(`sim--chunks-20--${word}`);
-      // Ollama's errors carry no kind.
-      const expected = isOllama && word === 'error-3' ? 'invalid-request' : kind;
-      expect(failure).toBeInstanceOf(UpstreamError);
-      expect(failure).toMatchObject({ kind: expected, code: 500 });
-      expect(text.trim()).toBe('tok0 tok1 tok2');
-      expect(parts.some(({ type }) => type === 'finish')).toBe(false);
-    });
-
-    it('keeps what came in the same read as a failure', async () => {
-      const { text, failure } = await run('sim--chunks-20--error-5--onewrite');
-      expect(failure).toBeInstanceOf(UpstreamError);
-      expect(text.trim()).toBe('tok0 tok1 tok2 tok3 tok4');
+    it('fails as its service does, after the text before the failure', async () => {
+      const faults = streamFaults(adapter.protocol(simulator.url));
+      const outcomes = faults.map(async (fault) => {
+        const ofFault = { limits: limitsOf(fault), signal: options().signal };
+        const stream = adapter.stream(callOf(`sim--${fault.words}`), connection(), ofFault);
+        const { text, failure, parts } = await outcomeOf(stream);
+        const kind = failure instanceof UpstreamError ? failure.kind : failure;
+        const isFinished = parts.some(({ type }) => type === 'finish');
+        return { words: fault.words, kind, text: text.trim(), isFinished };
+      });
+      expect(await Promise.all(outcomes)).toEqual(
+        faults.map(({ words, kind, text }) => ({ words, kind, text, isFinished: false })),
+      );
     });
 
     it('needs no end mark after the finish reason', async () => {
+      // Ollama's last line is both.
+      if (isOllama) return;
       const { failure, parts } = await run('sim--chunks-3--nodone');
-      if (isOllama) expect(failure).toMatchObject({ kind: 'cut' });
-      else expect([failure, parts.at(-1)?.type]).toEqual([undefined, 'finish']);
-    });
-
-    it('refuses an event that is too large', async () => {
-      expect((await run('sim--huge')).failure).toMatchObject({ kind: 'protocol' });
-    });
-
-    it('ends a silent stream', async () => {
-      const impatient = { limits: { ...limits, idleMs: 1_500 }, signal: options().signal };
-      const call = callOf('sim--chunks-20--stall-2');
-      const { text, failure } = await outcomeOf(adapter.stream(call, connection(), impatient));
-      expect(failure).toMatchObject({ kind: 'timeout', retryable: false });
-      expect(text.trim()).toBe('tok0 tok1');
+      expect([failure, parts.at(-1)?.type]).toEqual([undefined, 'finish']);
     });
 
     it('leaves upstream at once when aborted or left', async () => {
@@ -300,16 +284,7 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
       ]);
     });
 
-    it.each([
-      [400, 'invalid-request', false],
-      [401, 'authentication', false],
-      [403, 'authentication', false],
-      [404, 'not-found', false],
-      [408, 'timeout', true],
-      [429, 'rate-limit', true],
-      [500, 'overloaded', true],
-      [503, 'overloaded', true],
-    ])('status %d is %s', async (status, kind, retryable) => {
+    it.each(REFUSALS)('status %d is %s', async (status, kind, retryable) => {
       const expected = { status, kind, retryable, code: 500 };
       const { failure } = await run(`sim--status-${status}`);
       expect(failure).toMatchObject({

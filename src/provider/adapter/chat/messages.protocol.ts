@@ -190,7 +190,7 @@ function toToolUse({ id, name, input }: ToolCall): Record<string, unknown> {
   return { type: 'tool_use', id, name, input };
 }
 
-/** The fields read from an answer in one piece; blocks of other types are passed over. */
+/** The fields read from an answer in one piece, but usage, which may be anything; blocks of other types are passed over. */
 const messageSchema = z.looseObject({
   content: z.array(
     z.looseObject({
@@ -203,7 +203,6 @@ const messageSchema = z.looseObject({
     }),
   ),
   stop_reason: z.string().nullish(),
-  usage: z.looseObject({}).nullish(),
 });
 
 /** Of a block that a gateway sends without its position. */
@@ -314,7 +313,8 @@ function toCompletion(
   const parsed = messageSchema.safeParse(answer);
   if (!parsed.success)
     throw protocolError(msg`The provider answered without a message.`, parsed.error);
-  const { content, usage } = parsed.data;
+  const { content } = parsed.data;
+  const usage = recordIn(parsed.data, 'usage');
   const raw = parsed.data.stop_reason ?? '';
   const isAnswer = (block: (typeof content)[number]): boolean =>
     block.type === 'tool_use' && answerTool !== undefined && block.name === answerTool;

@@ -122,7 +122,7 @@ export class OllamaStream extends AnswerStream {
 
   protected readEvent(line: string, parts: ChatPart[]): boolean {
     const answer = parseRecord(line);
-    if (answer['error']) throw errorInAnswer(answer['error'], this.secrets);
+    if (answer['error']) throw errorInAnswer(failureIn(answer), this.secrets);
     const message = recordIn(answer, 'message');
     if (message !== undefined) {
       this.state.addThinking(textIn(message, 'thinking'), parts);
@@ -138,6 +138,14 @@ export class OllamaStream extends AnswerStream {
     this.state.setFinish(toFinishReason(raw), raw, parts);
     return true;
   }
+}
+
+/**
+ * An error in a stream, of which there is a text alone. A request that is wrong has got a status, so that it is a failure of the
+ * service (https://docs.ollama.com/api/errors).
+ */
+function failureIn({ error }: JsonRecord): unknown {
+  return typeof error === 'string' ? { type: 'server_error', message: error } : error;
 }
 
 /** Maps an answer in one piece. Throws UpstreamError. */

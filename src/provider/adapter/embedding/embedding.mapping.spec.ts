@@ -43,6 +43,21 @@ describe('an answer', () => {
     expect(fromOllama({ embeddings: EXPECTED }, 2, secrets)).not.toHaveProperty('usage');
   });
 
+  it.each([['12'], [-1], [1.5], [1e15], [null], [{}], [[8]]])(
+    'has no usage where it counts %j tokens',
+    (count) => {
+      const data = EXPECTED.map((embedding) => ({ embedding }));
+      for (const usage of [count, { prompt_tokens: count, total_tokens: count }]) {
+        const answer = toEmbeddingAnswer({ data, usage }, 2, secrets);
+        expect(rowsOf(answer.vectors)).toEqual(EXPECTED);
+        expect(answer.usage?.inputTokens ?? answer.usage?.totalTokens).toBeUndefined();
+      }
+      const local = fromOllama({ embeddings: EXPECTED, prompt_eval_count: count }, 2, secrets);
+      expect(rowsOf(local.vectors)).toEqual(EXPECTED);
+      expect(local).not.toHaveProperty('usage');
+    },
+  );
+
   it('is refused when an index is given twice or has no text', () => {
     const answer = (...indexes: number[]) => ({
       data: indexes.map((index) => ({ index, embedding: [1] })),

@@ -5,7 +5,7 @@ import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
 import type { ModelCallOptions, ModelConnection } from '../model-call.js';
 import { postForJson } from '../model-call.js';
 import { protocolError, errorInAnswer } from '../upstream.error.js';
-import { isRecord } from '../json-fields.js';
+import { isRecord, wholeNumberIn } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { toVectors } from './embedding.adapter.js';
 import type { EmbeddingAdapter, EmbeddingAnswer, EmbeddingCall } from './embedding.adapter.js';
@@ -53,11 +53,8 @@ export function toEmbedBody(call: EmbeddingCall): Record<string, unknown> {
   return { model: call.model, input: call.inputs };
 }
 
-/** The fields read from an answer of /api/embed. */
-const embedSchema = z.looseObject({
-  embeddings: z.array(z.unknown()),
-  prompt_eval_count: z.number().nullish(),
-});
+/** The fields read from an answer of /api/embed, but the count of tokens, which may be anything. */
+const embedSchema = z.looseObject({ embeddings: z.array(z.unknown()) });
 
 /** Maps an answer of /api/embed. Throws UpstreamError. */
 export function toEmbeddingAnswer(
@@ -71,7 +68,7 @@ export function toEmbeddingAnswer(
     throw protocolError(msg`The provider answered without vectors.`, parsed.error);
   }
   const { embeddings, ...raw } = parsed.data;
-  const inputTokens = raw.prompt_eval_count ?? undefined;
+  const inputTokens = wholeNumberIn(raw, 'prompt_eval_count');
   return {
     vectors: toVectors(embeddings, texts),
     ...(inputTokens !== undefined && { usage: { inputTokens, totalTokens: inputTokens, raw } }),

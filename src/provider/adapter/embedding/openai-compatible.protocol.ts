@@ -7,7 +7,8 @@ import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js'
 import { NamedAdapter } from '../named-adapter.js';
 import { UpstreamError, protocolError, errorInAnswer } from '../upstream.error.js';
 import type { Vendor } from '../named-adapter.js';
-import { isRecord } from '../json-fields.js';
+import { isRecord, recordIn, wholeNumberIn } from '../json-fields.js';
+import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { toVectors } from './embedding.adapter.js';
 import type { EmbeddingAdapter, EmbeddingAnswer, EmbeddingCall } from './embedding.adapter.js';
@@ -86,15 +87,12 @@ export function toEmbeddingsBody(call: EmbeddingCall): Record<string, unknown> {
   };
 }
 
-/** The fields read. The vectors themselves are checked apart: a schema for each number would cost more than the call. */
+/**
+ * The fields read, but usage, which may be anything. The vectors themselves are checked apart: a schema for each number would cost
+ * more than the call.
+ */
 const embeddingsSchema = z.looseObject({
   data: z.array(z.looseObject({ index: z.number().int().nullish(), embedding: z.unknown() })),
-  usage: z
-    .looseObject({
-      prompt_tokens: z.number().nullish(),
-      total_tokens: z.number().nullish(),
-    })
-    .nullish(),
 });
 
 /** Maps an answer of /embeddings. Throws UpstreamError. */
@@ -108,8 +106,8 @@ export function toEmbeddingAnswer(
   if (!parsed.success) {
     throw protocolError(msg`The provider answered without vectors.`, parsed.error);
   }
-  const { data, usage } = parsed.data;
-  const vectors = toVectors(inOrder(data), texts);
+  const vectors = toVectors(inOrder(parsed.data.data), texts);
+  const usage = recordIn(parsed.data, 'usage');
   return { vectors, ...(usage && { usage: toUsage(usage) }) };
 }
 
@@ -127,13 +125,10 @@ function inOrder(
   });
 }
 
-function toUsage(usage: {
-  readonly prompt_tokens?: number | null | undefined;
-  readonly total_tokens?: number | null | undefined;
-}): Usage {
+function toUsage(raw: JsonRecord): Usage {
   return {
-    inputTokens: usage.prompt_tokens ?? undefined,
-    totalTokens: usage.total_tokens ?? undefined,
-    raw: usage,
+    inputTokens: wholeNumberIn(raw, 'prompt_tokens'),
+    totalTokens: wholeNumberIn(raw, 'total_tokens'),
+    raw,
   };
 }

@@ -8,7 +8,7 @@ import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js'
 import { NamedAdapter } from '../named-adapter.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, errorInAnswer } from '../upstream.error.js';
-import { isRecord, recordIn } from '../json-fields.js';
+import { isRecord, recordIn, wholeNumberIn } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import type { RankedDocument, RerankAdapter, RerankAnswer, RerankCall } from './rerank.adapter.js';
 
@@ -116,9 +116,10 @@ export function usageIn(answer: unknown): Usage | undefined {
   ];
   for (const raw of places) {
     if (!raw) continue;
-    const tokens = ['total_tokens', 'prompt_tokens', 'input_tokens'].map((field) => raw[field]);
-    const inputTokens = tokens.find((count) => Number.isSafeInteger(count) && Number(count) >= 0);
-    if (typeof inputTokens === 'number') return { inputTokens, raw };
+    const inputTokens = ['total_tokens', 'prompt_tokens', 'input_tokens']
+      .map((field) => wholeNumberIn(raw, field))
+      .find((count) => count !== undefined);
+    if (inputTokens !== undefined) return { inputTokens, raw };
   }
   return undefined;
 }

@@ -1,0 +1,140 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
+import { CallBooks } from '../../../src/model/books/call.books.js';
+import { Database } from '../../../src/platform/database/index.js';
+import { sendChat } from '../../support/chat.js';
+import { createModel, createProvider } from '../../support/models.js';
+import { Plinth } from '../../support/plinth.js';
+import type { Session } from '../../support/session.js';
+import { streamFaults } from '../../support/stream-faults.js';
+import type { StreamFault } from '../../support/stream-faults.js';
+import { ADMIN_PASSWORD, FULL_CLIENT } from '../../support/template.js';
+
+const TENANT = '000000';
+/** What the fallback answers. */
+const SAID = 'It was said elsewhere.';
+const FALLBACK = 'sim--echo';
+let failing: Simulator;
+let standIn: Simulator;
+let plinth: Plinth;
+let admin: Session;
+let fallback: number;
+
+beforeAll(async () => {
+  failing = await startSimulator();
+  standIn = await startSimulator();
+  plinth = await Plinth.start({
+    CHAT_ATTEMPTS: '1',
+    CHAT_IDLE_TIMEOUT_SECONDS: '3',
+    // All faults are those of one address.
+    UPSTREAM_CIRCUIT_FAILURES: '1000',
+  });
+  admin = await plinth.signIn('admin', ADMIN_PASSWORD, TENANT, FULL_CLIENT);
+  for (const code of ['custom_api', 'custom_messages']) await createProvider(admin, code);
+  fallback = await createModel(admin, { modelName: FALLBACK, apiHost: standIn.url, apiKey: 'key' });
+}, 120_000);
+afterEach(() => {
+  failing.reset();
+  standIn.reset();
+});
+afterAll(async () => {
+  await plinth.stop();
+  await failing.close();
+  await standIn.close();
+});
+
+/** A model that fails so, and falls back. */
+async function modelWith({ words }: StreamFault, name: string, code: string): Promise<string> {
+  const modelName = `${name}--${words}`;
+  const service = { providerCode: code, apiHost: `${failing.url}/v1`, apiKey: 'key' };
+  await createModel(admin, { ...service, modelName, fallbackIds: [fallback] });
+  return modelName;
+}
+
+/** The attempts of the calls of the model. */
+async function booked(asked: string): Promise<readonly unknown[]> {
+  await plinth.app.get(CallBooks).flush();
+  return plinth.app.get(Database).query(
+    `SELECT attempt, model_name AS model, outcome FROM upstream_call
+      WHERE tenant_id = $1 AND asked_model = $2 ORDER BY attempt`,
+    [TENANT, asked],
+  );
+}
+
+function attempts(asked: string, { kind }: StreamFault, isElsewhere: boolean): unknown {
+  const first = { attempt: 1, model: asked, outcome: kind };
+  return isElsewhere ? [first, { attempt: 2, model: FALLBACK, outcome: 'ok' }] : [first];
+}
+
+/** The text of the chunks. */
+function contentOf(stream: string): string {
+  const chunks = stream.match(/(?<=^data: )\{.*\}$/gm) ?? [];
+  return chunks
+    .map((chunk) => {
+      const { choices } = JSON.parse(chunk) as { choices?: { delta: { content?: string } }[] };
+      return choices?.[0]?.delta.content ?? '';
+    })
+    .join('')
+    .trim();
+}
+
+/** An answer as /chat/send streams and stores it. */
+async function chatted(model: string) {
+  const { data: sessionId } = await admin.post<string>('/system/session', { sessionTitle: 'Chat' });
+  const reply = await sendChat(admin, { model, content: SAID, sessionId });
+  const { rows } = await admin.get<{ role: string; state: string; content: string }[]>(
+    `/system/message/list?sessionId=${sessionId}`,
+  );
+  const stored = rows.find(({ role }) => role === 'assistant');
+  expect(stored?.content ?? '').toBe(reply.text);
+  const isError = reply.error !== undefined;
+  return { text: reply.text.trim(), isDone: reply.done, isError, state: stored?.state };
+}
+
+/** An answer as /v1/chat/completions streams it. */
+async function streamed(model: string) {
+  const messages = [{ role: 'user', content: SAID }];
+  const body = { model, messages, stream: true };
+  const { text, headers } = await admin.raw('POST', '/v1/chat/completions', body);
+  return {
+    text: contentOf(text),
+    ends: text.split('[DONE]').length - 1,
+    isError: text.includes('"error":'),
+    model: headers['x-plinth-model'],
+  };
+}
+
+const FAULTS = streamFaults('chat-completions').map((fault) => [fault.words, fault] as const);
+
+describe.each(FAULTS)('the fault %s of a model with a fallback', (_, fault) => {
+  const { text, kind, isRefusal = false } = fault;
+  const isOfCaller = kind === 'invalid-request';
+  const isBeforeText = text === '' && !isOfCaller;
+
+  it('is no part of a chat', async () => {
+    const model = await modelWith(fault, 'chat', 'custom_api');
+    expect(await chatted(model)).toEqual(
+      isBeforeText
+        ? { text: SAID, isDone: true, isError: false, state: 'complete' }
+        : { text, isDone: false, isError: true, state: 'failed' },
+    );
+    expect(await booked(model)).toEqual(attempts(model, fault, isBeforeText));
+    expect(standIn.requests).toHaveLength(isBeforeText ? 1 : 0);
+  });
+
+  it.each([
+    // The first event of a relayed answer is passed on, whatever it says.
+    ['relayed', 'custom_api', isRefusal && !isOfCaller],
+    ['translated', 'custom_messages', isBeforeText],
+  ])('is no part of a stream that is %s at /v1', async (name, code, isElsewhere) => {
+    const model = await modelWith(fault, name, code);
+    expect(await streamed(model)).toEqual(
+      isElsewhere
+        ? { text: SAID, ends: 1, isError: false, model: encodeURIComponent(FALLBACK) }
+        : { text, ends: 0, isError: true, model: undefined },
+    );
+    expect(await booked(model)).toEqual(attempts(model, fault, isElsewhere));
+    expect(standIn.requests).toHaveLength(isElsewhere ? 1 : 0);
+  });
+});
