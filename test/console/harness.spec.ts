@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -6,7 +14,8 @@ import type { Page } from 'playwright-core';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createModel } from '../support/models.js';
 import { makeRole, makeUser, PASSWORD } from '../support/people.js';
-import { calling, DONE, planning } from '../support/scripted-model.js';
+import { ParkedRuns } from '../support/parked-runs.js';
+import { call, calling, DONE, planning } from '../support/scripted-model.js';
 import type { Session } from '../support/session.js';
 import { eventually } from '../support/wait.js';
 
@@ -21,13 +30,23 @@ describeConsole('the harness in the console', () => {
   let root: string;
 
   /** Each test has a workspace of its own: one run at a time changes a workspace. */
-  const WORKSPACES = ['first', 'second', 'third'];
+  const WORKSPACES = [
+    'first',
+    'second',
+    'third',
+    'asking',
+    'granting',
+    'unclear',
+    'away',
+    'steered',
+    'unshared',
+  ];
   const file = (workspace: string, name: string): string => join(root, workspace, name);
 
   beforeAll(async () => {
     root = realpathSync(mkdtempSync(join(tmpdir(), 'plinth-console-')));
     for (const name of WORKSPACES) mkdirSync(join(root, name));
-    console = await Console.open({ settings: { HARNESS_ROOTS: root } });
+    console = await Console.open({ settings: { HARNESS_ROOTS: root, HARNESS_ASK_USER: 'on' } });
     admin = await console.plinth.signIn();
     await createModel(admin, {
       ...{ modelName: 'scripted', category: 'chat', providerCode: 'custom_api', apiKey: 'key' },
@@ -97,6 +116,11 @@ describeConsole('the harness in the console', () => {
     await page.getByLabel('1 decision waiting').waitFor();
     await expectNoViolations(page);
 
+    const chinese = await console.signedIn({ language: 'zh' });
+    await chinese.goto(page.url());
+    await chinese.locator('li').filter({ hasText: '删除 old.js' }).waitFor();
+    await chinese.context().close();
+
     // Decided in another tab: this one goes on by itself.
     const inbox = await page.context().newPage();
     await inbox.goto('/harness/approvals');
@@ -144,27 +168,168 @@ describeConsole('the harness in the console', () => {
     await page.getByText('Denied').first().waitFor();
   });
 
-  it('leaves connections for other pages when six tabs follow a run', async () => {
-    script('third');
-    const page = await console.signedIn();
-    await createSession(page, 'third', 'Third');
-    await startRun(page);
-    const address = page.url();
-    const tabs = await Promise.all(
-      Array.from({ length: CONNECTIONS }, async () => {
-        const tab = await page.context().newPage();
-        await tab.goto(address);
-        await tab.getByRole('region', { name: 'Review the plan' }).waitFor();
-        return tab;
-      }),
+  /** As an old browser, or one that forbids them. */
+  const WITHOUT_SHARED_WORKER = { content: 'delete globalThis.SharedWorker;' };
+
+  it.each([
+    ['third', 'through one worker', undefined],
+    ['unshared', 'in a browser without such workers', WITHOUT_SHARED_WORKER],
+  ])(
+    'leaves connections for other pages when six tabs follow a run, %s: %s',
+    async (workspace, _, start) => {
+      script(workspace);
+      const page = await console.signedIn();
+      if (start) await page.context().addInitScript(start);
+      await createSession(page, workspace, workspace);
+      await startRun(page);
+      expect(await page.evaluate("'SharedWorker' in globalThis")).toBe(start === undefined);
+      const address = page.url();
+      const tabs = await Promise.all(
+        Array.from({ length: CONNECTIONS }, async () => {
+          const tab = await page.context().newPage();
+          await tab.goto(address);
+          await tab.getByRole('region', { name: 'Review the plan' }).waitFor();
+          return tab;
+        }),
+      );
+
+      await page.goto('/harness');
+
+      await page.getByRole('row', { name: workspace }).getByText('1 decision waits').waitFor();
+      const [first] = tabs;
+      if (first) await button(first, 'Cancel run').click();
+      for (const tab of tabs) await status(tab, 'CANCELLED').waitFor();
+    },
+  );
+
+  async function start(page: Page, requirement: string): Promise<void> {
+    await page.getByRole('textbox', { name: 'What is to be done?' }).fill(requirement);
+    await page.keyboard.press('Enter');
+  }
+
+  it('asks a question of the model, and gives the answer to it', async () => {
+    console.simulator.reset();
+    console.simulator.script(
+      calling('ask_user', { question: 'Which port?', options: ['80', '8080'] }),
+      DONE,
     );
+    const page = await console.signedIn();
+    await createSession(page, 'asking', 'Asking');
+    await start(page, 'Open a port.');
+    const card = page.getByRole('region', { name: 'scripted asks' });
+    await card.getByRole('button', { name: '8080' }).waitFor();
+    await expectNoViolations(page);
 
-    await page.goto('/harness');
+    await card.getByRole('textbox', { name: 'Your answer' }).fill('Take 9090.');
+    await card.getByRole('button', { name: 'Send answer' }).click();
 
-    await page.getByRole('row', { name: 'Third' }).getByText('1 decision waits').waitFor();
-    const [first] = tabs;
-    if (first) await button(first, 'Cancel run').click();
-    for (const tab of tabs) await status(tab, 'CANCELLED').waitFor();
+    await status(page, 'COMPLETED').waitFor();
+    await page.getByText('Answered').first().waitFor();
+    expect(JSON.stringify(console.simulator.requests.at(-1)?.body)).toContain('Take 9090.');
+  });
+
+  it('allows a path for the session, and asks again once that is revoked', async () => {
+    const write = (content: string) =>
+      calling('write_file', { path: 'other.js', content: `export const ${content};\n` });
+    console.simulator.reset();
+    console.simulator.script(planning('made.js'), write('one = 1'), write('two = 2'), DONE);
+    const page = await console.signedIn();
+    await createSession(page, 'granting', 'Granting');
+    await startRun(page);
+    await button(page, 'Approve plan').click();
+    await page.getByRole('region', { name: 'Make this change?' }).waitFor();
+    await button(page, 'Approve for the session').click();
+
+    await status(page, 'COMPLETED').waitFor();
+    expect(readFileSync(file('granting', 'other.js'), 'utf8')).toBe('export const two = 2;\n');
+    await button(page, 'Revoke other.js').click();
+    await button(page, 'Revoke other.js').waitFor({ state: 'detached' });
+
+    console.simulator.script(planning('made.js'), write('three = 3'), DONE);
+    await start(page, 'Once more.');
+    await page.getByRole('region', { name: 'Review the plan' }).waitFor();
+    await button(page, 'Approve plan').click();
+    await page.getByRole('region', { name: 'Make this change?' }).waitFor();
+    await button(page, 'Cancel run').click();
+    await status(page, 'CANCELLED').waitFor();
+  });
+
+  it('has a person say what an interrupted call has done, and goes on', async () => {
+    console.simulator.reset();
+    console.simulator.script(DONE);
+    const page = await console.signedIn();
+    await createSession(page, 'unclear', 'Unclear');
+    const sessionId = page.url().split('/').at(-1) ?? '';
+    const parked = new ParkedRuns(console.plinth);
+    const run = await parked.uncertain(sessionId);
+    await parked.release(run);
+    await page.goto('/harness/approvals');
+    const card = page.getByRole('region', { name: 'The outcome of a call is unknown' });
+    await card.getByText('npm test').waitFor();
+    await expectNoViolations(page);
+
+    await card.getByRole('textbox', { name: 'Note for the model' }).fill('It was through.');
+    await card.getByRole('button', { name: 'It was executed' }).click();
+
+    await page.getByText('Nothing waits for you').waitFor();
+    await page.goto(`/harness/${sessionId}/${run.runId}`);
+    await status(page, 'COMPLETED').waitFor();
+    expect(JSON.stringify(console.simulator.requests.at(-1)?.body)).toContain('It was through.');
+  });
+
+  it('resumes a run whose model service was not available', async () => {
+    script('away');
+    const page = await console.signedIn();
+    await createSession(page, 'away', 'Away');
+    await startRun(page);
+    const { rows } = await admin.get<{ id: number }[]>(
+      '/system/provider/list?providerCode=custom_api',
+    );
+    const turn = (to: '0' | '1') => admin.put('/system/provider', { id: rows[0]?.id, status: to });
+    expect(await turn('1')).toMatchObject({ code: 200 });
+    await button(page, 'Approve plan').click();
+    await page.getByRole('region', { name: 'The model service is not available' }).waitFor();
+    await status(page, 'SUSPENDED').waitFor();
+    await expectNoViolations(page);
+
+    expect(await turn('0')).toMatchObject({ code: 200 });
+    await button(page, 'Resume run').click();
+
+    await page.getByRole('region', { name: 'Remove these files?' }).waitFor();
+    await button(page, 'Deny').click();
+    await button(page, 'Deny and stop run').click();
+    await page.getByText('Stopped by a denied call').waitFor();
+  });
+
+  it('says something to a run that works, which reads it at its next step', async () => {
+    console.simulator.reset();
+    const reads = [...call('list_files'), ...call('read_file', { path: 'no\u{202e}.js' })];
+    console.simulator.script({ toolCalls: reads, hold: true }, DONE);
+    const page = await console.signedIn();
+    await createSession(page, 'steered', 'Steered');
+    await start(page, 'Look around.');
+    await eventually(
+      () => console.simulator.held,
+      (held) => held === 1,
+    );
+    await page.getByRole('textbox', { name: 'Say something to the run' }).fill('Only the root.');
+    await button(page, 'Send message').click();
+    await page.getByText('For the next step · not read yet').waitFor();
+    await expectNoViolations(page);
+
+    console.simulator.release();
+
+    await page.getByText('For the next step · read').waitFor();
+    await status(page, 'COMPLETED').waitFor();
+    expect(JSON.stringify(console.simulator.requests.at(-1)?.body)).toContain('Only the root.');
+
+    const chinese = await console.signedIn({ language: 'zh' });
+    await chinese.goto(page.url());
+    await button(chinese, '读取 2 次').click();
+    await chinese.getByText('列出 .', { exact: true }).waitFor();
+    // The line of the server, which marks what turns the direction of the text round.
+    await chinese.getByText('read no⟨U+202E⟩.js', { exact: true }).waitFor();
+    await chinese.context().close();
   });
 
   it('says what is not there, what is refused and what failed', async () => {

@@ -172,6 +172,14 @@ export class ParkedRuns {
     });
   }
 
+  /** Drops the lease of a parked run, as its owner does: only then does a worker go on with it once it is resumed. */
+  async release({ runId }: ParkedRun): Promise<void> {
+    await this.database.query(
+      'UPDATE harness_run SET lease_owner = NULL, lease_boot = NULL, lease_until = NULL WHERE id = $1',
+      [runId],
+    );
+  }
+
   /** Ends the lease of a lost run and tells the workers of it. */
   async takeUp(tenantId: string, { runId: id }: ParkedRun): Promise<void> {
     await this.database.query(

@@ -10,7 +10,7 @@ import { Failure } from '../ui/failure';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { DecisionCard } from './decision-card';
-import { approvalOf } from './event-data';
+import { approvalOf, commandIn } from './event-data';
 import styles from './harness.module.css';
 import { useBrowserStream } from './stream/browser-stream';
 import type { Pending } from './timeline';
@@ -140,7 +140,8 @@ function itemOf(
         ...{ kind: 'uncertain', key, at },
         uncertain: {
           ...{ toolCallId: entry.toolCallId ?? '', toolName, reason: '' },
-          title: commandIn(argumentsJson) ?? toolName,
+          title: commandIn(argumentsJson) || argumentsJson || toolName,
+          argumentsJson,
           startedAt: entry.startedAt ?? undefined,
           fileCount: operations?.length,
           files: operations ?? [],
@@ -153,14 +154,5 @@ function itemOf(
         ...{ kind: 'provider', key, at, resolved: false },
         ...(entry.error ?? { code: '', message: '' }),
       };
-  }
-}
-
-function commandIn(argumentsJson: string): string | undefined {
-  try {
-    const { command } = JSON.parse(argumentsJson) as { readonly command?: unknown };
-    return typeof command === 'string' ? command : argumentsJson;
-  } catch {
-    return argumentsJson || undefined;
   }
 }

@@ -23,8 +23,10 @@ import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Diff } from '../ui/diff';
 import { Time } from '../ui/time';
+import { ApprovalFiles } from './approval-files';
 import { ArtifactOutput } from './artifact';
 import type { Approval, Decision, Plan, Uncertain } from './event-data';
+import { FileName } from './file-name';
 import styles from './harness.module.css';
 import { newKey, timeOf } from './key';
 import { PlanBody } from './plan-body';
@@ -41,6 +43,8 @@ interface Props<One extends Pending = Pending> extends Place {
   readonly model?: string | undefined;
   /** Answers of a question to choose from. */
   readonly options?: readonly string[];
+  /** Why the run waits for its model, in the language of the page; the event says it in English. */
+  readonly reason?: string | undefined;
   /** The keys a and d decide here. */
   readonly keys?: boolean;
   readonly onDecided?: () => void;
@@ -285,7 +289,7 @@ function ApprovalCard(props: Props<Extract<Pending, { kind: 'approval' }>>) {
 /** The exact command, or the whole diff. */
 export function ApprovalSubject({ approval }: { readonly approval: Approval }) {
   const { t } = useTranslation('harness');
-  const { command, diff, diffTruncated, files, summary, argumentsJson } = approval;
+  const { command, diff, diffTruncated, files, argumentsJson } = approval;
   if (command !== null) {
     return (
       <pre className={styles['command']} tabIndex={0} aria-label={t('approval.command')}>
@@ -295,9 +299,7 @@ export function ApprovalSubject({ approval }: { readonly approval: Approval }) {
   }
   return (
     <Stack gap={6}>
-      <Text size="sm" className={styles['mono']}>
-        {summary}
-      </Text>
+      <ApprovalFiles approval={approval} />
       {diff ? (
         <div className={styles['boundedDiff']}>
           <Diff text={diff} label={files.map(({ path }) => path).join(', ')} />
@@ -585,7 +587,7 @@ export function UncertainFacts({
           <ul className={styles['paths']}>
             {files.slice(0, 20).map(({ path, op }) => (
               <li key={path}>
-                <span className={styles['op']}>{t(`op.${op as 'CREATE'}`)}</span> {path}
+                <FileName operation={t(`op.${op as 'CREATE'}`)} path={path} />
               </li>
             ))}
           </ul>
@@ -599,7 +601,7 @@ export function UncertainFacts({
 }
 
 function ProviderCard(props: Props<Extract<Pending, { kind: 'provider' }>>) {
-  const { item, sessionId, runId, onDecided } = props;
+  const { item, sessionId, runId, reason, onDecided } = props;
   const { t } = useTranslation('harness');
   const { may } = useMe();
   const path = { sessionId, runId };
@@ -613,7 +615,7 @@ function ProviderCard(props: Props<Extract<Pending, { kind: 'provider' }>>) {
       about={<Time value={timeOf(item.at)} size="xs" />}
     >
       <Stack gap="xs">
-        <Alert color="yellow">{item.message || item.code}</Alert>
+        <Alert color="yellow">{reason || item.message || item.code}</Alert>
         <Text size="sm">{t('provider.what')}</Text>
         <Group gap="xs">
           {may(WRITE) && (

@@ -16,6 +16,13 @@ interface PreviewFile {
   readonly deletions: number | null;
 }
 
+/** A file that a call would change. */
+export interface ApprovalFile extends PreviewFile {
+  /** Bytes; null where there is no file. */
+  readonly sizeBefore: number | null;
+  readonly sizeAfter: number | null;
+}
+
 export interface FileChange extends PreviewFile {
   readonly diff: string;
   readonly diffTruncated: boolean;
@@ -71,7 +78,7 @@ export interface Approval {
   readonly summary: string;
   readonly modelDescription: string | null;
   readonly command: string | null;
-  readonly files: readonly PreviewFile[];
+  readonly files: readonly ApprovalFile[];
   readonly diff: string | null;
   readonly diffTruncated: boolean;
   readonly argumentsJson: string;
@@ -90,6 +97,7 @@ export interface Uncertain {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly title: string;
+  readonly argumentsJson: string;
   readonly reason: string;
   readonly startedAt: number | undefined;
   readonly fileCount: number | undefined;
@@ -132,7 +140,11 @@ export function approvalOf(data: Data, at: number): Approval {
     summary: text(data['summary']),
     modelDescription: optionalText(data['modelDescription']) ?? null,
     command: optionalText(data['command']) ?? null,
-    files: records(data['files']).map(previewOf),
+    files: records(data['files']).map((file) => ({
+      ...previewOf(file),
+      sizeBefore: optionalNumber(file['sizeBefore']) ?? null,
+      sizeAfter: optionalNumber(file['sizeAfter']) ?? null,
+    })),
     diff: optionalText(data['diff']) ?? null,
     diffTruncated: data['diffTruncated'] === true,
     argumentsJson: text(data['argumentsJson']),
@@ -158,13 +170,14 @@ export function verdictOf(data: Data): Pick<Approval, 'state' | 'decision' | 'no
   };
 }
 
-/** Of effect.uncertain; without a title the call is called by its tool. */
-export function uncertainOf(data: Data, toolCallId: string, title?: string): Uncertain {
+/** Of effect.uncertain; a call that is not known is called by its tool. */
+export function uncertainOf(data: Data, toolCallId: string, call?: Call): Uncertain {
   const toolName = text(data['toolName']);
   return {
     toolCallId,
     toolName,
-    title: title ?? toolName,
+    title: call?.title ?? toolName,
+    argumentsJson: call?.argumentsJson ?? '',
     reason: text(data['reason']),
     startedAt: optionalNumber(data['startedAt']),
     fileCount: optionalNumber(data['fileCount']),
@@ -229,6 +242,20 @@ export function usageOf(data: Data): Usage {
     contextUsed: optionalNumber(data['contextUsed']),
     contextLimit: optionalNumber(data['contextLimit']),
   };
+}
+
+/** The arguments of a call by their names; none where the model wrote something else. */
+export function argumentsOf(json: string): Data {
+  try {
+    return records([JSON.parse(json)])[0] ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** The command of a shell call; empty for other calls. */
+export function commandIn(argumentsJson: string): string {
+  return text(argumentsOf(argumentsJson)['command']);
 }
 
 function previewOf(data: Data): PreviewFile {

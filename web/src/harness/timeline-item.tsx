@@ -14,14 +14,18 @@ import {
   IconUser,
   IconX,
 } from '@tabler/icons-react';
+import type { TFunction } from 'i18next';
 import { memo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Diff } from '../ui/diff';
 import { duration } from '../ui/format';
 import { Time } from '../ui/time';
+import { ApprovalTitle } from './approval-files';
 import { ArtifactOutput } from './artifact';
 import { ApprovalSubject, prettyJson, UncertainFacts } from './decision-card';
+import { commandIn } from './event-data';
 import type { Approval, Call, FileChange, Plan } from './event-data';
+import { FileName } from './file-name';
 import styles from './harness.module.css';
 import { timeOf } from './key';
 import { Lines } from './lines';
@@ -30,6 +34,7 @@ import { Prose } from './prose';
 import { StepCard } from './step-card';
 import { RunSummary } from './summary';
 import type { Item } from './timeline';
+import { callTitle, shownWarning } from './words';
 
 interface Props {
   readonly item: Item;
@@ -58,7 +63,7 @@ export const TimelineItem = memo(function TimelineItem({ item, sessionId, runId 
         <StepCard
           icon={IconAlertTriangle}
           tone={item.uncertain.resolution ? 'plain' : 'bad'}
-          title={t('uncertain.line', { title: item.uncertain.title })}
+          title={t('uncertain.line', { title: callTitle(t, item.uncertain) })}
           meta={
             item.uncertain.resolution
               ? t(`uncertain.as.${item.uncertain.resolution}`)
@@ -102,7 +107,7 @@ export const TimelineItem = memo(function TimelineItem({ item, sessionId, runId 
     case 'note':
       return (
         <Text size="sm" className={item.bad ? styles['warn'] : styles['note']}>
-          {t(`note.${item.name}`, { ...item.values, count: Number(item.values['count'] ?? 0) })}{' '}
+          {t(`note.${item.name}`, noteValues(t, item.values))}{' '}
           <Time value={timeOf(item.at)} size="xs" />
         </Text>
       );
@@ -110,6 +115,15 @@ export const TimelineItem = memo(function TimelineItem({ item, sessionId, runId 
       return <RunSummary item={item} sessionId={sessionId} runId={runId} />;
   }
 });
+
+function noteValues(t: TFunction<'harness'>, values: Extract<Item, { kind: 'note' }>['values']) {
+  const { kind, count = 0 } = values;
+  return {
+    ...values,
+    ...(typeof kind === 'string' && { kind: shownWarning(t, kind) }),
+    count: Number(count),
+  };
+}
 
 function Requirement({ text, at }: { readonly text: string; readonly at: number }) {
   const { t } = useTranslation('harness');
@@ -178,13 +192,14 @@ function PlanItem({ plan }: { readonly plan: Plan }) {
 
 function Reads({ calls }: { readonly calls: readonly Call[] }) {
   const { t } = useTranslation('harness');
+  const [first] = calls;
   const failed = calls.filter(({ error }) => error).length;
   const running = calls.some(({ status }) => status === 'RUNNING');
   return (
     <StepCard
       icon={IconEye}
       title={
-        calls.length === 1 ? (calls[0]?.title ?? '') : t('reads.line', { count: calls.length })
+        calls.length === 1 && first ? callTitle(t, first) : t('reads.line', { count: calls.length })
       }
       meta={
         running ? (
@@ -197,7 +212,7 @@ function Reads({ calls }: { readonly calls: readonly Call[] }) {
       <ul className={styles['lines']}>
         {calls.map((call) => (
           <li key={call.toolCallId}>
-            <span>{call.title}</span>
+            <span>{callTitle(t, call)}</span>
             <Text span size="xs" c="dimmed">
               {call.summary}
             </Text>
@@ -225,7 +240,9 @@ function CallItem({
         icon={IconTerminal2}
         open
         tone={call.error ? 'bad' : 'plain'}
-        title={<code className={styles['mono']}>{commandOf(call)}</code>}
+        title={
+          <code className={styles['mono']}>{commandIn(call.argumentsJson) || call.title}</code>
+        }
         meta={running ? <Loader size={12} /> : <CommandMeta call={call} />}
       >
         {call.description && (
@@ -254,7 +271,7 @@ function CallItem({
     <StepCard
       icon={call.toolName === 'delete_file' ? IconTrash : IconPencil}
       tone={call.error ? 'bad' : 'plain'}
-      title={call.title}
+      title={callTitle(t, call)}
       meta={running ? <Loader size={12} /> : call.error ? call.summary : undefined}
     >
       <pre className={styles['command']} tabIndex={0} aria-label={t('approval.arguments')}>
@@ -262,15 +279,6 @@ function CallItem({
       </pre>
     </StepCard>
   );
-}
-
-function commandOf({ argumentsJson, title }: Call): string {
-  try {
-    const { command } = JSON.parse(argumentsJson) as { command?: unknown };
-    return typeof command === 'string' ? command : title;
-  } catch {
-    return title;
-  }
 }
 
 function CommandMeta({ call }: { readonly call: Call }) {
@@ -286,6 +294,7 @@ function CommandMeta({ call }: { readonly call: Call }) {
 }
 
 function Edit({ call }: { readonly call: Call }) {
+  const { t } = useTranslation('harness');
   const [first] = call.files;
   const one = call.files.length === 1 && first;
   return (
@@ -295,11 +304,9 @@ function Edit({ call }: { readonly call: Call }) {
       tone={call.error ? 'bad' : 'plain'}
       title={
         one ? (
-          <>
-            <Operation file={one} /> <code className={styles['mono']}>{one.path}</code>
-          </>
+          <FileName operation={t(`op.${one.op}`)} path={one.path} />
         ) : (
-          call.title
+          t('files.several', { count: call.files.length })
         )
       }
       meta={one ? <Lines additions={one.additions} deletions={one.deletions} /> : undefined}
@@ -307,11 +314,6 @@ function Edit({ call }: { readonly call: Call }) {
       {one ? <FileDiff file={one} /> : <Changes files={call.files} />}
     </StepCard>
   );
-}
-
-function Operation({ file }: { readonly file: FileChange }) {
-  const { t } = useTranslation('harness');
-  return <span className={styles['op']}>{t(`op.${file.op}`)}</span>;
 }
 
 function FileDiff({ file }: { readonly file: FileChange }) {
@@ -329,15 +331,12 @@ function FileDiff({ file }: { readonly file: FileChange }) {
 }
 
 function Changes({ files }: { readonly files: readonly FileChange[] }) {
+  const { t } = useTranslation('harness');
   return files.map((file) => (
     <StepCard
       key={file.path}
       icon={IconPencil}
-      title={
-        <>
-          <Operation file={file} /> <code className={styles['mono']}>{file.path}</code>
-        </>
-      }
+      title={<FileName operation={t(`op.${file.op}`)} path={file.path} />}
       meta={<Lines additions={file.additions} deletions={file.deletions} />}
     >
       <FileDiff file={file} />
@@ -355,13 +354,7 @@ function ApprovalItem({ approval }: { readonly approval: Approval }) {
     <StepCard
       icon={pending ? IconClock : approval.state === 'APPROVED' ? IconCheck : IconX}
       tone={pending ? 'warn' : 'plain'}
-      title={
-        approval.command === null ? (
-          approval.summary
-        ) : (
-          <code className={styles['mono']}>{approval.command}</code>
-        )
-      }
+      title={<ApprovalTitle approval={approval} />}
       meta={t(`approval.state.${decided}`)}
     >
       <Stack gap="xs" p="sm">

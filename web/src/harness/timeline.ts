@@ -256,8 +256,7 @@ export class TimelineBuilder {
         break;
       }
       case 'effect.uncertain': {
-        const title = this.callOf(toolCallId)?.title;
-        const uncertain = uncertainOf(data, toolCallId ?? '', title);
+        const uncertain = uncertainOf(data, toolCallId ?? '', this.callOf(toolCallId));
         this.push({ kind: 'uncertain', key: `u${toolCallId ?? sequence}`, at, uncertain });
         break;
       }

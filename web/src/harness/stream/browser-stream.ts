@@ -20,8 +20,8 @@ interface Known {
 }
 
 /**
- * This tab's side of the one stream of the browser: a worker that all tabs share holds the connection, or the tab itself
- * where there is no such worker.
+ * This tab's side of the one stream of the browser: a worker that all tabs share holds the connection, or one of the tabs
+ * where there is no such worker. Without locks as well, which only secure contexts have, each tab has its own.
  */
 class BrowserStream {
   private send: ((message: ToHub) => void) | undefined;
@@ -30,26 +30,25 @@ class BrowserStream {
   private known: Known = { count: undefined, connection: 'connected' };
   private onRefused: () => void = () => undefined;
   private readonly lock = `plinth.tab.${crypto.getRandomValues(new Uint32Array(2)).join('')}`;
+  private locked = Promise.resolve();
 
   /** Opens the stream with the first who needs it. */
   start(queries: QueryClient): void {
     this.onRefused = () => void queries.invalidateQueries({ queryKey: ['me'] });
     if (this.send) return;
+    this.locked = this.takeLock();
     const waiting: ToHub[] = [];
     this.send = (message) => waiting.push(message);
     void this.connect().then((send) => {
       this.send = send;
       for (const message of waiting) send(message);
     });
-    const locked = this.takeLock();
-    void locked.then(() => this.sayWho());
-    session.subscribe(() => void locked.then(() => this.sayWho()));
+    void this.locked.then(() => this.sayWho());
+    session.subscribe(() => void this.locked.then(() => this.sayWho()));
     addEventListener('pagehide', () => this.send?.({ kind: 'leave' }));
     // From the cache of pages the tab comes back as it was.
     addEventListener('pageshow', ({ persisted }) => {
-      if (!persisted) return;
-      this.sayWho();
-      for (const { run } of this.runs.values()) this.send?.({ kind: 'follow', run });
+      if (persisted) this.sayAll();
     });
   }
 
@@ -93,6 +92,11 @@ class BrowserStream {
     this.send?.({ kind: 'session', token, clientId, language: language(), lock: this.lock });
   }
 
+  private sayAll(): void {
+    this.sayWho();
+    for (const { run } of this.runs.values()) this.send?.({ kind: 'follow', run });
+  }
+
   private async connect(): Promise<(message: ToHub) => void> {
     const take = (message: FromHub): void => this.take(message);
     if ('SharedWorker' in globalThis) {
@@ -102,6 +106,11 @@ class BrowserStream {
       });
       worker.port.onmessage = ({ data }: MessageEvent<FromHub>) => take(data);
       return (message) => worker.port.postMessage(message);
+    }
+    if ('locks' in navigator) {
+      const { ElectedHub } = await import('./elected-hub');
+      const hub = new ElectedHub(this.lock, take, () => void this.locked.then(() => this.sayAll()));
+      return (message) => hub.send(message);
     }
     const { Hub } = await import('./hub');
     const hub = new Hub();
