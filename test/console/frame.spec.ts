@@ -71,4 +71,20 @@ describeConsole('the frame of the console', () => {
 
     expect(JSON.parse(text)).toMatchObject({ code: 404, msg: 'There is no GET /account.' });
   });
+
+  it('reports a text that is missing as an error, which fails these suites', async () => {
+    const missing = /No text for app:pages\.usage in en/;
+    console.expectProblems(missing);
+    const page = await console.signedIn();
+    await page.route('**/assets/texts.en-*.js', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace('usage:`Usage`,users:', 'users:');
+      await route.fulfill({ response, body });
+    });
+    const reported = page.waitForEvent('console', (message) => missing.test(message.text()));
+
+    await page.goto('/account');
+
+    expect((await reported).type()).toBe('error');
+  });
 });

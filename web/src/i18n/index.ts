@@ -57,4 +57,10 @@ export const ready = i18next
     // React escapes what it shows.
     interpolation: { escapeValue: false },
     returnNull: false,
+    parseMissingKeyHandler: (key: string, fallback?: string) => {
+      // The tests of the console fail for it: the page would show the key.
+      if (fallback === undefined) console.error(`No text for ${key} in ${language()}`);
+      return fallback ?? key;
+    },
+    appendNamespaceToMissingKey: true,
   });
