@@ -295,10 +295,15 @@ describe('a model that repeats itself', () => {
       ...{ status: 'FAILED', stopReason: 'CALLS_REFUSED', toolCallCount: 5 },
       error: { code: 'CALLS_REFUSED', message: expect.stringContaining('each call was refused') },
     });
-    const { data: read } = await harness.session.inLanguage('zh').get<RunView>(harness.path(run));
-    expect(read.error?.message).toBe(
-      '模型一再调用未提供给它的工具，每次调用都被拒绝。更改文件和执行命令需要已批准的计划，以及允许这些操作的权限模式。目前的更改会保留；请开始新的运行以继续。',
+    const chinese = harness.session.inLanguage('zh');
+    const reads = ['', '/report'].map((part) =>
+      chinese.get<Pick<RunView, 'error'>>(harness.path(run, part)),
     );
+    for (const { data } of await Promise.all(reads)) {
+      expect(data.error?.message).toBe(
+        '模型一再调用未提供给它的工具，每次调用都被拒绝。更改文件和执行命令需要已批准的计划，以及允许这些操作的权限模式。目前的更改会保留；请开始新的运行以继续。',
+      );
+    }
     expect((await eventsOf(run, 'loop.warning')).at(-1)?.data).toMatchObject({
       kind: 'refused_call',
     });

@@ -126,8 +126,8 @@ function Decisions({ session: { sessionId }, runId, model, pending }: DecisionsP
   const { data: run } = useQuery({
     queryKey: ['harness', 'run', runId, first?.key],
     queryFn: ({ signal }) => runGet({ path: { sessionId, runId }, signal }),
-    // Only a question has more to it than its event says.
-    enabled: first?.kind === 'question',
+    // These two have more to them than their events say.
+    enabled: first?.kind === 'question' || first?.kind === 'provider',
   });
   if (!first) return null;
   return (
@@ -139,6 +139,7 @@ function Decisions({ session: { sessionId }, runId, model, pending }: DecisionsP
         runId={runId}
         model={model}
         options={run?.question?.options ?? []}
+        reason={run?.error?.message}
         keys
       />
       {pending.length > 1 && (

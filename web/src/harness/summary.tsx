@@ -44,7 +44,7 @@ export function RunSummary({ item, sessionId, runId }: Props) {
       </Group>
       {item.error && (
         <Text size="sm" mb="xs" className={styles['bad']}>
-          {item.error.message}
+          {report?.error?.message || item.error.message}
         </Text>
       )}
       {report ? (

@@ -3,6 +3,7 @@ import {
   flag,
   integer,
   list,
+  localized,
   nullable,
   object,
   oneOf,
@@ -253,7 +254,10 @@ export function toReport(facts: ReportFacts): RunReportView {
     user: { userId: run.userId, userName: names.get(run.userId) ?? null },
     workspace: session.workspace,
     model: run.modelName,
-    error: run.errorCode === null ? null : { code: run.errorCode, message: run.errorMessage ?? '' },
+    error:
+      run.errorCode === null
+        ? null
+        : { code: run.errorCode, message: localized(run.errorMessage ?? '') },
     answer: facts.answer ?? null,
     times: {
       createdAt: run.createTime.getTime(),
