@@ -69,6 +69,10 @@ describeConsole('usage in the console', () => {
     await expectNoViolations(page);
     await button('Add limit').click();
     await row.getByText('of 1,000,000').waitFor();
+    const tabs = await page.getByRole('tablist').boundingBox();
+    const table = await page.getByRole('table').boundingBox();
+    // Nothing between them: the table has no filters, no columns to choose and no export.
+    expect((table?.y ?? NaN) - ((tabs?.y ?? NaN) + (tabs?.height ?? NaN))).toBeLessThan(32);
     await sendChat(admin, { model: MODEL, content: 'Hello' });
     const used = async (): Promise<number> => {
       const { rows } = done(await admin.get<UsedLimit[]>('/system/limit/list'));

@@ -134,6 +134,9 @@ export function DataTable<Row>({
   const filtered = Object.values(given).some((value) => value !== undefined && value !== '');
   if (data && total === 0 && !filtered && page === 1) return empty;
 
+  const hasChoice = columns.some(({ optional }) => optional);
+  // Where rows can be chosen its place is kept, so that the table does not move with the first choice.
+  const hasToolbar = Boolean(toolbar || bulkActions || onExport) || hasChoice;
   const visible = columns.filter(({ id }) => shown.includes(id));
   const selected = rows.filter((row) => chosen.has(rowKey(row)));
   const clear = (): void => setChosen(new Set());
@@ -148,36 +151,38 @@ export function DataTable<Row>({
 
   return (
     <Box>
-      <Group justify="space-between" mb="sm" gap="xs" mih={36}>
-        <Group gap="xs" className={styles['toolbar']}>
-          {bulkActions && selected.length > 0 ? (
-            <>
-              <Text fw={600}>{t('chosenRows', { count: selected.length })}</Text>
-              {bulkActions(selected, clear)}
-              <Button variant="subtle" color="gray" onClick={clear}>
-                {t('clearChoice')}
-              </Button>
-            </>
-          ) : (
-            toolbar
-          )}
+      {hasToolbar && (
+        <Group justify="space-between" mb="sm" gap="xs" mih={36}>
+          <Group gap="xs" className={styles['toolbar']}>
+            {bulkActions && selected.length > 0 ? (
+              <>
+                <Text fw={600}>{t('chosenRows', { count: selected.length })}</Text>
+                {bulkActions(selected, clear)}
+                <Button variant="subtle" color="gray" onClick={clear}>
+                  {t('clearChoice')}
+                </Button>
+              </>
+            ) : (
+              toolbar
+            )}
+          </Group>
+          <Group gap={4}>
+            {hasChoice && <ColumnChoice columns={columns} shown={shown} onChange={setShown} />}
+            {onExport && (
+              <Tooltip label={t('export')}>
+                <ActionIcon
+                  size="lg"
+                  aria-label={t('export')}
+                  loading={exporting.isPending}
+                  onClick={() => exporting.mutate()}
+                >
+                  <IconDownload size={18} stroke={1.5} />
+                </ActionIcon>
+              </Tooltip>
+            )}
+          </Group>
         </Group>
-        <Group gap={4}>
-          <ColumnChoice columns={columns} shown={shown} onChange={setShown} />
-          {onExport && (
-            <Tooltip label={t('export')}>
-              <ActionIcon
-                size="lg"
-                aria-label={t('export')}
-                loading={exporting.isPending}
-                onClick={() => exporting.mutate()}
-              >
-                <IconDownload size={18} stroke={1.5} />
-              </ActionIcon>
-            </Tooltip>
-          )}
-        </Group>
-      </Group>
+      )}
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {!data && <RowsSkeleton />}
       {data && (
@@ -358,7 +363,6 @@ interface ColumnChoiceProps<Row> {
 
 function ColumnChoice<Row>({ columns, shown, onChange }: ColumnChoiceProps<Row>) {
   const { t } = useTranslation('ui');
-  if (!columns.some(({ optional }) => optional)) return null;
   return (
     <Menu closeOnItemClick={false}>
       <Menu.Target>
