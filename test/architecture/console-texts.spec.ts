@@ -121,4 +121,18 @@ describe('the texts of the console', () => {
     expect(names).toContain('home');
     expect(Object.keys(shortcuts).sort()).toEqual(names.filter((name) => name !== 'home').sort());
   });
+
+  it('of the dictionary name every built-in type and entry', () => {
+    const seed = readFileSync('src/dictionary/dictionary.seed.ts', 'utf8');
+    const page = readFileSync(join(SOURCES, 'administration', 'dictionary-words.ts'), 'utf8');
+    const all = (text: string, pattern: RegExp): (string | undefined)[] =>
+      [...text.matchAll(pattern)].map(([, one]) => one);
+    const types = all(seed, /dictType: '(\w+)'/g);
+    const labels = [...all(seed, /dictName: '([^']+)'/g), ...all(seed, /\['[^']*', '([^']+)'/g)];
+    const [, words = ''] = /const WORDS[^{]*\{(.*?)\n\};/s.exec(page) ?? [];
+
+    expect(types).toHaveLength(7);
+    expect(types.filter((type) => !page.includes(`'${type}',`))).toEqual([]);
+    expect(all(words, /^ {2}'?([^':]+)'?: '/gm).sort()).toEqual([...new Set(labels)].sort());
+  });
 });

@@ -241,6 +241,13 @@ describeConsole('the pages of administration and the account', () => {
     await choose('Other', 'Delete entry');
     await button('Delete entry', dialog()).click();
     await gone(row('Other'));
+
+    const chinese = await console.signedIn({ language: 'zh' });
+    await chinese.goto('/dictionary?type=sys_user_sex');
+    await chinese.getByRole('heading', { name: '性别' }).waitFor();
+    await chinese.getByRole('row', { name: '未说明' }).waitFor();
+    await chinese.getByRole('button', { name: '模型类别' }).waitFor();
+    await chinese.context().close();
   });
 
   it('ends the sign-in of another user', async () => {

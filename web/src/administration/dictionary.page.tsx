@@ -44,6 +44,7 @@ import { number } from '../ui/format';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { DictionaryEntryDrawer, DictionaryTypeDrawer } from './dictionary-drawers';
+import { entryLabel, typeName } from './dictionary-words';
 import { orderOf } from './order';
 import styles from './dictionary.module.css';
 
@@ -64,8 +65,8 @@ export default function DictionaryPage() {
   });
   const rows = types.data?.rows ?? [];
   const wanted = search.trim().toLocaleLowerCase();
-  const shown = rows.filter(({ dictName, dictType }) =>
-    `${dictName} ${dictType}`.toLocaleLowerCase().includes(wanted),
+  const shown = rows.filter((row) =>
+    `${row.dictName} ${typeName(t, row)} ${row.dictType}`.toLocaleLowerCase().includes(wanted),
   );
   const chosen = rows.find(({ dictType }) => dictType === type) ?? (type ? undefined : rows[0]);
   const choose = (dictType: string): void =>
@@ -98,7 +99,7 @@ export default function DictionaryPage() {
           <Select
             hiddenFrom="sm"
             label={t('dictionary.type')}
-            data={rows.map(({ dictType, dictName }) => ({ value: dictType, label: dictName }))}
+            data={rows.map((row) => ({ value: row.dictType, label: typeName(t, row) }))}
             value={chosen?.dictType ?? null}
             allowDeselect={false}
             searchable
@@ -114,16 +115,16 @@ export default function DictionaryPage() {
               value={search}
               onChange={({ currentTarget }) => setSearch(currentTarget.value)}
             />
-            {shown.map(({ dictId, dictName, dictType }) => (
+            {shown.map((row) => (
               <NavLink
-                key={dictId}
+                key={row.dictId}
                 component="button"
-                label={dictName}
-                description={dictType}
-                active={dictType === chosen?.dictType}
-                aria-current={dictType === chosen?.dictType ? 'true' : undefined}
+                label={typeName(t, row)}
+                description={row.dictType}
+                active={row === chosen}
+                aria-current={row === chosen ? 'true' : undefined}
                 className={styles['type']}
-                onClick={() => choose(dictType)}
+                onClick={() => choose(row.dictType)}
               />
             ))}
             {shown.length === 0 && (
@@ -132,12 +133,12 @@ export default function DictionaryPage() {
               </Text>
             )}
           </nav>
-          <section className={styles['entries']} aria-label={chosen?.dictName ?? ''}>
+          <section className={styles['entries']} aria-label={chosen && typeName(t, chosen)}>
             {chosen ? (
               <>
                 <Group justify="space-between" wrap="nowrap" align="flex-start" mb="sm">
                   <div>
-                    <Title order={2}>{chosen.dictName}</Title>
+                    <Title order={2}>{typeName(t, chosen)}</Title>
                     <Text size="sm" c="dimmed">
                       <Code>{chosen.dictType}</Code> {chosen.remark}
                     </Text>
@@ -164,7 +165,9 @@ export default function DictionaryPage() {
                             leftSection={<IconTrash size={16} stroke={1.5} />}
                             onClick={() =>
                               confirmDestruction({
-                                title: t('dictionary.removeTypeNamed', { name: chosen.dictName }),
+                                title: t('dictionary.removeTypeNamed', {
+                                  name: typeName(t, chosen),
+                                }),
                                 body: t('dictionary.removeTypeBody'),
                                 action: t('dictionary.removeType'),
                                 run: () => remove.mutateAsync(chosen),
@@ -218,7 +221,7 @@ function Entries({ type }: { readonly type: DictionaryTypeView }) {
     confirmDestruction({
       title: t('dictionary.removeEntry', { count: entries.length }),
       body: t('dictionary.removeEntryBody', {
-        names: entries.map(({ dictLabel }) => dictLabel).join(', '),
+        names: entries.map((entry) => entryLabel(t, entry)).join(', '),
       }),
       action: t('dictionary.removeEntry', { count: entries.length }),
       run: async () => {
@@ -239,14 +242,14 @@ function Entries({ type }: { readonly type: DictionaryTypeView }) {
     <>
       <DataTable
         name={name}
-        label={t('dictionary.entriesOf', { name: type.dictName })}
+        label={t('dictionary.entriesOf', { name: typeName(t, type) })}
         filters={['q']}
         columns={[
           {
             id: 'dictLabel',
             title: t('dictionary.label'),
             sort: 'dictLabel',
-            cell: ({ dictLabel }: DictionaryEntryView) => dictLabel,
+            cell: (entry: DictionaryEntryView) => entryLabel(t, entry),
           },
           {
             id: 'dictValue',
