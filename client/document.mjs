@@ -16,10 +16,14 @@ export function clientDocument(document) {
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
       const route = `${method.toUpperCase()} ${path}`;
-      // streams.ts reads them.
-      if (operation.responses['200']?.content?.['text/event-stream']) {
-        delete operations[method];
-        continue;
+      const content = operation.responses['200']?.content;
+      if (content?.['text/event-stream']) {
+        // streams.ts reads them. Some routes answer JSON as well.
+        delete content['text/event-stream'];
+        if (alternatives(content).every(isDropped)) {
+          delete operations[method];
+          continue;
+        }
       }
       delete operation.security;
       // A failed health check has the status 503, which is thrown as well.
@@ -36,11 +40,16 @@ export function clientDocument(document) {
   return withTypedNulls(document);
 }
 
+/** The schemas of JSON answers: of successes and failures. */
+function alternatives(content) {
+  const json = content['application/json']?.schema;
+  return json?.oneOf ?? (json ? [json] : []);
+}
+
 function withoutEnvelope(response, isDropped, route) {
   const content = { ...response?.content };
-  const json = content['application/json']?.schema;
-  if (json) {
-    const kept = (json.oneOf ?? [json]).filter((schema) => !isDropped(schema));
+  if (content['application/json']) {
+    const kept = alternatives(content).filter((schema) => !isDropped(schema));
     if (kept.length > 1) throw new Error(`${route} answers several kinds of successes.`);
     if (kept.length === 0) delete content['application/json'];
     else content['application/json'] = { schema: unwrapped(kept[0], route) };

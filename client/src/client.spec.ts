@@ -16,6 +16,7 @@ import {
   streamChat,
   streamNotices,
   streamHarness,
+  streamModelTest,
   streamRunEvents,
   uploadDocuments,
 } from './index.js';
@@ -341,6 +342,36 @@ describe('streamChat', () => {
     }
 
     await closed;
+  });
+});
+
+describe('streamModelTest', () => {
+  const frame = (event: string, data: object): string =>
+    `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  const step = { step: 'dns', ok: true, ms: 3, detail: 'The name has 1 address.' };
+  const begun = frame('start', { step: 'dns' }) + frame('step', step);
+
+  it('tells of each step, and of the diagnosis at the end', async () => {
+    answers = [stream(begun + frame('later', {}) + frame('done', { ok: true, steps: [step] }))];
+
+    const events = await all(streamModelTest(7, { prompt: 'Hi' }));
+
+    expect(events).toEqual([
+      { event: 'start', step: 'dns' },
+      { event: 'step', step },
+      { event: 'done', diagnosis: { ok: true, steps: [step] } },
+    ]);
+    expect(requests[0]).toMatchObject({
+      line: 'POST /system/model/7/test',
+      body: '{"prompt":"Hi"}',
+    });
+    expect(requests[0]?.headers).toMatchObject({ accept: 'text/event-stream' });
+  });
+
+  it.each(['end', 'cut'] as const)('throws ConnectionError at an early %s', async (then) => {
+    answers = [stream(begun, then)];
+
+    expect(await thrownBy(all(streamModelTest(7)))).toBeInstanceOf(ConnectionError);
   });
 });
 

@@ -1,7 +1,13 @@
 export { configure } from './configure.js';
 export type { ClientSettings } from './settings.js';
 export { ApiError, ConnectionError } from './errors.js';
-export { streamChat, streamHarness, streamNotices, streamRunEvents } from './streams.js';
+export {
+  streamChat,
+  streamHarness,
+  streamModelTest,
+  streamNotices,
+  streamRunEvents,
+} from './streams.js';
 export type {
   ChatEvent,
   ChatSendBody,
@@ -12,6 +18,7 @@ export type {
   HarnessEvent,
   HarnessNews,
   LeftOutSource,
+  ModelTestEvent,
   Notice,
 } from './streams.js';
 export { importTestSet, uploadDocuments, uploadFile } from './uploads.js';

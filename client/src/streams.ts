@@ -2,7 +2,13 @@ import { createParser } from 'eventsource-parser';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { headOf, isJson, reach, readJson, unreadable } from './answer.js';
 import { ApiError, ConnectionError } from './errors.js';
-import type { EventView, SendBody } from './generated/types.gen.js';
+import type {
+  DiagnosisStepView,
+  DiagnosisView,
+  EventView,
+  ModelTestBody,
+  SendBody,
+} from './generated/types.gen.js';
 import { addCallerHeaders, addressOf } from './settings.js';
 
 export type ChatSendBody = SendBody;
@@ -93,6 +99,12 @@ const CHAT_EVENTS: readonly string[] = [
   'done',
 ] satisfies readonly ChatEvent['event'][];
 
+/** What a test of a model tells: each step when it begins and when it ends, and at the end the whole diagnosis. */
+export type ModelTestEvent =
+  | { readonly event: 'start'; readonly step: DiagnosisStepView['step'] }
+  | { readonly event: 'step'; readonly step: DiagnosisStepView }
+  | { readonly event: 'done'; readonly diagnosis: DiagnosisView };
+
 export type HarnessEvent = EventView;
 
 /** A notice to the signed-in user. */
@@ -135,6 +147,29 @@ export async function* streamChat(
     if (received.event === 'done') return;
   }
   throw new ConnectionError('The connection was lost before the answer was complete.');
+}
+
+/**
+ * Tests a model, as `modelTest` does, and tells of its steps as they happen. A stream that ends before `done` throws
+ * ConnectionError. Leaving the loop closes the connection, which ends the test.
+ */
+export async function* streamModelTest(
+  id: number,
+  body: ModelTestBody = {},
+  { signal }: { readonly signal?: AbortSignal } = {},
+): AsyncGenerator<ModelTestEvent, void, undefined> {
+  const headers = new Headers({ 'Content-Type': 'application/json' });
+  const init = { method: 'POST', headers, body: JSON.stringify(body) };
+  for await (const { event, data } of framesOf(`/system/model/${id}/test`, init, signal)) {
+    const received = JSON.parse(data) as unknown;
+    if (event === 'start') yield { event, step: (received as DiagnosisStepView).step };
+    if (event === 'step') yield { event, step: received as DiagnosisStepView };
+    if (event === 'done') {
+      yield { event, diagnosis: received as DiagnosisView };
+      return;
+    }
+  }
+  throw new ConnectionError('The connection was lost before the test was over.');
 }
 
 const RUN_ENDS = ['run.completed', 'run.failed', 'run.cancelled'];

@@ -1,16 +1,20 @@
-import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
 import { CurrentCaller, LoginOnly, RequirePermission } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import {
+  answerInSteps,
   Answers,
   AnswersArray,
   AnswersArrayAndPage,
+  AnswersInSteps,
   AnswersPage,
   AnswersStatus,
   AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  NoEnvelope,
 } from '../platform/http/index.js';
 import type { Answer, ListReader, Page } from '../platform/http/index.js';
 import { DiagnosisView } from './diagnosis/diagnosis.view.js';
@@ -142,15 +146,20 @@ export class ModelController {
     return this.models.remove(caller, ids);
   }
 
-  /** Calls the model and says what is wrong: `ok` false with a `fault` and advice, still with code 200. */
+  /**
+   * Calls the model and says what is wrong: `ok` false with a `fault` and advice, still with code 200. With
+   * `Accept: text/event-stream` each step as it happens. A client that disconnects ends the test.
+   */
   @Post(':id/test')
   @RequirePermission('system:model:test')
-  @Answers(DiagnosisView)
+  @NoEnvelope()
+  @AnswersInSteps(DiagnosisView, 'The diagnosis. As frames: start and step of each step, done')
   test(
     @CurrentCaller() caller: Caller,
     @Param('id', IdPipe) id: number,
     @Body() body: ModelTestBody,
-  ): Promise<DiagnosisView> {
-    return this.diagnosis.test(caller, id, body);
+    @Res() response: Response,
+  ): Promise<void> {
+    return answerInSteps(response, (steps) => this.diagnosis.test(caller, id, body, steps));
   }
 }

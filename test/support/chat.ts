@@ -71,11 +71,15 @@ export class OpenChat {
     private readonly controller: AbortController,
   ) {}
 
-  static async send(session: Session, body: object): Promise<OpenChat> {
+  static async send(session: Session, body: object, path = '/chat/send'): Promise<OpenChat> {
     const controller = new AbortController();
-    const response = await request(`${session.url}/chat/send`, {
+    const response = await request(session.url + path, {
       method: 'POST',
-      headers: { ...session.headers, 'content-type': 'application/json' },
+      headers: {
+        ...session.headers,
+        accept: 'text/event-stream',
+        'content-type': 'application/json',
+      },
       body: JSON.stringify(body),
       signal: controller.signal,
     });

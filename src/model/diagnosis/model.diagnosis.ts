@@ -16,6 +16,7 @@ import {
 } from '../../provider/index.js';
 import type { UpstreamErrorKind } from '../../provider/index.js';
 import { localized } from '../../platform/http/index.js';
+import type { Steps } from '../../platform/http/index.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
 import { ModelAdapters } from '../model.adapters.js';
 import type { ModelTestBody } from '../model.dto.js';
@@ -40,9 +41,15 @@ export class ModelDiagnosis {
     private readonly calls: UpstreamCalls,
   ) {}
 
-  async test(caller: Caller, id: number, body: ModelTestBody): Promise<DiagnosisView> {
+  /** Tells of each step as it begins (`start`) and ends (`step`). */
+  async test(
+    caller: Caller,
+    id: number,
+    body: ModelTestBody,
+    steps: Steps,
+  ): Promise<DiagnosisView> {
     const model = await this.models.resolveForTest(caller, id);
-    const log = new StepLog();
+    const log = new StepLog(steps.send);
     const target = { normalizedAddress: '', url: '' };
     try {
       const trial = await log.run(
@@ -56,7 +63,7 @@ export class ModelDiagnosis {
         calls: this.calls,
         use: { caller, feature: 'test' },
         log,
-        signal: AbortSignal.timeout(LIMIT_MS),
+        signal: AbortSignal.any([steps.signal, AbortSignal.timeout(LIMIT_MS)]),
       });
       return shown({ ...target, steps: log.steps, ...result });
     } catch (error) {

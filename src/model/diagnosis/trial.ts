@@ -1,3 +1,5 @@
+import { localized } from '../../platform/http/index.js';
+import type { Steps } from '../../platform/http/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { asMessage, msg, phrase } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
@@ -42,7 +44,7 @@ async function runCall<T>(
   call: () => Promise<T>,
   describe: (answer: T) => Message,
 ): Promise<T> {
-  const started = performance.now();
+  const started = log.begin('http');
   try {
     const answer = await call();
     log.add('http', true, started, msg`The provider accepted the request.`);
@@ -70,13 +72,22 @@ function isAboutContent(error: unknown): boolean {
 export class StepLog {
   readonly steps: DiagnosisStepView[] = [];
 
+  /** `send` is told of each step when it begins, and when it ends. */
+  constructor(private readonly send: Steps['send'] = () => undefined) {}
+
+  /** Answers the time at which the step begins, for `add`. */
+  begin(step: DiagnosisStep): number {
+    this.send('start', { step });
+    return performance.now();
+  }
+
   /** Runs one step and keeps what `describe` says of its result. Throws what the step throws. */
   async run<T>(
     step: DiagnosisStep,
     work: () => Promise<T> | T,
     describe: (result: T) => Message,
   ): Promise<T> {
-    const started = performance.now();
+    const started = this.begin(step);
     try {
       const result = await work();
       this.add(step, true, started, describe(result));
@@ -88,7 +99,9 @@ export class StepLog {
   }
 
   add(step: DiagnosisStep, ok: boolean, started: number, detail: Message): void {
-    this.steps.push({ step, ok, ms: Math.round(performance.now() - started), detail });
+    const ms = Math.round(performance.now() - started);
+    this.steps.push({ step, ok, ms, detail });
+    this.send('step', { step, ok, ms, detail: localized(detail) });
   }
 }
 
@@ -131,12 +144,15 @@ async function firstWords(
     messages: [{ role: 'user', content: prompt } as const],
     maxTokens: model.maxOutput,
   };
-  const started = performance.now();
+  const started = log.begin('http');
   const answer = new Preview(started);
   let accepted = false;
   try {
     for await (const parts of run.calls.stream(model, () => call, trialOptions(model, run))) {
-      if (!accepted) log.add('http', true, started, msg`The provider accepted the request.`);
+      if (!accepted) {
+        log.add('http', true, started, msg`The provider accepted the request.`);
+        log.begin('answer');
+      }
       accepted = true;
       for (const part of parts) answer.take(part);
       if (answer.isEnough) break;

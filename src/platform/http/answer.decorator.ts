@@ -60,6 +60,19 @@ export const AnswersRaw = (mediaType: string, description: string): MethodDecora
     },
   });
 
+/** Documents a route that `answerInSteps` answers: the envelope of the view, or frames. */
+export const AnswersInSteps = (view: Type, frames: string): MethodDecorator =>
+  applyDecorators(
+    ApiExtraModels(view),
+    ApiOkResponse({
+      description: frames,
+      content: {
+        'application/json': { schema: envelopeSchema({ data: ref(view) }) },
+        'text/event-stream': { schema: { type: 'string' } },
+      },
+    }),
+  );
+
 function documented(
   view: Type,
   properties: Schema,

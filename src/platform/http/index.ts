@@ -53,12 +53,15 @@ export {
   AnswersArray,
   AnswersArrayAndPage,
   AnswersId,
+  AnswersInSteps,
   AnswersNullable,
   AnswersPage,
   AnswersRaw,
   AnswersStatus,
   AnswersText,
 } from './answer.decorator.js';
+export { answerInSteps } from './answer-in-steps.js';
+export type { Steps } from './answer-in-steps.js';
 export { Nested, StrictFields } from './strict-fields.js';
 export { sseFrame, SseWriter } from './sse.writer.js';
 export {

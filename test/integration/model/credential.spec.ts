@@ -10,8 +10,10 @@ import { loadConfig } from '../../../src/platform/config/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { ModelResolver } from '../../../src/model/index.js';
 import { canary } from '../../support/canary.js';
+import { OpenChat } from '../../support/chat.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
+import { eventually } from '../../support/wait.js';
 
 interface Diagnosis {
   ok: boolean;
@@ -294,6 +296,55 @@ describe('model credentials', () => {
       expect(diagnosis.answerPreview).not.toBe('');
       expect(simulator.requests).toHaveLength(1);
       expect(JSON.stringify(simulator.requests[0]?.body)).toContain('Hello there');
+    });
+
+    it('tells a client that reads a stream of each step as it happens', async () => {
+      const { id } = await create({ apiKey: 'key' });
+      simulator.script({ text: 'Hello.', hold: true });
+      const stream = await OpenChat.send(admin.inLanguage('zh'), {}, `/system/model/${id}/test`);
+
+      await stream.until('event: start\ndata: {"step":"http"}');
+      await eventually(
+        () => simulator.held,
+        (held) => held === 1,
+      );
+      simulator.release();
+      const { frames } = await stream.rest();
+
+      const steps = ['address', 'dns', 'connect', 'http', 'answer'];
+      expect(frames.map(({ event, data }) => [event, data['step']])).toEqual([
+        ...steps.flatMap((step) => [
+          ['start', step],
+          ['step', step],
+        ]),
+        ['done', undefined],
+      ]);
+      const ends = frames.filter(({ event }) => event === 'step').map(({ data }) => data);
+      expect(frames.at(-1)?.data).toMatchObject({ ok: true, answerPreview: 'Hello.', steps: ends });
+      expect(ends[2]).toMatchObject({ step: 'connect', ok: true, detail: '已连接。' });
+    });
+
+    it('answers a refusal as JSON, also to a client that reads a stream', async () => {
+      const headers = { accept: 'text/event-stream' };
+      const { text } = await admin.raw('POST', '/system/model/999999/test', {}, headers);
+      expect(JSON.parse(text)).toMatchObject({ code: 404, data: null });
+    });
+
+    it('ends the call when the client of a stream leaves', async () => {
+      const { id } = await create({ apiKey: 'key' });
+      simulator.script({ text: 'Hello.', hold: true });
+      const stream = await OpenChat.send(admin, {}, `/system/model/${id}/test`);
+      await eventually(
+        () => simulator.held,
+        (held) => held === 1,
+      );
+
+      stream.leave();
+
+      await eventually(
+        () => simulator.openConnections(),
+        (open) => open === 0,
+      );
     });
 
     it('stops a long answer once it has seen enough', async () => {

@@ -1,4 +1,4 @@
-import { Badge, Button, Code, Group, Menu, Stack, Text } from '@mantine/core';
+import { Badge, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { IconDeviceDesktop, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
 import { clientChangeStatus, clientExport, clientList, clientRemove } from '@plinth/client';
 import type { ClientListQuery, ClientView } from '@plinth/client';
@@ -15,6 +15,7 @@ import { DataTable } from '../ui/data-table';
 import type { Column } from '../ui/data-table';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { ClientDrawer } from './client-drawer';
@@ -177,20 +178,13 @@ export default function ClientsPage() {
         onOpen={setEdited}
         rowActions={(client) => (
           <>
-            <Menu.Item
-              leftSection={<IconPencil size={16} stroke={1.5} />}
-              onClick={() => setEdited(client)}
-            >
+            <MenuItem icon={IconPencil} onClick={() => setEdited(client)}>
               {t(canEdit ? 'clients.edit' : 'clients.view')}
-            </Menu.Item>
+            </MenuItem>
             {may('system:client:remove') && !inUse(client) && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => askToRemove(client)}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove(client)}>
                 {t('clients.remove')}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

@@ -41,6 +41,7 @@ import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
 import { number } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { DictionaryEntryDrawer, DictionaryTypeDrawer } from './dictionary-drawers';
@@ -152,17 +153,14 @@ export default function DictionaryPage() {
                       </Menu.Target>
                       <Menu.Dropdown>
                         {may('system:dict:edit') && (
-                          <Menu.Item
-                            leftSection={<IconPencil size={16} stroke={1.5} />}
-                            onClick={() => setEdited(chosen)}
-                          >
+                          <MenuItem icon={IconPencil} onClick={() => setEdited(chosen)}>
                             {t('dictionary.editType')}
-                          </Menu.Item>
+                          </MenuItem>
                         )}
                         {may('system:dict:remove') && (
-                          <Menu.Item
+                          <MenuItem
                             color="red"
-                            leftSection={<IconTrash size={16} stroke={1.5} />}
+                            icon={IconTrash}
                             onClick={() =>
                               confirmDestruction({
                                 title: t('dictionary.removeTypeNamed', {
@@ -175,7 +173,7 @@ export default function DictionaryPage() {
                             }
                           >
                             {t('dictionary.removeType')}
-                          </Menu.Item>
+                          </MenuItem>
                         )}
                       </Menu.Dropdown>
                     </Menu>
@@ -312,22 +310,19 @@ function Entries({ type }: { readonly type: DictionaryTypeView }) {
           rowActions: (entry: DictionaryEntryView) => (
             <>
               {canEdit && (
-                <Menu.Item
-                  leftSection={<IconPencil size={16} stroke={1.5} />}
-                  onClick={() => setEdited(entry)}
-                >
+                <MenuItem icon={IconPencil} onClick={() => setEdited(entry)}>
                   {t('dictionary.editEntry')}
-                </Menu.Item>
+                </MenuItem>
               )}
               {canRemove && (
-                <Menu.Item
+                <MenuItem
                   color="red"
-                  leftSection={<IconTrash size={16} stroke={1.5} />}
+                  icon={IconTrash}
                   disabled={entry.seeded}
                   onClick={() => askToRemove([entry])}
                 >
                   {t('dictionary.removeEntry', { count: 1 })}
-                </Menu.Item>
+                </MenuItem>
               )}
             </>
           ),

@@ -4,7 +4,6 @@ import {
   Button,
   Drawer,
   Group,
-  Menu,
   Modal,
   Select,
   Stack,
@@ -28,6 +27,7 @@ import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
 import { FormFailure } from '../ui/form-drawer';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { orderOf } from './order';
@@ -122,20 +122,17 @@ export default function FeedbackPage() {
         onOpen={setShown}
         rowActions={(one) => (
           <>
-            <Menu.Item
-              leftSection={<IconEye size={16} stroke={1.5} />}
-              onClick={() => setShown(one)}
-            >
+            <MenuItem icon={IconEye} onClick={() => setShown(one)}>
               {t('feedback.open')}
-            </Menu.Item>
+            </MenuItem>
             {canTest && (
-              <Menu.Item
-                leftSection={<IconFlask size={16} stroke={1.5} />}
+              <MenuItem
+                icon={IconFlask}
                 disabled={one.question === null}
                 onClick={() => setTested(one)}
               >
                 {t('feedback.test.open')}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

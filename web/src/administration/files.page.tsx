@@ -1,4 +1,4 @@
-import { Button, Group, Image, Menu, Modal, Skeleton, Stack, Text } from '@mantine/core';
+import { Button, Group, Image, Modal, Skeleton, Stack, Text } from '@mantine/core';
 import {
   IconDownload,
   IconEye,
@@ -26,6 +26,7 @@ import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
 import { bytes } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import styles from './files.module.css';
@@ -163,29 +164,19 @@ export default function FilesPage() {
           rowActions: (file: StoredFileView) => (
             <>
               {canDownload && IMAGES.includes(file.mimeType) && (
-                <Menu.Item
-                  leftSection={<IconEye size={16} stroke={1.5} />}
-                  onClick={() => setShown(file)}
-                >
+                <MenuItem icon={IconEye} onClick={() => setShown(file)}>
                   {t('files.preview')}
-                </Menu.Item>
+                </MenuItem>
               )}
               {canDownload && (
-                <Menu.Item
-                  leftSection={<IconDownload size={16} stroke={1.5} />}
-                  onClick={() => download.mutate(file)}
-                >
+                <MenuItem icon={IconDownload} onClick={() => download.mutate(file)}>
                   {t('files.download')}
-                </Menu.Item>
+                </MenuItem>
               )}
               {canRemove && (
-                <Menu.Item
-                  color="red"
-                  leftSection={<IconTrash size={16} stroke={1.5} />}
-                  onClick={() => askToRemove([file])}
-                >
+                <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove([file])}>
                   {t('files.remove', { count: 1 })}
-                </Menu.Item>
+                </MenuItem>
               )}
             </>
           ),

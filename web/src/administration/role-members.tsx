@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Menu, Modal, MultiSelect, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Modal, MultiSelect, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconUserMinus, IconUserPlus, IconUsers } from '@tabler/icons-react';
 import {
@@ -19,6 +19,7 @@ import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { FormFailure } from '../ui/form-drawer';
+import { MenuItem } from '../ui/menu-item';
 import { Time } from '../ui/time';
 
 /** The beginning of the keys of what is loaded about the members of a role. */
@@ -113,14 +114,14 @@ export function RoleMembers({ role }: { readonly role: RoleView }) {
         }
         {...(canEdit && {
           rowActions: (user: UserView) => (
-            <Menu.Item
+            <MenuItem
               color="red"
-              leftSection={<IconUserMinus size={16} stroke={1.5} />}
+              icon={IconUserMinus}
               disabled={user.userId === me?.userId}
               onClick={() => askToRemove([user])}
             >
               {t('members.remove', { count: 1 })}
-            </Menu.Item>
+            </MenuItem>
           ),
           bulkActions: (users: readonly UserView[], clear: () => void) => (
             <Button

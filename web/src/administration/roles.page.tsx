@@ -1,4 +1,4 @@
-import { Badge, Button, Menu, Text } from '@mantine/core';
+import { Badge, Button, Text } from '@mantine/core';
 import {
   IconCopy,
   IconPencil,
@@ -22,6 +22,7 @@ import type { Column } from '../ui/data-table';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { EnabledSwitch } from './enabled-switch';
@@ -161,16 +162,13 @@ export default function RolesPage() {
         rowActions={(role) => (
           <>
             {may('system:role:query') && (
-              <Menu.Item
-                leftSection={<IconPencil size={16} stroke={1.5} />}
-                onClick={() => open(role)}
-              >
+              <MenuItem icon={IconPencil} onClick={() => open(role)}>
                 {t(canEdit && !role.superAdmin ? 'roles.edit' : 'roles.view')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('system:role:query') && (
-              <Menu.Item
-                leftSection={<IconUsers size={16} stroke={1.5} />}
+              <MenuItem
+                icon={IconUsers}
                 renderRoot={(props) => (
                   <Link
                     to="/roles/$roleId"
@@ -181,11 +179,11 @@ export default function RolesPage() {
                 )}
               >
                 {t('roles.members')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('system:role:add') && !role.superAdmin && (
-              <Menu.Item
-                leftSection={<IconCopy size={16} stroke={1.5} />}
+              <MenuItem
+                icon={IconCopy}
                 renderRoot={(props) => (
                   <Link
                     to="/roles/$roleId"
@@ -196,16 +194,12 @@ export default function RolesPage() {
                 )}
               >
                 {t('roles.copy')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {canRemove && !role.superAdmin && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => askToRemove([role])}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove([role])}>
                 {t('roles.remove', { count: 1 })}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

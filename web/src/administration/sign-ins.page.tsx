@@ -1,4 +1,4 @@
-import { Badge, Menu, Tabs, Text } from '@mantine/core';
+import { Badge, Tabs, Text } from '@mantine/core';
 import { IconLogin2, IconLogout } from '@tabler/icons-react';
 import { signInEndOther, signInList } from '@plinth/client';
 import type { SignInView } from '@plinth/client';
@@ -12,6 +12,7 @@ import { AddressSearch } from '../ui/address-fields';
 import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
 import { Empty } from '../ui/empty';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 
@@ -141,14 +142,14 @@ function AllSignIns() {
       empty={<Empty icon={IconLogin2} title={t('signIns.empty')} />}
       {...(may('monitor:online:forceLogout') && {
         rowActions: (signIn: SignInView) => (
-          <Menu.Item
+          <MenuItem
             color="red"
-            leftSection={<IconLogout size={16} stroke={1.5} />}
+            icon={IconLogout}
             disabled={signIn.current}
             onClick={() => askToEnd(signIn)}
           >
             {t('signIns.end')}
-          </Menu.Item>
+          </MenuItem>
         ),
       })}
     />

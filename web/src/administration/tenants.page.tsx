@@ -1,4 +1,4 @@
-import { Badge, Button, Menu, Stack, Text } from '@mantine/core';
+import { Badge, Button, Stack, Text } from '@mantine/core';
 import { IconBuilding, IconDoorEnter, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
 import {
   tenantChangeStatus,
@@ -22,6 +22,7 @@ import type { Column } from '../ui/data-table';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { EnabledSwitch } from './enabled-switch';
@@ -191,28 +192,18 @@ export default function TenantsPage() {
         onOpen={setEdited}
         rowActions={(tenant) => (
           <>
-            <Menu.Item
-              leftSection={<IconPencil size={16} stroke={1.5} />}
-              onClick={() => setEdited(tenant)}
-            >
+            <MenuItem icon={IconPencil} onClick={() => setEdited(tenant)}>
               {t(canEdit ? 'tenants.edit' : 'tenants.view')}
-            </Menu.Item>
+            </MenuItem>
             {canEnter && tenant.tenantId !== current && (
-              <Menu.Item
-                leftSection={<IconDoorEnter size={16} stroke={1.5} />}
-                onClick={() => enter.mutate(tenant)}
-              >
+              <MenuItem icon={IconDoorEnter} onClick={() => enter.mutate(tenant)}>
                 {t('tenants.enter')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('system:tenant:remove') && tenant.tenantId !== HOME_TENANT && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => askToRemove(tenant)}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove(tenant)}>
                 {t('tenants.remove')}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Menu, Stack, Text } from '@mantine/core';
+import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import {
   IconHistory,
   IconKey,
@@ -24,6 +24,7 @@ import { DataTable } from '../ui/data-table';
 import type { Column } from '../ui/data-table';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { EnabledSwitch } from './enabled-switch';
@@ -240,49 +241,39 @@ export default function UsersPage() {
         rowActions={(user) => (
           <>
             {canEdit && (
-              <Menu.Item
-                leftSection={<IconPencil size={16} stroke={1.5} />}
-                onClick={() => setEdited(user)}
-              >
+              <MenuItem icon={IconPencil} onClick={() => setEdited(user)}>
                 {t('users.edit')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('system:user:resetPwd') && !isMe(user) && (
-              <Menu.Item
-                leftSection={<IconKey size={16} stroke={1.5} />}
-                onClick={() => setResetting(user)}
-              >
+              <MenuItem icon={IconKey} onClick={() => setResetting(user)}>
                 {t('users.reset.open')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('monitor:online:list') && (
-              <Menu.Item
-                leftSection={<IconLogin2 size={16} stroke={1.5} />}
+              <MenuItem
+                icon={IconLogin2}
                 renderRoot={(props) => (
                   <Link to="/sign-ins" search={{ q: user.userName } as never} {...props} />
                 )}
               >
                 {t('users.showSignIns')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('monitor:audit:list') && (
-              <Menu.Item
-                leftSection={<IconHistory size={16} stroke={1.5} />}
+              <MenuItem
+                icon={IconHistory}
                 renderRoot={(props) => (
                   <Link to="/audit" search={{ who: user.userName } as never} {...props} />
                 )}
               >
                 {t('users.showAudit')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {canRemove && !isMe(user) && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => askToRemove([user])}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove([user])}>
                 {t('users.remove', { count: 1 })}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

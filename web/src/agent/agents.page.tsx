@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Menu, Stack, Switch, Text } from '@mantine/core';
+import { Badge, Button, Group, Stack, Switch, Text } from '@mantine/core';
 import { IconMessage, IconPencil, IconPlus, IconRobot, IconTrash } from '@tabler/icons-react';
 import { agentExport, agentList, agentRemove, agentUpdate } from '@plinth/client';
 import type { AgentView } from '@plinth/client';
@@ -12,6 +12,7 @@ import { DataTable } from '../ui/data-table';
 import type { Column } from '../ui/data-table';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 
@@ -142,28 +143,21 @@ export default function AgentsPage() {
         onOpen={open}
         rowActions={(row) => (
           <>
-            <Menu.Item
-              leftSection={<IconMessage size={16} stroke={1.5} />}
+            <MenuItem
+              icon={IconMessage}
               renderRoot={(props) => (
                 <Link to="/chat" search={{ agent: String(row.id) }} {...props} />
               )}
             >
               {t('chat')}
-            </Menu.Item>
-            <Menu.Item
-              leftSection={<IconPencil size={16} stroke={1.5} />}
-              onClick={() => open(row)}
-            >
+            </MenuItem>
+            <MenuItem icon={IconPencil} onClick={() => open(row)}>
               {t(canEdit ? 'edit' : 'show')}
-            </Menu.Item>
+            </MenuItem>
             {canRemove && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => askToRemove([row])}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove([row])}>
                 {t('remove', { count: 1 })}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

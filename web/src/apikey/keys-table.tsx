@@ -1,4 +1,4 @@
-import { Badge, Button, Code, Menu, Text } from '@mantine/core';
+import { Badge, Button, Code, Text } from '@mantine/core';
 import { IconKey, IconPencil, IconPlus, IconRefresh, IconTrash } from '@tabler/icons-react';
 import { apiKeyList, apiKeyRevoke } from '@plinth/client';
 import type { ApiKeyView, NewApiKeyView } from '@plinth/client';
@@ -11,6 +11,7 @@ import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
 import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
+import { MenuItem } from '../ui/menu-item';
 import { Time } from '../ui/time';
 import { KeyDrawer } from './key-drawer';
 import { KeyOnce } from './key-once';
@@ -159,28 +160,18 @@ export function KeysTable({ scope }: Props) {
         onOpen={setEdited}
         rowActions={(key) => (
           <>
-            <Menu.Item
-              leftSection={<IconPencil size={16} stroke={1.5} />}
-              onClick={() => setEdited(key)}
-            >
+            <MenuItem icon={IconPencil} onClick={() => setEdited(key)}>
               {t(canEdit && key.state === 'active' ? 'edit' : 'view')}
-            </Menu.Item>
+            </MenuItem>
             {canEdit && key.state === 'active' && (
-              <Menu.Item
-                leftSection={<IconRefresh size={16} stroke={1.5} />}
-                onClick={() => setRotated(key)}
-              >
+              <MenuItem icon={IconRefresh} onClick={() => setRotated(key)}>
                 {t('rotate')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('system:apikey:remove') && key.state !== 'revoked' && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => askToRevoke(key)}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={() => askToRevoke(key)}>
                 {t('revoke')}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

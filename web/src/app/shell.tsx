@@ -37,6 +37,7 @@ import { useTranslation } from 'react-i18next';
 import { changeLanguage, LANGUAGES, language } from '../i18n';
 import type { Language } from '../i18n';
 import { Failure, Forbidden } from '../ui/failure';
+import { MenuItem } from '../ui/menu-item';
 import { OfflineBanner } from '../ui/offline-banner';
 import { PageSkeleton } from '../ui/skeleton';
 import { ApprovalCount } from '../harness/approval-count';
@@ -257,20 +258,17 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
           </UnstyledButton>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item
-            leftSection={<IconUser size={16} stroke={1.5} />}
+          <MenuItem
+            icon={IconUser}
             renderRoot={(props) => <Link to="/account" {...props} />}
             onClick={onOpen}
           >
             {t('pages.account')}
-          </Menu.Item>
+          </MenuItem>
           {may('system:tenant:query') && (
-            <Menu.Item
-              leftSection={<IconBuildingSkyscraper size={16} stroke={1.5} />}
-              onClick={() => setSwitching(true)}
-            >
+            <MenuItem icon={IconBuildingSkyscraper} onClick={() => setSwitching(true)}>
               {t('switchTenant')}
-            </Menu.Item>
+            </MenuItem>
           )}
           <Menu.Divider />
           <Menu.Label>{t('theme')}</Menu.Label>
@@ -297,23 +295,20 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
           </Group>
           <Menu.Label>{t('language')}</Menu.Label>
           {Object.entries(LANGUAGES).map(([code, title]) => (
-            <Menu.Item
+            <MenuItem
               key={code}
               lang={code}
-              leftSection={<IconLanguage size={16} stroke={1.5} />}
+              icon={IconLanguage}
               fw={language() === code ? 600 : 400}
               onClick={() => void changeLanguage(code as Language)}
             >
               {title}
-            </Menu.Item>
+            </MenuItem>
           ))}
           <Menu.Divider />
-          <Menu.Item
-            leftSection={<IconLogout size={16} stroke={1.5} />}
-            onClick={() => void signOut()}
-          >
+          <MenuItem icon={IconLogout} onClick={() => void signOut()}>
             {t('signOut')}
-          </Menu.Item>
+          </MenuItem>
         </Menu.Dropdown>
       </Menu>
       {switching && (

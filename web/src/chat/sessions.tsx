@@ -11,6 +11,7 @@ import { useTranslation } from 'react-i18next';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
+import { MenuItem } from '../ui/menu-item';
 import { momentOf } from '../ui/time';
 import { sessionsKey, sessionsQuery } from './data';
 import { deleteLater, undoDeletion, UNDO_MS, useDeleted } from './deletions';
@@ -192,21 +193,14 @@ function SessionRow({ session, isCurrent, onOpen }: RowProps) {
           </Menu.Target>
           <Menu.Dropdown>
             {mayRename && (
-              <Menu.Item
-                leftSection={<IconPencil size={16} stroke={1.5} />}
-                onClick={() => setRenaming(true)}
-              >
+              <MenuItem icon={IconPencil} onClick={() => setRenaming(true)}>
                 {t('session.rename')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {mayDelete && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={remove}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={remove}>
                 {t('session.delete')}
-              </Menu.Item>
+              </MenuItem>
             )}
           </Menu.Dropdown>
         </Menu>

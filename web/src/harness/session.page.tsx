@@ -25,6 +25,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { Failure } from '../ui/failure';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { PageSkeleton } from '../ui/skeleton';
 import { Composer } from './composer';
@@ -219,33 +220,21 @@ function SessionMenu({ session }: { readonly session: HarnessSessionView }) {
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item
-          leftSection={
-            pinnedAt === null ? (
-              <IconPin size={16} stroke={1.5} />
-            ) : (
-              <IconPinnedOff size={16} stroke={1.5} />
-            )
-          }
-          onClick={() => pin.mutate()}
-        >
+        <MenuItem icon={pinnedAt === null ? IconPin : IconPinnedOff} onClick={() => pin.mutate()}>
           {t(pinnedAt === null ? 'session.pin' : 'session.unpin')}
-        </Menu.Item>
+        </MenuItem>
         {deletedAt === null ? (
-          <Menu.Item
+          <MenuItem
             color="red"
-            leftSection={<IconTrash size={16} stroke={1.5} />}
+            icon={IconTrash}
             onClick={() => confirmRemoval(t, session, () => remove.mutateAsync())}
           >
             {t('session.remove')}
-          </Menu.Item>
+          </MenuItem>
         ) : (
-          <Menu.Item
-            leftSection={<IconRestore size={16} stroke={1.5} />}
-            onClick={() => restore.mutate()}
-          >
+          <MenuItem icon={IconRestore} onClick={() => restore.mutate()}>
             {t('session.restore')}
-          </Menu.Item>
+          </MenuItem>
         )}
       </Menu.Dropdown>
     </Menu>

@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Group, Menu, Switch, Text, Tooltip } from '@mantine/core';
+import { Alert, Badge, Button, Group, Switch, Text, Tooltip } from '@mantine/core';
 import {
   IconCode,
   IconInbox,
@@ -30,6 +30,7 @@ import { useAction } from '../ui/action';
 import { AddressSearch } from '../ui/address-fields';
 import { DataTable } from '../ui/data-table';
 import { Empty } from '../ui/empty';
+import { MenuItem } from '../ui/menu-item';
 import { said } from '../ui/notify';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
@@ -218,35 +219,23 @@ function RowActions({ session }: { readonly session: HarnessSessionView }) {
   });
   if (deletedAt !== null) {
     return (
-      <Menu.Item
-        leftSection={<IconRestore size={16} stroke={1.5} />}
-        onClick={() => restore.mutate()}
-      >
+      <MenuItem icon={IconRestore} onClick={() => restore.mutate()}>
         {t('session.restore')}
-      </Menu.Item>
+      </MenuItem>
     );
   }
   return (
     <>
-      <Menu.Item
-        leftSection={
-          pinnedAt === null ? (
-            <IconPin size={16} stroke={1.5} />
-          ) : (
-            <IconPinnedOff size={16} stroke={1.5} />
-          )
-        }
-        onClick={() => pin.mutate()}
-      >
+      <MenuItem icon={pinnedAt === null ? IconPin : IconPinnedOff} onClick={() => pin.mutate()}>
         {t(pinnedAt === null ? 'session.pin' : 'session.unpin')}
-      </Menu.Item>
-      <Menu.Item
+      </MenuItem>
+      <MenuItem
         color="red"
-        leftSection={<IconTrash size={16} stroke={1.5} />}
+        icon={IconTrash}
         onClick={() => confirmRemoval(t, session, () => remove.mutateAsync())}
       >
         {t('session.remove')}
-      </Menu.Item>
+      </MenuItem>
     </>
   );
 }

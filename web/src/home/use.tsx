@@ -5,9 +5,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
 import { Failure } from '../ui/failure';
+import { Figure } from '../ui/figure';
 import { duration, number, shortNumber } from '../ui/format';
+import { FramedTable } from '../ui/framed-table';
 import { RowsSkeleton } from '../ui/skeleton';
-import { Sparkline } from '../ui/sparkline';
 import { Time } from '../ui/time';
 import { VendorMark } from '../ui/vendor-mark';
 import styles from './home.module.css';
@@ -75,51 +76,48 @@ function Report({ use }: { readonly use: UseView }) {
     <>
       <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
         {figures.map(({ name, value, data }) => (
-          <div key={name} className={styles['figure']}>
-            <Text size="sm" c="dimmed">
-              {t(`use.figures.${name}`)}
-            </Text>
-            <Text className={styles['value']} data-bad={name === 'failures' && failed > 0}>
-              {value}
-            </Text>
-            <Sparkline values={data} tone={name === 'failures' ? 'bad' : 'usual'} />
-          </div>
+          <Figure
+            key={name}
+            title={t(`use.figures.${name}`)}
+            value={value}
+            course={data}
+            tone={name === 'failures' ? 'bad' : 'usual'}
+            bad={name === 'failures' && failed > 0}
+          />
         ))}
       </SimpleGrid>
       {models.length > 0 && (
-        <Table.ScrollContainer minWidth={560} type="native" className={styles['table']}>
-          <Table aria-label={t('use.models')}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{t('use.model')}</Table.Th>
-                <Table.Th ta="right">{t('use.figures.turns')}</Table.Th>
-                <Table.Th ta="right">{t('use.figures.tokens')}</Table.Th>
-                <Table.Th ta="right">{t('use.figures.firstToken')}</Table.Th>
-                <Table.Th ta="right">{t('use.figures.failures')}</Table.Th>
+        <FramedTable label={t('use.models')} minWidth={560} mt="md">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{t('use.model')}</Table.Th>
+              <Table.Th ta="right">{t('use.figures.turns')}</Table.Th>
+              <Table.Th ta="right">{t('use.figures.tokens')}</Table.Th>
+              <Table.Th ta="right">{t('use.figures.firstToken')}</Table.Th>
+              <Table.Th ta="right">{t('use.figures.failures')}</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {models.map((model) => (
+              <Table.Tr key={model.modelName ?? ''}>
+                <Table.Td>
+                  <Group gap="sm" wrap="nowrap">
+                    <VendorMark code={model.providerCode ?? '?'} />
+                    {model.modelName ?? t('use.noModel')}
+                  </Group>
+                </Table.Td>
+                <Table.Td ta="right">{number(model.turns)}</Table.Td>
+                <Table.Td ta="right">
+                  {shortNumber(model.inputTokens + model.outputTokens)}
+                </Table.Td>
+                <Table.Td ta="right">
+                  {model.firstTokenMs === null ? '–' : duration(Math.round(model.firstTokenMs))}
+                </Table.Td>
+                <Table.Td ta="right">{number(model.failures)}</Table.Td>
               </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {models.map((model) => (
-                <Table.Tr key={model.modelName ?? ''}>
-                  <Table.Td>
-                    <Group gap="sm" wrap="nowrap">
-                      <VendorMark code={model.providerCode ?? '?'} />
-                      {model.modelName ?? t('use.noModel')}
-                    </Group>
-                  </Table.Td>
-                  <Table.Td ta="right">{number(model.turns)}</Table.Td>
-                  <Table.Td ta="right">
-                    {shortNumber(model.inputTokens + model.outputTokens)}
-                  </Table.Td>
-                  <Table.Td ta="right">
-                    {model.firstTokenMs === null ? '–' : duration(Math.round(model.firstTokenMs))}
-                  </Table.Td>
-                  <Table.Td ta="right">{number(model.failures)}</Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+            ))}
+          </Table.Tbody>
+        </FramedTable>
       )}
       {failures.length > 0 && (
         <>

@@ -20,6 +20,7 @@ import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { Failure } from '../ui/failure';
 import { bytes, number } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
@@ -140,31 +141,25 @@ export default function DocumentPage() {
                 <Menu.Dropdown>
                   {mayEdit && (
                     <>
-                      <Menu.Item
+                      <MenuItem
                         disabled={isMoving(document)}
-                        leftSection={<IconRefresh size={16} stroke={1.5} />}
+                        icon={IconRefresh}
                         onClick={() => parse.mutate(document.id)}
                       >
                         {t('document.parseAgain')}
-                      </Menu.Item>
-                      <Menu.Item
-                        leftSection={<IconTags size={16} stroke={1.5} />}
-                        onClick={() => setPanel('metadata')}
-                      >
+                      </MenuItem>
+                      <MenuItem icon={IconTags} onClick={() => setPanel('metadata')}>
                         {t('metadata.edit')}
-                      </Menu.Item>
-                      <Menu.Item
-                        leftSection={<IconPencil size={16} stroke={1.5} />}
-                        onClick={() => setPanel('rename')}
-                      >
+                      </MenuItem>
+                      <MenuItem icon={IconPencil} onClick={() => setPanel('rename')}>
                         {t('document.rename')}
-                      </Menu.Item>
+                      </MenuItem>
                     </>
                   )}
                   {access.can('system:attach:remove') && (
-                    <Menu.Item
+                    <MenuItem
                       color="red"
-                      leftSection={<IconTrash size={16} stroke={1.5} />}
+                      icon={IconTrash}
                       onClick={() =>
                         confirmDestruction({
                           title: t('document.delete', { count: 1 }),
@@ -178,7 +173,7 @@ export default function DocumentPage() {
                       }
                     >
                       {t('document.delete', { count: 1 })}
-                    </Menu.Item>
+                    </MenuItem>
                   )}
                 </Menu.Dropdown>
               </Menu>

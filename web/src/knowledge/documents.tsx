@@ -1,5 +1,5 @@
 import '@mantine/dropzone/styles.layer.css';
-import { Alert, Badge, Button, Group, Menu, Stack, Switch, Text } from '@mantine/core';
+import { Alert, Badge, Button, Group, Stack, Switch, Text } from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
 import type { FileRejection } from '@mantine/dropzone';
 import {
@@ -40,6 +40,7 @@ import { DataTable } from '../ui/data-table';
 import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { bytes, number } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { Time } from '../ui/time';
 import { saveFile } from '../ui/download';
 import { baseKey, useBaseAccess } from './base';
@@ -351,58 +352,39 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
         })}
         rowActions={(document) => (
           <>
-            <Menu.Item
-              leftSection={<IconDownload size={16} stroke={1.5} />}
+            <MenuItem
+              icon={IconDownload}
               disabled={document.ossId === null || !may('system:attach:query')}
               onClick={() => download.mutate(document)}
             >
               {t('document.download')}
-            </Menu.Item>
-            <Menu.Item
-              leftSection={<IconScissors size={16} stroke={1.5} />}
-              onClick={() => open(document, { view: 'split' })}
-            >
+            </MenuItem>
+            <MenuItem icon={IconScissors} onClick={() => open(document, { view: 'split' })}>
               {t('split.open')}
-            </Menu.Item>
+            </MenuItem>
             {mayEdit && (
               <>
                 {isMoving(document) ? (
-                  <Menu.Item
-                    leftSection={<IconPlayerStop size={16} stroke={1.5} />}
-                    onClick={() => cancel.mutate(document.id)}
-                  >
+                  <MenuItem icon={IconPlayerStop} onClick={() => cancel.mutate(document.id)}>
                     {t('document.cancelParsing')}
-                  </Menu.Item>
+                  </MenuItem>
                 ) : (
-                  <Menu.Item
-                    leftSection={<IconRefresh size={16} stroke={1.5} />}
-                    onClick={() => parse.mutate(document.id)}
-                  >
+                  <MenuItem icon={IconRefresh} onClick={() => parse.mutate(document.id)}>
                     {t(document.status === PENDING ? 'document.parse' : 'document.parseAgain')}
-                  </Menu.Item>
+                  </MenuItem>
                 )}
-                <Menu.Item
-                  leftSection={<IconTags size={16} stroke={1.5} />}
-                  onClick={() => setDescribing([document])}
-                >
+                <MenuItem icon={IconTags} onClick={() => setDescribing([document])}>
                   {t('metadata.edit')}
-                </Menu.Item>
-                <Menu.Item
-                  leftSection={<IconPencil size={16} stroke={1.5} />}
-                  onClick={() => setRenaming(document)}
-                >
+                </MenuItem>
+                <MenuItem icon={IconPencil} onClick={() => setRenaming(document)}>
                   {t('document.rename')}
-                </Menu.Item>
+                </MenuItem>
               </>
             )}
             {can('system:attach:remove') && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => deleteAll([document])}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={() => deleteAll([document])}>
                 {t('document.delete', { count: 1 })}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

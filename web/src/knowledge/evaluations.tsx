@@ -22,6 +22,7 @@ import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
 import { FormFailure } from '../ui/form-drawer';
 import { number } from '../ui/format';
+import { FramedTable } from '../ui/framed-table';
 import { RowsSkeleton } from '../ui/skeleton';
 import { Time } from '../ui/time';
 import { ApplySettings } from './apply-settings';
@@ -30,7 +31,6 @@ import { CompareEvaluations } from './compare-evaluations';
 import { SearchFields } from './search-fields';
 import { baseSettingsOf, bodyOf, savedOf } from './search-settings';
 import { Difference } from './difference';
-import styles from './knowledge.module.css';
 
 const ScoreChart = lazy(() => import('./score-chart'));
 
@@ -165,51 +165,49 @@ export function Evaluations({ base }: { readonly base: KnowledgeView }) {
         </Suspense>
       )}
       {runs.length > 0 && (
-        <Table.ScrollContainer minWidth={560} type="native" className={styles['scroll']}>
-          <Table aria-label={t('evaluation.runs')}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th w={36}>
-                  <span className="only-for-readers">{t('evaluation.compare')}</span>
+        <FramedTable label={t('evaluation.runs')} minWidth={560}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th w={36}>
+                <span className="only-for-readers">{t('evaluation.compare')}</span>
+              </Table.Th>
+              <Table.Th>{t('evaluation.when')}</Table.Th>
+              {METRICS.map((metric) => (
+                <Table.Th key={metric} ta="right">
+                  {t(`evaluation.metric.${metric}`)}
                 </Table.Th>
-                <Table.Th>{t('evaluation.when')}</Table.Th>
-                {METRICS.map((metric) => (
-                  <Table.Th key={metric} ta="right">
-                    {t(`evaluation.metric.${metric}`)}
-                  </Table.Th>
-                ))}
-                <Table.Th ta="right">{t('evaluation.questions')}</Table.Th>
-                <Table.Th>{t('evaluation.settings')}</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {(all ? runs : runs.slice(0, SHOWN)).map((one) => (
-                <Table.Tr key={one.id}>
-                  <Table.Td>
-                    <Checkbox
-                      size="xs"
-                      aria-label={t('evaluation.choose', { id: one.id })}
-                      checked={chosen.includes(one.id)}
-                      onChange={({ currentTarget }) => choose(one.id, currentTarget.checked)}
-                    />
-                  </Table.Td>
-                  <Table.Td>
-                    <Time value={one.createTime} />
-                  </Table.Td>
-                  {METRICS.map((metric) => (
-                    <Table.Td key={metric} ta="right">
-                      {one[metric].toFixed(3)}
-                    </Table.Td>
-                  ))}
-                  <Table.Td ta="right">{number(one.queryCount)}</Table.Td>
-                  <Table.Td>
-                    <RunSettings run={one} />
-                  </Table.Td>
-                </Table.Tr>
               ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+              <Table.Th ta="right">{t('evaluation.questions')}</Table.Th>
+              <Table.Th>{t('evaluation.settings')}</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {(all ? runs : runs.slice(0, SHOWN)).map((one) => (
+              <Table.Tr key={one.id}>
+                <Table.Td>
+                  <Checkbox
+                    size="xs"
+                    aria-label={t('evaluation.choose', { id: one.id })}
+                    checked={chosen.includes(one.id)}
+                    onChange={({ currentTarget }) => choose(one.id, currentTarget.checked)}
+                  />
+                </Table.Td>
+                <Table.Td>
+                  <Time value={one.createTime} />
+                </Table.Td>
+                {METRICS.map((metric) => (
+                  <Table.Td key={metric} ta="right">
+                    {one[metric].toFixed(3)}
+                  </Table.Td>
+                ))}
+                <Table.Td ta="right">{number(one.queryCount)}</Table.Td>
+                <Table.Td>
+                  <RunSettings run={one} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </FramedTable>
       )}
       {runs.length > SHOWN && (
         <Button variant="subtle" color="gray" onClick={() => setAll(!all)}>

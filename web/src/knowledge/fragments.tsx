@@ -31,6 +31,7 @@ import { confirmDestruction } from '../ui/confirm';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
 import { number } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { said } from '../ui/notify';
 import { RowsSkeleton } from '../ui/skeleton';
 import { baseKey, useBaseAccess } from './base';
@@ -367,22 +368,18 @@ function FragmentCard({ fragment, marked, find, chosen, onChoose, onEdit, onDele
             </ActionIcon>
           </Menu.Target>
           <Menu.Dropdown>
-            <Menu.Item leftSection={<IconLink size={16} stroke={1.5} />} onClick={copyAddress}>
+            <MenuItem icon={IconLink} onClick={copyAddress}>
               {t('fragment.copyLink')}
-            </Menu.Item>
+            </MenuItem>
             {onEdit && (
-              <Menu.Item leftSection={<IconPencil size={16} stroke={1.5} />} onClick={onEdit}>
+              <MenuItem icon={IconPencil} onClick={onEdit}>
                 {t('fragment.edit')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {onDelete && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={onDelete}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={onDelete}>
                 {t('fragment.delete', { count: 1 })}
-              </Menu.Item>
+              </MenuItem>
             )}
           </Menu.Dropdown>
         </Menu>

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Menu, Stack, Text } from '@mantine/core';
+import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { IconBook2, IconPlus, IconSettings, IconTrash } from '@tabler/icons-react';
 import { knowledgeExport, knowledgeList, knowledgeRemove } from '@plinth/client';
 import type { KnowledgeView } from '@plinth/client';
@@ -13,6 +13,7 @@ import { DataTable } from '../ui/data-table';
 import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { saveFile } from '../ui/download';
@@ -130,16 +131,13 @@ export default function KnowledgePage() {
         onOpen={(base) => open(base)}
         rowActions={(base) => (
           <>
-            <Menu.Item
-              leftSection={<IconSettings size={16} stroke={1.5} />}
-              onClick={() => open(base, 'settings')}
-            >
+            <MenuItem icon={IconSettings} onClick={() => open(base, 'settings')}>
               {t('base.openSettings')}
-            </Menu.Item>
+            </MenuItem>
             {isMine(base) && may('system:info:remove') && (
-              <Menu.Item
+              <MenuItem
                 color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
+                icon={IconTrash}
                 onClick={() =>
                   confirmDestruction({
                     title: t('base.delete'),
@@ -151,7 +149,7 @@ export default function KnowledgePage() {
                 }
               >
                 {t('base.delete')}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

@@ -19,6 +19,7 @@ import { DataTable } from '../ui/data-table';
 import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { Time } from '../ui/time';
 import { saveFile } from '../ui/download';
 import { baseKey, useBaseAccess } from './base';
@@ -195,19 +196,12 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
             ),
             rowActions: (query: TestQueryView) => (
               <>
-                <Menu.Item
-                  leftSection={<IconPencil size={16} stroke={1.5} />}
-                  onClick={() => setEditing(query)}
-                >
+                <MenuItem icon={IconPencil} onClick={() => setEditing(query)}>
                   {t('test.edit')}
-                </Menu.Item>
-                <Menu.Item
-                  color="red"
-                  leftSection={<IconTrash size={16} stroke={1.5} />}
-                  onClick={() => deleteAll([query])}
-                >
+                </MenuItem>
+                <MenuItem color="red" icon={IconTrash} onClick={() => deleteAll([query])}>
                   {t('test.delete', { count: 1 })}
-                </Menu.Item>
+                </MenuItem>
               </>
             ),
           })}

@@ -1,15 +1,18 @@
-import { Alert, Button, Code, Drawer, Group, Loader, Stack, Text } from '@mantine/core';
-import { IconCircleCheck, IconCircleMinus, IconCircleX } from '@tabler/icons-react';
-import { modelTest } from '@plinth/client';
-import type { DiagnosisView, ModelView } from '@plinth/client';
+import { Alert, Button, Code, Drawer, Group, Stack, Text } from '@mantine/core';
+import { streamModelTest } from '@plinth/client';
+import type { DiagnosisStepView, DiagnosisView, ModelView } from '@plinth/client';
 import { useMutation } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Failure } from '../ui/failure';
 import { duration, number } from '../ui/format';
+import { Steps } from '../ui/steps';
+import type { Step } from '../ui/steps';
 import styles from './model.module.css';
 
-const STEPS = ['address', 'dns', 'connect', 'tls', 'http', 'answer'] as const;
+type StepName = DiagnosisStepView['step'];
+
+const STEPS: readonly StepName[] = ['address', 'dns', 'connect', 'tls', 'http', 'answer'];
 
 interface Props {
   readonly model: Pick<ModelView, 'id' | 'modelName'>;
@@ -31,28 +34,52 @@ export function DiagnosisDrawer({ model, onClose }: Props) {
   );
 }
 
-/** Runs the test when it appears and shows the steps with their times and what to do. */
+/** Runs the test when it appears and shows each step as it happens, with its time, and what to do. */
 export function Diagnosis({ modelId }: { readonly modelId: number }) {
   const { t } = useTranslation('model');
+  const [running, setRunning] = useState<StepName>();
+  const [steps, setSteps] = useState<readonly DiagnosisStepView[]>([]);
   const { mutate, data, error, isPending } = useMutation({
-    mutationFn: () => modelTest({ path: { id: modelId }, body: {} }),
+    mutationFn: async (signal: AbortSignal) => {
+      setSteps([]);
+      for await (const event of streamModelTest(modelId, {}, { signal })) {
+        setRunning(event.event === 'start' ? event.step : undefined);
+        if (event.event === 'step') setSteps((before) => [...before, event.step]);
+        if (event.event === 'done') return event.diagnosis;
+      }
+      return undefined;
+    },
   });
   const place = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    mutate();
-    place.current?.scrollIntoView({ block: 'nearest' });
+  const connection = useRef<AbortController>(undefined);
+  const start = useCallback(() => {
+    connection.current = new AbortController();
+    mutate(connection.current.signal);
   }, [mutate]);
-  if (error) return <Failure error={error} onRetry={() => mutate()} />;
+  useEffect(() => {
+    start();
+    place.current?.scrollIntoView({ block: 'nearest' });
+    return () => connection.current?.abort();
+  }, [start]);
+  if (error) return <Failure error={error} onRetry={start} />;
   return (
     <Stack ref={place} aria-live="polite">
-      <ol className={styles['steps']}>
-        {STEPS.map((step) => (
-          <Step key={step} step={step} diagnosis={data} />
-        ))}
-      </ol>
+      <Steps
+        labels={{ running: t('test.running'), good: t('test.good'), bad: t('test.bad') }}
+        steps={STEPS.map((name) => {
+          const found = (data?.steps ?? steps).find(({ step }) => step === name);
+          return {
+            name,
+            title: t(`test.step.${name}`),
+            state: stateOf(found, name === running, data !== undefined),
+            detail: found?.detail ?? (data && t('test.notReached')),
+            ms: found?.ms,
+          };
+        })}
+      />
       {data && <Result diagnosis={data} />}
       <Group>
-        <Button variant="default" loading={isPending} onClick={() => mutate()}>
+        <Button variant="default" loading={isPending} onClick={start}>
           {t('test.again')}
         </Button>
       </Group>
@@ -60,54 +87,14 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
   );
 }
 
-interface StepProps {
-  readonly step: (typeof STEPS)[number];
-  /** Absent while the test runs. */
-  readonly diagnosis: DiagnosisView | undefined;
-}
-
-function Step({ step, diagnosis }: StepProps) {
-  const { t } = useTranslation('model');
-  const found = diagnosis?.steps.find((one) => one.step === step);
-  return (
-    <li className={styles['step']}>
-      <StepState found={found} isRunning={!diagnosis} />
-      <Stack gap={0} className={styles['stepText']}>
-        <Text fw={600}>{t(`test.step.${step}`)}</Text>
-        {diagnosis && (
-          <Text size="sm" c="dimmed">
-            {found?.detail ?? t('test.notReached')}
-          </Text>
-        )}
-      </Stack>
-      {found && (
-        <Text size="sm" c="dimmed">
-          {duration(found.ms)}
-        </Text>
-      )}
-    </li>
-  );
-}
-
-interface StepStateProps {
-  readonly found: DiagnosisView['steps'][number] | undefined;
-  readonly isRunning: boolean;
-}
-
-function StepState({ found, isRunning }: StepStateProps) {
-  const { t } = useTranslation('model');
-  if (isRunning) return <Loader size={18} aria-label={t('test.running')} />;
-  if (!found) return <IconCircleMinus size={20} stroke={1.5} className={styles['skipped']} />;
-  return found.ok ? (
-    <IconCircleCheck
-      size={20}
-      stroke={1.5}
-      className={styles['good']}
-      aria-label={t('test.good')}
-    />
-  ) : (
-    <IconCircleX size={20} stroke={1.5} className={styles['bad']} aria-label={t('test.bad')} />
-  );
+function stateOf(
+  found: DiagnosisStepView | undefined,
+  isRunning: boolean,
+  isOver: boolean,
+): Step['state'] {
+  if (found) return found.ok ? 'good' : 'bad';
+  if (isOver) return 'skipped';
+  return isRunning ? 'running' : 'waiting';
 }
 
 function Result({ diagnosis }: { readonly diagnosis: DiagnosisView }) {

@@ -1,4 +1,4 @@
-import { Button, Group, Menu, Switch, Text } from '@mantine/core';
+import { Button, Group, Switch, Text } from '@mantine/core';
 import {
   IconBrandStackshare,
   IconCpu,
@@ -21,6 +21,7 @@ import { DataTable } from '../ui/data-table';
 import type { Column } from '../ui/data-table';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { VendorMark } from '../ui/vendor-mark';
@@ -147,38 +148,28 @@ export default function ProvidersPage() {
         {...(canEdit && { onOpen: setEdited })}
         rowActions={(row) => (
           <>
-            <Menu.Item
-              leftSection={<IconCpu size={16} stroke={1.5} />}
+            <MenuItem
+              icon={IconCpu}
               renderRoot={(props) => (
                 <Link to="/models" search={{ provider: row.providerCode } as never} {...props} />
               )}
             >
               {t('showModels')}
-            </Menu.Item>
+            </MenuItem>
             {canEdit && (
-              <Menu.Item
-                leftSection={<IconPencil size={16} stroke={1.5} />}
-                onClick={() => setEdited(row)}
-              >
+              <MenuItem icon={IconPencil} onClick={() => setEdited(row)}>
                 {t('edit')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('system:model:edit') && (
-              <Menu.Item
-                leftSection={<IconKey size={16} stroke={1.5} />}
-                onClick={() => setKeyed(row)}
-              >
+              <MenuItem icon={IconKey} onClick={() => setKeyed(row)}>
                 {t('key.replace')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('system:provider:remove') && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => askToRemove([row])}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove([row])}>
                 {t('remove', { count: 1 })}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

@@ -1,4 +1,4 @@
-import { Badge, Button, Code, Menu, Text } from '@mantine/core';
+import { Badge, Button, Code, Text } from '@mantine/core';
 import {
   IconPencil,
   IconPlugConnected,
@@ -17,6 +17,7 @@ import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
 import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { PasswordLogin } from './password-login';
 import { Provisioning } from './provisioning';
@@ -112,28 +113,18 @@ export default function SsoPage() {
         onOpen={setEdited}
         rowActions={(provider) => (
           <>
-            <Menu.Item
-              leftSection={<IconPencil size={16} stroke={1.5} />}
-              onClick={() => setEdited(provider)}
-            >
+            <MenuItem icon={IconPencil} onClick={() => setEdited(provider)}>
               {t(canEdit ? 'edit' : 'view')}
-            </Menu.Item>
+            </MenuItem>
             {may('system:sso:test') && (
-              <Menu.Item
-                leftSection={<IconPlugConnected size={16} stroke={1.5} />}
-                onClick={() => setTested(provider)}
-              >
+              <MenuItem icon={IconPlugConnected} onClick={() => setTested(provider)}>
                 {t('test.run')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('system:sso:remove') && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => askToRemove(provider)}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove(provider)}>
                 {t('remove')}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}

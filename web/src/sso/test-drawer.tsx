@@ -1,13 +1,11 @@
-import { Alert, Button, Drawer, Group, Loader, Stack, Text } from '@mantine/core';
-import { IconCircleCheck, IconCircleX } from '@tabler/icons-react';
+import { Alert, Button, Drawer, Group, Loader, Stack } from '@mantine/core';
 import { ssoTest } from '@plinth/client';
-import type { SsoDiagnosisView, SsoProviderView } from '@plinth/client';
+import type { SsoProviderView } from '@plinth/client';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Failure } from '../ui/failure';
-import { duration } from '../ui/format';
-import styles from './sso.module.css';
+import { Steps } from '../ui/steps';
 
 interface Props {
   readonly provider: Pick<SsoProviderView, 'id' | 'name'>;
@@ -30,14 +28,18 @@ export function TestDrawer({ provider, onClose }: Props) {
     >
       <Stack aria-live="polite">
         {error && <Failure error={error} onRetry={() => mutate()} />}
-        {!error && !data && <Loader size={20} aria-label={t('test.running')} />}
+        {!error && !data && <Loader size={20} role="img" aria-label={t('test.running')} />}
         {data && (
           <>
-            <ol className={styles['steps']}>
-              {data.steps.map((step) => (
-                <Step key={step.step} step={step} />
-              ))}
-            </ol>
+            <Steps
+              labels={{ running: t('test.running'), good: t('test.good'), bad: t('test.bad') }}
+              steps={data.steps.map(({ step, ok, ...found }) => ({
+                ...found,
+                name: step,
+                title: t(`test.step.${step}`),
+                state: ok ? 'good' : 'bad',
+              }))}
+            />
             <Alert color={data.ok ? 'green' : 'red'} role={data.ok ? 'status' : 'alert'}>
               {data.advice}
             </Alert>
@@ -50,36 +52,5 @@ export function TestDrawer({ provider, onClose }: Props) {
         </Group>
       </Stack>
     </Drawer>
-  );
-}
-
-function Step({
-  step: { step, ok, ms, detail },
-}: {
-  readonly step: SsoDiagnosisView['steps'][number];
-}) {
-  const { t } = useTranslation('sso');
-  return (
-    <li className={styles['step']}>
-      {ok ? (
-        <IconCircleCheck
-          size={20}
-          stroke={1.5}
-          className={styles['good']}
-          aria-label={t('test.good')}
-        />
-      ) : (
-        <IconCircleX size={20} stroke={1.5} className={styles['bad']} aria-label={t('test.bad')} />
-      )}
-      <Stack gap={0} className={styles['stepText']}>
-        <Text fw={600}>{t(`test.step.${step}`)}</Text>
-        <Text size="sm" c="dimmed">
-          {detail}
-        </Text>
-      </Stack>
-      <Text size="sm" c="dimmed">
-        {duration(ms)}
-      </Text>
-    </li>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Menu, Progress, Stack, Text } from '@mantine/core';
+import { Button, Progress, Stack, Text } from '@mantine/core';
 import { limitList, limitRemove } from '@plinth/client';
 import type { LimitView } from '@plinth/client';
 import { IconGauge, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
@@ -12,6 +12,7 @@ import { DataTable } from '../ui/data-table';
 import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { LimitDrawer } from './limit-drawer';
@@ -93,20 +94,13 @@ export function Limits({ inTabs }: Props) {
           onOpen={setEdited}
           rowActions={(limit) => (
             <>
-              <Menu.Item
-                leftSection={<IconPencil size={16} stroke={1.5} />}
-                onClick={() => setEdited(limit)}
-              >
+              <MenuItem icon={IconPencil} onClick={() => setEdited(limit)}>
                 {t(canEdit ? 'limits.edit' : 'limits.view')}
-              </Menu.Item>
+              </MenuItem>
               {may('system:limit:remove') && (
-                <Menu.Item
-                  color="red"
-                  leftSection={<IconTrash size={16} stroke={1.5} />}
-                  onClick={() => askToRemove(limit)}
-                >
+                <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove(limit)}>
                   {t('limits.remove')}
-                </Menu.Item>
+                </MenuItem>
               )}
             </>
           )}

@@ -21,12 +21,12 @@ import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
+import { Figure } from '../ui/figure';
 import { duration, number, shortNumber } from '../ui/format';
+import { FramedTable } from '../ui/framed-table';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
-import { Sparkline } from '../ui/sparkline';
 import { Limits } from './limits';
-import styles from './usage.module.css';
 
 const SPANS = ['7', '30', '90'] as const;
 const GROUPS = ['model', 'user', 'key', 'provider', 'agent', 'door', 'feature', 'day'] as const;
@@ -195,13 +195,13 @@ function Days({ report, from }: { readonly report: UsageView; readonly from: str
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
       {figures.map(({ name, value, of }) => (
-        <div key={name} className={styles['figure']}>
-          <Text size="sm" c="dimmed">
-            {t(`figures.${name}`)}
-          </Text>
-          <Text className={styles['value']}>{value}</Text>
-          <Sparkline values={course(of)} tone={name === 'failures' ? 'bad' : 'usual'} />
-        </div>
+        <Figure
+          key={name}
+          title={t(`figures.${name}`)}
+          value={value}
+          course={course(of)}
+          tone={name === 'failures' ? 'bad' : 'usual'}
+        />
       ))}
     </SimpleGrid>
   );
@@ -221,8 +221,8 @@ function Groups({ report, title }: { readonly report: UsageView; readonly title:
       </Empty>
     );
   return (
-    <Table.ScrollContainer minWidth={720} type="native" className={styles['table']}>
-      <Table aria-label={t('table')}>
+    <>
+      <FramedTable label={t('table')} minWidth={720}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{title}</Table.Th>
@@ -254,12 +254,12 @@ function Groups({ report, title }: { readonly report: UsageView; readonly title:
             );
           })}
         </Table.Tbody>
-      </Table>
+      </FramedTable>
       {more && (
         <Text size="sm" c="dimmed" mt="xs">
           {t('more', { count: rows.length })}
         </Text>
       )}
-    </Table.ScrollContainer>
+    </>
   );
 }

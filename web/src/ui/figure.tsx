@@ -1,0 +1,29 @@
+import { Text } from '@mantine/core';
+import styles from './figure.module.css';
+import { Sparkline } from './sparkline';
+
+interface Props {
+  readonly title: string;
+  readonly value: string;
+  /** Its values in the course of time. */
+  readonly course: readonly number[];
+  /** Counts failures. */
+  readonly tone?: 'usual' | 'bad';
+  /** The value itself is bad. */
+  readonly bad?: boolean;
+}
+
+/** A figure with its course. */
+export function Figure({ title, value, course, tone = 'usual', bad = false }: Props) {
+  return (
+    <div className={styles['figure']}>
+      <Text size="sm" c="dimmed">
+        {title}
+      </Text>
+      <Text className={styles['value']} data-bad={bad}>
+        {value}
+      </Text>
+      <Sparkline values={course} tone={tone} />
+    </div>
+  );
+}
