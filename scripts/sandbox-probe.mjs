@@ -9,7 +9,9 @@ const { probeSandbox } = await import(program.href);
 
 const began = performance.now();
 const place = { hidden: [], unseen: ['/root', '/home', '/var', harness] };
-const reason = await probeSandbox(place, new AbortController().signal);
+const { reason, limitsBy } = await probeSandbox(place, new AbortController().signal);
 const took = Math.round(performance.now() - began);
 console.log(reason ?? `User ${process.getuid()}: a sandbox holds what it must (${took} ms)`);
+if (limitsBy)
+  console.log(`Limits: processes by ${limitsBy.processes}, memory by ${limitsBy.memory}`);
 process.exitCode = reason === null ? 0 : 1;

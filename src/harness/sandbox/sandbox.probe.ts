@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { BUBBLEWRAP } from './bubblewrap.js';
+import type { LimitHolders } from './process-limits.js';
 import type { CommandLimits } from './resource-watch.js';
 import {
   removeOldFolders,
@@ -66,24 +67,33 @@ chmod 4755 written 2>/dev/null && say 'can make a program run as its owner'
 say done
 `;
 
-/** Runs a real sandbox that tries to get out; answers why sandboxes cannot be used here, or null when they can. */
-export async function probeSandbox(place: ProbePlace, signal: AbortSignal): Promise<string | null> {
+export interface ProbeResult {
+  /** Why sandboxes cannot be used here, and what to do about it; null when they can. */
+  readonly reason: string | null;
+  /** Who ends a command over a limit; null where that was not seen. */
+  readonly limitsBy: LimitHolders | null;
+}
+
+/** Runs a real sandbox that tries to get out. */
+export async function probeSandbox(place: ProbePlace, signal: AbortSignal): Promise<ProbeResult> {
   await removeOldFolders();
   const server = createServer((socket) => socket.destroy());
   let reached = 0;
   server.on('connection', () => (reached += 1));
   try {
     const port = await listen(server);
-    const findings = await withTemporaryFolder((folder) =>
+    const { findings, limitsBy } = await withTemporaryFolder((folder) =>
       explore(folder, { ...place, port }, signal),
     );
     if (reached > 0) findings.push("reaches the machine's network");
-    return findings.length === 0 ? null : `A command in the sandbox ${findings.join(', ')}.`;
+    const reason =
+      findings.length === 0 ? null : `A command in the sandbox ${findings.join(', ')}.`;
+    return { reason, limitsBy };
   } catch (error) {
     signal.throwIfAborted();
     const why = error instanceof SandboxUnavailableError ? error.reason : (error as Error).message;
     const remedy = await remedyFor(why);
-    return remedy === undefined ? why : `${remedy} (${why})`;
+    return { reason: remedy === undefined ? why : `${remedy} (${why})`, limitsBy: null };
   } finally {
     server.close();
   }
@@ -93,7 +103,7 @@ async function explore(
   folder: string,
   place: ProbePlace & { readonly port: number },
   signal: AbortSignal,
-): Promise<string[]> {
+): Promise<{ findings: string[]; limitsBy: LimitHolders | null }> {
   const workspace = join(folder, 'workspace');
   const outside = join(folder, 'outside');
   const secret = randomBytes(16).toString('hex');
@@ -120,7 +130,7 @@ async function explore(
   for (const path of ['.git', 'sub/.git']) {
     if (await exists(join(workspace, path))) findings.push(`can make a repository: ${path}`);
   }
-  return findings;
+  return { findings, limitsBy: result.limitsBy };
 }
 
 async function listen(server: Server): Promise<number> {

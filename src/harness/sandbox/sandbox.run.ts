@@ -20,6 +20,7 @@ import type { SandboxLayout } from './bubblewrap.js';
 import { bufferOf, textOf, type BytePath, type Cover, type Mount } from './mount.js';
 import { removePlantedPaths } from './planted-paths.js';
 import { ProcessGroup, PROCESSES } from './process-limits.js';
+import type { LimitHolders } from './process-limits.js';
 import { spaceOf, watchResources } from './resource-watch.js';
 import type { CommandLimits, Excess } from './resource-watch.js';
 import { withoutSecrets } from './secret-content.js';
@@ -73,6 +74,8 @@ export interface SandboxResult {
   readonly removed: readonly string[];
   /** Whether the workspace has changed since `onEnded`. */
   readonly tidied: boolean;
+  /** Who would have ended it over a limit; null when it was stopped before it began. */
+  readonly limitsBy: LimitHolders | null;
 }
 
 type Ending = Omit<SandboxResult, 'masked' | 'removed' | 'tidied'>;
@@ -200,7 +203,7 @@ export interface SandboxPlace {
   readonly limits: CommandLimits;
 }
 
-type Stopped = 'time-out' | 'abort' | Excess;
+type Stopped = 'time-out' | 'abort' | 'system-memory' | Excess;
 
 /**
  * Runs one command in a sandbox of its own and answers how it ended; nothing of it runs any more then. Fails with a
@@ -268,7 +271,7 @@ async function execute(
   const reading = collect(bubblewrap, collector, request);
   const { workspace, asRoot } = layout;
   const watch = { timeoutMs, signal, workspace, asRoot, limits };
-  const stopped = await supervise(bubblewrap, watch);
+  const { stopped, limitsBy, memoryBytes } = await supervise(bubblewrap, watch);
   await reading;
   const { exitCode, hasBegun, errorText } = bubblewrap;
   if (!stopped && !hasBegun) {
@@ -276,7 +279,15 @@ async function execute(
   }
   if (!stopped && exitCode === undefined) throw new SandboxLostError();
   const durationMs = performance.now() - began;
-  return resultOf(collector, { exitCode, stopped, limits, durationMs });
+  const had = { ...limits, memoryBytes };
+  return resultOf(collector, { exitCode, stopped, limits: had, limitsBy, durationMs });
+}
+
+interface Supervised {
+  readonly stopped: Stopped | undefined;
+  readonly limitsBy: LimitHolders | null;
+  /** What it could have of memory. */
+  readonly memoryBytes: number;
 }
 
 /** Lets the command begin, and waits for its end or brings it about. Nothing of it runs any more then, however it ends. */
@@ -289,7 +300,7 @@ async function supervise(
     asRoot: boolean;
     limits: CommandLimits;
   },
-): Promise<Stopped | undefined> {
+): Promise<Supervised> {
   const over = new AbortController();
   const timeOut = sleep(watch.timeoutMs, 'time-out' as const, { signal: over.signal });
   const reasons: Promise<Stopped | 'ended'>[] = [
@@ -297,17 +308,19 @@ async function supervise(
     timeOut.catch(() => 'ended'),
     aborted(watch.signal, over.signal),
   ];
+  const { workspace, asRoot, limits } = watch;
   let group: ProcessGroup | undefined;
+  let limitsBy: LimitHolders | null = null;
   let reason: Stopped | 'ended' = 'ended';
   try {
     const first = await Promise.race([bubblewrap.began, ...reasons.map(toNothing)]);
-    const { workspace, asRoot, limits } = watch;
     if (first !== undefined) {
-      if (asRoot) group = await ProcessGroup.around(first, limits.memoryBytes);
-      // Others than root are held to a number of processes by the limit that the shell sets.
+      await endFirst(first);
+      group = await ProcessGroup.around(first, limits.memoryBytes);
+      limitsBy = ProcessGroup.holdersOf(group, asRoot);
       const held = {
-        processes: !asRoot || group !== undefined,
-        memory: group?.holdsMemory ?? false,
+        processes: limitsBy.processes !== 'watcher',
+        memory: limitsBy.memory !== 'watcher',
       };
       const before = await spaceOf(workspace);
       reasons.push(watchResources({ first, workspace, limits, before, held }, over.signal));
@@ -318,10 +331,16 @@ async function supervise(
     over.abort();
     await bubblewrap.stop();
     await bubblewrap.settled();
-    if (reason === 'ended' && (await group?.ranOutOfMemory())) reason = 'memory';
+    if (reason === 'ended') reason = (await group?.ranOutOfMemory()) ?? 'ended';
     await group?.remove();
   }
-  return reason === 'ended' ? undefined : reason;
+  const stopped = reason === 'ended' ? undefined : reason;
+  return { stopped, limitsBy, memoryBytes: group?.memoryBytes ?? limits.memoryBytes };
+}
+
+/** When memory runs out, the kernel is to end a command before the service. What it starts inherits that. */
+async function endFirst(process: number): Promise<void> {
+  await writeFile(`/proc/${process}/oom_score_adj`, '1000').catch(() => undefined);
 }
 
 async function toNothing(reason: Promise<unknown>): Promise<undefined> {
@@ -360,6 +379,7 @@ function resultOf(
     exitCode: number | undefined;
     stopped: Stopped | undefined;
     limits: CommandLimits;
+    limitsBy: LimitHolders | null;
     durationMs: number;
   },
 ): Ending {
@@ -376,6 +396,7 @@ function resultOf(
     outputBytes: collector.total,
     truncated: collector.discarding,
     durationMs: Math.round(end.durationMs),
+    limitsBy: end.limitsBy,
   };
 }
 
@@ -386,6 +407,8 @@ function exceededText(stopped: Stopped | undefined, limits: CommandLimits): stri
       return `it had more than ${PROCESSES} processes and threads`;
     case 'memory':
       return `it used more than ${mib(limits.memoryBytes)} of memory`;
+    case 'system-memory':
+      return 'the memory of the system, or of the service, ran out';
     case 'disk':
       return `it wrote more than ${mib(limits.diskBytes)} to the workspace`;
     case 'files':

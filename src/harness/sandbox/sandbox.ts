@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
@@ -7,6 +8,7 @@ import type { Config } from '../../platform/config/index.js';
 import { overlap } from '../workspace/workspace-path.js';
 import { packageRoot } from '../workspace/workspace-roots.js';
 import { forgetPlantedPaths, removePlantedPaths } from './planted-paths.js';
+import type { LimitHolders } from './process-limits.js';
 import { probeSandbox, type ProbePlace } from './sandbox.probe.js';
 import type { SandboxPlace, SandboxRequest, SandboxResult } from './sandbox.run.js';
 import { runInSandbox, SandboxUnavailableError } from './sandbox.run.js';
@@ -24,6 +26,8 @@ export interface SandboxCapability {
   readonly available: boolean;
   /** Why it is not available, and what to do about it. */
   readonly reason: string | null;
+  /** Who ends a command over a limit; null where that was not seen. */
+  readonly limitsBy: LimitHolders | null;
 }
 
 /**
@@ -37,7 +41,11 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly place: ProbePlace & SandboxPlace;
   /** The commands that run or wait, each with its workspace. */
   private readonly commands = new Map<Promise<unknown>, string>();
-  private state: SandboxCapability = { available: false, reason: 'It is still being checked.' };
+  private state: SandboxCapability = {
+    available: false,
+    reason: 'It is still being checked.',
+    limitsBy: null,
+  };
   private probing: Promise<void> | undefined;
   private again: Promise<void> = Promise.resolve();
   private timer: NodeJS.Timeout | undefined;
@@ -160,14 +168,24 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private async probe(): Promise<void> {
     try {
       await forgetPlantedPaths(this.place.removed);
-      const reason = await probeSandbox(this.place, this.stopping.signal);
-      if (reason !== null && reason !== this.state.reason) {
-        this.logger.warn({ msg: 'Sandbox unavailable: shell commands are disabled', reason });
-      }
-      this.state = { available: reason === null, reason };
+      const { reason, limitsBy } = await probeSandbox(this.place, this.stopping.signal);
+      const before = this.state;
+      this.state = { available: reason === null, reason, limitsBy };
+      this.logChange(before);
     } catch {
       // The service stops.
-      this.state = { available: false, reason: 'The service is stopping.' };
+      this.state = { available: false, reason: 'The service is stopping.', limitsBy: null };
+    }
+  }
+
+  private logChange(before: SandboxCapability): void {
+    const { reason, limitsBy } = this.state;
+    if (isDeepStrictEqual(this.state, before)) return;
+    if (reason !== null) {
+      this.logger.warn({ msg: 'Sandbox unavailable: shell commands are disabled', reason });
+    } else {
+      const { processes: processLimit, memory: memoryLimit } = limitsBy ?? {};
+      this.logger.log({ msg: 'Sandbox available', processLimit, memoryLimit });
     }
   }
 }

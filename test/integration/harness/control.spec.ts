@@ -9,6 +9,13 @@ import type { Session } from '../../support/session.js';
 const CAPABILITIES = '/coding/harness/capabilities';
 const WRITES = '/coding/harness/admin/writes';
 
+interface Shell {
+  readonly available: boolean;
+  readonly reason: string | null;
+  readonly processLimit: string | null;
+  readonly memoryLimit: string | null;
+}
+
 let harness: Harness;
 let user: Session;
 let boss: Session;
@@ -62,13 +69,21 @@ describe('the capabilities', () => {
 
   it('have the shell where there is a sandbox, and else its reason', async () => {
     const { shell, tools } = done(
-      await user.get<{ shell: { available: boolean; reason: string | null }; tools: string[] }>(
-        CAPABILITIES,
-      ),
+      await user.get<{ shell: Shell; tools: string[] }>(CAPABILITIES),
     ).data;
 
     expect(tools.includes('shell')).toBe(shell.available);
     expect(shell.reason === null).toBe(shell.available);
+    const { processLimit, memoryLimit } = shell;
+    const holders = { processLimit, memoryLimit };
+    expect(holders).toEqual(
+      shell.available
+        ? {
+            processLimit: expect.stringMatching(/^(cgroup|rlimit|watcher)$/),
+            memoryLimit: expect.stringMatching(/^(cgroup|watcher)$/),
+          }
+        : { processLimit: null, memoryLimit: null },
+    );
   });
 });
 

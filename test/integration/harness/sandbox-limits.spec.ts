@@ -238,6 +238,11 @@ describe('what all processes of a command use together', () => {
     });
   });
 
+  it('is ended before the service when the machine has no memory left', async () => {
+    await using box = await TestSandbox.start();
+    expect(await box.output('cat /proc/self/oom_score_adj')).toBe('1000\n');
+  });
+
   it('is memory counted once that processes share, and none that only caches files', async () => {
     await using box = await TestSandbox.start();
     const shared = `perl -e '$m = 60 << 20; $x = "x" x $m; for (1..8) { fork or do { select(undef, undef, undef, 1); exit } } 1 while wait > 0'`;

@@ -14,7 +14,7 @@ beforeAll(async () => {
   const sandbox = harness.plinth.app.get(Sandbox, { strict: false });
   await sandbox.ready();
   // As where bwrap is not installed: it has one place on a machine, which other tests need meanwhile.
-  const nowhere = { available: false, reason: 'There is no bwrap.' };
+  const nowhere = { available: false, reason: 'There is no bwrap.', limitsBy: null };
   jest.spyOn(sandbox, 'capability', 'get').mockReturnValue(nowhere);
 });
 
@@ -56,5 +56,10 @@ it('goes on without commands where there is no sandbox, and runs none elsewhere 
     expect(names).not.toContain('shell');
   }
   const { data } = done(await harness.session.get('/coding/harness/capabilities'));
-  expect(data).toMatchObject({ shell: { available: false, reason: 'There is no bwrap.' } });
+  expect(data).toMatchObject({
+    shell: {
+      ...{ available: false, reason: 'There is no bwrap.' },
+      ...{ processLimit: null, memoryLimit: null },
+    },
+  });
 });

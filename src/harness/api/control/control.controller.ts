@@ -11,12 +11,14 @@ import {
   integer,
   nullable,
   object,
+  oneOf,
   someOf,
   StrictFields,
   text,
   View,
 } from '../../../platform/http/index.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
+import { MEMORY_LIMIT_HOLDERS, PROCESS_LIMIT_HOLDERS } from '../../sandbox/process-limits.js';
 import { Sandbox } from '../../sandbox/sandbox.js';
 import { HarnessSwitches } from '../../store/switch.repository.js';
 import { TOOL_NAMES } from '../../tool/tools.js';
@@ -39,6 +41,16 @@ export class SwitchWritesBody {
 export class ShellCapabilityView extends View({
   available: flag(),
   reason: nullable(text({ description: 'Why not' })),
+  processLimit: nullable(
+    oneOf(PROCESS_LIMIT_HOLDERS, {
+      description: 'Who ends a command with too many processes; null where it is not known',
+    }),
+  ),
+  memoryLimit: nullable(
+    oneOf(MEMORY_LIMIT_HOLDERS, {
+      description: 'Who ends a command with too much memory; null where it is not known',
+    }),
+  ),
 }) {}
 
 export class HarnessLimitsView extends View({
@@ -77,9 +89,10 @@ export class ControlController {
   async capabilities(): Promise<CapabilitiesView> {
     // Right after a start it is still being found out.
     await this.sandbox.ready();
-    const { available, reason } = this.sandbox.capability;
+    const { available, reason, limitsBy } = this.sandbox.capability;
+    const { processes = null, memory = null } = limitsBy ?? {};
     return {
-      shell: { available, reason },
+      shell: { available, reason, processLimit: processes, memoryLimit: memory },
       limits: {
         ...serverBudget(this.config),
         maxQueuedRuns: this.config.HARNESS_QUEUE_SIZE,
