@@ -48,7 +48,9 @@ try {
   for (let round = -2; round < Number(options.rounds); round += 1) {
     for (const one of builds) {
       one.child.send('round');
-      const [{ times }] = await once(one.child, 'message');
+      const message = await nextOf(one.child);
+      if (!message) throw new Error(`${one.name} ended during a round.`);
+      const { times } = message;
       if (round < 0) continue;
       for (const way of WAYS) one.times[way].push(...times[way]);
     }
@@ -91,10 +93,7 @@ async function start(name, dist, simulatorUrl) {
     await qdrant?.stop();
     await database?.drop();
   };
-  const message = await Promise.race([
-    once(child, 'message').then(([first]) => first),
-    once(child, 'exit').then(() => undefined),
-  ]);
+  const message = await nextOf(child);
   if (!message) {
     await drop();
     throw new Error(`${name} ended before it was ready.`);
@@ -106,6 +105,14 @@ async function start(name, dist, simulatorUrl) {
     ready: message.ready,
     times: { vector: [], keyword: [], hybrid: [] },
   };
+}
+
+/** What the process sends next; undefined if it ends instead. */
+async function nextOf(child) {
+  return Promise.race([
+    once(child, 'message').then(([first]) => first),
+    once(child, 'exit').then(() => undefined),
+  ]);
 }
 
 /** Written in TypeScript, which the hooks of the tests compile: they register themselves. */
