@@ -152,7 +152,7 @@ export function DataTable<Row>({
   return (
     <Box>
       {hasToolbar && (
-        <Group justify="space-between" mb="sm" gap="xs" mih={36}>
+        <Group justify="space-between" align="flex-start" mb="sm" gap="xs" mih={36}>
           <Group gap="xs" className={styles['toolbar']}>
             {bulkActions && selected.length > 0 ? (
               <>
