@@ -206,9 +206,10 @@ describe('what needs no id', () => {
     for (const stranger of [world.neighbour, world.root]) {
       expect(await leaksTo(stranger, ofTenant)).toEqual([]);
     }
-    // Agents and models are there to be used by everybody of the tenant.
+    // Agents, models and sign-ins are there to be used by everybody of the tenant.
     expect(await leaksTo(world.nobody, ofTenant)).toEqual([
       'GET /agent/agent/agentOptions',
+      'GET /auth/sso/connections',
       'GET /v1/models',
     ]);
     for (const stranger of [world.neighbour, world.root, world.colleague, world.visitor]) {

@@ -47,6 +47,7 @@ const acceptedBodies: Record<string, object> = {
   'POST /coding/harness/admin/writes': { enabled: true },
   'POST /auth/login': login({ password: 'not-the-password' }),
   'POST /auth/sso/exchange': { clientId: WEB_CLIENT, code: 'none' },
+  'POST /auth/sso/:provider/connect': { returnTo: '/account' },
   'POST /auth/sso/:provider/backchannel-logout': { logout_token: 'none' },
   'POST /auth/register': login({ password: PASSWORD }),
   'POST /scim/v2/Users': { userName: 'robust@example.com' },

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sendChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { createModel } from '../support/models.js';
 import { done, makeUser, PASSWORD, roleId } from '../support/people.js';
 import type { Session } from '../support/session.js';
 import { eventually } from '../support/wait.js';
 
 const MODEL = 'demo-chat-paced';
+/** Called by one test alone, so that what is used of its limit is what that has used. */
+const LIMITED = 'sim--chunks-5';
 
 interface UsedLimit {
   readonly use: { readonly used: number };
@@ -49,9 +52,11 @@ describeConsole('usage in the console', () => {
   it('sets limits, shows what is used of them, changes and removes them', async () => {
     const { plinth } = console;
     const admin = await plinth.signIn();
+    const { url } = console.simulator;
+    await createModel(admin, { modelName: LIMITED, apiHost: `${url}/v1`, apiKey: 'key' });
     const page = await console.signedIn();
     const dialog = page.getByRole('dialog').last();
-    const row = page.getByRole('row').filter({ hasText: 'Model demo-chat-paced' });
+    const row = page.getByRole('row').filter({ hasText: 'Model sim--chunks-5' });
     const button = (name: string) => dialog.getByRole('button', { name, exact: true });
     await page.goto('/usage');
     await page.getByRole('tab', { name: 'Limits' }).click();
@@ -64,7 +69,7 @@ describeConsole('usage in the console', () => {
     await dialog.getByRole('combobox', { name: 'Limited' }).click();
     await page.getByRole('option', { name: 'Model', exact: true }).click();
     await dialog.getByRole('combobox', { name: 'Model' }).click();
-    await page.getByRole('option', { name: MODEL, exact: true }).click();
+    await page.getByRole('option', { name: LIMITED, exact: true }).click();
     await dialog.getByRole('textbox', { name: 'Limit' }).fill('1000000');
     await expectNoViolations(page);
     await button('Add limit').click();
@@ -73,7 +78,7 @@ describeConsole('usage in the console', () => {
     const table = await page.getByRole('table').boundingBox();
     // Nothing between them: the table has no filters, no columns to choose and no export.
     expect((table?.y ?? NaN) - ((tabs?.y ?? NaN) + (tabs?.height ?? NaN))).toBeLessThan(32);
-    await sendChat(admin, { model: MODEL, content: 'Hello' });
+    await sendChat(admin, { model: LIMITED, content: 'Hello' });
     const used = async (): Promise<number> => {
       const { rows } = done(await admin.get<UsedLimit[]>('/system/limit/list'));
       return rows[0]?.use.used ?? 0;
@@ -89,15 +94,15 @@ describeConsole('usage in the console', () => {
     await dialog.getByRole('textbox', { name: 'Limit' }).fill('1');
     await button('Save limit').click();
     await row.getByText(`${tokens.toLocaleString('en')} of 1`, { exact: true }).waitFor();
-    const refused = await sendChat(admin, { model: MODEL, content: 'Hello' });
+    const refused = await sendChat(admin, { model: LIMITED, content: 'Hello' });
     expect(refused.error).toMatch(/limit of 1 tokens per day for the model/);
 
     await row.getByRole('button', { name: 'Actions' }).click();
     await page.getByRole('menuitem', { name: 'Remove limit' }).click();
-    await dialog.getByText('Model demo-chat-paced: Tokens per day').waitFor();
+    await dialog.getByText('Model sim--chunks-5: Tokens per day').waitFor();
     await button('Remove limit').click();
     await page.getByText('No limits yet').waitFor();
-    expect((await sendChat(admin, { model: MODEL, content: 'Hello' })).done).toBe(true);
+    expect((await sendChat(admin, { model: LIMITED, content: 'Hello' })).done).toBe(true);
   });
 
   it('shows users without the permission their own calls alone', async () => {
