@@ -424,6 +424,12 @@ export const references: Record<string, Record<string, Reference>> = {
   'POST /system/attach/upload': {
     knowledgeId: { kind: knowledgeBase, body: (knowledgeId) => ({ knowledgeId }) },
   },
+  'POST /system/attach': {
+    knowledgeId: {
+      kind: knowledgeBase,
+      body: (knowledgeId) => ({ knowledgeId, name: 'New', content: fresh('New') }),
+    },
+  },
   'GET /system/attach/metadata/:knowledgeId': { knowledgeId: { kind: knowledgeBase } },
   'PUT /system/attach/:id/metadata': {
     id: { kind: attachment, body: () => ({ metadata: { year: 2026 } }) },
