@@ -784,6 +784,11 @@ export const noReferences: Record<string, string> = {
   'POST /system/role menuIds': 'Numbers of permissions, the same for all tenants.',
   'PUT /system/role menuIds': 'The same.',
   'GET /system/config/configKey/:configKey configKey': 'A name of a fixed value.',
+  'GET /monitor/logininfor/unlock/:account account':
+    'Looked for among the users of the own tenant.',
+  'GET /auth/binding/:source source': 'Not read; always refused.',
+  'DELETE /monitor/operlog/:entries entries': 'Not read; always refused.',
+  'DELETE /monitor/logininfor/:entries entries': 'The same.',
   'POST /system/tenant tenantId': 'The number that the new tenant gets.',
   'GET /system/info/:knowledgeId/testset/list queryId': 'Looks for that name in this test set.',
   'POST /system/info/:knowledgeId/testset queryId': 'The name that the query gets in its test set.',
