@@ -18,7 +18,13 @@ import {
 import type { Answer, ListReader, Page } from '../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../platform/storage/index.js';
 import type { UploadedPart } from '../platform/storage/index.js';
-import { AttachListQuery, MetadataBody, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
+import {
+  AttachListQuery,
+  CreateAttachmentBody,
+  MetadataBody,
+  UpdateAttachmentBody,
+  UploadBody,
+} from './attach.dto.js';
 import { AttachService } from './attach.service.js';
 import {
   attachmentSheet,
@@ -118,6 +124,17 @@ export class AttachController {
     @ReceivedFiles() files: UploadedPart[],
   ): Promise<UploadedAttachmentView[]> {
     return this.attachments.upload(caller, body, files);
+  }
+
+  /** Makes a text that was written in an editor a document of a knowledge base, and requests its parsing. */
+  @Post()
+  @RequirePermission('system:attach:add')
+  @Answers(AttachmentView)
+  write(
+    @CurrentCaller() caller: Caller,
+    @Body() body: CreateAttachmentBody,
+  ): Promise<AttachmentView> {
+    return this.attachments.write(caller, body);
   }
 
   /** Renames a document or changes its remark. */

@@ -3,6 +3,9 @@ import { FILTER_DESCRIPTION, LONGEST_FILTER } from '../metadata/index.js';
 
 const STATUS = '0 pending, 1 parsing, 2 parsed, 3 failed';
 
+/** Characters of the text of a document that is written. */
+const LONGEST_CONTENT = 100_000;
+
 export class AttachListQuery extends Input({
   ...pageFields(
     'id',
@@ -59,6 +62,19 @@ export class UploadBody extends Input({
     description: `Of all files of the upload, as JSON text. ${METADATA}`,
     example: '{"department":"sales","year":2026}',
   }),
+}) {}
+
+/** A document that is written instead of uploaded. The form of existing consoles sends a type, too, which is not read. */
+export class CreateAttachmentBody extends Input({
+  knowledgeId: Id({ description: 'The knowledge base that gets the document' }),
+  name: Text({ max: 255, example: 'Opening hours' }),
+  content: Text({
+    optional: true,
+    max: LONGEST_CONTENT,
+    description: 'Its text as HTML',
+    example: '<p>The shop opens at nine.</p>',
+  }),
+  remark: Text({ optional: true, max: 500 }),
 }) {}
 
 /** The whole metadata of a document: keys that are absent or null are removed. */

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
@@ -30,6 +31,7 @@ import { msg, phrase, sentences } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
 import type {
   AttachListQuery,
+  CreateAttachmentBody,
   MetadataBody,
   UpdateAttachmentBody,
   UploadBody,
@@ -253,6 +255,27 @@ export class AttachService {
     const [first, ...others] = failures;
     if (first) throw new UploadFailedError([first, ...others], views);
     return views;
+  }
+
+  /** Makes an HTML text a document of the knowledge base, as an upload of it would be, and requests its parsing. */
+  async write(
+    caller: Caller,
+    { knowledgeId, name, content = '', remark }: CreateAttachmentBody,
+  ): Promise<AttachmentView> {
+    const knowledge = await this.knowledge.writable(caller, knowledgeId);
+    if (isBlank(name)) throw new InvalidInputError(msg`name must not be empty.`);
+    if (isBlank(content)) {
+      throw new InvalidInputError(
+        msg`content is required: the text of the document. A document that is a file begins with an upload.`,
+      );
+    }
+    const source = Readable.from([Buffer.from(content)]);
+    const fileName = withSuffix(name, '.html');
+    const received = await this.uploads.receive(source, fileName, new AbortController().signal);
+    if (isRefused(received)) throw received.refusal;
+    const { id } = await this.create(caller, knowledge, received, { autoParse: true });
+    if (remark) await this.attachments.update(caller.tenantId, id, { remark });
+    return this.get(caller, id);
   }
 
   async update(caller: Caller, body: UpdateAttachmentBody): Promise<void> {

@@ -15,6 +15,7 @@ export class FragmentView extends View({
   id: recordId(),
   fid: text({ example: 'k3v9x0a2bq' }),
   docId: text({ example: 'a1b2c3d4e5' }),
+  attachId: recordId(),
   knowledgeId: recordId(),
   idx: integer({ example: 0, description: 'Running number in the document, from 0' }),
   content: text({ example: 'The warranty lasts two years.' }),
@@ -57,5 +58,8 @@ export const fragmentSheet = sheetOf<FragmentView>('Fragments', {
 });
 
 export function toFragmentView(fragment: Fragment): FragmentView {
-  return FragmentView.of(fragment, { remark: fragment.remark ?? '' });
+  return FragmentView.of(fragment, {
+    attachId: fragment.attachmentId,
+    remark: fragment.remark ?? '',
+  });
 }

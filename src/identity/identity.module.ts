@@ -22,9 +22,9 @@ import { RoleController } from './role/role.controller.js';
 import { RoleRepository } from './role/role.repository.js';
 import { RoleService } from './role/role.service.js';
 import { Captcha, CaptchaStore } from './sign-in/captcha.js';
-import { EmailCodeController } from './sign-in/email-code.controller.js';
 import { AuthController } from './sign-in/auth.controller.js';
 import { LoginService } from './sign-in/login.service.js';
+import { OtherSignInsController } from './sign-in/other-sign-ins.controller.js';
 import { SessionCallerResolver } from './sign-in/session.caller-resolver.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInService } from './sign-in/sign-in.service.js';
@@ -50,6 +50,7 @@ import { SsoVault } from './sso/sso.vault.js';
 import { TenantController } from './tenant/tenant.controller.js';
 import { TenantRepository } from './tenant/tenant.repository.js';
 import { TenantService } from './tenant/tenant.service.js';
+import { Avatars } from './user/avatars.js';
 import { PostController } from './user/post.controller.js';
 import { ProfileController } from './user/profile.controller.js';
 import { ProfileService } from './user/profile.service.js';
@@ -57,6 +58,7 @@ import { RoleMemberController } from './user/role-member.controller.js';
 import { UserAccessPolicy } from './user/user.access-policy.js';
 import { UserCallers } from './user/user.callers.js';
 import { UserController } from './user/user.controller.js';
+import { UserUnlockController } from './user/user-unlock.controller.js';
 import { UserImport } from './user/user.import.js';
 import { UserRepository } from './user/user.repository.js';
 import { UserService } from './user/user.service.js';
@@ -83,10 +85,11 @@ import { UserService } from './user/user.service.js';
   ],
   controllers: [
     AuthController,
-    EmailCodeController,
+    OtherSignInsController,
     // Before the users, whose route `:userId` matches its paths.
     ProfileController,
     UserController,
+    UserUnlockController,
     RoleMemberController,
     RoleController,
     TenantController,
@@ -102,6 +105,7 @@ import { UserService } from './user/user.service.js';
   ],
   providers: [
     AccessChange,
+    Avatars,
     IdentitySeed,
     Passwords,
     ClientRepository,

@@ -50,6 +50,8 @@ export class Passwords implements OnModuleInit {
   /** Verified in place of the hash of an unknown user. */
   private placeholder: string;
   readonly queue: HashQueue;
+  /** How long a lock lasts, and a wrong password counts. */
+  readonly lockSeconds: number;
   private readonly failures: RateLimit;
   private readonly lock: RateLimit;
   private readonly accountFailures: RateLimit;
@@ -59,6 +61,7 @@ export class Passwords implements OnModuleInit {
     @Inject(CONFIG) config: Config,
   ) {
     const seconds = config.LOGIN_LOCK_SECONDS;
+    this.lockSeconds = seconds;
     // One less than the limit: the failure that exceeds it locks.
     this.failures = { name: 'login-failures', points: config.LOGIN_FAILURE_LIMIT - 1, seconds };
     this.lock = { name: 'login-lock', points: 1, seconds };
@@ -96,6 +99,15 @@ export class Passwords implements OnModuleInit {
       else await this.countFailure(key, isOwn ? undefined : account);
       return right;
     });
+  }
+
+  /** Ends the locks of the account for these addresses and that for all addresses, and forgets its wrong passwords. */
+  async unlock(account: string, ips: readonly string[]): Promise<void> {
+    await this.limiter.reset(this.accountFailures, account);
+    for (const network of new Set(ips.map(clientNetwork))) {
+      await this.limiter.reset(this.lock, `${account}:${network}`);
+      await this.limiter.reset(this.failures, `${account}:${network}`);
+    }
   }
 
   private async refuseLocked(limit: RateLimit, key: string): Promise<void> {

@@ -10,6 +10,7 @@ import {
   AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  TimeRangeQuery,
 } from '../../platform/http/index.js';
 import type { ListReader, Page } from '../../platform/http/index.js';
 import {
@@ -33,6 +34,7 @@ export class RoleController {
   /** The roles of the tenant. */
   @Get('list')
   @RequirePermission('system:role:list')
+  @TimeRangeQuery()
   @AnswersPage(RoleView)
   list(@CurrentCaller() caller: Caller, @Query() query: RoleListQuery): Promise<Page<RoleView>> {
     return this.roles.list(caller, query);

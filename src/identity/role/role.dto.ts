@@ -16,6 +16,7 @@ import {
   Texts,
   texts,
   time,
+  TimeRangeField,
   View,
   Whole,
 } from '../../platform/http/index.js';
@@ -32,6 +33,7 @@ export class RoleListQuery extends Input({
   roleName: Text({ optional: true, description: 'Part of the name' }),
   roleKey: Text({ optional: true, description: 'Part of the key' }),
   status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
+  params: TimeRangeField(),
 }) {}
 
 export class RoleOptionQuery extends Input({

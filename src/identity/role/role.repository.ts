@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
-import { containing, Database, TenantScoped } from '../../platform/database/index.js';
+import {
+  containing,
+  createdWithin,
+  Database,
+  TenantScoped,
+} from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
 import type { RoleListQuery } from './role.dto.js';
@@ -38,6 +43,7 @@ export class RoleRepository {
       ...(roleName && { roleName: containing(roleName) }),
       ...(roleKey && { roleKey: containing(roleKey) }),
       ...(status && { status }),
+      ...createdWithin(query.params),
     };
     return this.roles.page(tenantId, query, where, { roleSort: 'ASC', id: 'ASC' });
   }

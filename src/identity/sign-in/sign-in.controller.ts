@@ -2,7 +2,7 @@ import { Controller, Delete, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, LoginOnly, RequirePermission } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { AnswersArray, AnswersPage, AnswersStatus } from '../../platform/http/index.js';
+import { AnswersPage, AnswersStatus } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { SignInListQuery, SignInView } from './sign-in.dto.js';
 import { SignInService } from './sign-in.service.js';
@@ -15,8 +15,8 @@ export class SignInController {
   /** The sign-ins of the caller. */
   @Get()
   @LoginOnly()
-  @AnswersArray(SignInView)
-  own(@CurrentCaller() caller: Caller): Promise<SignInView[]> {
+  @AnswersPage(SignInView)
+  own(@CurrentCaller() caller: Caller): Promise<Page<SignInView>> {
     return this.signIns.own(caller);
   }
 

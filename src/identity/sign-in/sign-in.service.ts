@@ -22,12 +22,12 @@ export class SignInService {
     private readonly policy: UserAccessPolicy,
   ) {}
 
-  async own(caller: Caller): Promise<SignInView[]> {
+  async own(caller: Caller): Promise<Page<SignInView>> {
     const { homeTenantId, userId, loginSessionId } = caller;
     const page = await inTenant(homeTenantId, () =>
       this.sessions.page(homeTenantId, {}, { userId }),
     );
-    return page.rows.map((signIn) => toSignInView(signIn, loginSessionId));
+    return page.map((signIn) => toSignInView(signIn, loginSessionId));
   }
 
   async list(caller: Caller, query: SignInListQuery): Promise<Page<SignInView>> {

@@ -43,6 +43,7 @@ export class TenantListQuery extends Input({
   tenantId: Text({ optional: true }),
   companyName: Text({ optional: true, description: 'Part of the name' }),
   contactUserName: Text({ optional: true, description: 'Part of the name' }),
+  contactPhone: Text({ optional: true, description: 'Part of the number' }),
   status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
 }) {}
 

@@ -40,12 +40,13 @@ export class TenantRepository {
   }
 
   async page(query: TenantListQuery): Promise<Page<Tenant>> {
-    const { tenantId, companyName, contactUserName, status } = query;
+    const { tenantId, companyName, contactUserName, contactPhone, status } = query;
     const [rows, total] = await this.database.repository(Tenant).findAndCount({
       where: {
         ...(tenantId && { tenantId }),
         ...(companyName && { companyName: containing(companyName) }),
         ...(contactUserName && { contactUserName: containing(contactUserName) }),
+        ...(contactPhone && { contactPhone: containing(contactPhone) }),
         ...(status && { status }),
       },
       order: requestedOrder(query, { id: 'DESC' }),

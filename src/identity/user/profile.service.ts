@@ -9,6 +9,7 @@ import { LoginSessionRepository } from '../login-session/login-session.repositor
 import { LoginSessionService } from '../login-session/login-session.service.js';
 import { accountOf, Passwords } from '../password/passwords.js';
 import { RoleRepository } from '../role/role.repository.js';
+import { Avatars } from './avatars.js';
 import type { OwnPasswordDto, ProfileDto } from './user.dto.js';
 import { UserRepository } from './user.repository.js';
 import { toUserView, viewFor } from './user.view.js';
@@ -24,6 +25,7 @@ export class ProfileService {
     private readonly logins: LoginSessionService,
     private readonly sessions: LoginSessionRepository,
     private readonly change: AccessChange,
+    private readonly avatars: Avatars,
   ) {}
 
   /** Existing consoles read it with every page load, which ends a switch to another tenant there. */
@@ -32,7 +34,7 @@ export class ProfileService {
     if (tenantId !== homeTenantId && !keepTenant) await this.logins.switchTenant(caller, null);
     const { user, roles } = await this.own(caller);
     return {
-      user: viewFor(caller, user, roles),
+      user: viewFor(caller, user, roles, await this.avatars.addresses()),
       permissions: [...caller.permissions],
       roles: [...caller.roleKeys],
       tenantId: keepTenant ? tenantId : homeTenantId,
@@ -42,7 +44,7 @@ export class ProfileService {
   async profile(caller: Caller): Promise<ProfileView> {
     const { user, roles } = await this.own(caller);
     return {
-      user: toUserView(user, roles, 'shown'),
+      user: toUserView(user, roles, 'shown', await this.avatars.addresses()),
       roleGroup: roles.map((role) => role.roleName).join(', '),
       postGroup: '',
     };

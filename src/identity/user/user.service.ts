@@ -1,19 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { mayAny, permissionsOf, UserLifecycle } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
+import { AuditLog } from '../../platform/audit/index.js';
 import type { AuditAction, AuditActor, AuditRecord } from '../../platform/audit/index.js';
 import { withLongStatements } from '../../platform/database/index.js';
-import { ConflictError, ForbiddenError } from '../../platform/error/index.js';
+import { ConflictError, ForbiddenError, NotFoundError } from '../../platform/error/index.js';
 import { isBlank, orderOf } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
 import { AccessChange, requireHeld } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
-import { Passwords } from '../password/passwords.js';
+import { accountOf, Passwords } from '../password/passwords.js';
 import { toRoleView } from '../role/role.dto.js';
 import { SUPERADMIN_ROLE } from '../role/role.entity.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
+import { Avatars } from './avatars.js';
 import { requireNotSelf, UserAccessPolicy } from './user.access-policy.js';
 import type {
   ChangedUserDto,
@@ -43,6 +45,8 @@ export class UserService {
     private readonly sessions: LoginSessionRepository,
     private readonly change: AccessChange,
     private readonly lifecycle: UserLifecycle,
+    private readonly audit: AuditLog,
+    private readonly avatars: Avatars,
   ) {}
 
   async list(caller: Caller, query: UserListQuery): Promise<Page<UserView>> {
@@ -55,14 +59,16 @@ export class UserService {
       caller.tenantId,
       page.rows.map(({ id }) => id),
     );
-    return page.map((user) => viewFor(caller, user, roles.get(user.id) ?? []));
+    const avatarOf = await this.avatars.addresses();
+    return page.map((user) => viewFor(caller, user, roles.get(user.id) ?? [], avatarOf));
   }
 
   async options(caller: Caller, userIds: readonly number[] | undefined): Promise<UserView[]> {
     const users = await (userIds
       ? this.users.byIds(caller.tenantId, userIds)
       : this.users.users.choices(caller.tenantId, { status: '0' }, { id: 'ASC' }));
-    return users.map((user) => viewFor(caller, user, []));
+    const avatarOf = await this.avatars.addresses();
+    return users.map((user) => viewFor(caller, user, [], avatarOf));
   }
 
   /** The roles to choose from for a new user. */
@@ -77,7 +83,7 @@ export class UserService {
     const heldIds = held.map(({ id }) => id);
     const shown = await this.assignableBy(caller, heldIds);
     return {
-      user: viewFor(caller, user, held),
+      user: viewFor(caller, user, held, await this.avatars.addresses()),
       roleIds: heldIds,
       roles: shown.map((role) => toRoleView(role, heldIds.includes(role.id))),
       ...noPosts,
@@ -178,6 +184,24 @@ export class UserService {
     );
   }
 
+  /** Ends the lock after too many wrong passwords, as a new password would, for a user whose password the caller may set. */
+  async unlock(caller: Caller, userName: string): Promise<void> {
+    const { tenantId } = caller;
+    const found = await this.users.byName(tenantId, userName);
+    if (!found) throw new NotFoundError(phrase`The user`);
+    const user = await this.policy.manageableOne(caller, found.id);
+    // A wrong password that counts may be as old as the lock that it has begun.
+    const since = new Date(Date.now() - 2 * this.passwords.lockSeconds * 1_000);
+    const ips = await this.audit.failedSignIns(tenantId, user.userName, since);
+    await this.passwords.unlock(accountOf(tenantId, user, user.userName), ips);
+    await this.audit.record(caller, {
+      action: 'update',
+      target: 'user',
+      id: user.id,
+      detail: { unlocked: true },
+    });
+  }
+
   /** Deletes the users with their sign-ins, messages and the files of those, and their names in the audit log. */
   async remove(caller: Caller, userIds: readonly number[]): Promise<void> {
     requireNotSelf(caller, userIds, phrase`delete`);
@@ -203,7 +227,7 @@ export class UserService {
     const all = await this.roles.all(caller.tenantId);
     const heldIds = new Set(held.map(({ id }) => id));
     return {
-      user: toUserView(user, held, 'masked'),
+      user: toUserView(user, held, 'masked', await this.avatars.addresses()),
       roles: all.map((role) => toRoleView(role, heldIds.has(role.id))),
     };
   }
@@ -227,7 +251,8 @@ export class UserService {
     await this.roles.roles.get(caller.tenantId, query.roleId);
     const memberIds = await this.roles.userIdsOf(caller.tenantId, query.roleId);
     const page = await this.users.pageByRole(caller.tenantId, query, which, memberIds);
-    return page.map((user) => viewFor(caller, user, []));
+    const avatarOf = await this.avatars.addresses();
+    return page.map((user) => viewFor(caller, user, [], avatarOf));
   }
 
   async addMembers(caller: Caller, roleId: number, userIds: readonly number[]): Promise<void> {

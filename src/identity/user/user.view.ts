@@ -18,6 +18,7 @@ import {
 import { DEPARTMENT_ID, DEPARTMENT_NAME } from '../role/department.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleView, toRoleView } from '../role/role.dto.js';
+import type { AvatarAddress } from './avatars.js';
 import type { User } from './user.entity.js';
 
 /** A user. Existing consoles read the fields that are always null or 0. */
@@ -36,7 +37,12 @@ export class UserView extends View({
     description: 'Empty if there is none; masked for callers who may not change users',
   }),
   sex: oneOf(['0', '1', '2'], { description: '0 male, 1 female, 2 not specified' }),
-  avatar: nullable(text({ description: 'Address of the avatar image' })),
+  avatar: nullable(
+    text({
+      example: 'https://ai.example.com/resource/oss/shared/000000.1.0.c2lnbmF0dXJl/avatar.png',
+      description: 'Opens the image without a sign-in and does not expire',
+    }),
+  ),
   status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
   loginIp: nullable(text()),
   loginDate: nullable(time()),
@@ -90,8 +96,13 @@ export class ProfileView extends View({
 }) {}
 
 /** As the caller may see the user: callers who may not change users see a masked telephone number. */
-export function viewFor(caller: Caller, user: User, roles: readonly Role[]): UserView {
-  return toUserView(user, roles, maySeePhone(caller) ? 'shown' : 'masked');
+export function viewFor(
+  caller: Caller,
+  user: User,
+  roles: readonly Role[],
+  avatarOf: AvatarAddress,
+): UserView {
+  return toUserView(user, roles, maySeePhone(caller) ? 'shown' : 'masked', avatarOf);
 }
 
 export function maySeePhone(caller: Caller): boolean {
@@ -102,6 +113,7 @@ export function toUserView(
   user: User,
   roles: readonly Role[],
   phone: 'shown' | 'masked',
+  avatarOf: AvatarAddress,
 ): UserView {
   return UserView.of(user, {
     ...UNUSED,
@@ -109,7 +121,7 @@ export function toUserView(
     // The form of existing consoles refuses null.
     email: user.email ?? '',
     phonenumber: phone === 'shown' ? (user.phonenumber ?? '') : masked(user.phonenumber ?? ''),
-    avatar: user.avatar === null ? null : `/resource/oss/download/${user.avatar}`,
+    avatar: avatarOf(user),
     roles: roles.map((role) => toRoleView(role)),
   });
 }
@@ -128,6 +140,12 @@ function masked(phone: string): string {
   if (phone === '') return phone;
   return phone.length < 8 ? '****' : `${phone.slice(0, 3)}****${phone.slice(-4)}`;
 }
+
+export class AvatarView extends View({
+  imgUrl: text({
+    example: 'https://ai.example.com/resource/oss/shared/000000.1.0.c2lnbmF0dXJl/avatar.png',
+  }),
+}) {}
 
 /** A row that is not imported, with the reason as text. */
 export class RefusedRow extends View({

@@ -51,6 +51,11 @@ export class AuditLog {
     await this.recordAll(actor, [entry]);
   }
 
+  /** The addresses of failed sign-ins with this name since the time. */
+  failedSignIns(tenantId: string, userName: string, since: Date): Promise<string[]> {
+    return this.entries.failedSignIns(tenantId, userName, since);
+  }
+
   /**
    * Adds the entries. Call it in the transaction of the change, so that both are stored or neither is.
    * The address and the request come from the request that is being served; a job has none.

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { In, Not } from 'typeorm';
+import { In, MoreThanOrEqual, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import { phrase } from '../message/index.js';
@@ -58,6 +58,17 @@ export class AuditRepository {
       ...(status === '1' ? { action: In([]) } : operationsOfType(businessType)),
     };
     return this.entries.page(tenantId, query, where, { id: 'DESC' });
+  }
+
+  /** The addresses of failed sign-ins whose name contains this one, of the newest 1,000 since the time. */
+  async failedSignIns(tenantId: string, userName: string, since: Date): Promise<string[]> {
+    const where = {
+      action: FAILED_SIGN_IN,
+      actorName: containing(userName),
+      createTime: MoreThanOrEqual(since),
+    };
+    const { rows } = await this.entries.page(tenantId, {}, where, { id: 'DESC' });
+    return [...new Set(rows.flatMap(({ ip }) => (ip === null ? [] : [ip])))];
   }
 
   /** Sign-ins and registrations, newest first. */

@@ -1,9 +1,11 @@
-import { Body, Controller, Get, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, RequirePermission } from '../access/index.js';
+import { CurrentCaller, LoginOnly, RequirePermission } from '../access/index.js';
 import type { Caller } from '../access/index.js';
-import { AnswersPage, AnswersWorkbook, TimeRangeQuery } from '../http/index.js';
+import { ConflictError } from '../error/index.js';
+import { AnswersPage, AnswersStatus, AnswersWorkbook, TimeRangeQuery } from '../http/index.js';
 import type { ListReader, Page } from '../http/index.js';
+import { msg } from '../message/index.js';
 import { AuditRepository } from './audit.repository.js';
 import {
   operationLogSheet,
@@ -15,6 +17,12 @@ import {
   toOperationLogView,
   toSignInLogView,
 } from './console-log.dto.js';
+
+class KeptEntriesError extends ConflictError {
+  constructor() {
+    super(msg`Entries of the audit log cannot be deleted. They are deleted with their tenant.`);
+  }
+}
 
 @ApiTags('audit log')
 @Controller('monitor')
@@ -42,6 +50,22 @@ export class ConsoleLogController {
     @Body() query: OperationLogQuery,
   ): ListReader<OperationLogView> {
     return (page) => this.operations(caller, { ...query, ...page });
+  }
+
+  /** The buttons that delete entries, or all with `clean`. Always refused. */
+  @Delete('operlog/:entries')
+  @LoginOnly()
+  @AnswersStatus()
+  removeOperations(@Param('entries') _entries: string): never {
+    throw new KeptEntriesError();
+  }
+
+  /** The same for the sign-in log. */
+  @Delete('logininfor/:entries')
+  @LoginOnly()
+  @AnswersStatus()
+  removeSignIns(@Param('entries') _entries: string): never {
+    throw new KeptEntriesError();
   }
 
   /** Sign-ins, failed ones included, and registrations, newest first, as existing consoles read them. */

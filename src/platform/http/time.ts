@@ -33,10 +33,17 @@ export function givenTime(field: string, text: string, edge: 'start' | 'end'): D
   return edge === 'end' ? new Date(read.getTime() + 1_000) : read;
 }
 
-/** A range as existing clients write it: `params[beginTime]`, `params[endTime]`; both ends are included. */
+const TIME = { optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE } as const;
+
+/**
+ * A range as existing clients write it: `params[beginTime]`, `params[endTime]`; both ends are included. The list of files
+ * of the existing console says `params[beginCreateTime]` and `params[endCreateTime]`.
+ */
 export class TimeRange extends Input({
-  beginTime: Text({ optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE }),
-  endTime: Text({ optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE }),
+  beginTime: Text(TIME),
+  endTime: Text(TIME),
+  beginCreateTime: Text(TIME),
+  endCreateTime: Text(TIME),
 }) {}
 
 /** Reads the field `params` of a list query as a TimeRange. OpenAPI shows its two parts by `TimeRangeQuery`. */
@@ -66,9 +73,10 @@ interface Moments {
 
 /** The range as moments, null as none; InvalidInputError for a day or time that does not exist. */
 export function readTimeRange(range: TimeRange | null | undefined): Moments {
-  const { beginTime, endTime } = range ?? {};
+  const begin = range?.beginTime || range?.beginCreateTime;
+  const end = range?.endTime || range?.endCreateTime;
   return {
-    from: beginTime ? givenTime('params[beginTime]', beginTime, 'start') : undefined,
-    until: endTime ? givenTime('params[endTime]', endTime, 'end') : undefined,
+    from: begin ? givenTime('params[beginTime]', begin, 'start') : undefined,
+    until: end ? givenTime('params[endTime]', end, 'end') : undefined,
   };
 }

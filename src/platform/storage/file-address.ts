@@ -36,8 +36,15 @@ export class FileAddresses {
     const isIcon = belongsTo === null && isPageImage(mimeType);
     const expires = isIcon ? 0 : Math.floor(Date.now() / 1_000) + VALID_SECONDS;
     const token = signFile(await this.key.get(), { tenantId, fileId, expires });
-    const base = this.config.PUBLIC_URL ?? currentRequest()?.baseAddress ?? '';
-    return `${base}/resource/oss/shared/${token}/${nameInAddress(file.originalName)}`;
+    return `${this.base()}/resource/oss/shared/${token}/${nameInAddress(file.originalName)}`;
+  }
+
+  /** Makes addresses that do not expire, for images that are part of a record. The name is only shown. */
+  async permanent(): Promise<(file: Omit<SharedFile, 'expires'>, name: string) => string> {
+    const key = await this.key.get();
+    const base = this.base();
+    return (file, name) =>
+      `${base}/resource/oss/shared/${signFile(key, { ...file, expires: 0 })}/${nameInAddress(name)}`;
   }
 
   /** The file that the token names. NotFoundError for a wrong signature, ExpiredAddressError after the expiry. */
@@ -46,6 +53,10 @@ export class FileAddresses {
     if (!file) throw new NotFoundError(phrase`The file`);
     if (file.expires !== 0 && file.expires * 1_000 <= Date.now()) throw new ExpiredAddressError();
     return file;
+  }
+
+  private base(): string {
+    return this.config.PUBLIC_URL ?? currentRequest()?.baseAddress ?? '';
   }
 }
 

@@ -12,6 +12,7 @@ import {
   IdsPipe,
   NoEnvelope,
   AnswersRaw,
+  TimeRangeQuery,
 } from '../http/index.js';
 import type { Page } from '../http/index.js';
 import { sendAttachment, sendShared } from './download.js';
@@ -28,6 +29,7 @@ export class StorageController {
   /** The files of the caller's tenant, newest first; those of documents are listed with their knowledge bases. */
   @Get('list')
   @RequirePermission('system:oss:list')
+  @TimeRangeQuery()
   @AnswersPage(StoredFileView)
   list(
     @CurrentCaller() caller: Caller,

@@ -1,4 +1,14 @@
-import { Input, integer, nullable, pageFields, Text, text, time, View } from '../http/index.js';
+import {
+  Input,
+  integer,
+  nullable,
+  pageFields,
+  Text,
+  text,
+  time,
+  TimeRangeField,
+  View,
+} from '../http/index.js';
 import type { StoredFile } from './storage.entity.js';
 
 export class StoredFileListQuery extends Input({
@@ -16,6 +26,8 @@ export class StoredFileListQuery extends Input({
     example: 'image/',
     description: 'Beginning of the type',
   }),
+  service: Text({ optional: true, max: 20, description: 'The storage of the content' }),
+  params: TimeRangeField(),
 }) {}
 
 const uploadFields = {

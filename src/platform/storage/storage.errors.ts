@@ -29,9 +29,9 @@ export class ExpiredAddressError extends ForbiddenError {
 }
 
 export class UnreadableUploadError extends InvalidInputError {
-  constructor(reason: Phrase, cause?: unknown) {
+  constructor(reason: Phrase, cause?: unknown, part = 'file') {
     super(
-      msg`The upload could not be read: ${reason}. Send multipart/form-data with a part named file.`,
+      msg`The upload could not be read: ${reason}. Send multipart/form-data with a part named ${part}.`,
       {
         cause,
       },

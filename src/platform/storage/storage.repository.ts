@@ -4,6 +4,7 @@ import { phrase } from '../message/index.js';
 import {
   acrossTenants,
   containing,
+  createdWithin,
   Database,
   startingWith,
   TenantScoped,
@@ -28,6 +29,8 @@ export class StorageRepository {
       ...(name && { originalName: containing(name) }),
       ...(query.fileSuffix && { fileSuffix: query.fileSuffix }),
       ...(query.mimeType && { mimeType: startingWith(query.mimeType) }),
+      ...(query.service && { service: query.service }),
+      ...createdWithin(query.params),
     };
     return this.files.page(tenantId, query, where, { id: 'DESC' });
   }

@@ -117,6 +117,11 @@ export class StorageService {
     return this.open(caller.tenantId, id);
   }
 
+  /** Makes addresses that open an image without a sign-in and do not expire, for the feature whose record it is part of. */
+  permanentAddresses(): ReturnType<FileAddresses['permanent']> {
+    return this.addresses.permanent();
+  }
+
   /** The file of a signed address, without a check of a caller. */
   async openShared(token: string): Promise<OpenedFile> {
     const { tenantId, fileId } = await this.addresses.read(token);

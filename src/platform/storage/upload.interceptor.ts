@@ -27,7 +27,7 @@ export class UploadInterceptor implements NestInterceptor {
     engine: UploadEngine,
     private readonly storage: StorageService,
   ) {
-    const Receiver = FilesInterceptor('file', undefined, {
+    const Receiver = FilesInterceptor(this.part, undefined, {
       storage: engine,
       // Browsers send names as UTF-8 without declaring it; multer's default is latin1.
       defParamCharset: 'utf8',
@@ -35,6 +35,11 @@ export class UploadInterceptor implements NestInterceptor {
       limits: { files: FILES_A_REQUEST, fields: 50, fieldSize: 100_000, fieldNameSize: 100 },
     });
     this.receiver = new Receiver();
+  }
+
+  /** The name of the parts that are files. */
+  protected get part(): string {
+    return 'file';
   }
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
@@ -45,8 +50,10 @@ export class UploadInterceptor implements NestInterceptor {
       if (isUnavailable(error)) throw error;
       const request = context.switchToHttp().getRequest<Request>();
       if (isTooMany(error)) throw new TooManyFilesError(FILES_A_REQUEST, error);
-      if (!request.complete) throw new UnreadableUploadError(phrase`it was interrupted`, error);
-      if (isRefusal(error)) throw new UnreadableUploadError(asPhrase(error.message), error);
+      if (!request.complete)
+        throw new UnreadableUploadError(phrase`it was interrupted`, error, this.part);
+      if (isRefusal(error))
+        throw new UnreadableUploadError(asPhrase(error.message), error, this.part);
       throw error;
     }
   }
@@ -55,6 +62,14 @@ export class UploadInterceptor implements NestInterceptor {
     const { files = [] } = context.switchToHttp().getRequest<UploadRequest>();
     await this.storage.discardUnrecorded(files);
     throw error;
+  }
+}
+
+/** For the avatar, whose part existing consoles name otherwise. */
+@Injectable()
+class AvatarInterceptor extends UploadInterceptor {
+  protected override get part(): string {
+    return 'avatarfile';
   }
 }
 
@@ -78,14 +93,27 @@ interface FormField {
  * when it fails. `fields` documents the others.
  */
 export function ReceivesFiles(fields: Readonly<Record<string, FormField>> = {}): MethodDecorator {
+  return receives('file', UploadInterceptor, fields);
+}
+
+/** The same for a part named `avatarfile`. */
+export function ReceivesAvatar(): MethodDecorator {
+  return receives('avatarfile', AvatarInterceptor, {});
+}
+
+function receives(
+  part: string,
+  interceptor: typeof UploadInterceptor,
+  fields: Readonly<Record<string, FormField>>,
+): MethodDecorator {
   return applyDecorators(
-    UseInterceptors(UploadInterceptor),
+    UseInterceptors(interceptor),
     ApiConsumes('multipart/form-data'),
     ApiBody({
       schema: {
         type: 'object',
-        required: ['file'],
-        properties: { file: { type: 'string', format: 'binary' }, ...fields },
+        required: [part],
+        properties: { [part]: { type: 'string', format: 'binary' }, ...fields },
       },
     }),
   );

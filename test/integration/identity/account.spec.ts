@@ -173,19 +173,81 @@ describe('the own account', () => {
     await plinth.signIn(name, 'renewed-secret-7');
   });
 
+  describe('the avatar', () => {
+    const image = (content: Uint8Array<ArrayBuffer>, part = 'avatarfile'): FormData => {
+      const form = new FormData();
+      form.append(part, new Blob([content]), 'me.png');
+      return form;
+    };
+    const png = (length = 64): Uint8Array<ArrayBuffer> => {
+      const bytes = new Uint8Array(length);
+      bytes.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+      return bytes;
+    };
+    const path = '/system/user/profile/avatar';
+
+    it('is an image whose address a page can show, in place of the former one', async () => {
+      const { session, name } = await makeUser(plinth, root, 'portrait');
+      const { data } = done(await session.upload<{ imgUrl: string }>(path, image(png())));
+      const shown = await fetch(data.imgUrl);
+      expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/png']);
+      expect(data.imgUrl).toMatch(/\.0\.[\w-]{43}\/avatar\.png$/);
+
+      const avatarIn = { avatar: data.imgUrl };
+      expect((await session.get('/system/user/getInfo')).data).toMatchObject({ user: avatarIn });
+      expect((await session.get('/system/user/profile')).data).toMatchObject({ user: avatarIn });
+      const listed = await root.get<object[]>(`/system/user/list?userName=${name}`);
+      expect(listed.rows).toMatchObject([avatarIn]);
+      // It is no file of its own.
+      expect((await root.get('/resource/oss/list?originalName=me.png')).total).toBe(0);
+
+      const { data: next } = done(await session.upload<{ imgUrl: string }>(path, image(png(65))));
+      expect(next.imgUrl).not.toBe(data.imgUrl);
+      const former: unknown = await (await fetch(data.imgUrl)).json();
+      expect(former).toMatchObject({ code: 404 });
+    });
+
+    it('goes with its user', async () => {
+      const { session, id } = await makeUser(plinth, root, 'leaver');
+      const { data } = done(await session.upload<{ imgUrl: string }>(path, image(png())));
+      done(await root.delete(`/system/user/${id}`));
+      const gone: unknown = await (await fetch(data.imgUrl)).json();
+      expect(gone).toMatchObject({ code: 404 });
+    });
+
+    it.each([
+      ['no image', () => image(new TextEncoder().encode('<svg/>')), 'The file is not a PNG'],
+      ['more than 1 MiB', () => image(png(2 ** 20 + 1)), 'The image is larger than 1 MiB'],
+      ['another part', () => image(png(), 'file'), 'with a part named avatarfile.'],
+      ['nothing', () => new FormData(), 'Send one image as `avatarfile`.'],
+    ])('is refused: %s', async (_, form, msg) => {
+      const { session } = await makeUser(plinth, root, `faceless-${msg.length}`);
+      expect(await session.upload(path, form())).toMatchObject({
+        code: 400,
+        msg: expect.stringContaining(msg),
+      });
+      const { data } = await session.get<{ user: { avatar: unknown } }>('/system/user/profile');
+      expect(data.user.avatar).toBeNull();
+    });
+  });
+
   it('shows and ends own sign-ins, and only those', async () => {
     const { session, name } = await makeUser(plinth, root, 'two-devices');
     const phone = await plinth.signIn(name, PASSWORD, '000000', '428a8310cd442757ae699df5d894f051');
-    const { data } = await session.get<{ tokenId: string; current: boolean }[]>('/monitor/online');
-    expect(data).toHaveLength(2);
-    const other = data.find(({ current }) => !current);
+    const answer = await session.get<{ tokenId: string; current: boolean }[]>('/monitor/online');
+    // The account page of the existing console shows nothing where `data` is there.
+    expect(answer).toMatchObject({ code: 200, total: 2 });
+    expect(answer).not.toHaveProperty('data');
+    const { rows } = answer;
+    expect(rows).toHaveLength(2);
+    const other = rows.find(({ current }) => !current);
     expect(other).toMatchObject({
       userName: name,
       clientKey: 'app',
       deviceType: 'android',
       ipaddr: '127.0.0.1',
     });
-    const rootToken = (await root.get<{ tokenId: string }[]>('/monitor/online')).data[0]?.tokenId;
+    const rootToken = (await root.get<{ tokenId: string }[]>('/monitor/online')).rows[0]?.tokenId;
     for (const tokenId of [rootToken, 'null', '1', '00000000-0000-0000-0000-000000000000']) {
       expect(await session.delete(`/monitor/online/myself/${tokenId}`)).toEqual({
         code: 404,
@@ -206,7 +268,7 @@ describe('the own account', () => {
     );
     expect(total).toBe(2);
     expect(rows.map(({ userName }) => userName).sort()).toEqual(['boss', 'worker']);
-    const foreign = (await root.get<{ tokenId: string }[]>('/monitor/online')).data[0]?.tokenId;
+    const foreign = (await root.get<{ tokenId: string }[]>('/monitor/online')).rows[0]?.tokenId;
     expect(await other.admin.delete(`/monitor/online/${foreign}`)).toMatchObject({ code: 404 });
     const own = rows.find(({ userName }) => userName === 'worker');
     done(await other.admin.delete(`/monitor/online/${own?.tokenId}`));

@@ -254,6 +254,65 @@ describe('the system pages of existing consoles', () => {
     });
   });
 
+  describe('ways to sign in that are not here', () => {
+    it.each([
+      [
+        '/resource/email/code?email=jo@example.com',
+        'Codes by e-mail are not available: this service sends no mail. Ask an administrator for an account.',
+      ],
+      [
+        '/auth/binding/github?domain=x&tenantId=000000',
+        'Accounts of other services cannot be used here. Ask an administrator about single sign-on.',
+      ],
+      [
+        '/user/qrcode',
+        'Signing in with a QR code is not available. Use your user name and password.',
+      ],
+    ])('are refused in words for the form: %s', async (path, msg) => {
+      expect(await plinth.anonymous().get(path)).toEqual({ code: 409, msg, data: null });
+    });
+
+    it('are not linked to an account', async () => {
+      expect((await root.get('/system/social/list')).data).toEqual([]);
+    });
+  });
+
+  describe('the filters of lists', () => {
+    const ago = encodeURIComponent('2020-01-01 00:00:00');
+    const end = encodeURIComponent('2020-01-01 23:59:59');
+    const now = encodeURIComponent('2099-01-01 00:00:00');
+    const total = async (path: string): Promise<number> =>
+      done(await root.get<object[]>(path)).total;
+
+    it('of roles have the time of creation', async () => {
+      const list = '/system/role/list?pageNum=1&pageSize=10';
+      expect(await total(`${list}&params[beginTime]=${ago}&params[endTime]=${end}`)).toBe(0);
+      expect(await total(`${list}&params[beginTime]=${ago}&params[endTime]=${now}`)).toBe(
+        await total(list),
+      );
+    });
+
+    it('of tenants have the telephone', async () => {
+      const { id } = await makeTenant(plinth, root, '730000');
+      done(await root.put('/system/tenant', { id, contactPhone: '13900001111' }));
+      expect(await total('/system/tenant/list?contactPhone=9000011')).toBe(1);
+      expect(await total('/system/tenant/list?contactPhone=0000000000')).toBe(0);
+    });
+
+    it('of files have the storage and the time, by names of their own', async () => {
+      const form = new FormData();
+      form.append('file', new Blob(['notes']), 'filtered.txt');
+      done(await root.upload('/resource/oss/upload', form));
+      const list = '/resource/oss/list?originalName=filtered';
+      expect(await total(`${list}&service=local`)).toBe(1);
+      expect(await total(`${list}&service=elsewhere`)).toBe(0);
+      const from = `${list}&params[beginCreateTime]=${ago}`;
+      expect(await total(`${from}&params[endCreateTime]=${end}`)).toBe(0);
+      expect(await total(`${from}&params[endCreateTime]=${now}`)).toBe(1);
+      expect(await root.get(`${list}&params[beginCreateTime]=soon`)).toMatchObject({ code: 400 });
+    });
+  });
+
   describe('the list of sign-ins', () => {
     it('names browser and system', async () => {
       await signInWith(CHROME);
@@ -327,6 +386,18 @@ describe('the system pages of existing consoles', () => {
         os: '',
         msg: 'The user name or the password was wrong.',
       });
+    });
+
+    it.each(['operlog', 'logininfor'])('%s says that its entries are kept', async (log) => {
+      const { total } = await root.get<object[]>(`/monitor/${log}/list`);
+      for (const entries of ['1', '1,2', 'clean']) {
+        expect(await root.delete(`/monitor/${log}/${entries}`)).toEqual({
+          code: 409,
+          msg: 'Entries of the audit log cannot be deleted. They are deleted with their tenant.',
+          data: null,
+        });
+      }
+      expect((await root.get<object[]>(`/monitor/${log}/list`)).total).toBe(total);
     });
 
     it.each(['operlog', 'logininfor'])('%s has a permission of its own', async (log) => {

@@ -150,6 +150,33 @@ describe('guessing passwords', () => {
     expect((await root.get(`/monitor/online/list?userName=${made.name}`)).total).toBe(0);
   });
 
+  it('ends for every address when an administrator unlocks the user, whatever the case of the name', async () => {
+    const { name, id } = await makeUser(plinth, root, `unlocked-${run}`);
+    const failFive = async (typed: string): Promise<void> => {
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        expect(await login(typed, 'guess')).toEqual(WRONG);
+      }
+    };
+    await failFive(name.toUpperCase());
+    expect(await login(name, PASSWORD)).toEqual(LOCKED);
+
+    expect(await root.get('/monitor/logininfor/unlock/nobody-at-all')).toMatchObject({ code: 404 });
+    const clerk = await makeUser(plinth, root, `clerk-${run}`);
+    const path = `/monitor/logininfor/unlock/${name.toUpperCase()}`;
+    expect(await clerk.session.get(path)).toMatchObject({ code: 403 });
+    expect(await login(name, PASSWORD)).toEqual(LOCKED);
+
+    done(await root.get(path));
+    expect(await login(name, PASSWORD)).toMatchObject({ code: 200 });
+    // Its wrong passwords are forgotten, too: it takes as many as before.
+    await failFive(name);
+    expect(await login(name, PASSWORD)).toEqual(LOCKED);
+    const { rows } = await root.get<object[]>(
+      `/monitor/audit/list?targetType=user&targetId=${id}&action=update`,
+    );
+    expect(rows).toMatchObject([{ detail: { unlocked: true } }]);
+  });
+
   it('writes failures and successes to the audit log, without what was typed as password', async () => {
     const user = await makeUser(plinth, root, `watched-${run}`);
     await login(`Watched-${run}`, 'guess-of-somebody');

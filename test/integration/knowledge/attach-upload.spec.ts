@@ -110,6 +110,30 @@ describe('an upload to a knowledge base', () => {
     ]);
   });
 
+  it('can be a text that was written in an editor', async () => {
+    const form = { knowledgeId: String(base), name: 'Opening hours', type: 'txt', remark: 'Ours' };
+    const content = '<h1>Hours</h1><p>The shop opens at nine.</p>';
+    const answer = await owner.post<AttachmentRow>('/system/attach', { ...form, content });
+    expect(answer).toMatchObject({
+      code: 200,
+      data: { name: 'Opening hours.html', type: '.html' },
+    });
+    expect((await owner.get(`/system/attach/${answer.data.id}`)).data).toMatchObject({
+      knowledgeId: base,
+      remark: 'Ours',
+    });
+    expect(await owner.post('/system/attach', { ...form, content })).toMatchObject({ code: 409 });
+    for (const fields of [{}, { content: ' ' }]) {
+      expect(await owner.post('/system/attach', { ...form, ...fields })).toMatchObject({
+        code: 400,
+        msg: 'content is required: the text of the document. A document that is a file begins with an upload.',
+      });
+    }
+    expect(await library.other.session.post('/system/attach', { ...form, content })).toMatchObject({
+      code: 404,
+    });
+  });
+
   it('says before what it takes', async () => {
     expect((await owner.get('/system/attach/limits')).data).toEqual({
       fileBytes: LIMIT_MB * 2 ** 20,

@@ -131,6 +131,7 @@ describe('fragments', () => {
           id: expect.any(Number),
           fid: expect.stringMatching(/^[a-z0-9]{10}$/),
           docId: document.docId,
+          attachId: document.id,
           knowledgeId: base,
           idx: 0,
           content: 'The kestrel hovers.',
@@ -242,6 +243,9 @@ describe('fragments', () => {
       const form = { attachId, idx: 99, content: 'The curlew calls.' };
       const { data } = done(await owner.post<FragmentRow>('/system/fragment', form));
       expect(data).toMatchObject({ docId: document.docId, idx: 99 });
+      // The form of existing consoles cannot be saved without it.
+      const { data: loaded } = await owner.get(`/system/fragment/${data.id}`);
+      expect(loaded).toMatchObject({ attachId: document.id });
       expect(await found('curlew')).toEqual([data.id]);
 
       const other = await newDocument();

@@ -313,13 +313,4 @@ describe('the export of a list', () => {
       (type) => type === XLSX,
     );
   }, 60_000);
-
-  it('refuses a code by e-mail in words for the form', async () => {
-    const anonymous = plinth.anonymous();
-    expect(await anonymous.get('/resource/email/code?email=jo@example.com')).toEqual({
-      code: 409,
-      msg: 'Codes by e-mail are not available: this service sends no mail. Ask an administrator for an account.',
-      data: null,
-    });
-  });
 });

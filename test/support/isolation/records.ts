@@ -278,10 +278,10 @@ export const signIn: RecordKind = {
   missing: randomUUID(),
   make: async ({ name, tenantId }, { plinth }) => {
     const session = await plinth.signIn(name, PASSWORD, tenantId);
-    const { data } = done(
+    const { rows } = done(
       await session.get<{ tokenId: string; current: boolean }[]>('/monitor/online'),
     );
-    const own = data.find(({ current }) => current);
+    const own = rows.find(({ current }) => current);
     if (!own) throw new Error('The sign-in is not among the own ones.');
     return own.tokenId;
   },

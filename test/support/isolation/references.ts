@@ -424,6 +424,12 @@ export const references: Record<string, Record<string, Reference>> = {
   'POST /system/attach/upload': {
     knowledgeId: { kind: knowledgeBase, body: (knowledgeId) => ({ knowledgeId }) },
   },
+  'POST /system/attach': {
+    knowledgeId: {
+      kind: knowledgeBase,
+      body: (knowledgeId) => ({ knowledgeId, name: 'New', content: fresh('New') }),
+    },
+  },
   'GET /system/attach/metadata/:knowledgeId': { knowledgeId: { kind: knowledgeBase } },
   'PUT /system/attach/:id/metadata': {
     id: { kind: attachment, body: () => ({ metadata: { year: 2026 } }) },
@@ -780,6 +786,11 @@ export const noReferences: Record<string, string> = {
   'POST /system/role menuIds': 'Numbers of permissions, the same for all tenants.',
   'PUT /system/role menuIds': 'The same.',
   'GET /system/config/configKey/:configKey configKey': 'A name of a fixed value.',
+  'GET /monitor/logininfor/unlock/:account account':
+    'Looked for among the users of the own tenant.',
+  'GET /auth/binding/:source source': 'Not read; always refused.',
+  'DELETE /monitor/operlog/:entries entries': 'Not read; always refused.',
+  'DELETE /monitor/logininfor/:entries entries': 'The same.',
   'POST /system/tenant tenantId': 'The number that the new tenant gets.',
   'GET /system/info/:knowledgeId/testset/list queryId': 'Looks for that name in this test set.',
   'POST /system/info/:knowledgeId/testset queryId': 'The name that the query gets in its test set.',

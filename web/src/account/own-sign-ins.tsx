@@ -44,7 +44,7 @@ export function OwnSignIns() {
   if (isPending) return <RowsSkeleton rows={2} height={56} />;
   return (
     <ul className={styles['signIns']} aria-label={t('signIns.title')}>
-      {data.map((signIn) => {
+      {data.rows.map((signIn) => {
         const Icon = /android|ios|xcx/.test(signIn.deviceType ?? '')
           ? IconDeviceMobile
           : IconDeviceDesktop;

@@ -8,6 +8,8 @@ export const attach: Texts = {
       '该文档既没有在解析，也没有在等待解析，无需取消。',
     '{0} of {1} files were not stored.': '{1} 个文件中有 {0} 个未能保存。',
     '{0}: {1}': '{0}：{1:message}',
+    'content is required: the text of the document. A document that is a file begins with an upload.':
+      '必须填写 content（文档正文）。文件类型的文档请通过上传创建。',
     'name must not be empty.': 'name 不能为空。',
     'The document is being parsed already.': '该文档已在解析中。',
     '1 fragment that was written by hand is replaced.': '1 个手工编写的片段将被替换。',

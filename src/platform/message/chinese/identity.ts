@@ -53,6 +53,14 @@ export const identity: Texts = {
     'The captcha has expired. Load a new one and try again.':
       '验证码已过期。请加载新的验证码后再试。',
     'The captcha is wrong. Load a new one and try again.': '验证码错误。请加载新的验证码后再试。',
+    'Send one image as `avatarfile`.': '请以 `avatarfile` 上传一张图片。',
+    'The file is not a PNG, JPEG, GIF, WebP or BMP image. Choose another one.':
+      '该文件不是 PNG、JPEG、GIF、WebP 或 BMP 图片。请选择其他文件。',
+    'The image is larger than 1 MiB. Choose a smaller one.': '图片大于 1 MiB。请选择更小的图片。',
+    'Signing in with a QR code is not available. Use your user name and password.':
+      '不支持扫码登录。请使用用户名和密码登录。',
+    'Accounts of other services cannot be used here. Ask an administrator about single sign-on.':
+      '此处不能使用第三方账号。如需单点登录，请联系管理员。',
     'Codes by e-mail are not available: this service sends no mail. Ask an administrator for an account.':
       '无法使用邮件验证码：此服务不发送邮件。请联系管理员开通账号。',
     'Registration is disabled here. Ask an administrator for an account.':

@@ -73,6 +73,8 @@ export const platform: Texts = {
     '{0}: unknown here, so nothing was done. This request has no fields. Send it without a body':
       '{0}：未知字段，未执行任何操作。此请求没有字段，请不带请求体发送',
     '{0}: there is no {1}.': '{0}：不存在 {1}。',
+    'Entries of the audit log cannot be deleted. They are deleted with their tenant.':
+      '审计日志不能删除。它们随租户一起删除。',
     'params must be params[beginTime] and params[endTime]':
       'params 必须是 params[beginTime] 和 params[endTime]',
     'The file is not an .xlsx workbook, or it is damaged. Save it again as .xlsx and upload that.':
@@ -119,8 +121,8 @@ export const platform: Texts = {
       '该文件属于其他记录，例如知识库的文档或聊天消息。请改为删除那条记录。',
     'The address of this file has expired. Open the file again from the list that names it.':
       '该文件的地址已过期。请从列出它的页面重新打开。',
-    'The upload could not be read: {0}. Send multipart/form-data with a part named file.':
-      '无法读取上传内容：{0:phrase}。请发送 multipart/form-data，其中包含名为 file 的部分。',
+    'The upload could not be read: {0}. Send multipart/form-data with a part named {1}.':
+      '无法读取上传内容：{0:phrase}。请发送 multipart/form-data，其中包含名为 {1} 的部分。',
     'The request has more than {0} files, which is the limit of one upload. Nothing was stored. Send at most {1} files at once, and the others in further requests.':
       '请求中的文件超过一次上传的上限 {0} 个，未保存任何文件。请每次最多发送 {1} 个文件，其余的分批发送。',
     'The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR.':

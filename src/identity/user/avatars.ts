@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { inHomeTenant, UserLifecycle } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { InvalidInputError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
+import { isPageImage, isRefused, StorageService } from '../../platform/storage/index.js';
+import type { ReceivedFile, UploadedPart } from '../../platform/storage/index.js';
+import { AccessChange } from '../access/access.change.js';
+import type { User } from './user.entity.js';
+import { UserRepository } from './user.repository.js';
+
+/** What the files of avatars are marked with in the storage. */
+const FILE_KIND = 'avatar';
+
+const MOST_BYTES = 2 ** 20;
+
+/** The address of a user's avatar; null without one. */
+export type AvatarAddress = (user: Pick<User, 'tenantId' | 'avatar'>) => string | null;
+
+/** The avatars of users: images that are part of the user's record. Their addresses open them without a sign-in. */
+@Injectable()
+export class Avatars {
+  constructor(
+    private readonly storage: StorageService,
+    private readonly users: UserRepository,
+    private readonly change: AccessChange,
+    lifecycle: UserLifecycle,
+  ) {
+    lifecycle.join({ deleting: (userIds) => storage.removeOfUsers(userIds, FILE_KIND) });
+  }
+
+  async addresses(): Promise<AvatarAddress> {
+    const addressOf = await this.storage.permanentAddresses();
+    return ({ tenantId, avatar }) =>
+      avatar === null ? null : addressOf({ tenantId, fileId: avatar }, 'avatar.png');
+  }
+
+  /** Replaces the caller's own avatar by the one file of an upload, and answers its address. */
+  async replace(caller: Caller, parts: readonly UploadedPart[]): Promise<string> {
+    const own = inHomeTenant(caller);
+    const { tenantId, userId } = own;
+    try {
+      const image = imageOf(parts);
+      const fileId = await this.change.apply(
+        own,
+        async () => {
+          const { avatar: former } = await this.users.users.get(tenantId, userId);
+          const { id } = await this.storage.keep(own, image, FILE_KIND);
+          await this.users.users.update(tenantId, userId, { avatar: id });
+          if (former !== null) await this.storage.removeOwned(own, [former]);
+          return id;
+        },
+        () => [{ action: 'update', target: 'user', id: userId, detail: { fields: ['avatar'] } }],
+      );
+      return (await this.addresses())({ tenantId, avatar: fileId }) ?? '';
+    } finally {
+      await this.storage.discardUnrecorded(parts);
+    }
+  }
+}
+
+function imageOf(parts: readonly UploadedPart[]): ReceivedFile {
+  const [part] = parts;
+  if (parts.length !== 1 || !part) {
+    throw new InvalidInputError(msg`Send one image as \`avatarfile\`.`);
+  }
+  if (isRefused(part)) throw part.refusal;
+  if (!isPageImage(part.mimeType)) {
+    throw new InvalidInputError(
+      msg`The file is not a PNG, JPEG, GIF, WebP or BMP image. Choose another one.`,
+    );
+  }
+  if (part.size > MOST_BYTES) {
+    throw new InvalidInputError(msg`The image is larger than 1 MiB. Choose a smaller one.`);
+  }
+  return part;
+}
