@@ -8,7 +8,7 @@ import { eventually } from '../support/wait.js';
 
 const MODEL = 'demo-chat-paced';
 /** Called by one test alone, so that what is used of its limit is what that has used. */
-const LIMITED = 'sim--chunks-5';
+const LIMITED = 'sim--chunks-100';
 
 interface UsedLimit {
   readonly use: { readonly used: number };
@@ -56,7 +56,7 @@ describeConsole('usage in the console', () => {
     await createModel(admin, { modelName: LIMITED, apiHost: `${url}/v1`, apiKey: 'key' });
     const page = await console.signedIn();
     const dialog = page.getByRole('dialog').last();
-    const row = page.getByRole('row').filter({ hasText: 'Model sim--chunks-5' });
+    const row = page.getByRole('row').filter({ hasText: 'Model sim--chunks-100' });
     const button = (name: string) => dialog.getByRole('button', { name, exact: true });
     await page.goto('/usage');
     await page.getByRole('tab', { name: 'Limits' }).click();
@@ -99,7 +99,7 @@ describeConsole('usage in the console', () => {
 
     await row.getByRole('button', { name: 'Actions' }).click();
     await page.getByRole('menuitem', { name: 'Remove limit' }).click();
-    await dialog.getByText('Model sim--chunks-5: Tokens per day').waitFor();
+    await dialog.getByText('Model sim--chunks-100: Tokens per day').waitFor();
     await button('Remove limit').click();
     await page.getByText('No limits yet').waitFor();
     expect((await sendChat(admin, { model: LIMITED, content: 'Hello' })).done).toBe(true);
