@@ -12,7 +12,7 @@ export type NewAttachment = Pick<
   Attachment,
   'knowledgeId' | 'userId' | 'docId' | 'ossId' | 'fileHash' | 'name' | 'type' | 'byteSize'
 > &
-  Partial<Pick<Attachment, 'metadata'>>;
+  Partial<Pick<Attachment, 'metadata' | 'remark'>>;
 
 /** Columns that a hand changes; undefined ones keep their value. */
 type AttachmentValues = Partial<Pick<Attachment, 'name' | 'remark' | 'metadata'>>;

@@ -73,6 +73,7 @@ export interface ParsingState {
 interface CreateOptions {
   readonly autoParse: boolean;
   readonly metadata?: StoredMetadata | undefined;
+  readonly remark?: string | undefined;
 }
 
 /** The index that stands behind "one file once per knowledge base" when two uploads race. */
@@ -161,7 +162,7 @@ export class AttachService {
     caller: Caller,
     knowledge: KnowledgeBase,
     received: ReceivedFile,
-    { autoParse, metadata }: CreateOptions,
+    { autoParse, ...fields }: CreateOptions,
   ): Promise<Attachment> {
     try {
       const openZip = () =>
@@ -170,7 +171,7 @@ export class AttachService {
       const refusal = await refusalOf({ ...received, openZip, recognition });
       if (refusal !== undefined) throw new RefusedFileError(refusal);
       return await this.database.transaction(async () => {
-        const attachment = await this.insert(caller, knowledge, { ...received, metadata });
+        const attachment = await this.insert(caller, knowledge, { ...received, ...fields });
         if (autoParse) await this.parsing.request(caller, [attachment]);
         return attachment;
       });
@@ -273,8 +274,7 @@ export class AttachService {
     const fileName = withSuffix(name, '.html');
     const received = await this.uploads.receive(source, fileName, new AbortController().signal);
     if (isRefused(received)) throw received.refusal;
-    const { id } = await this.create(caller, knowledge, received, { autoParse: true });
-    if (remark) await this.attachments.update(caller.tenantId, id, { remark });
+    const { id } = await this.create(caller, knowledge, received, { autoParse: true, remark });
     return this.get(caller, id);
   }
 
@@ -284,7 +284,12 @@ export class AttachService {
       throw new InvalidInputError(msg`name must not be empty.`);
     const before = await this.writable(caller, id);
     const isNew = name !== undefined && name !== before.name;
-    const change = { name: isNew ? withSuffix(name, before.type) : undefined, remark };
+    // A form that shows the reason of a failure as the remark sends it back.
+    const isFailure = before.failure !== null && remark === localized(before.failure);
+    const change = {
+      name: isNew ? withSuffix(name, before.type) : undefined,
+      remark: isFailure ? undefined : remark,
+    };
     await this.database.transaction(async () => {
       await this.attachments.update(caller.tenantId, id, change);
       await this.audit.record(caller, { action: 'update', target: 'attachment', id });
@@ -428,7 +433,7 @@ export class AttachService {
   private async insert(
     caller: Caller,
     knowledge: KnowledgeBase,
-    { metadata, ...received }: ReceivedFile & Pick<CreateOptions, 'metadata'>,
+    { metadata, remark, ...received }: ReceivedFile & Omit<CreateOptions, 'autoParse'>,
   ): Promise<Attachment> {
     const { tenantId } = caller;
     const { sha256: fileHash, size: byteSize, name } = received;
@@ -446,6 +451,7 @@ export class AttachService {
       type: file.fileSuffix,
       byteSize,
       metadata,
+      remark,
     });
     const { id } = attachment;
     const detail = { knowledgeId: knowledge.id };
@@ -493,8 +499,8 @@ export class AttachService {
   }
 }
 
-function parsingState({ status, remark, waitingFor }: Attachment): ParsingState {
-  if (status === AttachmentStatus.failed) return { state: 'failed', reason: remark };
+function parsingState({ status, failure, waitingFor }: Attachment): ParsingState {
+  if (status === AttachmentStatus.failed) return { state: 'failed', reason: failure };
   const isParsed = status === AttachmentStatus.parsed;
   return { state: isParsed ? 'parsed' : 'waiting', reason: waitingFor };
 }

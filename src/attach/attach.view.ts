@@ -44,7 +44,7 @@ export class AttachmentView extends View({
     example: false,
     description: 'Parsing was asked for and has not ended: status will change by itself',
   }),
-  remark: nullable(text({ description: 'Why it failed, or what was written by hand' })),
+  remark: nullable(text({ description: 'Why it failed; of any other, what was written by hand' })),
   reason: nullable(text({ description: 'Why it is not parsed yet, or why it failed' })),
   waitingFor: nullable(text({ example: '3 documents are before it.' })),
   fragmentCount: integer({ example: 120 }),
@@ -94,15 +94,15 @@ export const attachmentSheet = sheetOf<AttachmentView>('Documents', {
 
 /** `ahead`: how many documents are parsed before it, for one that waits. */
 export function toAttachmentView(attachment: Attachment, ahead = 0): AttachmentView {
-  const { ossId, status, remark } = attachment;
+  const { ossId, status, failure } = attachment;
   const waitingFor = localized(waitingForOf(attachment, ahead));
   const isFailed = status === AttachmentStatus.failed;
-  const shownRemark = isFailed ? localized(remark) : remark;
+  const shownFailure = isFailed ? localized(failure) : null;
   return AttachmentView.of(attachment, {
     ossId: ossId === null ? null : String(ossId),
     file_hash: attachment.fileHash,
-    remark: shownRemark,
-    reason: isFailed ? shownRemark : waitingFor,
+    remark: shownFailure ?? attachment.remark,
+    reason: shownFailure ?? waitingFor,
     waitingFor,
     metadata: shownMetadata(attachment.metadata),
     parsedTime: wireTime(attachment.parsedAt),

@@ -20,12 +20,12 @@ import {
   primary,
 } from '../platform/database/index.js';
 
-/** Values of `status` on the wire. A cancelled document is failed, with that reason in `remark`. */
+/** Values of `status` on the wire. A cancelled document is failed, with that reason in `failure`. */
 export const AttachmentStatus = { pending: 0, parsing: 1, parsed: 2, failed: 3 } as const;
 
 /**
  * One uploaded file of a knowledge base. The row is the truth about its parsing: who requested it (parseRequested,
- * requestedBy), which worker runs it (the lease) and how it ended (status, remark).
+ * requestedBy), which worker runs it (the lease) and how it ended (status, failure).
  */
 @Entity({ name: 'attachment' })
 export class Attachment {
@@ -52,7 +52,10 @@ export class Attachment {
   @Varchar(40, nullable) encoding: string | null;
   @Smallint({ default: AttachmentStatus.pending }) status: number;
 
-  /** Why it failed. */
+  /** Why it failed; null unless it has. */
+  @Varchar(500, nullable) failure: string | null;
+
+  /** What was written by hand. */
   @Varchar(500, nullable) remark: string | null;
   @Integer({ default: 0 }) fragmentCount: number;
 

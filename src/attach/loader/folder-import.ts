@@ -147,7 +147,7 @@ export class FolderImport {
       const done = parsed.length + failed.length;
       report({ step: 'parsing', done, total: ours.length });
       if (done === ours.length) {
-        const reasons = failed.map(({ name, remark }) => ({ name, reason: remark ?? '' }));
+        const reasons = failed.map(({ name, failure }) => ({ name, reason: failure ?? '' }));
         return { parsed: done - failed.length, failed: reasons };
       }
       await sleep(LOOK_MS, undefined, { signal });

@@ -80,7 +80,7 @@ export class LostVectorsRepository {
   ): Promise<number[]> {
     const rows = await this.database.query<{ id: number }>(
       `UPDATE attachment
-          SET parse_requested = true, vectors_only = true, status = ${pending}, remark = NULL, attempts = 0,
+          SET parse_requested = true, vectors_only = true, status = ${pending}, failure = NULL, attempts = 0,
               waiting_for = $6, progress_done = 0,
               progress_total = fragment_count, requested_by = 0, requested_home = NULL, requested_at = now(),
               due_at = now(), update_time = now()

@@ -80,7 +80,7 @@ export class ParsingRepository {
   async request(caller: Caller, ids: readonly number[]): Promise<number[]> {
     const rows = await this.database.query<{ id: number }>(
       `UPDATE attachment
-          SET parse_requested = true, vectors_only = false, status = ${pending}, remark = NULL,
+          SET parse_requested = true, vectors_only = false, status = ${pending}, failure = NULL,
               waiting_for = NULL, attempts = 0, progress_done = 0, progress_total = NULL, ocr_done = 0,
               ocr_total = NULL, context_done = 0, input_tokens = 0, output_tokens = 0, requested_by = $3,
               requested_home = $4, requested_at = now(), due_at = now(), update_time = now()
@@ -97,7 +97,7 @@ export class ParsingRepository {
   /** Ends what was asked for, running or not, as failed with the reason; false when nothing was asked for. */
   async abandon(tenantId: string, id: number, reason: Message): Promise<boolean> {
     const rows = await this.database.query(
-      `UPDATE attachment SET status = ${failed}, remark = $3, ${ENDED}, update_time = now()
+      `UPDATE attachment SET status = ${failed}, failure = $3, ${ENDED}, update_time = now()
         WHERE tenant_id = $1 AND id = $2 AND parse_requested RETURNING id`,
       [tenantId, id, reason],
     );
@@ -109,7 +109,7 @@ export class ParsingRepository {
     const [row] = await this.database.query<ClaimedAttachment>(
       `UPDATE attachment
           SET status = ${parsing}, lease_token = $3, lease_until = ${LEASE}, attempts = attempts + 1,
-              remark = NULL, waiting_for = NULL, update_time = now()
+              failure = NULL, waiting_for = NULL, update_time = now()
         WHERE tenant_id = $1 AND id = $2 AND parse_requested AND due_at <= now()
           AND (lease_token IS NULL OR lease_until < now()) AND attempts < ${ATTEMPTS}
         RETURNING knowledge_id AS "knowledgeId", doc_id AS "docId", name, byte_size AS "byteSize",
@@ -152,7 +152,7 @@ export class ParsingRepository {
   ): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE attachment
-          SET status = ${parsed}, remark = NULL, ${ENDED}, vectors_only = false, fragment_count = $4,
+          SET status = ${parsed}, failure = NULL, ${ENDED}, vectors_only = false, fragment_count = $4,
               progress_done = $4, progress_total = $4, encoding = $5, parsed_at = now(), update_time = now()
         WHERE ${MINE} RETURNING id`,
       [tenantId, id, token, result.fragments, result.encoding ?? null],
@@ -164,7 +164,7 @@ export class ParsingRepository {
   async finishVectors({ tenantId, id, token }: Claim): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE attachment
-          SET status = ${parsed}, remark = NULL, ${ENDED}, vectors_only = false,
+          SET status = ${parsed}, failure = NULL, ${ENDED}, vectors_only = false,
               progress_done = coalesce(progress_total, progress_done), update_time = now()
         WHERE ${MINE} RETURNING id`,
       [tenantId, id, token],
@@ -182,7 +182,7 @@ export class ParsingRepository {
 
   async fail({ tenantId, id, token }: Claim, reason: Message): Promise<void> {
     await this.database.query(
-      `UPDATE attachment SET status = ${failed}, remark = $4, ${ENDED}, update_time = now()
+      `UPDATE attachment SET status = ${failed}, failure = $4, ${ENDED}, update_time = now()
         WHERE ${MINE} RETURNING id`,
       [tenantId, id, token, reason],
     );
@@ -216,7 +216,7 @@ export class ParsingRepository {
   async failExhausted(reason: Message): Promise<number> {
     const rows = await acrossTenants('sweep of exhausted documents', () =>
       this.database.query(
-        `UPDATE attachment SET status = 3, remark = $1, parse_requested = false, lease_token = NULL,
+        `UPDATE attachment SET status = 3, failure = $1, parse_requested = false, lease_token = NULL,
               lease_until = NULL, waiting_for = NULL, update_time = now()
          FROM (SELECT id FROM attachment
                 WHERE parse_requested AND attempts >= ${ATTEMPTS} AND (lease_token IS NULL OR lease_until < now())

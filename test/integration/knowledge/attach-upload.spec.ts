@@ -2,10 +2,19 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
 import { docxOf, xlsxOf, zipOf } from '../../support/documents/office.js';
 import { pptxOf } from '../../support/documents/presentation.js';
-import { attachmentsOf, createKnowledge, upload } from '../../support/knowledge.js';
+import {
+  attachmentsOf,
+  createKnowledge,
+  PARSED,
+  settled,
+  upload,
+} from '../../support/knowledge.js';
 import type { AttachmentRow } from '../../support/knowledge.js';
+import { createModel, createProvider } from '../../support/models.js';
 import { openLibrary } from '../../support/library.js';
 import type { Library } from '../../support/library.js';
 import { done } from '../../support/people.js';
@@ -13,6 +22,7 @@ import { Plinth } from '../../support/plinth.js';
 import type { Answer, Session } from '../../support/session.js';
 
 const LIMIT_MB = 1;
+const MODEL = 'sim-embed-64';
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
 const MISSING_BASE = {
@@ -28,18 +38,32 @@ const READ_ONLY = {
 
 describe('an upload to a knowledge base', () => {
   let plinth: Plinth;
+  let simulator: Simulator;
   let library: Library;
   let owner: Session;
   let count = 0;
   let base: number;
 
   beforeAll(async () => {
+    simulator = await startSimulator();
     plinth = await Plinth.start({ UPLOAD_LIMIT_MB: String(LIMIT_MB) });
     library = await openLibrary(plinth);
     owner = library.owner.session;
+    const admin = await plinth.signIn();
+    await createProvider(admin, 'custom_api');
+    await createModel(admin, {
+      category: 'vector',
+      modelName: MODEL,
+      modelDimension: 64,
+      apiHost: `${simulator.url}/v1`,
+      apiKey: 'key',
+    });
   });
 
-  afterAll(() => plinth.stop());
+  afterAll(async () => {
+    await plinth.stop();
+    await simulator.close();
+  });
 
   beforeEach(async () => {
     base = await newBase();
@@ -111,6 +135,7 @@ describe('an upload to a knowledge base', () => {
   });
 
   it('can be a text that was written in an editor', async () => {
+    base = await newBase({ embeddingModel: MODEL });
     const form = { knowledgeId: String(base), name: 'Opening hours', type: 'txt', remark: 'Ours' };
     const content = '<h1>Hours</h1><p>The shop opens at nine.</p>';
     const answer = await owner.post<AttachmentRow>('/system/attach', { ...form, content });
@@ -118,6 +143,7 @@ describe('an upload to a knowledge base', () => {
       code: 200,
       data: { name: 'Opening hours.html', type: '.html' },
     });
+    expect(await settled(owner, base)).toMatchObject([{ id: answer.data.id, status: PARSED }]);
     expect((await owner.get(`/system/attach/${answer.data.id}`)).data).toMatchObject({
       knowledgeId: base,
       remark: 'Ours',

@@ -137,7 +137,7 @@ describe('attachments', () => {
         [throttled],
         `${asked} '3 hours', waiting_for = 'The provider asked to slow down.'`,
       );
-      await set([failed], `status = ${FAILED}, remark = 'It holds no text.'`);
+      await set([failed], `status = ${FAILED}, failure = 'It holds no text.'`);
 
       expect(await row(first)).toMatchObject({ waitingFor: '0 documents are before it.' });
       expect(await row(second)).toMatchObject({
@@ -154,7 +154,8 @@ describe('attachments', () => {
     it('says so in the language of the reader, and leaves what was written by hand', async () => {
       const [failed, throttled, edited] = [await document(), await document(), await document()];
       const reason = 'The document holds no text. Upload one that does.';
-      await set([failed], `status = ${FAILED}, remark = '${reason}'`);
+      done(await owner.put('/system/attach', { id: failed, remark: 'Ours' }));
+      await set([failed], `status = ${FAILED}, failure = '${reason}'`);
       const waiting =
         'Attempt 2 of 3. The provider’s rate limit or quota is used up (429). Wait a moment, or raise the limit there.';
       await set(
@@ -172,6 +173,10 @@ describe('attachments', () => {
           '第 2 次尝试，共 3 次。供应商的速率限制或配额已用尽（429）。请稍候，或在供应商处提高限额。',
       });
       expect(await row(edited, reader)).toMatchObject({ remark: reason });
+      // A form that sends back what it was shown changes nothing.
+      done(await reader.put('/system/attach', { id: failed, name: 'Again', remark: chinese }));
+      await set([failed], 'status = 2, failure = NULL');
+      expect(await row(failed)).toMatchObject({ name: 'Again.txt', remark: 'Ours' });
       await set([throttled], 'parse_requested = false');
     });
   });
@@ -270,13 +275,14 @@ describe('attachments', () => {
       done(await owner.put('/system/info', { id: base, embeddingModel: 'sim-embed-16' }));
       const [parsed, failed] = [await document(), await document()];
       await set([parsed], 'status = 2');
-      await set([failed], `status = ${FAILED}, remark = 'No network.'`);
+      done(await owner.put('/system/attach', { id: failed, remark: 'Ours' }));
+      await set([failed], `status = ${FAILED}, failure = 'No network.'`);
       const answer = await owner.post(`/system/attach/retry-failed/${base}`);
 
       expect(answer.data).toEqual({ submitted: 1, skipped: 0, total: 1 });
       expect((await settled(owner, base)).find(({ id }) => id === failed)).toMatchObject({
         status: 2,
-        remark: null,
+        remark: 'Ours',
         fragmentCount: 1,
       });
     });

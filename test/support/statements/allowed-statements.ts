@@ -169,7 +169,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The sweep of documents that wait: each is then claimed with its own tenant.',
   },
   {
-    begins: 'UPDATE attachment SET status = 3, remark = $1, parse_requested = false',
+    begins: 'UPDATE attachment SET status = 3, failure = $1, parse_requested = false',
     file: 'src/attach/parsing/parsing.repository.ts',
     why: 'The sweep of documents over which three processes have died: their rows alone decide.',
   },

@@ -37,6 +37,7 @@ import { SeededRoles1763683200039 } from './39-seeded-roles.js';
 import { Limits1763683200040 } from './40-limits.js';
 import { ModelFallbacks1763683200042 } from './42-model-fallbacks.js';
 import { Provisioning1763683200044 } from './44-provisioning.js';
+import { AttachmentFailure1763683200045 } from './45-attachment-failure.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -79,4 +80,5 @@ export const migrations = [
   Limits1763683200040,
   ModelFallbacks1763683200042,
   Provisioning1763683200044,
+  AttachmentFailure1763683200045,
 ];
