@@ -89,7 +89,15 @@ export const theme = createTheme({
     Paper: { defaultProps: { withBorder: true } },
     Table: { defaultProps: { verticalSpacing: 'xs', highlightOnHover: true } },
     Tooltip: { defaultProps: { openDelay: 400, withArrow: false, fz: 'xs' } },
-    Menu: { defaultProps: { position: 'bottom-end', shadow: 'md', width: 220 } },
+    Menu: {
+      defaultProps: {
+        position: 'bottom-end',
+        shadow: 'md',
+        width: 220,
+        // The placeholder is no entry, and a menu may have nothing else for screen readers.
+        withInitialFocusPlaceholder: false,
+      },
+    },
   },
 });
 

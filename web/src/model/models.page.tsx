@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Menu, Stack, Switch, Text } from '@mantine/core';
+import { Badge, Button, Group, Stack, Switch, Text } from '@mantine/core';
 import {
   IconCpu,
   IconMessage,
@@ -21,6 +21,7 @@ import type { Column } from '../ui/data-table';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
+import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { VendorMark } from '../ui/vendor-mark';
@@ -169,37 +170,27 @@ export default function ModelsPage() {
         rowActions={(row) => (
           <>
             {row.category === 'chat' && (
-              <Menu.Item
-                leftSection={<IconMessage size={16} stroke={1.5} />}
+              <MenuItem
+                icon={IconMessage}
                 renderRoot={(props) => (
                   <Link to="/chat" search={{ model: row.modelName }} {...props} />
                 )}
               >
                 {t('chat')}
-              </Menu.Item>
+              </MenuItem>
             )}
             {may('system:model:test') && (
-              <Menu.Item
-                leftSection={<IconPlugConnected size={16} stroke={1.5} />}
-                onClick={() => setTested(row)}
-              >
+              <MenuItem icon={IconPlugConnected} onClick={() => setTested(row)}>
                 {t('test.run')}
-              </Menu.Item>
+              </MenuItem>
             )}
-            <Menu.Item
-              leftSection={<IconPencil size={16} stroke={1.5} />}
-              onClick={() => open(row)}
-            >
+            <MenuItem icon={IconPencil} onClick={() => open(row)}>
               {t(may('system:model:edit') ? 'edit' : 'show')}
-            </Menu.Item>
+            </MenuItem>
             {may('system:model:remove') && (
-              <Menu.Item
-                color="red"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => askToRemove([row])}
-              >
+              <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove([row])}>
                 {t('remove', { count: 1 })}
-              </Menu.Item>
+              </MenuItem>
             )}
           </>
         )}
