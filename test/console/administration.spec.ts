@@ -3,6 +3,13 @@ import type { Locator, Page } from 'playwright-core';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { done, makeRole, makeUser, PASSWORD } from '../support/people.js';
 import { Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
+
+/** One pixel. */
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC',
+  'base64',
+);
 
 describeConsole('the pages of administration and the account', () => {
   let console: Console;
@@ -377,7 +384,18 @@ describeConsole('the pages of administration and the account', () => {
     await own.getByRole('button', { name: '保存资料' }).click();
     await own.getByText('个人资料已保存。').waitFor();
     await own.reload();
-    await own.getByRole('button', { name: 'Olga 的账号' }).waitFor();
+    const account = own.getByRole('button', { name: 'Olga 的账号' });
+    await account.waitFor();
+    const picture = own.locator('input[type=file]');
+    const image = { name: 'olga.png', mimeType: 'image/png' };
+    await picture.setInputFiles({ ...image, buffer: Buffer.from('A text.') });
+    await own.getByRole('alert').getByText('PNG').waitFor();
+    await picture.setInputFiles({ ...image, buffer: PNG });
+    await own.getByText('头像已保存。').waitFor();
+    await eventually(
+      () => account.locator('img').evaluate((one: { naturalWidth?: number }) => one.naturalWidth),
+      (width) => width === 1,
+    );
     await expectNoViolations(own);
     const other = await console.plinth.signIn(name, PASSWORD);
     await own.getByLabel('当前密码').fill(PASSWORD);

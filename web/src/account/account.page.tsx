@@ -3,6 +3,7 @@ import {
   Avatar,
   Badge,
   Button,
+  FileButton,
   Group,
   PasswordInput,
   SegmentedControl,
@@ -15,7 +16,12 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { profileChangePassword, profileGet, profileUpdate } from '@plinth/client';
+import {
+  profileChangePassword,
+  profileGet,
+  profileReplaceAvatar,
+  profileUpdate,
+} from '@plinth/client';
 import type { ProfileView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -120,12 +126,37 @@ function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
       setFailure(undefined);
     },
   });
+  const replace = useAction((avatarfile: File) => profileReplaceAvatar({ body: { avatarfile } }), {
+    done: t('profile.pictureSaved'),
+    changes: [['profile'], ['me'], ['users']],
+    onFailure: setFailure,
+    after: () => setFailure(undefined),
+  });
   return (
     <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values))}>
       <LeaveGuard dirty={form.isDirty() && !save.isPending} />
       <Stack>
         <Group>
-          <Avatar size={56} radius="xl" color="indigo" name={user.nickName} src={user.avatar} />
+          <Stack gap={4} align="center">
+            <Avatar
+              alt=""
+              size={56}
+              radius="xl"
+              color="indigo"
+              name={user.nickName}
+              src={user.avatar}
+            />
+            <FileButton
+              accept="image/png,image/jpeg,image/gif,image/webp,image/bmp"
+              onChange={(image) => image && replace.mutate(image)}
+            >
+              {(props) => (
+                <Button {...props} variant="subtle" size="compact-xs" loading={replace.isPending}>
+                  {t('profile.picture')}
+                </Button>
+              )}
+            </FileButton>
+          </Stack>
           <Stack gap={4}>
             <Text fw={600}>{user.userName}</Text>
             <Group gap={4}>

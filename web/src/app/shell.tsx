@@ -241,7 +241,7 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
       <Menu position="top-start" width={232}>
         <Menu.Target>
           <UnstyledButton className={styles['accountButton']} aria-label={t('account', { name })}>
-            <Avatar size={28} radius="xl" color="indigo" name={name} src={user?.avatar} />
+            <Avatar alt="" size={28} radius="xl" color="indigo" name={name} src={user?.avatar} />
             {!small && (
               <>
                 <Stack gap={0} className={styles['accountName']}>
