@@ -505,8 +505,11 @@ function parsingState({ status, failure, waitingFor }: Attachment): ParsingState
   return { state: isParsed ? 'parsed' : 'waiting', reason: waitingFor };
 }
 
-/** The parser goes by the suffix, so a new name cannot make a document another kind of file. */
+/**
+ * The parser goes by the suffix, so a new name cannot make a document another kind of file. A slash, as in "Terms
+ * 2025/2026", ends no folder.
+ */
 function withSuffix(given: string, suffix: string): string {
-  const name = displayName(given);
+  const name = displayName(given.replaceAll(/[\\/]/g, '_'));
   return suffixOf(name).toLowerCase() === suffix ? name : displayName(name + suffix);
 }

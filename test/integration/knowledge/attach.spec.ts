@@ -184,9 +184,13 @@ describe('attachments', () => {
   describe('one document', () => {
     it('is renamed without becoming another kind of file', async () => {
       const id = await document('draft.md');
-      done(await owner.put('/system/attach', { id, name: 'Final/../report', remark: 'checked' }));
+      done(await owner.put('/system/attach', { id, name: 'Terms 2025/2026', remark: 'checked' }));
 
-      expect(await row(id)).toMatchObject({ name: 'report.md', type: '.md', remark: 'checked' });
+      expect(await row(id)).toMatchObject({
+        name: 'Terms 2025_2026.md',
+        type: '.md',
+        remark: 'checked',
+      });
       done(await owner.put('/system/attach', { id, name: 'story.MD' }));
       expect(await row(id)).toMatchObject({ name: 'story.MD', remark: 'checked' });
       done(await owner.put('/system/attach', { id, remark: '' }));
