@@ -3,7 +3,7 @@ import { In, MoreThanOrEqual, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import { phrase } from '../message/index.js';
-import { containing, createdWithin, Database, TenantScoped } from '../database/index.js';
+import { containing, createdWithin, Database, likewise, TenantScoped } from '../database/index.js';
 import type { Page } from '../http/index.js';
 import type { AuditListQuery } from './audit.dto.js';
 import { actionsOfType, FAILED_SIGN_IN, SIGN_IN_ACTIONS, typedActions } from './console-log.dto.js';
@@ -60,11 +60,11 @@ export class AuditRepository {
     return this.entries.page(tenantId, query, where, { id: 'DESC' });
   }
 
-  /** The addresses of failed sign-ins whose name contains this one, of the newest 1,000 since the time. */
+  /** The addresses of failed sign-ins with this name, in any case, of the newest 1,000 since the time. */
   async failedSignIns(tenantId: string, userName: string, since: Date): Promise<string[]> {
     const where = {
       action: FAILED_SIGN_IN,
-      actorName: containing(userName),
+      actorName: likewise(userName),
       createTime: MoreThanOrEqual(since),
     };
     const { rows } = await this.entries.page(tenantId, {}, where, { id: 'DESC' });

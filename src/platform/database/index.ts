@@ -7,7 +7,7 @@ export { DirectoryInUseError } from './directory-lock.js';
 export { openEmbedded, openInMemory } from './embedded.js';
 export type { EmbeddedStore } from './embedded.js';
 export type { StatementObserver } from './pool.js';
-export { among, anyOf, containing, createdWithin, startingWith } from './search.js';
+export { among, anyOf, containing, createdWithin, likewise, startingWith } from './search.js';
 export {
   isConnectionFailure,
   isDeadlock,

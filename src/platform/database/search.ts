@@ -8,6 +8,11 @@ export function containing(text: string): FindOperator<string> {
   return ILike(`%${escaped(text)}%`);
 }
 
+/** Matches rows that have the text, in any case; `%` and `_` in it are plain characters. */
+export function likewise(text: string): FindOperator<string> {
+  return ILike(escaped(text));
+}
+
 function escaped(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }

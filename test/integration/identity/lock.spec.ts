@@ -159,6 +159,12 @@ describe('guessing passwords', () => {
     };
     await failFive(name.toUpperCase());
     expect(await login(name, PASSWORD)).toEqual(LOCKED);
+    // Wrong passwords of others, whose names contain this one, are more than the log is read for.
+    await plinth.app.get(Database).query(
+      `INSERT INTO audit_entry (tenant_id, actor_name, action, target_type, ip)
+       SELECT '000000', $1 || i, 'login-failed', 'user', '192.0.2.1' FROM generate_series(1, 1001) AS i`,
+      [name],
+    );
 
     expect(await root.get('/monitor/logininfor/unlock/nobody-at-all')).toMatchObject({ code: 404 });
     const clerk = await makeUser(plinth, root, `clerk-${run}`);
