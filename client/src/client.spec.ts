@@ -368,6 +368,14 @@ describe('streamModelTest', () => {
     expect(requests[0]?.headers).toMatchObject({ accept: 'text/event-stream' });
   });
 
+  it('throws ApiError when the test is refused after it has begun', async () => {
+    const refusal = { code: 429, msg: 'The limit is reached.', data: { retryAfterSeconds: 5 } };
+    answers = [stream(begun + frame('error', refusal))];
+
+    const { msg: message, ...error } = refusal;
+    expect(await thrownBy(all(streamModelTest(7)))).toMatchObject({ ...error, message });
+  });
+
   it.each(['end', 'cut'] as const)('throws ConnectionError at an early %s', async (then) => {
     answers = [stream(begun, then)];
 

@@ -150,8 +150,8 @@ export async function* streamChat(
 }
 
 /**
- * Tests a model, as `modelTest` does, and tells of its steps as they happen. A stream that ends before `done` throws
- * ConnectionError. Leaving the loop closes the connection, which ends the test.
+ * Tests a model, as `modelTest` does, and tells of its steps as they happen. A frame `error` throws ApiError, and a stream
+ * that ends before `done` ConnectionError. Leaving the loop closes the connection, which ends the test.
  */
 export async function* streamModelTest(
   id: number,
@@ -162,6 +162,10 @@ export async function* streamModelTest(
   const init = { method: 'POST', headers, body: JSON.stringify(body) };
   for await (const { event, data } of framesOf(`/system/model/${id}/test`, init, signal)) {
     const received = JSON.parse(data) as unknown;
+    if (event === 'error') {
+      const { code, msg, data: details } = received as { code: number; msg: string; data: unknown };
+      throw new ApiError({ code, message: msg, data: details, status: 200, requestId: undefined });
+    }
     if (event === 'start') yield { event, step: (received as DiagnosisStepView).step };
     if (event === 'step') yield { event, step: received as DiagnosisStepView };
     if (event === 'done') {

@@ -1,7 +1,8 @@
 import type { Response } from 'express';
-import { setEnvelopeCode } from '../error/index.js';
+import { DomainError, setEnvelopeCode } from '../error/index.js';
 import { answered } from '../message/index.js';
 import { envelope } from './envelope.js';
+import { localized } from './localized.js';
 import { sseFrame, SseWriter } from './sse.writer.js';
 import { whileConnected } from './while-connected.decorator.js';
 
@@ -17,8 +18,8 @@ export interface Steps {
 
 /**
  * Answers a route that is marked `NoEnvelope` and takes a while: with the envelope of its result or, where the client
- * accepts `text/event-stream`, with a frame for each step as it happens and the result in a frame `done`. An error after
- * the first frame closes the connection.
+ * accepts `text/event-stream`, with a frame for each step as it happens and the result in a frame `done`. A DomainError after
+ * the first frame is a frame `error` with its envelope; any other error closes the connection.
  */
 export async function answerInSteps(
   response: Response,
@@ -37,7 +38,14 @@ export async function answerInSteps(
     if (!response.headersSent) writer.start({ comment: false });
     writer.write(sseFrame(event, data));
   };
-  send('done', await work({ send, signal }));
-  setEnvelopeCode(response, 200);
+  try {
+    send('done', await work({ send, signal }));
+    setEnvelopeCode(response, 200);
+  } catch (error) {
+    if (!response.headersSent || !(error instanceof DomainError)) throw error;
+    const { code, message, data } = error;
+    send('error', { code, msg: localized(message), data });
+    setEnvelopeCode(response, code);
+  }
   writer.end();
 }

@@ -11,6 +11,7 @@ import { Database } from '../../../src/platform/database/index.js';
 import { ModelResolver } from '../../../src/model/index.js';
 import { canary } from '../../support/canary.js';
 import { OpenChat } from '../../support/chat.js';
+import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
@@ -328,6 +329,22 @@ describe('model credentials', () => {
       const headers = { accept: 'text/event-stream' };
       const { text } = await admin.raw('POST', '/system/model/999999/test', {}, headers);
       expect(JSON.parse(text)).toMatchObject({ code: 404, data: null });
+    });
+
+    it('says in a frame why a test was refused that has begun', async () => {
+      const { id: modelId } = await create({ apiKey: 'key' });
+      const limit = { scope: 'model', modelId, measure: 'requests-minute', cap: 1 };
+      done(await admin.post('/system/limit', limit));
+      await test(modelId);
+
+      const stream = await OpenChat.send(admin, {}, `/system/model/${modelId}/test`);
+      const { frames } = await stream.rest();
+
+      expect(frames[0]).toMatchObject({ event: 'start', data: { step: 'address' } });
+      expect(frames.at(-1)).toMatchObject({
+        event: 'error',
+        data: { code: 429, msg: expect.stringContaining('requests per minute') },
+      });
     });
 
     it('ends the call when the client of a stream leaves', async () => {

@@ -50,6 +50,7 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
       return undefined;
     },
   });
+  const isOver = data !== undefined || error !== null;
   const place = useRef<HTMLDivElement>(null);
   const connection = useRef<AbortController>(undefined);
   const start = useCallback(() => {
@@ -61,7 +62,6 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
     place.current?.scrollIntoView({ block: 'nearest' });
     return () => connection.current?.abort();
   }, [start]);
-  if (error) return <Failure error={error} onRetry={start} />;
   return (
     <Stack ref={place} aria-live="polite">
       <Steps
@@ -71,18 +71,22 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
           return {
             name,
             title: t(`test.step.${name}`),
-            state: stateOf(found, name === running, data !== undefined),
-            detail: found?.detail ?? (data && t('test.notReached')),
+            state: stateOf(found, name === running, isOver),
+            detail: found?.detail ?? (isOver ? t('test.notReached') : undefined),
             ms: found?.ms,
           };
         })}
       />
       {data && <Result diagnosis={data} />}
-      <Group>
-        <Button variant="default" loading={isPending} onClick={start}>
-          {t('test.again')}
-        </Button>
-      </Group>
+      {error ? (
+        <Failure error={error} onRetry={start} />
+      ) : (
+        <Group>
+          <Button variant="default" loading={isPending} onClick={start}>
+            {t('test.again')}
+          </Button>
+        </Group>
+      )}
     </Stack>
   );
 }
