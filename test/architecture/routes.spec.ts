@@ -57,6 +57,7 @@ const loginOnlyRoutes: Record<string, string> = {
   'GET /system/user/profile': 'The own record.',
   'PUT /system/user/profile': 'The own record; neither name, status nor roles can be changed here.',
   'POST /system/user/profile/avatar': 'The own image.',
+  'DELETE /system/user/profile/avatar': 'The own image.',
   'PUT /system/user/profile/updatePwd': 'The own password, against the old one.',
   'GET /monitor/online': 'The own sign-ins.',
   'GET /system/social/list': 'Nobody has one.',

@@ -397,6 +397,9 @@ describeConsole('the pages of administration and the account', () => {
       (width) => width === 1,
     );
     await expectNoViolations(own);
+    await own.getByRole('button', { name: '移除头像' }).click();
+    await own.getByText('头像已移除。').waitFor();
+    await account.locator('img').waitFor({ state: 'detached' });
     const other = await console.plinth.signIn(name, PASSWORD);
     await own.getByLabel('当前密码').fill(PASSWORD);
     await own.getByLabel('新密码', { exact: true }).fill('another-pass-1');

@@ -12,8 +12,6 @@ import { UserRepository } from './user.repository.js';
 /** What the files of avatars are marked with in the storage. */
 const FILE_KIND = 'avatar';
 
-const MOST_BYTES = 2 ** 20;
-
 /** The address of a user's avatar; null without one. */
 export type AvatarAddress = (user: Pick<User, 'tenantId' | 'avatar'>) => string | null;
 
@@ -38,24 +36,37 @@ export class Avatars {
   /** Replaces the caller's own avatar by the one file of an upload, and answers its address. */
   async replace(caller: Caller, parts: readonly UploadedPart[]): Promise<string> {
     const own = inHomeTenant(caller);
-    const { tenantId, userId } = own;
     try {
       const image = imageOf(parts);
-      const fileId = await this.change.apply(
-        own,
-        async () => {
-          const { avatar: former } = await this.users.users.get(tenantId, userId);
-          const { id } = await this.storage.keep(own, image, FILE_KIND);
-          await this.users.users.update(tenantId, userId, { avatar: id });
-          if (former !== null) await this.storage.removeOwned(own, [former]);
-          return id;
-        },
-        () => [{ action: 'update', target: 'user', id: userId, detail: { fields: ['avatar'] } }],
-      );
-      return (await this.addresses())({ tenantId, avatar: fileId }) ?? '';
+      const keep = async (): Promise<number> => (await this.storage.keep(own, image, FILE_KIND)).id;
+      const avatar = await this.set(own, keep);
+      return (await this.addresses())({ tenantId: own.tenantId, avatar }) ?? '';
     } finally {
       await this.storage.discardUnrecorded(parts);
     }
+  }
+
+  /** Removes the caller's own avatar: its address answers 404 from then on. */
+  async remove(caller: Caller): Promise<void> {
+    await this.set(inHomeTenant(caller), () => Promise.resolve(null));
+  }
+
+  private async set<Avatar extends number | null>(
+    own: Caller,
+    make: () => Promise<Avatar>,
+  ): Promise<Avatar> {
+    const { tenantId, userId } = own;
+    return this.change.apply(
+      own,
+      async () => {
+        const { avatar: former } = await this.users.users.get(tenantId, userId);
+        const avatar = await make();
+        await this.users.users.update(tenantId, userId, { avatar });
+        if (former !== null) await this.storage.removeOwned(own, [former]);
+        return avatar;
+      },
+      () => [{ action: 'update', target: 'user', id: userId, detail: { fields: ['avatar'] } }],
+    );
   }
 }
 
@@ -69,9 +80,6 @@ function imageOf(parts: readonly UploadedPart[]): ReceivedFile {
     throw new InvalidInputError(
       msg`The file is not a PNG, JPEG, GIF, WebP or BMP image. Choose another one.`,
     );
-  }
-  if (part.size > MOST_BYTES) {
-    throw new InvalidInputError(msg`The image is larger than 1 MiB. Choose a smaller one.`);
   }
   return part;
 }

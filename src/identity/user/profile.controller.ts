@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Ip, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Ip, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
@@ -50,6 +50,13 @@ export class ProfileController {
     @ReceivedFiles() parts: UploadedPart[],
   ): Promise<AvatarView> {
     return { imgUrl: await this.avatars.replace(caller, parts) };
+  }
+
+  /** Removes the avatar of the caller. Its address answers 404 from then on. */
+  @Delete('profile/avatar')
+  @AnswersStatus()
+  removeAvatar(@CurrentCaller() caller: Caller): Promise<void> {
+    return this.avatars.remove(caller);
   }
 
   /** Changes the password of the caller and ends their other sign-ins. */

@@ -42,7 +42,7 @@ export class UnreadableUploadError extends InvalidInputError {
 export class TooManyFilesError extends InvalidInputError {
   constructor(limit: number, cause?: unknown) {
     super(
-      msg`The request has more than ${limit} files, which is the limit of one upload. Nothing was stored. Send at most ${limit} files at once, and the others in further requests.`,
+      msg`The request has more files than one upload may have, which is ${limit}. Nothing was stored. Send the others in further requests.`,
       { cause },
     );
   }

@@ -38,15 +38,12 @@ export function isRefused(part: UploadedPart): part is RefusedFile {
   return 'refusal' in part;
 }
 
-type Stored = Parameters<StorageEngine['_handleFile']>[2];
-type Removed = Parameters<StorageEngine['_removeFile']>[2];
-
 /**
  * Lets multer stream each file of a multipart request directly into the FileStorage. A file that is too large is
  * refused on its own: the others of the request are received.
  */
 @Injectable()
-export class UploadEngine implements StorageEngine {
+export class UploadEngine {
   /** Bytes of one file at most. */
   readonly limitBytes: number;
 
@@ -58,22 +55,31 @@ export class UploadEngine implements StorageEngine {
     this.limitBytes = config.UPLOAD_LIMIT_MB * 2 ** 20;
   }
 
-  _handleFile(request: Request, file: Express.Multer.File, done: Stored): void {
-    this.receive(file.stream, file.originalname, leaving(request)).then(
-      // multer copies it into its own description of the file.
-      (part: object) => done(null, part),
-      (error: unknown) => done(error),
-    );
+  /** What multer stores files with that have at most so many bytes. */
+  within(limitBytes: number): StorageEngine {
+    return {
+      _handleFile: (request, file, done) => {
+        this.receive(file.stream, file.originalname, leaving(request), limitBytes).then(
+          // multer copies it into its own description of the file.
+          (part: object) => done(null, part),
+          (error: unknown) => done(error),
+        );
+      },
+      _removeFile: (_, file, done) => {
+        const key = 'storageKey' in file ? file.storageKey : undefined;
+        const removed = typeof key === 'string' ? this.files.remove(key) : Promise.resolve();
+        removed.then(() => done(null), done);
+      },
+    };
   }
 
-  _removeFile(_: Request, file: Express.Multer.File, done: Removed): void {
-    const key = 'storageKey' in file ? file.storageKey : undefined;
-    const removed = typeof key === 'string' ? this.files.remove(key) : Promise.resolve();
-    removed.then(() => done(null), done);
-  }
-
-  /** Stores one file within the upload limit. When the signal aborts, it rejects and stores nothing. */
-  async receive(source: Readable, sentName: string, signal: AbortSignal): Promise<UploadedPart> {
+  /** Stores one file within the limit. When the signal aborts, it rejects and stores nothing. */
+  async receive(
+    source: Readable,
+    sentName: string,
+    signal: AbortSignal,
+    limitBytes = this.limitBytes,
+  ): Promise<UploadedPart> {
     const storageKey = await this.keys.make();
     const name = displayName(sentName);
     const head = new Head();
@@ -81,7 +87,7 @@ export class UploadEngine implements StorageEngine {
       const { byteSize, sha256 } = await this.files.write(
         storageKey,
         Readable.from(head.watch(source)),
-        { limitBytes: this.limitBytes, signal },
+        { limitBytes, signal },
       );
       return { storageKey, name, mimeType: typeOf(head.bytes, name), size: byteSize, sha256 };
     } catch (error) {

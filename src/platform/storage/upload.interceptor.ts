@@ -15,6 +15,14 @@ import type { UploadedPart, UploadRequest } from './upload.engine.js';
 /** Parts named `file` that one request may carry. */
 export const FILES_A_REQUEST = 20;
 
+/** The name of the parts that are files, how many of them a request may have, and the bytes of each. */
+interface UploadForm {
+  readonly part: string;
+  readonly files: number;
+  /** Default: the limit of uploads. */
+  readonly fileBytes?: number;
+}
+
 /**
  * Receives a multipart request with the UploadEngine, after the guards. Fields are validated when everything is
  * received, so files of a request that fails the validation are removed.
@@ -27,19 +35,19 @@ export class UploadInterceptor implements NestInterceptor {
     engine: UploadEngine,
     private readonly storage: StorageService,
   ) {
-    const Receiver = FilesInterceptor(this.part, undefined, {
-      storage: engine,
+    const { part, files, fileBytes = engine.limitBytes } = this.form;
+    const Receiver = FilesInterceptor(part, undefined, {
+      storage: engine.within(fileBytes),
       // Browsers send names as UTF-8 without declaring it; multer's default is latin1.
       defParamCharset: 'utf8',
       // Not as the second argument, whose error is that of a part with another name.
-      limits: { files: FILES_A_REQUEST, fields: 50, fieldSize: 100_000, fieldNameSize: 100 },
+      limits: { files, fields: 50, fieldSize: 100_000, fieldNameSize: 100 },
     });
     this.receiver = new Receiver();
   }
 
-  /** The name of the parts that are files. */
-  protected get part(): string {
-    return 'file';
+  protected get form(): UploadForm {
+    return { part: 'file', files: FILES_A_REQUEST };
   }
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
@@ -49,11 +57,11 @@ export class UploadInterceptor implements NestInterceptor {
     } catch (error) {
       if (isUnavailable(error)) throw error;
       const request = context.switchToHttp().getRequest<Request>();
-      if (isTooMany(error)) throw new TooManyFilesError(FILES_A_REQUEST, error);
+      const { part, files } = this.form;
+      if (isTooMany(error)) throw new TooManyFilesError(files, error);
       if (!request.complete)
-        throw new UnreadableUploadError(phrase`it was interrupted`, error, this.part);
-      if (isRefusal(error))
-        throw new UnreadableUploadError(asPhrase(error.message), error, this.part);
+        throw new UnreadableUploadError(phrase`it was interrupted`, error, part);
+      if (isRefusal(error)) throw new UnreadableUploadError(asPhrase(error.message), error, part);
       throw error;
     }
   }
@@ -65,11 +73,11 @@ export class UploadInterceptor implements NestInterceptor {
   }
 }
 
-/** For the avatar, whose part existing consoles name otherwise. */
+/** For the avatar, whose part existing consoles name otherwise. Every user may send one, so it is held to its size. */
 @Injectable()
 class AvatarInterceptor extends UploadInterceptor {
-  protected override get part(): string {
-    return 'avatarfile';
+  protected override get form(): UploadForm {
+    return { part: 'avatarfile', files: 1, fileBytes: 2 ** 20 };
   }
 }
 
@@ -96,7 +104,7 @@ export function ReceivesFiles(fields: Readonly<Record<string, FormField>> = {}):
   return receives('file', UploadInterceptor, fields);
 }
 
-/** The same for a part named `avatarfile`. */
+/** The same for one image of at most 1 MiB, in a part named `avatarfile`. */
 export function ReceivesAvatar(): MethodDecorator {
   return receives('avatarfile', AvatarInterceptor, {});
 }

@@ -207,6 +207,17 @@ describe('the own account', () => {
       expect(former).toMatchObject({ code: 404 });
     });
 
+    it('can be removed', async () => {
+      const { session } = await makeUser(plinth, root, 'shy');
+      const { data } = done(await session.upload<{ imgUrl: string }>(path, image(png())));
+      for (const _ of ['there', 'gone']) done(await session.delete(path));
+      const gone: unknown = await (await fetch(data.imgUrl)).json();
+      expect(gone).toMatchObject({ code: 404 });
+      expect((await session.get('/system/user/profile')).data).toMatchObject({
+        user: { avatar: null },
+      });
+    });
+
     it('goes with its user', async () => {
       const { session, id } = await makeUser(plinth, root, 'leaver');
       const { data } = done(await session.upload<{ imgUrl: string }>(path, image(png())));
@@ -217,7 +228,16 @@ describe('the own account', () => {
 
     it.each([
       ['no image', () => image(new TextEncoder().encode('<svg/>')), 'The file is not a PNG'],
-      ['more than 1 MiB', () => image(png(2 ** 20 + 1)), 'The image is larger than 1 MiB'],
+      ['more than 1 MiB', () => image(png(2 ** 20 + 1)), 'larger than 1 MiB'],
+      [
+        'two images',
+        () => {
+          const form = image(png());
+          form.append('avatarfile', new Blob([png()]), 'other.png');
+          return form;
+        },
+        'more files than one upload may have, which is 1.',
+      ],
       ['another part', () => image(png(), 'file'), 'with a part named avatarfile.'],
       ['nothing', () => new FormData(), 'Send one image as `avatarfile`.'],
     ])('is refused: %s', async (_, form, msg) => {

@@ -19,6 +19,7 @@ import { useForm } from '@mantine/form';
 import {
   profileChangePassword,
   profileGet,
+  profileRemoveAvatar,
   profileReplaceAvatar,
   profileUpdate,
 } from '@plinth/client';
@@ -126,11 +127,18 @@ function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
       setFailure(undefined);
     },
   });
-  const replace = useAction((avatarfile: File) => profileReplaceAvatar({ body: { avatarfile } }), {
-    done: t('profile.pictureSaved'),
+  const picture = {
     changes: [['profile'], ['me'], ['users']],
     onFailure: setFailure,
     after: () => setFailure(undefined),
+  };
+  const replace = useAction((avatarfile: File) => profileReplaceAvatar({ body: { avatarfile } }), {
+    ...picture,
+    done: t('profile.pictureSaved'),
+  });
+  const remove = useAction(() => profileRemoveAvatar(), {
+    ...picture,
+    done: t('profile.pictureRemoved'),
   });
   return (
     <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values))}>
@@ -156,6 +164,16 @@ function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
                 </Button>
               )}
             </FileButton>
+            {user.avatar && (
+              <Button
+                variant="subtle"
+                size="compact-xs"
+                loading={remove.isPending}
+                onClick={() => remove.mutate()}
+              >
+                {t('profile.removePicture')}
+              </Button>
+            )}
           </Stack>
           <Stack gap={4}>
             <Text fw={600}>{user.userName}</Text>

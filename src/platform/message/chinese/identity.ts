@@ -56,7 +56,6 @@ export const identity: Texts = {
     'Send one image as `avatarfile`.': '请以 `avatarfile` 上传一张图片。',
     'The file is not a PNG, JPEG, GIF, WebP or BMP image. Choose another one.':
       '该文件不是 PNG、JPEG、GIF、WebP 或 BMP 图片。请选择其他文件。',
-    'The image is larger than 1 MiB. Choose a smaller one.': '图片大于 1 MiB。请选择更小的图片。',
     'Signing in with a QR code is not available. Use your user name and password.':
       '不支持扫码登录。请使用用户名和密码登录。',
     'Accounts of other services cannot be used here. Ask an administrator about single sign-on.':

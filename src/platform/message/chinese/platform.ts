@@ -123,8 +123,8 @@ export const platform: Texts = {
       '该文件的地址已过期。请从列出它的页面重新打开。',
     'The upload could not be read: {0}. Send multipart/form-data with a part named {1}.':
       '无法读取上传内容：{0:phrase}。请发送 multipart/form-data，其中包含名为 {1} 的部分。',
-    'The request has more than {0} files, which is the limit of one upload. Nothing was stored. Send at most {1} files at once, and the others in further requests.':
-      '请求中的文件超过一次上传的上限 {0} 个，未保存任何文件。请每次最多发送 {1} 个文件，其余的分批发送。',
+    'The request has more files than one upload may have, which is {0}. Nothing was stored. Send the others in further requests.':
+      '请求中的文件超过一次上传的上限 {0} 个，未保存任何文件。请将其余文件分批发送。',
     'The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR.':
       '此进程的存储中没有该文件的内容。请联系运维人员检查 DATA_DIR。',
   },
