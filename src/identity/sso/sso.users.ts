@@ -105,8 +105,9 @@ export class SsoUsers {
   }
 
   /**
-   * Disables a user whom the provider refuses, until they sign in there again. The last super administrator only loses the
-   * sign-ins. Changes nothing if a sign-in has brought another token since the check began.
+   * Disables a user whom the provider refuses, until they sign in there again. Break-glass users and the last super
+   * administrator only lose the sign-ins. Changes nothing if a sign-in has brought another token since the check began, and
+   * leaves a user alone whom an administrator has disabled meanwhile.
    */
   async suspend(due: DueIdentity): Promise<void> {
     const { tenantId, id, userId, providerId, refreshToken } = due;
@@ -116,11 +117,12 @@ export class SsoUsers {
         const identity = await this.rows.identities.findOne(tenantId, { id });
         if (identity?.refreshToken !== refreshToken) return [];
         await this.rows.keepToken(tenantId, id, null);
-        const isLast =
-          tenantId === HOME_TENANT && (await this.roles.countSuperAdmins(tenantId, [userId])) === 0;
-        const status = isLast ? ENABLED : '1';
-        const suspended = !isLast;
-        await this.users.users.update(tenantId, userId, { status, suspended });
+        const user = await this.users.users.get(tenantId, userId);
+        if (user.status !== ENABLED) return [];
+        const status = (await this.mustGetIn(user)) ? ENABLED : '1';
+        if (status !== ENABLED) {
+          await this.users.users.update(tenantId, userId, { status, suspended: true });
+        }
         // Last: a sign-in that is being opened either sees the new status or is deleted here.
         await this.sessions.endAllOf(tenantId, userId);
         const detail = { status, ssoProvider: providerId, reason: 'refused-by-provider' };
@@ -162,6 +164,12 @@ export class SsoUsers {
   async leave({ tenantId, scopes }: SsoProvider, identityId: number): Promise<void> {
     if (scopes.split(' ').includes('offline_access')) return;
     await this.rows.keepToken(tenantId, identityId, null);
+  }
+
+  /** Whether the provider cannot disable the user, because the tenant or the installation could be without access then. */
+  private async mustGetIn({ tenantId, id, breakGlass }: User): Promise<boolean> {
+    if (breakGlass) return true;
+    return tenantId === HOME_TENANT && (await this.roles.countSuperAdmins(tenantId, [id])) === 0;
   }
 
   private async signOf(provider: SsoProvider, vouched: Vouched): Promise<Sign> {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { SsoRepository } from '../../../src/identity/sso/sso.repository.js';
+import { SsoUsers } from '../../../src/identity/sso/sso.users.js';
 import { SsoVault } from '../../../src/identity/sso/sso.vault.js';
 import { loadConfig } from '../../../src/platform/config/index.js';
 import { inTenant } from '../../../src/platform/database/index.js';
@@ -513,6 +514,48 @@ describe('single sign-on', () => {
       done(await again.put('/system/user/changeStatus', status));
       root = await plinth.signIn();
       done(await root.delete(`/system/sso/${own.id}`));
+    });
+
+    it('keeps the account as a break-glass user, who signs in with the password', async () => {
+      const tenant = await makeTenant(plinth, root, '700005');
+      const own = await connectProvider(tenant.admin, provider, {
+        scopes: 'openid offline_access',
+      });
+      const glass = await makeUser(plinth, tenant.admin, 'glass');
+      const sub = somebody();
+      const browser = new SsoBrowser(plinth);
+      await browser.connect(glass.session, own.publicId);
+      const settings = { passwordLogin: false, breakGlassUserIds: [glass.id] };
+      done(await tenant.admin.put('/system/sso/settings', settings));
+      const session = await browser.signIn(own.publicId);
+
+      provider.remove(sub);
+      await eventually(
+        () => session.get(ME),
+        ({ code }) => code === 401,
+      );
+
+      // Password sign-in is off: the tenant would be locked out.
+      const again = await plinth.signIn('glass', PASSWORD, '700005');
+      done(await again.get(ME));
+      const list = '/monitor/audit/list?action=status-change';
+      const { rows } = done(await tenant.admin.get<Entry[]>(list));
+      expect(rows[0]?.detail).toMatchObject({ status: '0', reason: 'refused-by-provider' });
+      done(await tenant.admin.put('/system/sso', { id: own.id, status: '1' }));
+    });
+
+    it('is not suspended where an administrator disables them during the check', async () => {
+      const { me } = await signIn();
+      const { userId } = me.user;
+      const rows = plinth.app.get(SsoRepository);
+      await inTenant(TENANT, async () => {
+        const identity = await rows.identities.findOne(TENANT, { userId });
+        done(await admin.put('/system/user/changeStatus', { userId, status: '1' }));
+        const { id = 0, providerId = 0, refreshToken = '' } = identity ?? {};
+        const due = { id, tenantId: TENANT, providerId, userId, refreshToken: refreshToken ?? '' };
+        await plinth.app.get(SsoUsers).suspend(due);
+      });
+      expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('disabled');
     });
 
     it('is not asked for again and again, and keeps the sign-in while nothing changes', async () => {
