@@ -77,16 +77,17 @@ export class SsoUsers {
   }
 
   /**
-   * Connects a signed-in user with the person at the provider, who signs in as this user from now on. SsoRefusedError where
-   * either is connected with another one.
+   * Connects a signed-in user with the person at the provider, who signs in as this user from now on. Adds the roles that the
+   * mapping gives and takes none: that is left to the next sign-in there. SsoRefusedError where either is connected with
+   * another one.
    */
   async connect(provider: SsoProvider, vouched: Vouched, userId: number): Promise<void> {
     const { tenantId, id: providerId } = provider;
-    const sign = await this.signOf(provider, vouched);
+    const sign = { ...(await this.signOf(provider, vouched)), mapping: [] };
     const user = await this.users.users.findOne(tenantId, { id: userId, status: ENABLED });
     if (!user) throw new SsoRefusedError('disabled');
     const { identity } = await this.change.apply(
-      { tenantId, userName: user.userName },
+      { tenantId, userId, userName: user.userName },
       async () => {
         const known = await this.rows.bySubject(tenantId, providerId, vouched.subject);
         if (known && known.userId !== userId) throw new SsoRefusedError('other-user');

@@ -204,6 +204,26 @@ describe('single sign-on', () => {
       expect((await browser.connect(session, made.publicId)).refusal).toBeNull();
     });
 
+    it('takes no roles: those of the mapping count from the next sign-in with the provider', async () => {
+      users += 1;
+      const name = `settled-${users}`;
+      const held = [roles['own'] ?? 0, roles['boss'] ?? 0];
+      const { session } = await makeUser(plinth, admin, name, held);
+      somebody({ groups: ['staff'] });
+      const browser = new SsoBrowser(plinth);
+
+      await browser.connect(session, made.publicId);
+
+      const rolesOf = async (one: Session): Promise<string[]> =>
+        done(await one.get<Me>(ME)).data.roles.sort();
+      expect(await rolesOf(session)).toEqual(['boss', 'own', 'staff']);
+      const [entry] = await audited('permission-change');
+      expect(entry?.detail).toMatchObject({ ssoProvider: made.id });
+      await browser.connect(session, made.publicId);
+      expect(await rolesOf(session)).toEqual(['boss', 'own', 'staff']);
+      expect(await rolesOf(await browser.signIn(made.publicId))).toEqual(['own', 'staff']);
+    });
+
     it('is refused for another person, or for a person who is another user', async () => {
       const session = await withPassword();
       const { sub } = await signIn();
