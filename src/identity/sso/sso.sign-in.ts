@@ -20,6 +20,7 @@ import { OidcConnections } from './oidc.connections.js';
 import { refusedBy, summaryOf } from './oidc.failure.js';
 import type { SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
+import type { SsoRefusal } from './sso.errors.js';
 import { digest, randomText, SsoFlows } from './sso.flows.js';
 import type { StartedFlow } from './sso.flows.js';
 import { SsoRepository } from './sso.repository.js';
@@ -247,21 +248,37 @@ export class SsoSignIn {
     } catch (error) {
       const refusal = this.reported(provider, error);
       if (!(refusal instanceof SsoRefusedError)) throw refusal;
-      const userName = typeof claims['sub'] === 'string' ? userNameOf(claims, claims['sub']) : '';
-      await this.audit.record(
-        { tenantId, ...(userName && { userName }) },
-        {
-          action: 'login-failed',
-          target: 'user',
-          detail: {
-            clientKey: client.clientKey,
-            ssoProvider: providerId,
-            reason: refusal.refusal,
-          },
-        },
-      );
+      const { refusal: reason } = refusal;
+      if (flow.connects === undefined) {
+        const detail = { clientKey: client.clientKey, ssoProvider: providerId, reason };
+        await this.recordFailure(tenantId, claims, detail);
+      } else await this.recordUnconnected(tenantId, flow.connects, { providerId, reason });
       throw refusal;
     }
+  }
+
+  /** A failed sign-in, under the name that the user has at the provider. */
+  private async recordFailure(tenantId: string, claims: Claims, detail: object): Promise<void> {
+    const userName = typeof claims['sub'] === 'string' ? userNameOf(claims, claims['sub']) : '';
+    await this.audit.record(
+      { tenantId, ...(userName && { userName }) },
+      { action: 'login-failed', target: 'user', detail: { ...detail } },
+    );
+  }
+
+  /** A refused connection, under the signed-in user: it is no sign-in of the person at the provider. */
+  private async recordUnconnected(
+    tenantId: string,
+    id: number,
+    { providerId, reason }: { readonly providerId: number; readonly reason: SsoRefusal },
+  ): Promise<void> {
+    const user = await this.users.users.findOne(tenantId, { id });
+    const actor = user ? { userId: id, userName: user.userName } : {};
+    const detail = { ssoProvider: providerId, connected: false, reason };
+    await this.audit.record(
+      { tenantId, ...actor },
+      { action: 'update', target: 'user', id, detail },
+    );
   }
 
   /** What the provider says of the user; SsoRefusedError for an answer that is not valid. */

@@ -236,6 +236,17 @@ describe('single sign-on', () => {
       const { address, refusal } = await new SsoBrowser(plinth).connect(session, made.publicId);
       expect([address.pathname, refusal]).toEqual(['/account', 'other-account']);
       expect(sub).not.toBe(provider.person['sub']);
+
+      const name = `settled-${users}`;
+      const entries = (await audited('update')).filter(({ actorName }) => actorName === name);
+      expect(entries.map(({ detail }) => detail)).toEqual([
+        { ssoProvider: made.id, connected: false, reason: 'other-account' },
+        { ssoProvider: made.id, connected: true },
+        { ssoProvider: made.id, connected: false, reason: 'other-user' },
+      ]);
+      const failed = (await audited('login-failed')).map(({ actorName }) => actorName);
+      expect(failed).not.toContain(sub);
+      expect(failed).not.toContain(provider.person['sub']);
     });
 
     it('ends where it began: in the same browser, with an enabled user of the tenant', async () => {
