@@ -22,7 +22,7 @@ import type { SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
 import type { SsoRefusal } from './sso.errors.js';
 import { digest, randomText, SsoFlows } from './sso.flows.js';
-import type { StartedFlow } from './sso.flows.js';
+import type { Connecting, StartedFlow } from './sso.flows.js';
 import { SsoRepository } from './sso.repository.js';
 import { SsoUsers } from './sso.users.js';
 import { SsoVault } from './sso.vault.js';
@@ -53,7 +53,7 @@ interface Beginning {
   readonly clientId: string;
   readonly returnTo: string;
   /** The signed-in user who is to be connected; undefined for a sign-in. */
-  readonly user?: { readonly tenantId: string; readonly userId: number };
+  readonly user?: Connecting & { readonly tenantId: string };
 }
 
 /** A refused sign-in, and the page that it was on the way to. */
@@ -140,7 +140,7 @@ export class SsoSignIn {
       nonce,
       verifier,
       browser: digest(browser),
-      connects: user?.userId,
+      connects: user && { userId: user.userId, loginSessionId: user.loginSessionId },
     });
     const address = oidc.buildAuthorizationUrl(configuration, {
       redirect_uri: addressesOf(place.base, publicId).redirectUri,
@@ -175,7 +175,8 @@ export class SsoSignIn {
     } catch (error) {
       const refusal = refusedBy(error);
       if (!refusal) throw error;
-      return { refusal, returnTo, tenantId, isSignedIn: connects !== undefined };
+      const isSignedIn = connects !== undefined && refusal.refusal !== 'signed-out';
+      return { refusal, returnTo, tenantId, isSignedIn };
     }
   }
 
@@ -252,7 +253,7 @@ export class SsoSignIn {
       if (flow.connects === undefined) {
         const detail = { clientKey: client.clientKey, ssoProvider: providerId, reason };
         await this.recordFailure(tenantId, claims, detail);
-      } else await this.recordUnconnected(tenantId, flow.connects, { providerId, reason });
+      } else await this.recordUnconnected(tenantId, flow.connects.userId, { providerId, reason });
       throw refusal;
     }
   }

@@ -23,6 +23,7 @@ import type { Claims } from './claims.js';
 import type { RoleMapping, SsoIdentity, SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
 import { randomText } from './sso.flows.js';
+import type { Connecting } from './sso.flows.js';
 import { SsoRepository } from './sso.repository.js';
 import type { DueIdentity } from './sso.repository.js';
 import { SsoVault } from './sso.vault.js';
@@ -79,9 +80,13 @@ export class SsoUsers {
   /**
    * Connects a signed-in user with the person at the provider, who signs in as this user from now on. Adds the roles that the
    * mapping gives and takes none: that is left to the next sign-in there. SsoRefusedError where either is connected with
-   * another one.
+   * another one, and where the sign-in that has begun it has ended.
    */
-  async connect(provider: SsoProvider, vouched: Vouched, userId: number): Promise<void> {
+  async connect(
+    provider: SsoProvider,
+    vouched: Vouched,
+    { userId, loginSessionId }: Connecting,
+  ): Promise<void> {
     const { tenantId, id: providerId } = provider;
     const sign = { ...(await this.signOf(provider, vouched)), mapping: [] };
     const user = await this.users.users.findOne(tenantId, { id: userId, status: ENABLED });
@@ -89,6 +94,8 @@ export class SsoUsers {
     const { identity } = await this.change.apply(
       { tenantId, userId, userName: user.userName },
       async () => {
+        const isOpen = await this.sessions.isOpen(tenantId, loginSessionId, userId);
+        if (!isOpen) throw new SsoRefusedError('signed-out');
         const known = await this.rows.bySubject(tenantId, providerId, vouched.subject);
         if (known && known.userId !== userId) throw new SsoRefusedError('other-user');
         const own = await this.rows.identities.findOne(tenantId, { providerId, userId });
