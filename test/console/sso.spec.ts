@@ -120,6 +120,25 @@ describeConsole('single sign-on', () => {
     await visitor.getByRole('link', { name: 'Sign in with Company' }).waitFor();
   });
 
+  it('lets an administrator disconnect a user, whose sign-ins with the provider end', async () => {
+    provider.person = { sub: 'nora', preferred_username: 'nora', groups: ['staff'] };
+    const visitor = await console.visitor();
+    await visitor.goto('/models');
+    const link = visitor.getByRole('link', { name: 'Sign in with Company' });
+    await link.click();
+    await visitor.getByRole('button', { name: 'Account of nora' }).waitFor();
+
+    await page.goto('/users');
+    await row('nora').getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Disconnect from single sign-on' }).click();
+    await expectNoViolations(page);
+    await button('Disconnect user', dialog()).click();
+    await page.getByText('The user is disconnected.').waitFor();
+
+    await visitor.reload();
+    await link.waitFor();
+  });
+
   it('says why a sign-in was refused, in the language of the page', async () => {
     provider.refuses = 'access_denied';
     const visitor = await console.visitor({ language: 'zh' });
