@@ -39,12 +39,14 @@ import { SsoAuthController } from './sso/sso-auth.controller.js';
 import { SsoChecks } from './sso/sso.checks.js';
 import { SsoController } from './sso/sso.controller.js';
 import { SsoDiagnosis } from './sso/sso.diagnosis.js';
+import { SsoDisconnect } from './sso/sso.disconnect.js';
 import { SsoIdentity, SsoProvider, SsoSession } from './sso/sso.entity.js';
 import { SsoFlows } from './sso/sso.flows.js';
 import { SsoLogout } from './sso/sso.logout.js';
 import { SsoRepository } from './sso/sso.repository.js';
 import { SsoService } from './sso/sso.service.js';
 import { SsoSignIn } from './sso/sso.sign-in.js';
+import { SsoUserController } from './sso/sso-user.controller.js';
 import { SsoUsers } from './sso/sso.users.js';
 import { SsoVault } from './sso/sso.vault.js';
 import { TenantController } from './tenant/tenant.controller.js';
@@ -97,6 +99,7 @@ import { UserService } from './user/user.service.js';
     SignInController,
     SsoAuthController,
     SsoController,
+    SsoUserController,
     ScimController,
     MenuController,
     ConsoleSettingController,
@@ -129,6 +132,7 @@ import { UserService } from './user/user.service.js';
     OidcConnections,
     SsoChecks,
     SsoDiagnosis,
+    SsoDisconnect,
     SsoFlows,
     SsoLogout,
     SsoRepository,

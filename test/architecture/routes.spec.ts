@@ -97,6 +97,7 @@ const loginOnlyRoutes: Record<string, string> = {
   'POST /v1/audio/speech': 'As /media/speech.',
   'GET /auth/sso/connections': 'The own connections with the providers of the tenant.',
   'POST /auth/sso/:provider/connect': 'Connects oneself, with what the provider has signed.',
+  'POST /auth/sso/:provider/disconnect': 'Ends an own connection.',
   'GET /monitor/usage/own': 'The own calls of models.',
   'GET /monitor/usage/own/export': 'The same.',
   'PUT /chat/feedback/:messageId': 'A vote on an own answer.',

@@ -84,10 +84,21 @@ describeConsole('single sign-on', () => {
     const own = await console.signedIn({ user: { name: 'settled', password: PASSWORD } });
     await own.goto('/account');
     const section = own.getByRole('region', { name: 'Single sign-on' });
-    await section.getByRole('button', { name: 'Connect Company' }).click();
+    const drawer = own.getByRole('dialog');
+    const password = drawer.getByLabel('Present password', { exact: true });
+    const connect = async (text: string): Promise<void> => {
+      await button('Connect Company', section).click();
+      await password.fill(text);
+      await button('Continue to Company', drawer).click();
+    };
+    await connect(PASSWORD);
     await section.getByRole('alert').getByText('already signs in another user').waitFor();
     provider.person = { sub: 'settled', preferred_username: 'settled', groups: [] };
-    await section.getByRole('button', { name: 'Connect Company' }).click();
+    await connect('not-the-password');
+    await drawer.getByRole('alert').getByText('The password is wrong.').waitFor();
+    await expectNoViolations(own);
+    await password.fill(PASSWORD);
+    await button('Continue to Company', drawer).click();
     await section.getByText('Connected', { exact: true }).waitFor();
     await expectNoViolations(own);
 
@@ -95,6 +106,37 @@ describeConsole('single sign-on', () => {
     await visitor.goto('/account');
     await visitor.getByRole('link', { name: 'Sign in with Company' }).click();
     await visitor.getByRole('button', { name: 'Account of settled' }).waitFor();
+
+    await button('Disconnect Company', section).click();
+    await button('Disconnect Company', drawer).click();
+    await drawer.getByText('Enter your present password.').waitFor();
+    await expectNoViolations(own);
+    await password.fill(PASSWORD);
+    await button('Disconnect Company', drawer).click();
+    await button('Connect Company', section).waitFor();
+    await own.getByText('Company is disconnected.').waitFor();
+    // Its sign-in with the provider has ended.
+    await visitor.reload();
+    await visitor.getByRole('link', { name: 'Sign in with Company' }).waitFor();
+  });
+
+  it('lets an administrator disconnect a user, whose sign-ins with the provider end', async () => {
+    provider.person = { sub: 'nora', preferred_username: 'nora', groups: ['staff'] };
+    const visitor = await console.visitor();
+    await visitor.goto('/models');
+    const link = visitor.getByRole('link', { name: 'Sign in with Company' });
+    await link.click();
+    await visitor.getByRole('button', { name: 'Account of nora' }).waitFor();
+
+    await page.goto('/users');
+    await row('nora').getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Disconnect from single sign-on' }).click();
+    await expectNoViolations(page);
+    await button('Disconnect user', dialog()).click();
+    await page.getByText('The user is disconnected.').waitFor();
+
+    await visitor.reload();
+    await link.waitFor();
   });
 
   it('says why a sign-in was refused, in the language of the page', async () => {

@@ -2,7 +2,7 @@ import { request } from 'undici';
 import { canary } from './canary.js';
 import { CLIENT_ID, CLIENT_SECRET } from './oidc-provider.js';
 import type { OidcProvider } from './oidc-provider.js';
-import { done } from './people.js';
+import { done, PASSWORD } from './people.js';
 import type { Plinth } from './plinth.js';
 import { Session } from './session.js';
 import type { Answer } from './session.js';
@@ -71,16 +71,21 @@ export class SsoBrowser {
   }
 
   /** The whole way of a signed-in user, to the page that was asked for. */
-  async connect(session: Session, publicId: string, returnTo = '/account'): Promise<SsoLanding> {
+  async connect(session: Session, publicId: string, returnTo?: string): Promise<SsoLanding> {
+    return landing(await this.open(await this.beginConnecting(session, publicId, returnTo)));
+  }
+
+  /** The way of a signed-in user to the provider; answers where that leads back to. */
+  async beginConnecting(session: Session, publicId: string, returnTo = '/account'): Promise<URL> {
     const { text, headers } = await session.raw(
       'POST',
       `/auth/sso/${publicId}/connect`,
-      { returnTo },
+      { returnTo, password: PASSWORD },
       { cookie: this.cookie },
     );
     const { data } = done(JSON.parse(text) as Answer<{ address: string }>);
     [this.cookie = ''] = String(headers['set-cookie']).split(';');
-    return landing(await this.open(await this.open(new URL(data.address))));
+    return this.open(new URL(data.address));
   }
 
   async exchange(code: string | undefined): ReturnType<Session['post']> {

@@ -179,6 +179,17 @@ export class LoginSessionRepository {
     return new Page(rows, counted?.total ?? 0);
   }
 
+  /** Whether the sign-in of the user exists and is neither expired nor idle. */
+  async isOpen(tenantId: string, id: string, userId: number): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM login_session
+        WHERE tenant_id = $1 AND id = $2 AND user_id = $3 AND expire_time > now()
+          AND last_active_time > now() - make_interval(secs => active_timeout)`,
+      [tenantId, id, userId],
+    );
+    return rows.length > 0;
+  }
+
   /** The user of the sign-in, if it exists. */
   async userOf(tenantId: string, id: string): Promise<number | undefined> {
     const session = await this.database.repository(LoginSession).findOneBy({ tenantId, id });

@@ -20,11 +20,12 @@ import {
   Passwords,
   WrongPasswordError,
 } from '../password/passwords.js';
-import { HOME_TENANT, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
+import { HOME_TENANT, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { tenantProblem } from '../tenant/tenant.entity.js';
 import type { Tenant } from '../tenant/tenant.entity.js';
 import { TenantRepository } from '../tenant/tenant.repository.js';
+import { UserAccessPolicy } from '../user/user.access-policy.js';
 import { SERVICE_ACCOUNT } from '../user/user.entity.js';
 import type { User } from '../user/user.entity.js';
 import { UserRepository } from '../user/user.repository.js';
@@ -55,6 +56,7 @@ export class LoginService {
     private readonly roles: RoleRepository,
     private readonly users: UserRepository,
     private readonly accounts: UserService,
+    private readonly policy: UserAccessPolicy,
     private readonly passwords: Passwords,
     private readonly captcha: Captcha,
     private readonly sessions: LoginSessionService,
@@ -182,7 +184,7 @@ export class LoginService {
     };
     const right = await this.passwords.verify(attempt, password);
     // Last, so that only who knows the password learns who may use one.
-    const refused = right && enabled && !(await this.mayUsePassword(tenant, enabled));
+    const refused = right && enabled && !(await this.policy.mayUsePassword(tenant, enabled));
     if (right && enabled && !refused) return enabled;
     await this.audit.record(
       { tenantId, userName: username },
@@ -197,13 +199,6 @@ export class LoginService {
       },
     );
     throw refused ? new PasswordLoginError() : new WrongPasswordError();
-  }
-
-  private async mayUsePassword(tenant: Tenant, user: User): Promise<boolean> {
-    if (tenant.passwordLogin || user.breakGlass) return true;
-    if (tenant.tenantId !== HOME_TENANT) return false;
-    const roles = await this.roles.activeOf(tenant.tenantId, user.id);
-    return roles.some(({ roleKey }) => roleKey === SUPERADMIN_ROLE);
   }
 }
 

@@ -31,7 +31,7 @@ export function mappedRoles(
 
 /**
  * The roles of a user after a sign-in: of those that the mapping names exactly the given ones, and every other one that the
- * user has already.
+ * user has already. An empty mapping only adds.
  */
 export function rolesAfter(
   held: readonly number[],

@@ -11,6 +11,7 @@ import {
   Answers,
   AnswersArray,
   AnswersRaw,
+  AnswersStatus,
   clientNetwork,
   currentRequest,
   FormBody,
@@ -19,12 +20,15 @@ import {
   SmallBody,
 } from '../../platform/http/index.js';
 import { LoginView } from '../sign-in/login.dto.js';
+import { ProfileService } from '../user/profile.service.js';
 import { browserOf, cookieFor, ownPath } from './sso.browser.js';
+import { SsoDisconnect } from './sso.disconnect.js';
 import {
   LogoutTokenDto,
   SsoCallbackQuery,
   SsoChoicesQuery,
   SsoConnectDto,
+  SsoDisconnectDto,
   SsoExchangeDto,
   SsoStartQuery,
 } from './sso.dto.js';
@@ -51,6 +55,8 @@ export class SsoAuthController {
   constructor(
     private readonly signIns: SsoSignIn,
     private readonly logouts: SsoLogout,
+    private readonly disconnects: SsoDisconnect,
+    private readonly profiles: ProfileService,
     private readonly limiter: RateLimiter,
     @Inject(CONFIG) private readonly config: Config,
   ) {
@@ -95,26 +101,44 @@ export class SsoAuthController {
   }
 
   /**
-   * Connects the caller with a person at the provider, who signs in as the caller from then on. Answers the address to open in the
-   * same browser, which leads to the provider and back to `returnTo`.
+   * Connects the caller, who proves their password, with a person at the provider, who signs in as the caller from then on.
+   * Answers the address to open in the same browser while the sign-in is open, which leads to the provider and back to `returnTo`.
    */
   @Post(':provider/connect')
   @LoginOnly()
   @Answers(SsoAddressView)
   async connect(
-    @CurrentCaller() { homeTenantId: tenantId, userId, clientId }: Caller,
+    @CurrentCaller() caller: Caller,
     @Param('provider') publicId: string,
-    @Body() { returnTo }: SsoConnectDto,
+    @Body() { password, returnTo }: SsoConnectDto,
     @Req() request: Request,
   ): Promise<SsoAddressView> {
+    const { homeTenantId: tenantId, userId, loginSessionId, clientId } = caller;
+    await this.profiles.requirePassword(caller, password, request.ip);
     const base = this.base();
     const { address, browser } = await this.signIns.start(
       publicId,
-      { clientId, returnTo: ownPath(returnTo), user: { tenantId, userId } },
+      { clientId, returnTo: ownPath(returnTo), user: { tenantId, userId, loginSessionId } },
       { base, browser: browserOf(request, base) },
     );
     request.res?.setHeader('Set-Cookie', cookieFor(base, browser, FLOW_SECONDS));
     return { address: address.href };
+  }
+
+  /**
+   * Disconnects the caller from the person at the provider and ends the sign-ins with it. Where no other provider signs the
+   * caller in, `password` must be right and password sign-in allowed.
+   */
+  @Post(':provider/disconnect')
+  @LoginOnly()
+  @AnswersStatus()
+  disconnect(
+    @CurrentCaller() caller: Caller,
+    @Param('provider') publicId: string,
+    @Body() { password }: SsoDisconnectDto,
+    @Ip() ip: string | undefined,
+  ): Promise<void> {
+    return this.disconnects.own(caller, publicId, { password, ip });
   }
 
   /** Leads to the provider, or back to the sign-in page with the reason in `ssoError`. */

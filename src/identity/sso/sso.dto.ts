@@ -135,6 +135,7 @@ export class SsoStartQuery extends Input({
 }) {}
 
 export class SsoConnectDto extends Input({
+  password: Text({ max: 200, description: 'The present password of the user' }),
   returnTo: Text({
     optional: true,
     max: 2_000,
@@ -142,6 +143,16 @@ export class SsoConnectDto extends Input({
     description: 'A path of the console to open afterwards; `ssoError` names a refusal',
   }),
 }) {}
+
+export class SsoDisconnectDto extends Input({
+  password: Text({
+    optional: true,
+    max: 200,
+    description: 'The present password, where no other connection signs the user in',
+  }),
+}) {}
+
+export class DisconnectedUserDto extends Input({ userId: Id() }) {}
 
 /** What providers send back; they may add more. */
 export class SsoCallbackQuery extends Input({

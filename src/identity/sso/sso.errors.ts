@@ -18,6 +18,7 @@ export const SSO_REFUSALS = [
   'limit',
   'other-user',
   'other-account',
+  'signed-out',
 ] as const;
 export type SsoRefusal = (typeof SSO_REFUSALS)[number];
 
@@ -33,8 +34,9 @@ const MESSAGES: Readonly<Record<SsoRefusal, Message>> = {
   disabled: msg`Your user is disabled. Ask an administrator.`,
   'unknown-user': msg`You have no user here, and this provider creates none. Ask an administrator.`,
   limit: msg`This tenant has reached its limit of users. Ask an administrator.`,
-  'other-user': msg`This account of the provider already signs in another user here. Ask an administrator to delete that user, then connect again.`,
-  'other-account': msg`You are connected with another account of this provider already.`,
+  'other-user': msg`This account of the provider already signs in another user here. Ask an administrator to disconnect that user, then connect again.`,
+  'other-account': msg`You are connected with another account of this provider already. Disconnect that one, then connect again.`,
+  'signed-out': msg`Your sign-in has ended meanwhile, so you were not connected. Sign in, then connect again.`,
 };
 
 export class SsoRefusedError extends LoginRefusedError {
@@ -87,5 +89,19 @@ export class NoBreakGlassError extends ConflictError {
 export class ScopesError extends InvalidInputError {
   constructor() {
     super(msg`scopes must contain openid.`);
+  }
+}
+
+export class PasswordNeededError extends InvalidInputError {
+  constructor() {
+    super(msg`Without this connection you sign in with your password. Enter it to disconnect.`);
+  }
+}
+
+export class LastWayError extends ConflictError {
+  constructor() {
+    super(
+      msg`This connection is your only way to sign in, because this tenant has turned password sign-in off. Connect another provider first, or ask an administrator.`,
+    );
   }
 }

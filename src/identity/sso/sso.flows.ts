@@ -12,10 +12,11 @@ const startedFlow = z.object({
   verifier: z.string(),
   returnTo: z.string(),
   browser: z.string(),
-  /** The signed-in user who is to be connected; undefined for a sign-in. */
-  connects: z.number().optional(),
+  /** The signed-in user who is to be connected, and the sign-in that must still be open then; undefined for a sign-in. */
+  connects: z.object({ userId: z.number(), loginSessionId: z.string() }).optional(),
 });
 export type StartedFlow = z.output<typeof startedFlow>;
+export type Connecting = NonNullable<StartedFlow['connects']>;
 
 /** A sign-in that the provider has answered, until the console fetches its token. */
 const answeredFlow = z.object({

@@ -85,6 +85,17 @@ export class SsoRepository {
     return rows.map(({ id }) => id);
   }
 
+  /** Whether an enabled provider other than the given one signs the user in. */
+  async hasOther(tenantId: string, userId: number, providerId: number): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM sso_identity i
+         JOIN sso_provider p ON p.id = i.provider_id AND p.tenant_id = i.tenant_id
+        WHERE i.tenant_id = $1 AND i.user_id = $2 AND p.id <> $3 AND p.status = '0' LIMIT 1`,
+      [tenantId, userId, providerId],
+    );
+    return rows.length > 0;
+  }
+
   /** Due again after a whole interval. */
   async keepToken(tenantId: string, id: number, refreshToken: string | null): Promise<void> {
     await this.database.query(

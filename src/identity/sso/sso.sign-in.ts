@@ -20,8 +20,9 @@ import { OidcConnections } from './oidc.connections.js';
 import { refusedBy, summaryOf } from './oidc.failure.js';
 import type { SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
+import type { SsoRefusal } from './sso.errors.js';
 import { digest, randomText, SsoFlows } from './sso.flows.js';
-import type { StartedFlow } from './sso.flows.js';
+import type { Connecting, StartedFlow } from './sso.flows.js';
 import { SsoRepository } from './sso.repository.js';
 import { SsoUsers } from './sso.users.js';
 import { SsoVault } from './sso.vault.js';
@@ -52,7 +53,7 @@ interface Beginning {
   readonly clientId: string;
   readonly returnTo: string;
   /** The signed-in user who is to be connected; undefined for a sign-in. */
-  readonly user?: { readonly tenantId: string; readonly userId: number };
+  readonly user?: Connecting & { readonly tenantId: string };
 }
 
 /** A refused sign-in, and the page that it was on the way to. */
@@ -139,7 +140,7 @@ export class SsoSignIn {
       nonce,
       verifier,
       browser: digest(browser),
-      connects: user?.userId,
+      connects: user && { userId: user.userId, loginSessionId: user.loginSessionId },
     });
     const address = oidc.buildAuthorizationUrl(configuration, {
       redirect_uri: addressesOf(place.base, publicId).redirectUri,
@@ -174,7 +175,8 @@ export class SsoSignIn {
     } catch (error) {
       const refusal = refusedBy(error);
       if (!refusal) throw error;
-      return { refusal, returnTo, tenantId, isSignedIn: connects !== undefined };
+      const isSignedIn = connects !== undefined && refusal.refusal !== 'signed-out';
+      return { refusal, returnTo, tenantId, isSignedIn };
     }
   }
 
@@ -247,21 +249,37 @@ export class SsoSignIn {
     } catch (error) {
       const refusal = this.reported(provider, error);
       if (!(refusal instanceof SsoRefusedError)) throw refusal;
-      const userName = typeof claims['sub'] === 'string' ? userNameOf(claims, claims['sub']) : '';
-      await this.audit.record(
-        { tenantId, ...(userName && { userName }) },
-        {
-          action: 'login-failed',
-          target: 'user',
-          detail: {
-            clientKey: client.clientKey,
-            ssoProvider: providerId,
-            reason: refusal.refusal,
-          },
-        },
-      );
+      const { refusal: reason } = refusal;
+      if (flow.connects === undefined) {
+        const detail = { clientKey: client.clientKey, ssoProvider: providerId, reason };
+        await this.recordFailure(tenantId, claims, detail);
+      } else await this.recordUnconnected(tenantId, flow.connects.userId, { providerId, reason });
       throw refusal;
     }
+  }
+
+  /** A failed sign-in, under the name that the user has at the provider. */
+  private async recordFailure(tenantId: string, claims: Claims, detail: object): Promise<void> {
+    const userName = typeof claims['sub'] === 'string' ? userNameOf(claims, claims['sub']) : '';
+    await this.audit.record(
+      { tenantId, ...(userName && { userName }) },
+      { action: 'login-failed', target: 'user', detail: { ...detail } },
+    );
+  }
+
+  /** A refused connection, under the signed-in user: it is no sign-in of the person at the provider. */
+  private async recordUnconnected(
+    tenantId: string,
+    id: number,
+    { providerId, reason }: { readonly providerId: number; readonly reason: SsoRefusal },
+  ): Promise<void> {
+    const user = await this.users.users.findOne(tenantId, { id });
+    const actor = user ? { userId: id, userName: user.userName } : {};
+    const detail = { ssoProvider: providerId, connected: false, reason };
+    await this.audit.record(
+      { tenantId, ...actor },
+      { action: 'update', target: 'user', id, detail },
+    );
   }
 
   /** What the provider says of the user; SsoRefusedError for an answer that is not valid. */

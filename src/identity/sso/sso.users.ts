@@ -23,6 +23,7 @@ import type { Claims } from './claims.js';
 import type { RoleMapping, SsoIdentity, SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
 import { randomText } from './sso.flows.js';
+import type { Connecting } from './sso.flows.js';
 import { SsoRepository } from './sso.repository.js';
 import type { DueIdentity } from './sso.repository.js';
 import { SsoVault } from './sso.vault.js';
@@ -77,17 +78,24 @@ export class SsoUsers {
   }
 
   /**
-   * Connects a signed-in user with the person at the provider, who signs in as this user from now on. SsoRefusedError where
-   * either is connected with another one.
+   * Connects a signed-in user with the person at the provider, who signs in as this user from now on. Adds the roles that the
+   * mapping gives and takes none: that is left to the next sign-in there. SsoRefusedError where either is connected with
+   * another one, and where the sign-in that has begun it has ended.
    */
-  async connect(provider: SsoProvider, vouched: Vouched, userId: number): Promise<void> {
+  async connect(
+    provider: SsoProvider,
+    vouched: Vouched,
+    { userId, loginSessionId }: Connecting,
+  ): Promise<void> {
     const { tenantId, id: providerId } = provider;
-    const sign = await this.signOf(provider, vouched);
+    const sign = { ...(await this.signOf(provider, vouched)), mapping: [] };
     const user = await this.users.users.findOne(tenantId, { id: userId, status: ENABLED });
     if (!user) throw new SsoRefusedError('disabled');
     const { identity } = await this.change.apply(
-      { tenantId, userName: user.userName },
+      { tenantId, userId, userName: user.userName },
       async () => {
+        const isOpen = await this.sessions.isOpen(tenantId, loginSessionId, userId);
+        if (!isOpen) throw new SsoRefusedError('signed-out');
         const known = await this.rows.bySubject(tenantId, providerId, vouched.subject);
         if (known && known.userId !== userId) throw new SsoRefusedError('other-user');
         const own = await this.rows.identities.findOne(tenantId, { providerId, userId });
@@ -105,8 +113,9 @@ export class SsoUsers {
   }
 
   /**
-   * Disables a user whom the provider refuses, until they sign in there again. The last super administrator only loses the
-   * sign-ins. Changes nothing if a sign-in has brought another token since the check began.
+   * Disables a user whom the provider refuses, until they sign in there again. Break-glass users and the last super
+   * administrator only lose the sign-ins. Changes nothing if a sign-in has brought another token since the check began, and
+   * leaves a user alone whom an administrator has disabled meanwhile.
    */
   async suspend(due: DueIdentity): Promise<void> {
     const { tenantId, id, userId, providerId, refreshToken } = due;
@@ -116,11 +125,12 @@ export class SsoUsers {
         const identity = await this.rows.identities.findOne(tenantId, { id });
         if (identity?.refreshToken !== refreshToken) return [];
         await this.rows.keepToken(tenantId, id, null);
-        const isLast =
-          tenantId === HOME_TENANT && (await this.roles.countSuperAdmins(tenantId, [userId])) === 0;
-        const status = isLast ? ENABLED : '1';
-        const suspended = !isLast;
-        await this.users.users.update(tenantId, userId, { status, suspended });
+        const user = await this.users.users.get(tenantId, userId);
+        if (user.status !== ENABLED) return [];
+        const status = (await this.mustGetIn(user)) ? ENABLED : '1';
+        if (status !== ENABLED) {
+          await this.users.users.update(tenantId, userId, { status, suspended: true });
+        }
         // Last: a sign-in that is being opened either sees the new status or is deleted here.
         await this.sessions.endAllOf(tenantId, userId);
         const detail = { status, ssoProvider: providerId, reason: 'refused-by-provider' };
@@ -162,6 +172,12 @@ export class SsoUsers {
   async leave({ tenantId, scopes }: SsoProvider, identityId: number): Promise<void> {
     if (scopes.split(' ').includes('offline_access')) return;
     await this.rows.keepToken(tenantId, identityId, null);
+  }
+
+  /** Whether the provider cannot disable the user, because the tenant or the installation could be without access then. */
+  private async mustGetIn({ tenantId, id, breakGlass }: User): Promise<boolean> {
+    if (breakGlass) return true;
+    return tenantId === HOME_TENANT && (await this.roles.countSuperAdmins(tenantId, [id])) === 0;
   }
 
   private async signOf(provider: SsoProvider, vouched: Vouched): Promise<Sign> {

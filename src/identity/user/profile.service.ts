@@ -66,14 +66,7 @@ export class ProfileService {
     ip: string | undefined,
   ): Promise<void> {
     const { homeTenantId: tenantId, userId } = caller;
-    const user = await inTenant(tenantId, () => this.users.users.get(tenantId, userId));
-    const attempt = {
-      account: accountOf(tenantId, user, user.userName),
-      passwordHash: user.passwordHash,
-      ip,
-      lastIp: user.loginIp,
-    };
-    if (!(await this.passwords.verify(attempt, oldPassword))) {
+    if (!(await this.isPassword(caller, oldPassword, ip))) {
       throw new InvalidInputError(msg`The old password is wrong.`);
     }
     const passwordHash = await this.passwords.hash(newPassword);
@@ -85,6 +78,29 @@ export class ProfileService {
       },
       () => [{ action: 'password-change', target: 'user', id: userId }],
     );
+  }
+
+  /** InvalidInputError unless it is the password of the caller, LoginRefusedError while wrong ones have locked the account. */
+  async requirePassword(caller: Caller, password: string, ip: string | undefined): Promise<void> {
+    if (await this.isPassword(caller, password, ip)) return;
+    throw new InvalidInputError(
+      msg`The password is wrong. If you have none, ask an administrator to set one.`,
+    );
+  }
+
+  private async isPassword(
+    { homeTenantId: tenantId, userId }: Caller,
+    password: string,
+    ip: string | undefined,
+  ): Promise<boolean> {
+    const user = await inTenant(tenantId, () => this.users.users.get(tenantId, userId));
+    const attempt = {
+      account: accountOf(tenantId, user, user.userName),
+      passwordHash: user.passwordHash,
+      ip,
+      lastIp: user.loginIp,
+    };
+    return this.passwords.verify(attempt, password);
   }
 
   private async own({ homeTenantId, userId }: Caller) {

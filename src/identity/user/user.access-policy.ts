@@ -4,7 +4,7 @@ import { ConflictError, ForbiddenError, NotFoundError } from '../../platform/err
 import { msg, phrase } from '../../platform/message/index.js';
 import type { Phrase } from '../../platform/message/index.js';
 import { requireHeld, requireNotAbove } from '../access/access.change.js';
-import { HOME_TENANT } from '../role/role.entity.js';
+import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import type { User } from './user.entity.js';
@@ -48,6 +48,17 @@ export class UserAccessPolicy {
     throw new ConflictError(
       msg`This would leave no super administrator. Give another user the role superadmin first.`,
     );
+  }
+
+  /** Whether the user can sign in with a password, if they have one. */
+  async mayUsePassword(
+    tenant: { readonly tenantId: string; readonly passwordLogin: boolean },
+    user: Pick<User, 'id' | 'breakGlass'>,
+  ): Promise<boolean> {
+    if (tenant.passwordLogin || user.breakGlass) return true;
+    if (tenant.tenantId !== HOME_TENANT) return false;
+    const roles = await this.roles.activeOf(tenant.tenantId, user.id);
+    return roles.some(({ roleKey }) => roleKey === SUPERADMIN_ROLE);
   }
 
   /** ConflictError if a tenant without password sign-in would have no user who can sign in with a password. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { SsoRepository } from '../../../src/identity/sso/sso.repository.js';
+import { SsoUsers } from '../../../src/identity/sso/sso.users.js';
 import { SsoVault } from '../../../src/identity/sso/sso.vault.js';
 import { loadConfig } from '../../../src/platform/config/index.js';
 import { inTenant } from '../../../src/platform/database/index.js';
@@ -14,7 +15,7 @@ import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 import { connectProvider, landing, sendLogout, SsoBrowser } from '../../support/sso.js';
 import type { MadeProvider } from '../../support/sso.js';
-import { SECRET_KEY } from '../../support/template.js';
+import { ADMIN_PASSWORD, SECRET_KEY } from '../../support/template.js';
 import { eventually } from '../../support/wait.js';
 
 const NEXT_KEY = 'another-test-key-of-at-least-32-characters';
@@ -203,6 +204,26 @@ describe('single sign-on', () => {
       expect((await browser.connect(session, made.publicId)).refusal).toBeNull();
     });
 
+    it('takes no roles: those of the mapping count from the next sign-in with the provider', async () => {
+      users += 1;
+      const name = `settled-${users}`;
+      const held = [roles['own'] ?? 0, roles['boss'] ?? 0];
+      const { session } = await makeUser(plinth, admin, name, held);
+      somebody({ groups: ['staff'] });
+      const browser = new SsoBrowser(plinth);
+
+      await browser.connect(session, made.publicId);
+
+      const rolesOf = async (one: Session): Promise<string[]> =>
+        done(await one.get<Me>(ME)).data.roles.sort();
+      expect(await rolesOf(session)).toEqual(['boss', 'own', 'staff']);
+      const [entry] = await audited('permission-change');
+      expect(entry?.detail).toMatchObject({ ssoProvider: made.id });
+      await browser.connect(session, made.publicId);
+      expect(await rolesOf(session)).toEqual(['boss', 'own', 'staff']);
+      expect(await rolesOf(await browser.signIn(made.publicId))).toEqual(['own', 'staff']);
+    });
+
     it('is refused for another person, or for a person who is another user', async () => {
       const session = await withPassword();
       const { sub } = await signIn();
@@ -215,25 +236,163 @@ describe('single sign-on', () => {
       const { address, refusal } = await new SsoBrowser(plinth).connect(session, made.publicId);
       expect([address.pathname, refusal]).toEqual(['/account', 'other-account']);
       expect(sub).not.toBe(provider.person['sub']);
+
+      const name = `settled-${users}`;
+      const entries = (await audited('update')).filter(({ actorName }) => actorName === name);
+      expect(entries.map(({ detail }) => detail)).toEqual([
+        { ssoProvider: made.id, connected: false, reason: 'other-account' },
+        { ssoProvider: made.id, connected: true },
+        { ssoProvider: made.id, connected: false, reason: 'other-user' },
+      ]);
+      const failed = (await audited('login-failed')).map(({ actorName }) => actorName);
+      expect(failed).not.toContain(sub);
+      expect(failed).not.toContain(provider.person['sub']);
     });
 
     it('ends where it began: in the same browser, with an enabled user of the tenant', async () => {
       const session = await withPassword();
       somebody();
-      const begun = await session.post<{ address: string }>(
-        `/auth/sso/${made.publicId}/connect`,
-        {},
-      );
+      const begun = await session.post<{ address: string }>(`/auth/sso/${made.publicId}/connect`, {
+        password: PASSWORD,
+      });
       const elsewhere = new SsoBrowser(plinth);
       const back = await elsewhere.open(new URL(done(begun).data.address));
       expect(landing(await elsewhere.open(back)).refusal).toBe('expired');
       expect((await own(session))[0]?.connected).toBe(false);
 
-      const foreign = await root.post(`/auth/sso/${made.publicId}/connect`, {});
+      const foreign = await root.post(`/auth/sso/${made.publicId}/connect`, {
+        password: ADMIN_PASSWORD,
+      });
       expect(foreign).toMatchObject({ code: 500, msg: expect.stringContaining('does not exist') });
       const key = await makeKey(admin, { permissions: ['system:model:list'] });
-      const byKey = await withKey(admin, key).post(`/auth/sso/${made.publicId}/connect`, {});
+      const byKey = await withKey(admin, key).post(`/auth/sso/${made.publicId}/connect`, {
+        password: PASSWORD,
+      });
       expect(byKey).toMatchObject({ code: 403 });
+    });
+
+    it('needs the password, and locks the user after too many wrong ones', async () => {
+      const session = await withPassword();
+      const connect = (body: object) => session.post(`/auth/sso/${made.publicId}/connect`, body);
+      expect(await connect({})).toMatchObject({ code: 400 });
+      const wrong = await connect({ password: 'not-the-password' });
+      expect(wrong).toMatchObject({
+        code: 400,
+        msg: 'The password is wrong. If you have none, ask an administrator to set one.',
+      });
+      const locked = await eventually(
+        () => connect({ password: 'not-the-password' }),
+        ({ code }) => code === 500,
+      );
+      expect(locked.msg).toContain('Too many wrong passwords');
+      expect(await connect({ password: PASSWORD })).toMatchObject({ msg: locked.msg });
+    });
+
+    it('is refused when the sign-in that has begun it has ended', async () => {
+      const session = await withPassword();
+      const name = `settled-${users}`;
+      somebody();
+      const browser = new SsoBrowser(plinth);
+      const back = await browser.beginConnecting(session, made.publicId);
+      done(await session.post('/auth/logout'));
+
+      const { address, refusal } = landing(await browser.open(back));
+
+      expect([address.pathname, refusal]).toEqual(['/sign-in', 'signed-out']);
+      expect(address.searchParams.get('next')).toBe('/account');
+      const again = await plinth.signIn(name, PASSWORD, TENANT);
+      expect((await own(again))[0]?.connected).toBe(false);
+      const [entry] = await audited('update');
+      expect(entry).toMatchObject({ actorName: name, detail: { reason: 'signed-out' } });
+    });
+
+    const disconnect = (session: Session, password?: string, publicId = made.publicId) =>
+      session.post(`/auth/sso/${publicId}/disconnect`, password === undefined ? {} : { password });
+
+    it('is removed by the user, with the sign-ins that it has made', async () => {
+      const session = await withPassword();
+      const { userId } = done(await session.get<Me>(ME)).data.user;
+      somebody();
+      const browser = new SsoBrowser(plinth);
+      expect(await disconnect(session, PASSWORD)).toMatchObject({ code: 404 });
+      await browser.connect(session, made.publicId);
+      const bySso = await browser.signIn(made.publicId);
+      expect(await disconnect(session)).toMatchObject({
+        code: 400,
+        msg: 'Without this connection you sign in with your password. Enter it to disconnect.',
+      });
+      expect(await disconnect(session, 'not-the-password')).toMatchObject({ code: 400 });
+      done(await bySso.get(ME));
+
+      done(await disconnect(session, PASSWORD));
+
+      expect(await bySso.get(ME)).toMatchObject({ code: 401 });
+      expect((await own(session))[0]?.connected).toBe(false);
+      const [entry] = await audited('update');
+      expect(entry).toMatchObject({
+        actorName: `settled-${users}`,
+        detail: { ssoProvider: made.id, disconnected: true },
+      });
+      const stranger = await browser.signIn(made.publicId);
+      expect(done(await stranger.get<Me>(ME)).data.user.userId).not.toBe(userId);
+      // Another account of the provider can take its place.
+      somebody();
+      expect((await browser.connect(session, made.publicId)).refusal).toBeNull();
+    });
+
+    it('stays where it is the only way to sign in', async () => {
+      const { session: created } = await signIn();
+      for (const password of [undefined, '', 'guessed']) {
+        expect(await disconnect(created, password)).toMatchObject({ code: 400 });
+      }
+      expect((await own(created))[0]?.connected).toBe(true);
+
+      const tenant = await makeTenant(plinth, root, '700006');
+      const first = await connectProvider(tenant.admin, provider);
+      const second = await connectProvider(tenant.admin, provider, { name: 'Second' });
+      const glass = await makeUser(plinth, tenant.admin, 'glass');
+      const plain = await makeUser(plinth, tenant.admin, 'plain');
+      const settings = { passwordLogin: false, breakGlassUserIds: [glass.id] };
+      done(await tenant.admin.put('/system/sso/settings', settings));
+      somebody();
+      await new SsoBrowser(plinth).connect(plain.session, first.publicId);
+      expect(await disconnect(plain.session, PASSWORD, first.publicId)).toMatchObject({
+        code: 409,
+        msg: expect.stringContaining('your only way to sign in'),
+      });
+      await new SsoBrowser(plinth).connect(plain.session, second.publicId);
+      // A provider that is disabled signs nobody in.
+      done(await tenant.admin.put('/system/sso', { id: second.id, status: '1' }));
+      expect(await disconnect(plain.session, PASSWORD, first.publicId)).toMatchObject({
+        code: 409,
+      });
+      done(await tenant.admin.put('/system/sso', { id: second.id, status: '0' }));
+      done(await disconnect(plain.session, undefined, first.publicId));
+
+      somebody();
+      await new SsoBrowser(plinth).connect(glass.session, first.publicId);
+      done(await disconnect(glass.session, PASSWORD, first.publicId));
+    });
+
+    it('is removed by an administrator, so that the person can be another user', async () => {
+      const { me, session } = await signIn();
+      const { userId } = me.user;
+      const settled = await withPassword();
+      const browser = new SsoBrowser(plinth);
+      expect((await browser.connect(settled, made.publicId)).refusal).toBe('other-user');
+      const remove = (by: Session, id: number) => by.put('/system/user/disconnect', { userId: id });
+      expect(await remove(settled, userId)).toMatchObject({ code: 403 });
+      const { userId: adminId } = done(await admin.get<Me>(ME)).data.user;
+      expect(await remove(admin, adminId)).toMatchObject({
+        msg: 'You cannot disconnect yourself. Ask another administrator.',
+      });
+
+      done(await remove(admin, userId));
+
+      expect(await session.get(ME)).toMatchObject({ code: 401 });
+      const [entry] = await audited('update');
+      expect(entry?.detail).toEqual({ ssoProvider: made.id, disconnected: true });
+      expect((await browser.connect(settled, made.publicId)).refusal).toBeNull();
     });
   });
 
@@ -513,6 +672,48 @@ describe('single sign-on', () => {
       done(await again.put('/system/user/changeStatus', status));
       root = await plinth.signIn();
       done(await root.delete(`/system/sso/${own.id}`));
+    });
+
+    it('keeps the account as a break-glass user, who signs in with the password', async () => {
+      const tenant = await makeTenant(plinth, root, '700005');
+      const own = await connectProvider(tenant.admin, provider, {
+        scopes: 'openid offline_access',
+      });
+      const glass = await makeUser(plinth, tenant.admin, 'glass');
+      const sub = somebody();
+      const browser = new SsoBrowser(plinth);
+      await browser.connect(glass.session, own.publicId);
+      const settings = { passwordLogin: false, breakGlassUserIds: [glass.id] };
+      done(await tenant.admin.put('/system/sso/settings', settings));
+      const session = await browser.signIn(own.publicId);
+
+      provider.remove(sub);
+      await eventually(
+        () => session.get(ME),
+        ({ code }) => code === 401,
+      );
+
+      // Password sign-in is off: the tenant would be locked out.
+      const again = await plinth.signIn('glass', PASSWORD, '700005');
+      done(await again.get(ME));
+      const list = '/monitor/audit/list?action=status-change';
+      const { rows } = done(await tenant.admin.get<Entry[]>(list));
+      expect(rows[0]?.detail).toMatchObject({ status: '0', reason: 'refused-by-provider' });
+      done(await tenant.admin.put('/system/sso', { id: own.id, status: '1' }));
+    });
+
+    it('is not suspended where an administrator disables them during the check', async () => {
+      const { me } = await signIn();
+      const { userId } = me.user;
+      const rows = plinth.app.get(SsoRepository);
+      await inTenant(TENANT, async () => {
+        const identity = await rows.identities.findOne(TENANT, { userId });
+        done(await admin.put('/system/user/changeStatus', { userId, status: '1' }));
+        const { id = 0, providerId = 0, refreshToken = '' } = identity ?? {};
+        const due = { id, tenantId: TENANT, providerId, userId, refreshToken: refreshToken ?? '' };
+        await plinth.app.get(SsoUsers).suspend(due);
+      });
+      expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('disabled');
     });
 
     it('is not asked for again and again, and keeps the sign-in while nothing changes', async () => {

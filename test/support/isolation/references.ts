@@ -711,6 +711,7 @@ export const references: Record<string, Record<string, Reference>> = {
   'PUT /system/user/changeStatus': {
     userId: { kind: user, body: (userId) => ({ userId, status: '1' }) },
   },
+  'PUT /system/user/disconnect': { userId: { kind: user, body: (userId) => ({ userId }) } },
   'PUT /system/user/authRole': {
     userId: {
       kind: user,
@@ -765,6 +766,7 @@ export const noReferences: Record<string, string> = {
   'GET /auth/sso/:provider/callback provider': 'Must be that of the state, which is not guessed.',
   'POST /auth/sso/:provider/connect provider':
     'As at the start; that of another tenant is refused.',
+  'POST /auth/sso/:provider/disconnect provider': 'Only the own connection is ended.',
   'POST /auth/sso/exchange clientId': 'As at the login.',
   'POST /auth/sso/:provider/backchannel-logout provider':
     'Only what this provider has signed ends its sign-ins.',

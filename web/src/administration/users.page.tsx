@@ -4,12 +4,20 @@ import {
   IconKey,
   IconLogin2,
   IconPencil,
+  IconPlugConnectedX,
   IconPlus,
   IconTableImport,
   IconTrash,
   IconUsers,
 } from '@tabler/icons-react';
-import { roleOptions, userChangeStatus, userExport, userList, userRemove } from '@plinth/client';
+import {
+  roleOptions,
+  ssoUserDisconnect,
+  userChangeStatus,
+  userExport,
+  userList,
+  userRemove,
+} from '@plinth/client';
 import type { UserListQuery, UserView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -78,6 +86,20 @@ export default function UsersPage() {
         after?.();
       },
     });
+
+  const disconnect = useAction(({ userId }: UserView) => ssoUserDisconnect({ body: { userId } }), {
+    changes: [['sign-ins']],
+    done: t('users.disconnect.done'),
+  });
+  const askToDisconnect = (user: UserView): void => {
+    const name = user.userName;
+    confirmDestruction({
+      title: t('users.disconnect.title', { name }),
+      body: t('users.disconnect.body', { name }),
+      action: t('users.disconnect.action'),
+      run: () => disconnect.mutateAsync(user),
+    });
+  };
 
   const add = may('system:user:add') && (
     <Button leftSection={<IconPlus size={16} stroke={1.5} />} onClick={() => setEdited('new')}>
@@ -248,6 +270,11 @@ export default function UsersPage() {
             {may('system:user:resetPwd') && !isMe(user) && (
               <MenuItem icon={IconKey} onClick={() => setResetting(user)}>
                 {t('users.reset.open')}
+              </MenuItem>
+            )}
+            {canEdit && !isMe(user) && (
+              <MenuItem icon={IconPlugConnectedX} onClick={() => askToDisconnect(user)}>
+                {t('users.disconnect.open')}
               </MenuItem>
             )}
             {may('monitor:online:list') && (

@@ -20,6 +20,7 @@ const REFUSALS = [
   'limit',
   'other-user',
   'other-account',
+  'signed-out',
 ] as const;
 
 const CODE = /^#sso=([\w-]+)$/;

@@ -128,10 +128,18 @@ export const identity: Texts = {
     'Your user is disabled. Ask an administrator.': '您的用户已停用。请联系管理员。',
     'You have no user here, and this provider creates none. Ask an administrator.':
       '您在此没有用户，且该登录提供方不会创建用户。请联系管理员。',
-    'This account of the provider already signs in another user here. Ask an administrator to delete that user, then connect again.':
-      '该提供方账号已用于登录此处的另一位用户。请管理员先删除该用户，然后重新关联。',
-    'You are connected with another account of this provider already.':
-      '您已关联该提供方的另一个账号。',
+    'This account of the provider already signs in another user here. Ask an administrator to disconnect that user, then connect again.':
+      '该提供方账号已用于登录此处的另一位用户。请管理员先取消该用户的关联，然后重新关联。',
+    'You are connected with another account of this provider already. Disconnect that one, then connect again.':
+      '您已关联该提供方的另一个账号。请先取消该关联，然后重新关联。',
+    'Your sign-in has ended meanwhile, so you were not connected. Sign in, then connect again.':
+      '您的登录已在此期间结束，因此未能关联。请登录后重新关联。',
+    'Without this connection you sign in with your password. Enter it to disconnect.':
+      '取消此关联后，您将使用密码登录。请输入密码以取消关联。',
+    'This connection is your only way to sign in, because this tenant has turned password sign-in off. Connect another provider first, or ask an administrator.':
+      '此关联是您唯一的登录方式，因为该租户已关闭密码登录。请先关联其他提供方，或联系管理员。',
+    'The password is wrong. If you have none, ask an administrator to set one.':
+      '密码错误。如果您没有密码，请联系管理员设置。',
     'This tenant has reached its limit of users. Ask an administrator.':
       '该租户的用户数已达上限。请联系管理员。',
     'The logout token is not valid.': '注销令牌无效。',
@@ -188,7 +196,9 @@ export const identity: Texts = {
     'must not contain spaces': '不能包含空格',
     'The tenant': '租户',
     'The user': '用户',
+    'The connection': '关联',
     'reset the password of': '重置自己的密码',
+    disconnect: '取消自己的关联',
     delete: '删除自己',
     'change the roles of': '更改自己的角色',
     disable: '停用自己',
