@@ -202,6 +202,35 @@ describe('the fallbacks of a model', () => {
     const { data } = await admin.get<Model>(`/system/model/${id}`);
     expect(data.fallbackIds).toEqual([two]);
   });
+
+  it('keep nobody from saving something else when they have changed', async () => {
+    const [one, two] = [(await save({})).data.id, (await save({})).data.id];
+    const { id } = (await save({ fallbackIds: [one, two] })).data;
+    const embedding = { category: 'vector', modelDimension: 8 };
+    expect((await admin.put('/system/model', { id: one, ...embedding })).code).toBe(200);
+    const put = (fields: object) => admin.put<Model>('/system/model', { id, ...fields });
+    expect((await put({ apiKey: canary.plant('replaced') })).code).toBe(200);
+    // As the console does.
+    const kept = { apiKey: canary.plant('again'), category: 'chat', fallbackIds: [one, two] };
+    expect((await put(kept)).data.fallbackIds).toEqual([one, two]);
+    expect((await put({ fallbackIds: [two, one] })).data.fallbackIds).toEqual([two, one]);
+
+    expect((await put({ fallbackIds: [one, 9_999_999] })).msg).toMatch(/no model with the id/);
+    expect((await put({ fallbackIds: [one] })).code).toBe(200);
+    expect((await put({ fallbackIds: [] })).code).toBe(200);
+    expect((await put({ fallbackIds: [one] })).msg).toMatch(/not of category chat/);
+  });
+
+  it('are looked at when what they must suit changes', async () => {
+    const fields = { ...{ category: 'vector', modelDimension: 8 }, modelName: 'embed-kept' };
+    const one = (await save(fields)).data.id;
+    const { id } = (await save({ ...fields, fallbackIds: [one] })).data;
+    const put = (change: object) => admin.put<Model>('/system/model', { id, ...change });
+    expect((await put({ remark: 'x', modelName: fields.modelName })).code).toBe(200);
+    expect((await put({ modelDimension: 16 })).msg).toMatch(/other vectors/);
+    expect((await put({ modelName: 'embed-renamed' })).msg).toMatch(/other vectors/);
+    expect((await put({ category: 'chat' })).msg).toMatch(/not of category chat/);
+  });
 });
 
 describe('further keys of a model', () => {
