@@ -152,7 +152,7 @@ export class ModelService {
     requireWithinKey(caller, 'models', values.fallbackIds ?? [], LABEL);
     return this.database.transaction(async () => {
       // Locked, so that no key is stored between the check of the address and its change.
-      const before = await this.models.lock(tenantId, id);
+      const before = await this.models.lock(tenantId, id, values.fallbackIds);
       const after = { ...before, ...values };
       await this.check(tenantId, after);
       const stored = await this.keys.of(tenantId, [id]);
