@@ -45,6 +45,14 @@ interface Limit {
   readonly periodEnd: string | null;
 }
 
+interface Entry {
+  readonly action: string;
+  readonly targetId: string;
+  readonly detail: object;
+}
+
+const AUDIT = '/monitor/audit/list?targetType=limit&pageSize=100';
+
 let plinth: Plinth;
 let simulator: Simulator;
 let admin: Session;
@@ -160,10 +168,33 @@ describe('the records of limits', () => {
     expect(await statusOf(ask())).toBe(429);
     done(await admin.delete(`/system/limit/${made.id}`));
     expect(await statusOf(ask())).toBe(200);
-    const { rows: entries } = done(
-      await admin.get<{ action: string }[]>(`/monitor/audit/list?targetType=limit`),
-    );
-    expect(entries.map(({ action }) => action)).toEqual(['delete', 'update', 'create']);
+    const { rows: entries } = done(await admin.get<Entry[]>(AUDIT));
+    const whose = { scope: 'model', modelId: models[FIXED], measure: 'tokens-day' };
+    expect(entries.map(({ action, targetId, detail }) => [action, targetId, detail])).toEqual([
+      ['delete', String(made.id), { ...whose, before: 29 }],
+      ['update', String(made.id), { ...whose, cap: 29, before: 10_000 }],
+      ['create', String(made.id), { ...whose, cap: 10_000 }],
+    ]);
+  });
+
+  it('are named in the audit log by whom they are of, those of everybody and of each too', async () => {
+    const key = await keyOf();
+    const made = [
+      await limit({ measure: 'requests-minute', cap: 1_000 }),
+      await limit({ scope: 'user', userId: user.id }),
+      await limit({ scope: 'user', measure: 'cost-month', cap: 0.5 }),
+      await limit({ scope: 'key', apiKeyId: key.id }),
+    ];
+    const ids = made.map(({ id }) => id);
+    done(await admin.delete(`/system/limit/${ids.join(',')}`));
+    const { rows } = done(await admin.get<Entry[]>(`${AUDIT}&action=delete`));
+    const ofThese = rows.filter(({ targetId }) => ids.includes(Number(targetId)));
+    expect(ofThese.map(({ detail }) => detail).toReversed()).toEqual([
+      { scope: 'tenant', measure: 'requests-minute', before: 1_000 },
+      { scope: 'user', userId: user.id, measure: 'tokens-day', before: ONE },
+      { scope: 'user', userId: null, measure: 'cost-month', before: 0.5 },
+      { scope: 'key', apiKeyId: key.id, measure: 'tokens-day', before: ONE },
+    ]);
   });
 
   it('are refused where they contradict themselves, exist already, or name nothing', async () => {
