@@ -63,6 +63,7 @@ beforeAll(async () => {
   simulator = await startSimulator();
   plinth = await Plinth.start({
     CHAT_ATTEMPTS: '3',
+    UPSTREAM_CIRCUIT_FAILURES: '1000',
     LIMIT_LEASE_SECONDS: '1',
     LIMIT_ANSWER_TOKENS: String(ANSWER_TOKENS),
   });
@@ -304,6 +305,47 @@ describe('a limit of requests a minute', () => {
     expect(failed.status).toBe(503);
     expect(simulator.total).toBe(3);
     expect(await usedOf(one)).toBe(1);
+  });
+});
+
+describe('a limit of requests a minute of a model', () => {
+  const service = () => ({ apiHost: `${simulator.url}/v1`, apiKey: 'key' });
+  let count = 0;
+
+  /** A model that is always away, and falls back to those given. */
+  const away = async (fallbackIds: readonly number[] = []) => {
+    const modelName = `sim-away-${(count += 1)}--status-503`;
+    return { modelName, id: await createModel(admin, { ...service(), modelName, fallbackIds }) };
+  };
+
+  it('counts a call for which it stands in, and refuses it when it is reached', async () => {
+    const { modelName: model } = await away([models[FIXED] ?? 0]);
+    const once = { scope: 'model', measure: 'requests-minute', cap: 1 };
+    const one = await limit({ ...once, modelId: models[FIXED] });
+    expect(await statusOf(ask(admin, { model }))).toBe(200);
+    expect(await usedOf(one)).toBe(1);
+    simulator.reset();
+    expect(await statusOf(ask(admin, { model }))).toBe(503);
+    expect(simulator.requests.filter(({ body }) => !JSON.stringify(body).includes(model))).toEqual(
+      [],
+    );
+    expect(await statusOf(ask())).toBe(429);
+  });
+
+  it('counts each of the models of a call once, however often it is tried', async () => {
+    const second = await away();
+    const first = await away([second.id, models[OTHER] ?? 0]);
+    const many = { measure: 'requests-minute', cap: 100 };
+    const tenant = await limit(many);
+    const ofModel = await Promise.all(
+      [first.id, second.id, models[OTHER]].map((modelId) =>
+        limit({ ...many, scope: 'model', modelId }),
+      ),
+    );
+    expect(await statusOf(ask(admin, { model: first.modelName }))).toBe(200);
+    expect(simulator.total).toBe(7);
+    expect(await Promise.all(ofModel.map(usedOf))).toEqual([1, 1, 1]);
+    expect(await usedOf(tenant)).toBe(1);
   });
 });
 
