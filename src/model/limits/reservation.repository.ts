@@ -48,13 +48,15 @@ const EXPIRED = `
   DELETE FROM usage_reservation WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM usage_reservation WHERE expire_time < now() - interval '1 day' LIMIT $1)) RETURNING limit_id`;
 
-/** The books say what was used, if it is asked for again in the same period. */
+/** Of periods that are over: a counter that is missing costs the sum of what the books have of its period. */
 const UNUSED = `
   DELETE FROM usage_counter WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM usage_counter WHERE used_time < now() - interval '2 days' LIMIT $1))
-      AND used_time < now() - interval '2 days' RETURNING limit_id`;
+    SELECT c.ctid FROM usage_counter c JOIN usage_limit l ON l.id = c.limit_id
+     WHERE c.used_time < now() - interval '2 days'
+       AND (l.measure LIKE 'requests-%' OR usage_period_end(l.measure, $2, c.period_start) <= now())
+     LIMIT $1)) AND used_time < now() - interval '2 days' RETURNING limit_id`;
 
-/** What running calls have reserved of limits. The functions that it calls are those of migration 40. */
+/** What running calls have reserved of limits. The functions that it calls are those of migrations 40 and 47. */
 @Injectable()
 export class ReservationRepository {
   constructor(
@@ -89,7 +91,7 @@ export class ReservationRepository {
       this.database.query(EXPIRED, [limit]),
     );
     const unused = await acrossTenants('sweep of counters', () =>
-      this.database.query(UNUSED, [limit]),
+      this.database.query(UNUSED, [limit, this.config.TZ]),
     );
     return Math.max(expired.length, unused.length);
   }

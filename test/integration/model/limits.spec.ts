@@ -45,6 +45,10 @@ interface Limit {
   readonly periodEnd: string | null;
 }
 
+interface Explained {
+  readonly Plan: Readonly<Record<'Shared Hit Blocks' | 'Shared Read Blocks', number>>;
+}
+
 interface Entry {
   readonly action: string;
   readonly targetId: string;
@@ -516,7 +520,8 @@ describe('a budget', () => {
     expect(await statusOf(ask())).toBe(200);
     expect(await usedOf(one)).toBe(60);
     await query(`UPDATE usage_reservation SET expire_time = now() - interval '2 days'`);
-    await query(`UPDATE usage_counter SET used_time = now() - interval '3 days'`);
+    await query(`UPDATE usage_counter SET used_time = now() - interval '3 days',
+      period_start = period_start - interval '3 days'`);
     await plinth.app.get(LimitRetention, { strict: false }).round();
     expect(await reservations()).toEqual([]);
     expect(await query('SELECT limit_id FROM usage_counter')).toEqual([]);
@@ -524,6 +529,29 @@ describe('a budget', () => {
     expect(await usedOf(one)).toBe(60);
     expect(await statusOf(ask())).toBe(200);
     expect(await usedOf(one)).toBe(90);
+  });
+
+  it('keeps what it has counted until its period is over, however long it is not used', async () => {
+    const month = await limit({ measure: 'tokens-month', cap: 1_000 });
+    const day = await limit({ measure: 'cost-day', cap: 1_000 });
+    expect(await statusOf(ask(admin, { model: PRICED }))).toBe(200);
+    await calls();
+    const counted = async (): Promise<readonly number[]> => {
+      await query(`UPDATE usage_counter SET used_time = now() - interval '20 days'`);
+      await plinth.app.get(LimitRetention, { strict: false }).round();
+      const rows = await query<{ id: number }>(
+        'SELECT limit_id AS id FROM usage_counter ORDER BY 1',
+      );
+      return rows.map(({ id }) => id);
+    };
+    expect(await counted()).toEqual([month.id, day.id]);
+    const before = (one: Limit, time: string) =>
+      query(`UPDATE usage_counter SET period_start = period_start - interval '${time}'
+        WHERE limit_id = ${one.id}`);
+    await before(day, '1 day');
+    expect(await counted()).toEqual([month.id]);
+    await before(month, '1 month');
+    expect(await counted()).toEqual([]);
   });
 
   it('begins anew with its period', async () => {
@@ -580,6 +608,57 @@ describe('a budget', () => {
     expect(await drawn()).toMatchObject({ code: 200 });
     expect(await usedOf(one)).toBe(0.5);
     expect(await drawn()).toMatchObject({ code: 429, data: { limit: { id: one.id, used: 0.5 } } });
+  });
+});
+
+describe('what the books say of the use of a limit', () => {
+  const MANY = 20_000;
+  const BUSY = { user: 1, key: 1, model: 1 };
+  const QUIET = { user: 901, key: 902, model: 903, tenant: 0 };
+
+  /** A row a minute of one user, key and model, and three of each of the quiet ones among them. */
+  async function fill(): Promise<void> {
+    await query(`
+      INSERT INTO upstream_call (id, tenant_id, call_time, user_id, api_key_id, model_id, door, feature, asked_model,
+             model_name, provider_code, kind, attempt, outcome, input_tokens, output_tokens, cached_tokens,
+             reasoning_tokens, images, seconds, characters, cost, duration_ms)
+      SELECT gen_random_uuid(), '000000', now() - make_interval(mins => n),
+             CASE WHEN n % 7000 = 1 THEN ${QUIET.user} ELSE ${BUSY.user} END,
+             CASE WHEN n % 7000 = 2 THEN ${QUIET.key} WHEN n % 2 = 0 THEN ${BUSY.key} END,
+             CASE WHEN n % 7000 = 3 THEN ${QUIET.model} ELSE ${BUSY.model} END,
+             'v1', 'chat', 'm', 'm', 'custom_api', 'chat', 1, 'ok', 10, 20, 0, 0, 0, 0, 0, 0.5, 1
+        FROM generate_series(0, ${MANY - 1}) n`);
+    await query('ANALYZE upstream_call');
+  }
+
+  /** The blocks that a statement reads once its connection has planned it. */
+  const blocksOf = (sql: string): Promise<number> => {
+    const database = plinth.app.get(Database);
+    const read = async (): Promise<number> => {
+      for (let time = 0; time < 7; time += 1) await database.query(sql);
+      const [row] = await database.query<{ 'QUERY PLAN': readonly Explained[] }>(
+        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${sql}`,
+      );
+      const plan = row?.['QUERY PLAN'][0]?.Plan;
+      return (plan?.['Shared Hit Blocks'] ?? NaN) + (plan?.['Shared Read Blocks'] ?? NaN);
+    };
+    return acrossTenants('a test', () => database.transaction(read));
+  };
+
+  it.each([
+    ['user', "interval '30 days'"],
+    ['key', "interval '30 days'"],
+    ['model', "interval '30 days'"],
+    ['tenant', "interval '150 seconds'"],
+  ] as const)('is read for a %s without the rows of others', async (scope, age) => {
+    await fill();
+    const used = (measure: string): string =>
+      `SELECT booked_usage('000000', '${measure}', now() - ${age}, '${scope}', ${QUIET[scope]}) AS used`;
+    expect(await query(used('tokens-month'))).toEqual([{ used: 90 }]);
+    expect(await query(used('cost-month'))).toEqual([{ used: 1.5 }]);
+    expect(await query(used('requests-minute'))).toEqual([{ used: 0 }]);
+    expect(await blocksOf('SELECT sum(cost) FROM upstream_call')).toBeGreaterThan(300);
+    expect(await blocksOf(used('tokens-month'))).toBeLessThan(100);
   });
 });
 
