@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ArrayOverlap, In, Not } from 'typeorm';
+import { In, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import { idsOfKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
@@ -65,8 +65,12 @@ export class ModelRepository {
     return this.models.get(tenantId, id);
   }
 
-  /** The model, locked until the transaction ends. */
-  async lock(tenantId: string, id: number): Promise<Model> {
+  /**
+   * The model, locked until the transaction ends, and with it those that it is to name, all in the order in which `remove`
+   * locks them.
+   */
+  async lock(tenantId: string, id: number, named: readonly number[] = []): Promise<Model> {
+    if (named.length > 0) await this.database.query(LOCK, [tenantId, [id, ...named]]);
     return this.models.lock(tenantId, id);
   }
 
@@ -164,16 +168,32 @@ export class ModelRepository {
     return this.vault.open(modelPlace(model.tenantId, model.id), model.credential);
   }
 
-  /** The models leave the lists of the others, too. */
+  /**
+   * The models leave the lists of the others, too. They are locked first: who is adding one of them to a list has committed
+   * by then, or finds it gone.
+   */
   async remove(tenantId: string, ids: readonly number[]): Promise<void> {
-    const naming = await this.models.find(tenantId, { fallbackIds: ArrayOverlap([...ids]) });
-    for (const { id, fallbackIds } of naming) {
-      const left = fallbackIds.filter((fallback) => !ids.includes(fallback));
-      await this.models.rows.update({ tenantId, id }, { fallbackIds: left });
-    }
+    await this.database.query(LOCK_WITH_NAMING, [tenantId, ids]);
+    await this.database.query(LEAVE_LISTS, [tenantId, ids]);
     await this.models.remove(tenantId, ids);
   }
 }
+
+/** In one order, so that no two of those who lock models wait for each other. */
+const LOCK = `
+  SELECT id FROM model WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR UPDATE`;
+
+const LOCK_WITH_NAMING = `
+  SELECT id FROM model
+   WHERE tenant_id = $1 AND (id = ANY ($2::bigint[]) OR fallback_ids && $2::bigint[])
+   ORDER BY id FOR UPDATE`;
+
+/** Also lists that were changed while the locks were waited for. */
+const LEAVE_LISTS = `
+  UPDATE model SET update_time = now(), fallback_ids = ARRAY(
+           SELECT fallback FROM unnest(fallback_ids) WITH ORDINALITY AS named (fallback, place)
+            WHERE NOT fallback = ANY ($2::bigint[]) ORDER BY place)
+   WHERE tenant_id = $1 AND fallback_ids && $2::bigint[]`;
 
 const BEGIN_PRICES = `
   WITH version AS (

@@ -52,6 +52,10 @@ interface CheckedFields {
   readonly apiHost?: string | null | undefined;
 }
 
+/** A model as its fallbacks must suit it. */
+type ModelWithFallbacks = Pick<CheckedFields, 'category' | 'modelDimension'> &
+  Pick<ModelValues, 'fallbackIds' | 'modelName'>;
+
 /** What is told of a model that can be called. */
 export type CallableModel = Pick<Model, 'modelName' | 'providerCode' | 'createTime'>;
 
@@ -126,7 +130,8 @@ export class ModelService {
     requireWithinKey(caller, 'models', values.fallbackIds ?? [], LABEL);
     return this.database.transaction(async () => {
       await this.check(tenantId, { ...body, ...values });
-      await this.checkFallbacks(tenantId, { ...body, ...values }, keys.length);
+      const hasKeys = keys.length > 0;
+      await this.checkFallbacks(tenantId, { ...body, ...values }, { hasKeys });
       const id = await this.models.insert(tenantId, values, apiKey);
       if (keys.length > 0) await this.keys.replace(tenantId, id, keys);
       if (PRICES.some((price) => typeof values[price] === 'number')) {
@@ -147,11 +152,12 @@ export class ModelService {
     requireWithinKey(caller, 'models', values.fallbackIds ?? [], LABEL);
     return this.database.transaction(async () => {
       // Locked, so that no key is stored between the check of the address and its change.
-      const before = await this.models.lock(tenantId, id);
+      const before = await this.models.lock(tenantId, id, values.fallbackIds);
       const after = { ...before, ...values };
       await this.check(tenantId, after);
       const stored = await this.keys.of(tenantId, [id]);
-      await this.checkFallbacks(tenantId, after, (keys ?? stored).length);
+      const hasKeys = (keys ?? stored).length > 0;
+      await this.checkFallbacks(tenantId, after, { hasKeys, before });
       const [oldHost, newHost] = [before, after].map((model) => this.adapters.destination(model));
       const isMoved = oldHost !== newHost;
       const keepsKeys = keys ? keys.some((key) => key.apiKey === '') : stored.length > 0;
@@ -251,19 +257,25 @@ export class ModelService {
     }
   }
 
-  /** The fallbacks stay until the transaction ends. */
+  /**
+   * The fallbacks stay until the transaction ends. Of a stored model only what changes is checked: calls pass over fallbacks
+   * that have changed meanwhile, and they are no reason to refuse a change of something else.
+   */
   private async checkFallbacks(
     tenantId: string,
-    model: CheckedFields & Pick<ModelValues, 'fallbackIds' | 'modelName'> & { id?: number },
-    keys: number,
+    model: ModelWithFallbacks & { id?: number },
+    { hasKeys, before }: { readonly hasKeys: boolean; readonly before?: Model },
   ): Promise<void> {
     const { fallbackIds = [], modelName, modelDimension, id: own } = model;
     const category = storedCategory(model.category);
-    if (fallbackIds.length + keys === 0) return;
+    if (fallbackIds.length === 0 && !hasKeys) return;
     if (!hasFallbacks(category)) throw FallbackError.media(category);
-    if (own !== undefined && fallbackIds.includes(own)) throw FallbackError.itself();
-    const found = await this.models.keep(tenantId, fallbackIds);
-    for (const id of fallbackIds) {
+    const kept = before && isOfSameKind(before, model) ? before.fallbackIds : [];
+    const checked = fallbackIds.filter((id) => !kept.includes(id));
+    if (checked.length === 0) return;
+    if (own !== undefined && checked.includes(own)) throw FallbackError.itself();
+    const found = await this.models.keep(tenantId, checked);
+    for (const id of checked) {
       const fallback = found.find((one) => one.id === id);
       if (!fallback) throw FallbackError.notFound(id);
       if (storedCategory(fallback.category) !== category) {
@@ -317,6 +329,14 @@ const PRICES = [
   'secondPrice',
   'characterPrice',
 ] as const satisfies readonly (keyof ModelValues)[];
+
+/** Whether the same models can be fallbacks of both. */
+function isOfSameKind(one: ModelWithFallbacks, other: ModelWithFallbacks): boolean {
+  const category = storedCategory(one.category);
+  if (category !== storedCategory(other.category)) return false;
+  const isSame = one.modelName === other.modelName && one.modelDimension === other.modelDimension;
+  return category !== 'vector' || isSame;
+}
 
 /** Parts a body into the columns it changes and the key, '' when it brings none. */
 function readModel(body: CreateModelBody | UpdateModelBody): {

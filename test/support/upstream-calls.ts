@@ -1,5 +1,6 @@
 import { systemCaller } from '../../src/platform/access/index.js';
 import { UpstreamHealth } from '../../src/model/calls/upstream.health.js';
+import type { UsageLimiter } from '../../src/model/limits/usage.limiter.js';
 import { EventBus } from '../../src/platform/event/index.js';
 import { InProcessEventBus } from '../../src/platform/event/in-process/in-process.event-bus.js';
 import type { Metrics } from '../../src/platform/observability/index.js';
@@ -49,11 +50,14 @@ export function unstoredCalls(
     fallbacks = [],
     health = new TestHealth(),
     attempted = [],
+    limiter,
   }: {
     readonly fallbacks?: readonly ResolvedModel[];
     readonly health?: UpstreamHealth;
     /** Gets what would be booked. */
     readonly attempted?: unknown[];
+    /** Only models with limits ask it. */
+    readonly limiter?: Pick<UsageLimiter, 'reserve' | 'withMaximum'>;
   } = {},
 ): UpstreamCalls {
   const metrics = {
@@ -63,13 +67,11 @@ export function unstoredCalls(
   const books = { enter: (attempt: unknown) => void attempted.push(attempt) };
   const fallbackOf = (_: unknown, id: number) =>
     Promise.resolve(fallbacks.find((one) => one.id === id));
-  // Only models with limits ask them.
-  const limits = undefined as never;
   return new UpstreamCalls(
     { current, fallbackOf } as never,
     metrics as never,
     books as never,
-    limits,
+    limiter as never,
     health,
     SETTINGS as never,
   );

@@ -28,6 +28,7 @@ interface Stage<M> {
   /** Undefined for the model that was asked for. */
   readonly id: number | undefined;
   tries: number;
+  isCalled: boolean;
   failure: UpstreamError | undefined;
   isOver: boolean;
   model: M | undefined;
@@ -46,6 +47,8 @@ interface Chosen<M> {
 export class CallRoute<M extends ResolvedModel> {
   /** Whether the attempt that runs tries an address again that was put aside. */
   isProbe = false;
+  /** Whether an attempt of this call went to the model of the attempt that runs before. */
+  isRepeat = false;
   private stages: readonly Stage<M>[] | undefined;
   private chosen: Chosen<M> | undefined;
   private total = 0;
@@ -61,18 +64,20 @@ export class CallRoute<M extends ResolvedModel> {
 
   /** The model for the next attempt, with the key to use. */
   async next(attempt: number): Promise<M> {
-    if (this.chosen) return this.use(this.chosen.model);
+    if (this.chosen) return this.use(this.chosen);
     const asked = await this.options.asked(attempt);
+    this.isRepeat = attempt > 1;
     if (!asked.variants && !asked.fallbackIds) return asked;
     this.stages = [undefined, ...(asked.fallbackIds ?? [])].map((id) => ({
       id,
       tries: id === undefined ? attempt - 1 : 0,
+      isCalled: id === undefined && attempt > 1,
       failure: undefined,
       isOver: false,
       model: id === undefined ? asked : undefined,
     }));
     this.chosen = (await this.find(true)) ?? (await this.find(false));
-    return this.use(this.chosen?.model ?? asked);
+    return this.chosen ? this.use(this.chosen) : this.begin(asked);
   }
 
   /** Resolves when there is to be another attempt, which `next` then says. Throws what the call fails with when not. */
@@ -99,7 +104,20 @@ export class CallRoute<M extends ResolvedModel> {
     this.chosen = isHelped ? next : ((await this.find(false, next.stage)) ?? next);
   }
 
-  private use(model: M): M {
+  /** No call of the model is made after all. */
+  abandon(model: M): void {
+    if (!this.isProbe) return;
+    this.isProbe = false;
+    this.health.left(model);
+  }
+
+  private use({ stage, model }: Chosen<M>): M {
+    this.isRepeat = stage.isCalled;
+    stage.isCalled = true;
+    return this.begin(model);
+  }
+
+  private begin(model: M): M {
     this.isProbe = this.health.begin(model);
     return model;
   }

@@ -3,7 +3,11 @@ interface TrailedAttempt {
   readonly start: {
     readonly number: number;
     readonly asked: string;
-    readonly model: { readonly modelName: string; readonly providerCode: string };
+    readonly model: {
+      readonly id: number;
+      readonly modelName: string;
+      readonly providerCode: string;
+    };
   };
   readonly outcome: string;
   readonly hasEnded: boolean;
@@ -37,6 +41,10 @@ export class CallTrail {
   /** Whether a call was made again, or another model was called than the one that was asked for. */
   get isEventful(): boolean {
     return this.made.some(({ start }) => start.number > 1 || start.model.modelName !== start.asked);
+  }
+
+  hasCalled(modelId: number): boolean {
+    return this.made.some(({ start }) => start.model.id === modelId);
   }
 
   get attempts(): readonly MadeAttempt[] {

@@ -11,8 +11,11 @@ import {
 } from '../../provider/index.js';
 import type { CallLimits, ChatCall, ChatPart } from '../../provider/index.js';
 import type { ResolvedChatModel, ResolvedEmbeddingModel } from '../model.resolver.js';
+import { LimitReachedError } from '../limits/limit.errors.js';
+import type { LimitedCall } from '../limits/usage.limiter.js';
 import type { Attempt } from './attempt.js';
 import { CallTrail } from './call.trail.js';
+import type { UpstreamCalls } from './upstream.calls.js';
 import { weighted } from './upstream.health.js';
 
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
@@ -276,6 +279,69 @@ describe('an address that fails', () => {
     expect(health.isAvailable(broken())).toBe(true);
   });
 
+  describe('is still to be tried by another call after one', () => {
+    const reached = new LimitReachedError({
+      ...{ id: 1, scope: 'tenant', measure: 'requests-minute', cap: 1, used: 1, reserved: 0 },
+      ...{ needed: 1, isPassing: true, retrySeconds: 60 },
+    });
+    const limits: ResolvedChatModel['limits'] = [
+      {
+        ...{ id: 1, userId: null, apiKeyId: null, modelId: null },
+        scope: 'tenant',
+        measure: 'requests-minute',
+      },
+    ];
+    const limiter = {
+      reserve: () => Promise.reject(reached),
+      withMaximum: (_: unknown, __: unknown, call: ChatCall) => call,
+    };
+
+    beforeEach(async () => {
+      for (let at = 0; at < 5; at++) await run(broken());
+      first.reset();
+      health.time += 30_000;
+      expect(health.isAvailable(modelOf(ANSWER))).toBe(true);
+    });
+
+    afterEach(async () => {
+      expect(first.requests).toEqual([]);
+      expect(health.isAvailable(modelOf(ANSWER))).toBe(true);
+      await run(modelOf(ANSWER));
+      expect(first.requests).toHaveLength(1);
+    });
+
+    const asked = (more: Partial<ResolvedChatModel> = {}): ResolvedChatModel =>
+      modelOf(ANSWER, { fallbackIds: [SECOND], ...more });
+    const made = (): UpstreamCalls =>
+      unstoredCalls(undefined, [], { fallbacks: [fallbackOf()], health, limiter });
+    const options = { use: TRYING, limits: LIMITS, signal: new AbortController().signal };
+
+    it('whose signal has aborted', async () => {
+      const signal = AbortSignal.abort();
+      expect((await run(asked(), { signal })).failure).toMatchObject({ kind: 'aborted' });
+      const completing = made().complete(asked(), () => ASKED, { ...options, signal });
+      await expect(completing).rejects.toMatchObject({ kind: 'aborted' });
+    });
+
+    it('that a limit has refused', async () => {
+      const limited = asked({ limits });
+      await expect(made().complete(limited, () => ASKED, options)).rejects.toBe(reached);
+      expect(health.isAvailable(limited)).toBe(true);
+      const stream = made().stream(limited, () => ASKED, options);
+      await expect(stream[Symbol.asyncIterator]().next()).rejects.toBe(reached);
+    });
+
+    it('that could not be put together', async () => {
+      const callOf = (): never => {
+        throw new TypeError('No call.');
+      };
+      await expect(made().complete(asked(), callOf, options)).rejects.toThrow('No call.');
+      expect(health.isAvailable(asked())).toBe(true);
+      const stream = made().stream(asked(), callOf, options);
+      await expect(stream[Symbol.asyncIterator]().next()).rejects.toThrow('No call.');
+    });
+  });
+
   it('is called all the same where there is nothing else', async () => {
     for (let at = 0; at < 7; at++) await run(broken(), { fallbacks: [] });
     expect(first.requests).toHaveLength(7);
@@ -304,6 +370,38 @@ describe('an address that fails', () => {
     expect(sent).toHaveLength(3);
     expect(JSON.stringify(sent)).not.toMatch(/key-0|127\.0\.0\.1/);
   });
+});
+
+it('says to limits which attempts are made at a model again, also where its caller repeats the call', async () => {
+  const reserved: [number, number, boolean][] = [];
+  const limiter = {
+    reserve: async ({ model, number, isRepeat }: LimitedCall) => {
+      reserved.push([model.id, number, isRepeat]);
+      return undefined;
+    },
+    withMaximum: (_: unknown, __: unknown, call: ChatCall) => call,
+  };
+  const trail = new CallTrail();
+  const away = { modelName: 'sim--status-503', limits: [] };
+  const fallbacks = [fallbackOf(away)];
+  const calls = unstoredCalls(undefined, [], { fallbacks, health, limiter });
+  const failing = async (): Promise<void> => {
+    const options = { use: { ...TRYING, trail }, limits: LIMITS, attempts: 2 };
+    const repeated = { firstAttempt: trail.size + 1, signal: new AbortController().signal };
+    const asked = modelOf('sim--status-503', { ...away, fallbackIds: [SECOND] });
+    const completing = calls.complete(asked, () => ASKED, { ...options, ...repeated });
+    await expect(completing).rejects.toMatchObject({ status: 503 });
+  };
+  await failing();
+  await failing();
+  expect(reserved).toEqual([
+    [1, 1, false],
+    [1, 2, true],
+    [SECOND, 3, false],
+    [SECOND, 4, true],
+    ...[5, 6].map((number) => [1, number, true]),
+    ...[7, 8].map((number) => [SECOND, number, true]),
+  ]);
 });
 
 describe('a relayed body', () => {

@@ -18,6 +18,7 @@ import type {
   RelayedRead,
   RelayOptions,
   RerankCall,
+  RetryOptions,
   TokenCount,
 } from '../../provider/index.js';
 import { CallBooks } from '../books/call.books.js';
@@ -64,7 +65,7 @@ export interface CallOptions<M extends ResolvedModel> {
   readonly isResolved?: boolean;
   /** The model alone is called, for a test of what it can do. */
   readonly withoutFallbacks?: boolean;
-  /** The number of the first attempt, for callers that repeat calls themselves; 1 when absent. */
+  /** The number of the first attempt, for callers that repeat calls themselves, with one trail; 1 when absent. */
   readonly firstAttempt?: number;
 }
 
@@ -298,19 +299,28 @@ export class UpstreamCalls {
     opening: Opening<ResolvedChatModel, Call, T>,
   ): AsyncIterable<T> {
     const { callOf, open, sentTokens, worst, partsOf } = opening;
-    const { use, signal, attempts = 1, longestRetryAfterMs, firstAttempt = 1 } = options;
+    const { use, signal, firstAttempt = 1 } = options;
     const route = this.routeOf(first, options, opening);
     let attempt: Attempt | undefined;
     const begin = async (number: number): Promise<AsyncIterable<T>> => {
       attempt = undefined;
       const model = await route.next(number);
-      if (signal.aborted) throw abortedError();
-      const call = callOf(model);
-      const limited = { model, use, number: number + firstAttempt - 1 };
-      const reservation =
-        model.limits && (await this.reserved({ ...limited, worst: worst(call, model) }, signal));
+      const made = { model, use, number: number + firstAttempt - 1 };
+      let call: Call;
+      let reservation: string | undefined;
+      try {
+        if (signal.aborted) throw abortedError();
+        call = callOf(model);
+        if (model.limits) {
+          const asking = { worst: worst(call, model), isRepeat: isRepeated(route, model, options) };
+          reservation = await this.reserved({ ...made, ...asking }, signal);
+        }
+      } catch (error) {
+        route.abandon(model);
+        throw error;
+      }
       attempt = new Attempt({
-        ...limited,
+        ...made,
         kind: 'chat',
         asked: first.modelName,
         sentTokens: () => sentTokens(call),
@@ -319,22 +329,13 @@ export class UpstreamCalls {
       use.trail?.add(attempt);
       return open(model, call);
     };
-    return retryBeforeFirstPart(
-      begin,
-      {
-        attempts,
-        signal,
-        ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
-        beforeRetry: (error, number) => route.afterFailure(error, number),
+    return retryBeforeFirstPart(begin, retriesOf(route, options), {
+      read: (read) => {
+        attempt?.read(partsOf(read));
+        if (route.isProbe) this.answers(route, attempt);
       },
-      {
-        read: (read) => {
-          attempt?.read(partsOf(read));
-          if (route.isProbe) this.answers(route, attempt);
-        },
-        end: (how) => this.end(attempt, how),
-      },
-    );
+      end: (how) => this.end(attempt, how),
+    });
   }
 
   private answered<M extends ResolvedModel, Call, T>(
@@ -342,19 +343,28 @@ export class UpstreamCalls {
     options: AnswerOptions<M>,
     exchange: Exchange<M, Call, T>,
   ): Promise<T> {
-    const { use, signal, attempts = 1, longestRetryAfterMs, firstAttempt = 1 } = options;
+    const { use, signal, firstAttempt = 1 } = options;
     const within = options.within ?? ((once) => once());
     const { kind, callOf, send, sentTokens, worst, settle } = exchange;
     const route = this.routeOf(first, options, exchange);
     const once = async (number: number): Promise<T> => {
       const model = await route.next(number);
-      if (signal.aborted) throw abortedError();
-      const call = callOf(model);
-      const limited = { model, use, number: number + firstAttempt - 1 };
-      const reservation =
-        model.limits && (await this.reserved({ ...limited, worst: worst(call, model) }, signal));
+      const made = { model, use, number: number + firstAttempt - 1 };
+      let call: Call;
+      let reservation: string | undefined;
+      try {
+        if (signal.aborted) throw abortedError();
+        call = callOf(model);
+        if (model.limits) {
+          const asking = { worst: worst(call, model), isRepeat: isRepeated(route, model, options) };
+          reservation = await this.reserved({ ...made, ...asking }, signal);
+        }
+      } catch (error) {
+        route.abandon(model);
+        throw error;
+      }
       const attempt = new Attempt({
-        ...limited,
+        ...made,
         kind,
         asked: first.modelName,
         sentTokens: () => sentTokens(call),
@@ -368,6 +378,7 @@ export class UpstreamCalls {
         return answer;
       } catch (error) {
         if (error instanceof NotCalledError) {
+          route.abandon(model);
           if (reservation !== undefined) await this.limits.release(model, reservation);
           throw error.cause as Error;
         }
@@ -375,12 +386,7 @@ export class UpstreamCalls {
         throw error;
       }
     };
-    return retryCall((number) => within(() => once(number)), {
-      attempts,
-      signal,
-      ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
-      beforeRetry: (error, number) => route.afterFailure(error, number),
-    });
+    return retryCall((number) => within(() => once(number)), retriesOf(route, options));
   }
 
   private routeOf<M extends ResolvedModel, Call>(
@@ -453,6 +459,27 @@ export class UpstreamCalls {
     else if (attempt.isOk || firstTokenMs !== undefined) this.health.succeeded(model);
     else this.health.left(model);
   }
+}
+
+function retriesOf<M extends ResolvedModel>(
+  route: CallRoute<M>,
+  { attempts = 1, signal, longestRetryAfterMs }: CallOptions<M>,
+): RetryOptions {
+  return {
+    attempts,
+    signal,
+    ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
+    beforeRetry: (error, number) => route.afterFailure(error, number),
+  };
+}
+
+/** Whether an attempt of the call was made at the model before, also by a caller that repeats it. */
+function isRepeated<M extends ResolvedModel>(
+  route: CallRoute<M>,
+  { id }: M,
+  { firstAttempt = 1, use }: CallOptions<M>,
+): boolean {
+  return route.isRepeat || (firstAttempt > 1 && use.trail?.hasCalled(id) === true);
 }
 
 /** What a call was to be made with was wrong. */

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
@@ -93,6 +94,10 @@ export class LimitRepository {
       modelId,
     });
     return this.limits.page(tenantId, query, where, { id: 'DESC' });
+  }
+
+  async withIds(tenantId: string, ids: readonly number[]): Promise<UsageLimit[]> {
+    return this.limits.find(tenantId, { id: In([...ids]) }, { id: 'ASC' });
   }
 
   async uses(tenantId: string, limits: readonly UsageLimit[]): Promise<Map<number, LimitUse>> {

@@ -6,7 +6,7 @@ import { ReservationRepository } from './reservation.repository.js';
 
 const ROWS_AT_ONCE = 5_000;
 
-/** Removes reservations of processes that have ended, and counters of limits that were not used for days. */
+/** Removes reservations of processes that have ended, and counters of periods that are over. */
 @Injectable()
 export class LimitRetention extends HourlyRound {
   constructor(

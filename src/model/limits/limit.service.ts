@@ -33,6 +33,8 @@ const SUBJECTS: Readonly<Record<SubjectField, readonly [LimitScope, Phrase]>> = 
   modelId: ['model', phrase`The model`],
 };
 
+const SUBJECT_FIELDS = Object.keys(SUBJECTS) as SubjectField[];
+
 /** Limits of a tenant. Each change counts from the next call on, on every process. */
 @Injectable()
 export class LimitService {
@@ -57,7 +59,7 @@ export class LimitService {
 
   async create(caller: Caller, limit: NewLimitDto): Promise<LimitView> {
     const { tenantId, userId: createBy } = caller;
-    const { scope, measure, cap } = limit;
+    const { measure, cap } = limit;
     requireUnlimitedKey(caller, 'models', phrase`models`);
     requireCap(measure, cap);
     await this.checkSubject(tenantId, limit);
@@ -67,7 +69,7 @@ export class LimitService {
       const count = await this.repository.limits.count(tenantId);
       if (count >= MOST_LIMITS) throw new TooManyLimitsError(MOST_LIMITS);
       const row = await this.repository.limits.insert(tenantId, { ...limit, createBy });
-      return { result: row.id, entries: [entry('create', row.id, { scope, measure, cap })] };
+      return { result: row.id, entries: [entry('create', row, { cap })] };
     });
     return this.get(caller, id);
   }
@@ -79,20 +81,21 @@ export class LimitService {
       const before = await this.repository.limits.lock(tenantId, id);
       requireCap(before.measure, cap);
       await this.repository.limits.update(tenantId, id, { cap });
-      const { scope, measure } = before;
-      return {
-        result: undefined,
-        entries: [entry('update', id, { scope, measure, cap, before: before.cap })],
-      };
+      return { result: undefined, entries: [entry('update', before, { cap, before: before.cap })] };
     });
     return this.get(caller, id);
   }
 
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     requireUnlimitedKey(caller, 'models', phrase`models`);
+    const { tenantId } = caller;
     await this.change(caller, async () => {
-      await this.repository.limits.remove(caller.tenantId, ids);
-      return { result: undefined, entries: ids.map((id) => entry('delete', id)) };
+      const limits = await this.repository.withIds(tenantId, ids);
+      await this.repository.limits.remove(tenantId, ids);
+      return {
+        result: undefined,
+        entries: limits.map((limit) => entry('delete', limit, { before: limit.cap })),
+      };
     });
   }
 
@@ -166,10 +169,14 @@ function requireCap(measure: string, cap: number): void {
   if (!measure.startsWith('cost-') && !Number.isInteger(cap)) throw new LimitCapError();
 }
 
+/** An entry of the audit log: whose limit of what it is (null: each has it), and the caps after and before the change. */
 function entry(
   action: AuditRecord['action'],
-  id: number,
-  detail: Readonly<Record<string, unknown>> = {},
+  limit: UsageLimit,
+  caps: Readonly<{ cap?: number; before?: number }>,
 ): AuditRecord {
-  return { action, target: 'limit', id, detail };
+  const { id, scope, measure } = limit;
+  const field = SUBJECT_FIELDS.find((one) => SUBJECTS[one][0] === scope);
+  const subject = field && { [field]: limit[field] ?? null };
+  return { action, target: 'limit', id, detail: { scope, ...subject, measure, ...caps } };
 }

@@ -10,12 +10,12 @@ export interface ReservationRequest {
   readonly tenantId: string;
   /** The id of the reservation. */
   readonly id: string;
+  /** Those of requests count one more. */
   readonly limits: readonly number[];
   readonly userId: number;
   readonly apiKeyId: number | null;
   readonly modelId: number;
   readonly priceVersion: number | null;
-  readonly requests: number;
   readonly worst: WorstCase;
 }
 
@@ -23,16 +23,16 @@ export interface ReservationRequest {
 const RESERVE = `
   SELECT r.id, r.scope, r.measure, r.cap::float8 AS cap, r.used::float8 AS used, r.reserved::float8 AS reserved,
          r.needed::float8 AS needed, r.is_passing AS "isPassing", r.retry_seconds AS "retrySeconds"
-    FROM (VALUES ($8::numeric, $9::numeric, $10::numeric, $11::numeric, $12::numeric))
+    FROM (VALUES ($7::numeric, $8::numeric, $9::numeric, $10::numeric, $11::numeric))
            AS most (input_tokens, output_tokens, images, seconds, characters)
-    LEFT JOIN model_price price ON price.tenant_id = $1 AND price.id = $13
-   CROSS JOIN LATERAL reserve_usage($1, $2, $3, $4, $5, $6, $7, most.input_tokens + most.output_tokens,
+    LEFT JOIN model_price price ON price.tenant_id = $1 AND price.id = $12
+   CROSS JOIN LATERAL reserve_usage($1, $2, $3, $4, $5, $6, 1, most.input_tokens + most.output_tokens,
       CASE WHEN price.id IS NOT NULL THEN
         (most.input_tokens * greatest(price.input_price, price.cached_input_price, 0)
          + most.output_tokens * coalesce(price.output_price, 0)
          + most.characters * coalesce(price.character_price, 0)) * 0.000001
         + most.images * coalesce(price.image_price, 0) + most.seconds * coalesce(price.second_price, 0) END,
-      $14, $15) r`;
+      $13, $14) r`;
 
 const RELEASE = 'DELETE FROM usage_reservation WHERE tenant_id = $1 AND id = $2';
 
@@ -48,13 +48,15 @@ const EXPIRED = `
   DELETE FROM usage_reservation WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM usage_reservation WHERE expire_time < now() - interval '1 day' LIMIT $1)) RETURNING limit_id`;
 
-/** The books say what was used, if it is asked for again in the same period. */
+/** Of periods that are over: a counter that is missing costs the sum of what the books have of its period. */
 const UNUSED = `
   DELETE FROM usage_counter WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM usage_counter WHERE used_time < now() - interval '2 days' LIMIT $1))
-      AND used_time < now() - interval '2 days' RETURNING limit_id`;
+    SELECT c.ctid FROM usage_counter c JOIN usage_limit l ON l.id = c.limit_id
+     WHERE c.used_time < now() - interval '2 days'
+       AND (l.measure LIKE 'requests-%' OR usage_period_end(l.measure, $2, c.period_start) <= now())
+     LIMIT $1)) AND used_time < now() - interval '2 days' RETURNING limit_id`;
 
-/** What running calls have reserved of limits. The functions that it calls are those of migration 40. */
+/** What running calls have reserved of limits. The functions that it calls are those of migrations 40 and 47. */
 @Injectable()
 export class ReservationRepository {
   constructor(
@@ -64,11 +66,11 @@ export class ReservationRepository {
 
   /** Reserves in all of the limits, or in none: answers those that refuse it. */
   async reserve(request: ReservationRequest): Promise<readonly Refusal[]> {
-    const { tenantId, id, limits, userId, apiKeyId, modelId, priceVersion, requests } = request;
+    const { tenantId, id, limits, userId, apiKeyId, modelId, priceVersion } = request;
     const { inputTokens, outputTokens, images = 0, seconds = 0, characters = 0 } = request.worst;
     const most = [inputTokens, outputTokens, images, seconds, characters];
     return this.database.prepared<Refusal>(RESERVE, [
-      ...[tenantId, id, limits, userId, apiKeyId, modelId, requests, ...most, priceVersion],
+      ...[tenantId, id, limits, userId, apiKeyId, modelId, ...most, priceVersion],
       ...[this.config.LIMIT_LEASE_SECONDS, this.config.TZ],
     ]);
   }
@@ -89,7 +91,7 @@ export class ReservationRepository {
       this.database.query(EXPIRED, [limit]),
     );
     const unused = await acrossTenants('sweep of counters', () =>
-      this.database.query(UNUSED, [limit]),
+      this.database.query(UNUSED, [limit, this.config.TZ]),
     );
     return Math.max(expired.length, unused.length);
   }

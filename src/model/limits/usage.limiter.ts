@@ -21,8 +21,10 @@ import type { WorstCase } from './worst-case.js';
 export interface LimitedCall {
   readonly model: ResolvedModel;
   readonly use: ModelUse;
-  /** Of the attempt: requests are counted by the first. */
+  /** Of the attempt: requests are counted by the first, those of a model by the first at this model. */
   readonly number: number;
+  /** An earlier attempt of the call was made at this model. */
+  readonly isRepeat: boolean;
   readonly worst: WorstCase;
 }
 
@@ -63,10 +65,12 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
    * Reserves what the call may use at most, in one statement for all limits. Answers the id that its row of the books must have;
    * undefined where no budget applies. LimitReachedError when one of the limits refuses it; then nothing is reserved.
    */
-  async reserve({ model, use, number, worst }: LimitedCall): Promise<string | undefined> {
+  async reserve({ model, use, number, isRepeat, worst }: LimitedCall): Promise<string | undefined> {
     const { caller } = use;
-    const isFirst = number === 1;
-    const limits = limitsOf(model, caller).filter((limit) => isFirst || isBudget(limit));
+    const limits = limitsOf(model, caller).filter((limit) => {
+      if (isBudget(limit)) return true;
+      return limit.scope === 'model' ? !isRepeat : number === 1;
+    });
     if (limits.length === 0) return undefined;
     const { tenantId, id: modelId, priceVersion = null } = model;
     const id = randomUUID();
@@ -75,7 +79,6 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
       limits: limits.map((limit) => limit.id),
       userId: caller.userId,
       apiKeyId: caller.apiKey?.id ?? null,
-      requests: isFirst ? 1 : 0,
     };
     let refusals = await this.reservations.reserve(request);
     if (refusals.length > 0 && this.books.isSettling) {

@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { CallBooks } from '../../../src/model/books/call.books.js';
-import { loadConfig } from '../../../src/platform/config/index.js';
+import { CONFIG, loadConfig } from '../../../src/platform/config/index.js';
+import type { Config } from '../../../src/platform/config/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { canary } from '../../support/canary.js';
 import { sendChat } from '../../support/chat.js';
@@ -10,6 +12,7 @@ import { createModel, createProvider } from '../../support/models.js';
 import { makeRole, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
+import { eventually } from '../../support/wait.js';
 
 interface Key {
   readonly id: number;
@@ -202,6 +205,68 @@ describe('the fallbacks of a model', () => {
     const { data } = await admin.get<Model>(`/system/model/${id}`);
     expect(data.fallbackIds).toEqual([two]);
   });
+
+  it('keep nobody from saving something else when they have changed', async () => {
+    const [one, two] = [(await save({})).data.id, (await save({})).data.id];
+    const { id } = (await save({ fallbackIds: [one, two] })).data;
+    const embedding = { category: 'vector', modelDimension: 8 };
+    expect((await admin.put('/system/model', { id: one, ...embedding })).code).toBe(200);
+    const put = (fields: object) => admin.put<Model>('/system/model', { id, ...fields });
+    expect((await put({ apiKey: canary.plant('replaced') })).code).toBe(200);
+    // As the console does.
+    const kept = { apiKey: canary.plant('again'), category: 'chat', fallbackIds: [one, two] };
+    expect((await put(kept)).data.fallbackIds).toEqual([one, two]);
+    expect((await put({ fallbackIds: [two, one] })).data.fallbackIds).toEqual([two, one]);
+
+    expect((await put({ fallbackIds: [one, 9_999_999] })).msg).toMatch(/no model with the id/);
+    expect((await put({ fallbackIds: [one] })).code).toBe(200);
+    expect((await put({ fallbackIds: [] })).code).toBe(200);
+    expect((await put({ fallbackIds: [one] })).msg).toMatch(/not of category chat/);
+  });
+
+  it('are looked at when what they must suit changes', async () => {
+    const fields = { ...{ category: 'vector', modelDimension: 8 }, modelName: 'embed-kept' };
+    const one = (await save(fields)).data.id;
+    const { id } = (await save({ ...fields, fallbackIds: [one] })).data;
+    const put = (change: object) => admin.put<Model>('/system/model', { id, ...change });
+    expect((await put({ remark: 'x', modelName: fields.modelName })).code).toBe(200);
+    expect((await put({ modelDimension: 16 })).msg).toMatch(/other vectors/);
+    expect((await put({ modelName: 'embed-renamed' })).msg).toMatch(/other vectors/);
+    expect((await put({ category: 'chat' })).msg).toMatch(/not of category chat/);
+  });
+
+  (process.env['DATABASE_URL'] ? it : it.skip)(
+    'are deleted from a list that is being saved with them',
+    async () => {
+      const [one, two] = [(await save({})).data.id, (await save({})).data.id];
+      const { id } = (await save({})).data;
+      const { DATABASE_URL: connectionString } = plinth.app.get<Config>(CONFIG);
+      const other = new pg.Client({ connectionString });
+      await other.connect();
+      const waits = (statements: number): Promise<unknown> =>
+        eventually(
+          () =>
+            other.query(`SELECT 1 FROM pg_stat_activity
+              WHERE datname = current_database() AND wait_event_type = 'Lock'`),
+          ({ rowCount }) => rowCount === statements,
+        );
+      try {
+        await other.query('BEGIN');
+        // Who saves waits with what it has changed.
+        await other.query('LOCK TABLE audit_entry IN EXCLUSIVE MODE');
+        const saving = admin.put('/system/model', { id, fallbackIds: [one, two] });
+        await waits(1);
+        const removing = admin.delete(`/system/model/${one}`);
+        await waits(2);
+        await other.query('ROLLBACK');
+        expect(await Promise.all([saving, removing])).toMatchObject([{ code: 200 }, { code: 200 }]);
+      } finally {
+        await other.end();
+      }
+      const { data } = await admin.get<Model>(`/system/model/${id}`);
+      expect(data.fallbackIds).toEqual([two]);
+    },
+  );
 });
 
 describe('further keys of a model', () => {

@@ -45,6 +45,18 @@ interface Limit {
   readonly periodEnd: string | null;
 }
 
+interface Explained {
+  readonly Plan: Readonly<Record<'Shared Hit Blocks' | 'Shared Read Blocks', number>>;
+}
+
+interface Entry {
+  readonly action: string;
+  readonly targetId: string;
+  readonly detail: object;
+}
+
+const AUDIT = '/monitor/audit/list?targetType=limit&pageSize=100';
+
 let plinth: Plinth;
 let simulator: Simulator;
 let admin: Session;
@@ -55,6 +67,7 @@ beforeAll(async () => {
   simulator = await startSimulator();
   plinth = await Plinth.start({
     CHAT_ATTEMPTS: '3',
+    UPSTREAM_CIRCUIT_FAILURES: '1000',
     LIMIT_LEASE_SECONDS: '1',
     LIMIT_ANSWER_TOKENS: String(ANSWER_TOKENS),
   });
@@ -160,10 +173,33 @@ describe('the records of limits', () => {
     expect(await statusOf(ask())).toBe(429);
     done(await admin.delete(`/system/limit/${made.id}`));
     expect(await statusOf(ask())).toBe(200);
-    const { rows: entries } = done(
-      await admin.get<{ action: string }[]>(`/monitor/audit/list?targetType=limit`),
-    );
-    expect(entries.map(({ action }) => action)).toEqual(['delete', 'update', 'create']);
+    const { rows: entries } = done(await admin.get<Entry[]>(AUDIT));
+    const whose = { scope: 'model', modelId: models[FIXED], measure: 'tokens-day' };
+    expect(entries.map(({ action, targetId, detail }) => [action, targetId, detail])).toEqual([
+      ['delete', String(made.id), { ...whose, before: 29 }],
+      ['update', String(made.id), { ...whose, cap: 29, before: 10_000 }],
+      ['create', String(made.id), { ...whose, cap: 10_000 }],
+    ]);
+  });
+
+  it('are named in the audit log by whom they are of, those of everybody and of each too', async () => {
+    const key = await keyOf();
+    const made = [
+      await limit({ measure: 'requests-minute', cap: 1_000 }),
+      await limit({ scope: 'user', userId: user.id }),
+      await limit({ scope: 'user', measure: 'cost-month', cap: 0.5 }),
+      await limit({ scope: 'key', apiKeyId: key.id }),
+    ];
+    const ids = made.map(({ id }) => id);
+    done(await admin.delete(`/system/limit/${ids.join(',')}`));
+    const { rows } = done(await admin.get<Entry[]>(`${AUDIT}&action=delete`));
+    const ofThese = rows.filter(({ targetId }) => ids.includes(Number(targetId)));
+    expect(ofThese.map(({ detail }) => detail).toReversed()).toEqual([
+      { scope: 'tenant', measure: 'requests-minute', before: 1_000 },
+      { scope: 'user', userId: user.id, measure: 'tokens-day', before: ONE },
+      { scope: 'user', userId: null, measure: 'cost-month', before: 0.5 },
+      { scope: 'key', apiKeyId: key.id, measure: 'tokens-day', before: ONE },
+    ]);
   });
 
   it('are refused where they contradict themselves, exist already, or name nothing', async () => {
@@ -273,6 +309,47 @@ describe('a limit of requests a minute', () => {
     expect(failed.status).toBe(503);
     expect(simulator.total).toBe(3);
     expect(await usedOf(one)).toBe(1);
+  });
+});
+
+describe('a limit of requests a minute of a model', () => {
+  const service = () => ({ apiHost: `${simulator.url}/v1`, apiKey: 'key' });
+  let count = 0;
+
+  /** A model that is always away, and falls back to those given. */
+  const away = async (fallbackIds: readonly number[] = []) => {
+    const modelName = `sim-away-${(count += 1)}--status-503`;
+    return { modelName, id: await createModel(admin, { ...service(), modelName, fallbackIds }) };
+  };
+
+  it('counts a call for which it stands in, and refuses it when it is reached', async () => {
+    const { modelName: model } = await away([models[FIXED] ?? 0]);
+    const once = { scope: 'model', measure: 'requests-minute', cap: 1 };
+    const one = await limit({ ...once, modelId: models[FIXED] });
+    expect(await statusOf(ask(admin, { model }))).toBe(200);
+    expect(await usedOf(one)).toBe(1);
+    simulator.reset();
+    expect(await statusOf(ask(admin, { model }))).toBe(503);
+    expect(simulator.requests.filter(({ body }) => !JSON.stringify(body).includes(model))).toEqual(
+      [],
+    );
+    expect(await statusOf(ask())).toBe(429);
+  });
+
+  it('counts each of the models of a call once, however often it is tried', async () => {
+    const second = await away();
+    const first = await away([second.id, models[OTHER] ?? 0]);
+    const many = { measure: 'requests-minute', cap: 100 };
+    const tenant = await limit(many);
+    const ofModel = await Promise.all(
+      [first.id, second.id, models[OTHER]].map((modelId) =>
+        limit({ ...many, scope: 'model', modelId }),
+      ),
+    );
+    expect(await statusOf(ask(admin, { model: first.modelName }))).toBe(200);
+    expect(simulator.total).toBe(7);
+    expect(await Promise.all(ofModel.map(usedOf))).toEqual([1, 1, 1]);
+    expect(await usedOf(tenant)).toBe(1);
   });
 });
 
@@ -443,7 +520,8 @@ describe('a budget', () => {
     expect(await statusOf(ask())).toBe(200);
     expect(await usedOf(one)).toBe(60);
     await query(`UPDATE usage_reservation SET expire_time = now() - interval '2 days'`);
-    await query(`UPDATE usage_counter SET used_time = now() - interval '3 days'`);
+    await query(`UPDATE usage_counter SET used_time = now() - interval '3 days',
+      period_start = period_start - interval '3 days'`);
     await plinth.app.get(LimitRetention, { strict: false }).round();
     expect(await reservations()).toEqual([]);
     expect(await query('SELECT limit_id FROM usage_counter')).toEqual([]);
@@ -451,6 +529,29 @@ describe('a budget', () => {
     expect(await usedOf(one)).toBe(60);
     expect(await statusOf(ask())).toBe(200);
     expect(await usedOf(one)).toBe(90);
+  });
+
+  it('keeps what it has counted until its period is over, however long it is not used', async () => {
+    const month = await limit({ measure: 'tokens-month', cap: 1_000 });
+    const day = await limit({ measure: 'cost-day', cap: 1_000 });
+    expect(await statusOf(ask(admin, { model: PRICED }))).toBe(200);
+    await calls();
+    const counted = async (): Promise<readonly number[]> => {
+      await query(`UPDATE usage_counter SET used_time = now() - interval '20 days'`);
+      await plinth.app.get(LimitRetention, { strict: false }).round();
+      const rows = await query<{ id: number }>(
+        'SELECT limit_id AS id FROM usage_counter ORDER BY 1',
+      );
+      return rows.map(({ id }) => id);
+    };
+    expect(await counted()).toEqual([month.id, day.id]);
+    const before = (one: Limit, time: string) =>
+      query(`UPDATE usage_counter SET period_start = period_start - interval '${time}'
+        WHERE limit_id = ${one.id}`);
+    await before(day, '1 day');
+    expect(await counted()).toEqual([month.id]);
+    await before(month, '1 month');
+    expect(await counted()).toEqual([]);
   });
 
   it('begins anew with its period', async () => {
@@ -507,6 +608,57 @@ describe('a budget', () => {
     expect(await drawn()).toMatchObject({ code: 200 });
     expect(await usedOf(one)).toBe(0.5);
     expect(await drawn()).toMatchObject({ code: 429, data: { limit: { id: one.id, used: 0.5 } } });
+  });
+});
+
+describe('what the books say of the use of a limit', () => {
+  const MANY = 20_000;
+  const BUSY = { user: 1, key: 1, model: 1 };
+  const QUIET = { user: 901, key: 902, model: 903, tenant: 0 };
+
+  /** A row a minute of one user, key and model, and three of each of the quiet ones among them. */
+  async function fill(): Promise<void> {
+    await query(`
+      INSERT INTO upstream_call (id, tenant_id, call_time, user_id, api_key_id, model_id, door, feature, asked_model,
+             model_name, provider_code, kind, attempt, outcome, input_tokens, output_tokens, cached_tokens,
+             reasoning_tokens, images, seconds, characters, cost, duration_ms)
+      SELECT gen_random_uuid(), '000000', now() - make_interval(mins => n),
+             CASE WHEN n % 7000 = 1 THEN ${QUIET.user} ELSE ${BUSY.user} END,
+             CASE WHEN n % 7000 = 2 THEN ${QUIET.key} WHEN n % 2 = 0 THEN ${BUSY.key} END,
+             CASE WHEN n % 7000 = 3 THEN ${QUIET.model} ELSE ${BUSY.model} END,
+             'v1', 'chat', 'm', 'm', 'custom_api', 'chat', 1, 'ok', 10, 20, 0, 0, 0, 0, 0, 0.5, 1
+        FROM generate_series(0, ${MANY - 1}) n`);
+    await query('ANALYZE upstream_call');
+  }
+
+  /** The blocks that a statement reads once its connection has planned it. */
+  const blocksOf = (sql: string): Promise<number> => {
+    const database = plinth.app.get(Database);
+    const read = async (): Promise<number> => {
+      for (let time = 0; time < 7; time += 1) await database.query(sql);
+      const [row] = await database.query<{ 'QUERY PLAN': readonly Explained[] }>(
+        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${sql}`,
+      );
+      const plan = row?.['QUERY PLAN'][0]?.Plan;
+      return (plan?.['Shared Hit Blocks'] ?? NaN) + (plan?.['Shared Read Blocks'] ?? NaN);
+    };
+    return acrossTenants('a test', () => database.transaction(read));
+  };
+
+  it.each([
+    ['user', "interval '30 days'"],
+    ['key', "interval '30 days'"],
+    ['model', "interval '30 days'"],
+    ['tenant', "interval '150 seconds'"],
+  ] as const)('is read for a %s without the rows of others', async (scope, age) => {
+    await fill();
+    const used = (measure: string): string =>
+      `SELECT booked_usage('000000', '${measure}', now() - ${age}, '${scope}', ${QUIET[scope]}) AS used`;
+    expect(await query(used('tokens-month'))).toEqual([{ used: 90 }]);
+    expect(await query(used('cost-month'))).toEqual([{ used: 1.5 }]);
+    expect(await query(used('requests-minute'))).toEqual([{ used: 0 }]);
+    expect(await blocksOf('SELECT sum(cost) FROM upstream_call')).toBeGreaterThan(300);
+    expect(await blocksOf(used('tokens-month'))).toBeLessThan(100);
   });
 });
 

@@ -35,7 +35,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The sweep of reservations of processes that have ended, of all tenants.',
   },
   {
-    begins: 'DELETE FROM usage_counter WHERE ctid = ANY (ARRAY( SELECT ctid FROM usage_counter',
+    begins: 'DELETE FROM usage_counter WHERE ctid = ANY (ARRAY( SELECT c.ctid FROM usage_counter c',
     file: 'src/model/limits/reservation.repository.ts',
     why: 'The sweep of counters that were not used for days, of all tenants.',
   },
