@@ -689,7 +689,7 @@ describe('a reached limit', () => {
     });
     const answer = await admin.inLanguage('zh-CN').post(`/system/model/${models[FIXED]}/test`, {});
     expect(answer.msg).toBe(
-      '租户的限额（3 token/天）的剩余部分不足以完成此次调用。请要求更短的回答，等待下一个周期，或联系管理员提高限额。',
+      '租户的限额（3 词元/天）的剩余部分不足以完成此次调用。请要求更短的回答，等待下一个周期，或联系管理员提高限额。',
     );
   });
 

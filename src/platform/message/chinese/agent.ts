@@ -46,6 +46,6 @@ export const agent: Texts = {
     'knowledge bases': '知识库',
     'its limit of steps': '步数上限',
     'the limit of tool calls in one answer': '单次回答的工具调用次数上限',
-    'the limit of tokens of one answer': '单次回答的 token 上限',
+    'the limit of tokens of one answer': '单次回答的词元上限',
   },
 };

@@ -136,7 +136,7 @@ export const attach: Texts = {
     'Reading page {0} took longer than {1} s, which is the limit (OCR_TIMEOUT_SECONDS). Upload the page at a lower resolution, or ask the operator to raise the limit.':
       '读取第 {0} 页的时间超过上限 {1} 秒（OCR_TIMEOUT_SECONDS）。请上传分辨率较低的页面，或联系运维人员提高上限。',
     'The answer of the model {0} for page {1} ended at its token limit. Raise maxOutput of the model, or choose another ocrModel.':
-      '模型 {0} 对第 {1} 页的回答达到了 token 上限。请增大该模型的 maxOutput，或更换 ocrModel。',
+      '模型 {0} 对第 {1} 页的回答达到了词元上限。请增大该模型的 maxOutput，或更换 ocrModel。',
     'it ended without a reason.': '程序已退出，没有给出原因。',
   },
   phrases: {

@@ -28,7 +28,7 @@ export const chat: Texts = {
     'The message with this Idempotency-Key is still being answered. Try again later.':
       '使用此 Idempotency-Key 的消息仍在回答中。请稍后再试。',
     'The message is too long for the model: about {0} tokens of {1}. Shorten it or choose another model.':
-      '消息对该模型来说过长：约 {0} 个 token，上限 {1}。请缩短消息或选择其他模型。',
+      '消息对该模型来说过长：约 {0} 个词元，上限 {1}。请缩短消息或选择其他模型。',
     'Too many answers are being written at the same time. Wait until one ends, or stop one.':
       '同时生成的回答过多。请等待其中一个结束，或停止一个。',
     'The answer exceeds the maximum length and was cut here.': '回答超过最大长度，已在此处截断。',
@@ -47,7 +47,7 @@ export const chat: Texts = {
       '问题中的图片合计超过 {0} MiB 的上限。请减少图片或发送较小的图片。',
     'The file {0} cannot be read. {1}': '无法读取文件 {0}。{1:message}',
     'The file {0} has {1} than a question takes ({2} tokens). Send it in a session (sessionId), in which large files are searched, or send a shorter one.':
-      '文件 {0} 的文本{1:phrase}，一个问题最多可带 {2} 个 token。请在会话中发送（sessionId），会话会检索大文件；或发送较短的文件。',
+      '文件 {0} 的文本{1:phrase}，一个问题最多可带 {2} 个词元。请在会话中发送（sessionId），会话会检索大文件；或发送较短的文件。',
     'The file {0} was not read within {1} s.': '在 {1} 秒内未能读取文件 {0}。',
     'Send the question with the file again in a moment.': '请稍后重新发送带有该文件的问题。',
     'The file {0} was deleted while it was read. Upload it again and send that.':
@@ -72,7 +72,7 @@ export const chat: Texts = {
     'The chat message': '消息',
     'The feedback': '反馈',
     'more text': '过长',
-    'about {0} tokens of text, more': '约 {0} 个 token，过长',
+    'about {0} tokens of text, more': '约 {0} 个词元，过长',
     'The file {0}': '文件 {0}',
   },
 };

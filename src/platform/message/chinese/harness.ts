@@ -59,7 +59,7 @@ export const harness: Texts = {
     'Changes of {0} could not be undone: they are larger than 2 MiB, or beyond the first 20,000 files and 500 MiB of the workspace.':
       '{0:phrase}的更改将无法撤销：它们超过 2 MiB，或超出工作区的前 20,000 个文件和 500 MiB。',
     'About {0} tokens would have to be sent to the model, and its window takes {1}. Start a new run with a smaller task, fewer files at once or shorter skills, or with a model of a larger window.':
-      '需要发送给模型约 {0} 个 token，而其窗口只能容纳 {1} 个。请开始新的运行：缩小任务、减少一次涉及的文件、缩短技能，或使用窗口更大的模型。',
+      '需要发送给模型约 {0} 个词元，而其窗口只能容纳 {1} 个。请开始新的运行：缩小任务、减少一次涉及的文件、缩短技能，或使用窗口更大的模型。',
     'The text holds a NUL character. Save the file as plain text.':
       '文本中包含 NUL 字符。请将文件另存为纯文本。',
     'Reading the skills took too long. Try again.': '读取技能耗时过长。请重试。',
@@ -170,8 +170,8 @@ export const harness: Texts = {
     '{0} files': '{0} 个文件',
     'model calls': '次模型调用',
     'tool calls': '次工具调用',
-    'input tokens': '个输入 token',
-    'output tokens': '个输出 token',
+    'input tokens': '个输入词元',
+    'output tokens': '个输出词元',
     'milliseconds of work': '毫秒工作时间',
     undo: '撤销',
     redo: '重做',
