@@ -86,5 +86,7 @@ describeConsole('the frame of the console', () => {
     await page.goto('/account');
 
     expect((await reported).type()).toBe('error');
+    // Texts of other parts may still be on their way through the route.
+    await page.unrouteAll({ behavior: 'wait' });
   });
 });
