@@ -109,10 +109,13 @@ async function start(name, dist, simulatorUrl) {
 
 /** What the process sends next; undefined if it ends instead. */
 async function nextOf(child) {
-  return Promise.race([
-    once(child, 'message').then(([first]) => first),
-    once(child, 'exit').then(() => undefined),
+  const settled = new AbortController();
+  const until = { signal: settled.signal };
+  const first = Promise.race([
+    once(child, 'message', until).then(([message]) => message),
+    once(child, 'exit', until).then(() => undefined),
   ]);
+  return first.finally(() => settled.abort());
 }
 
 /** Written in TypeScript, which the hooks of the tests compile: they register themselves. */
