@@ -305,7 +305,8 @@ export const variables = {
     100,
   ),
   UPSTREAM_FALLBACK_SECONDS: seconds(
-    2 * MINUTE,
+    // Longer than the silence that ends an attempt, so that a silent service has a fallback, too.
+    4 * MINUTE,
     'Fallbacks: how long after its beginning a call may go on to another key or model',
     3_600,
   ),

@@ -26,6 +26,12 @@ describe('loadConfig', () => {
     });
   });
 
+  it('lets a call go to a fallback after a service has stayed silent', () => {
+    const { UPSTREAM_FALLBACK_SECONDS: goesOn, CHAT_IDLE_TIMEOUT_SECONDS: silence } = load({});
+
+    expect(goesOn).toBeGreaterThan(silence);
+  });
+
   it('is closed to private hosts and without the demo on a server', () => {
     const config = load({ DATABASE_URL: 'postgres://plinth@localhost/plinth', SECRET_KEY: secret });
     expect(config).toMatchObject({ embedded: false, demo: false, allowedPrivateHosts: [] });
