@@ -83,7 +83,8 @@ async function expectBeside(beside: BuiltProcess): Promise<void> {
     await addressOf(beside);
     expect(beside.stderr()).not.toContain('password');
     beside.child.kill('SIGTERM');
-    expect(await beside.exit).toBe(0);
+    const code = await beside.exit;
+    expect({ code, log: code === 0 ? '' : beside.stdout() }).toEqual({ code: 0, log: '' });
     return;
   }
   expect(await beside.exit).toBe(1);
