@@ -56,7 +56,8 @@ function run(
       DEMO: 'off',
       LOG_FORMAT: 'json',
       SHUTDOWN_DRAIN_SECONDS: '0',
-      SHUTDOWN_GRACE_SECONDS: '1',
+      // Also in it: how long closing may take before the process gives up, on a disk that may stall.
+      SHUTDOWN_GRACE_SECONDS: '120',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
