@@ -70,6 +70,7 @@ class ResourceWatch {
   /** Of files that no folder has any more, or never had: on the file system of the workspace, and in memory. */
   private readonly unnamed = { disk: 0, memory: 0 };
   private nextWalk = 0;
+  private isInSandbox = false;
 
   constructor(
     private readonly watched: Watched,
@@ -96,6 +97,7 @@ class ResourceWatch {
   }
 
   private async excess(): Promise<Excess | undefined> {
+    if (!(await this.inSandbox())) return undefined;
     const { held, limits } = this.watched;
     if (!held.processes && (await this.tasks()) > PROCESSES) return 'processes';
     if (!held.memory && (await this.memory('status')) > limits.memoryBytes) {
@@ -103,6 +105,16 @@ class ResourceWatch {
       if ((await this.memory('smaps_rollup')) > limits.memoryBytes) return 'memory';
     }
     return this.diskExcess();
+  }
+
+  /** For its first moments the first process has the root of the machine, whose processes and files are not the command's. */
+  private async inSandbox(): Promise<boolean> {
+    if (this.isInSandbox) return true;
+    const [own, machine] = await Promise.all(
+      [`/proc/${this.watched.first}/root`, '/'].map((root) => stat(root).catch(() => undefined)),
+    );
+    this.isInSandbox = !!own && (own.dev !== machine?.dev || own.ino !== machine.ino);
+    return this.isInSandbox;
   }
 
   /** The sandbox's own /proc shows its processes and no others, and nothing in it can be put there by a command. */
@@ -162,6 +174,7 @@ class ResourceWatch {
   }
 
   private async sumUnnamedFiles(): Promise<void> {
+    if (!(await this.inSandbox())) return;
     const root = await stat(this.watched.workspace, { bigint: true }).catch(() => undefined);
     const seen = new Map<string, BigIntStats>();
     for (const process of await this.processes()) {

@@ -122,9 +122,12 @@ async function explore(
   const request = { workspace, command: SCRIPT, timeoutMs: TIME_LIMIT_MS, signal };
   const result = await runInSandbox(request, { hidden: place.hidden, removed, limits: LIMITS });
   signal.throwIfAborted();
-  const findings = (await readFile(join(workspace, 'findings'), 'utf8')).split('\n').slice(0, -1);
+  // Made by the command.
+  const found = await readFile(join(workspace, 'findings'), 'utf8').catch(() => '');
+  const findings = found.split('\n').slice(0, -1);
   if (findings.pop() !== 'done') {
-    throw new Error(`The check ended early: ${result.output.toString().slice(0, 1_000)}`);
+    const why = result.exceeded ?? result.output.toString().slice(0, 1_000);
+    throw new Error(`The check ended early: ${why}`);
   }
   if ((await readFile(outside, 'utf8')) !== 'untouched') findings.push('can write outside');
   for (const path of ['.git', 'sub/.git']) {
