@@ -18,6 +18,7 @@ import {
   scimFailures,
   ssoFailures,
 } from './identity/index.js';
+import { DirectRoutes } from './platform/access/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
 import { closeHalfSent, requestContext } from './platform/http/index.js';
@@ -88,6 +89,7 @@ export async function createApp(
   if (config.CORS_ORIGINS.length > 0) {
     app.enableCors({ origin: [...config.CORS_ORIGINS], credentials: true, maxAge: 1_800 });
   }
+  app.use(app.get(DirectRoutes).serve);
   serveOpenApi(app, FAILURES);
   const server = app.getHttpServer();
   server.headersTimeout = config.REQUEST_HEADER_TIMEOUT_SECONDS * 1_000;

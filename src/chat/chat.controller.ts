@@ -2,7 +2,7 @@ import { Body, Catch, Controller, Headers, Param, Post, Res, UseFilters } from '
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, LoginOnly, NOTHING_INLINE } from '../platform/access/index.js';
+import { CurrentCaller, Direct, LoginOnly, NOTHING_INLINE } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { InvalidInputError, setEnvelopeCode } from '../platform/error/index.js';
 import { Answers, AnswersRaw, IdPipe, NoEnvelope, SseWriter } from '../platform/http/index.js';
@@ -37,6 +37,7 @@ export class ChatController {
 
   /** Sends a message and streams the answer as server-sent events; docs/API.md lists the frames. */
   @Post('send')
+  @Direct()
   @LoginOnly({ apiKey: 'chat:chat:use' })
   @NoEnvelope()
   @UseFilters(ChatErrorFilter)

@@ -1,7 +1,8 @@
-import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Body, Controller, Headers, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
+import type { Response } from 'express';
+import { CurrentCaller, Direct, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
 import { withAttempts } from '../answer/attempt-headers.js';
@@ -23,6 +24,7 @@ export class AnthropicController {
 
   /** Answers a conversation, as a stream with stream: true. Nothing is stored. */
   @Post()
+  @Direct()
   @LoginOnly({ apiKey: 'chat:chat:use' })
   @LargeBody()
   @ApiOkResponse({
@@ -34,11 +36,10 @@ export class AnthropicController {
   })
   create(
     @CurrentCaller() caller: Caller,
-    @Body() _: MessagesBody,
-    @Req() { body, headers }: Request,
+    @Body() body: MessagesBody,
+    @Headers() headers: IncomingHttpHeaders,
     @Res() response: Response,
   ): Promise<void> {
-    // As it was sent, because a model that speaks the protocol gets every field of it.
     return this.answers.answer(caller, MessagesRequest.of(body, headers), response);
   }
 
@@ -50,14 +51,13 @@ export class AnthropicController {
   @ApiOkResponse({ type: TokenCountView })
   count(
     @CurrentCaller() caller: Caller,
-    @Body() _: TokenCountBody,
+    @Body() body: TokenCountBody,
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<TokenCountView> {
-    const { req: request } = response;
-    const { headers } = request;
+    const { headers } = response.req;
     return withAttempts(response, (trail) =>
-      this.counts.count(caller, request.body, { headers, signal, trail }),
+      this.counts.count(caller, body, { headers, signal, trail }),
     );
   }
 }

@@ -1,4 +1,4 @@
-import { Given, Input } from '../../platform/http/index.js';
+import { AsSent, Given, Input } from '../../platform/http/index.js';
 
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
@@ -28,6 +28,7 @@ const PROMPT = {
  * The parameters that Plinth reads; a model that speaks the protocol itself gets every other one as well. They are checked by
  * messages.protocol.ts, whose errors name the parameter.
  */
+@AsSent()
 export class MessagesBody extends Input({
   ...PROMPT,
   max_tokens: Given(INTEGER, { description: 'Required. Maximum tokens of the answer' }),
@@ -42,4 +43,5 @@ export class MessagesBody extends Input({
   metadata: Given(OBJECT, { description: 'Read by relayed models alone' }),
 }) {}
 
+@AsSent()
 export class TokenCountBody extends Input(PROMPT) {}

@@ -1,7 +1,7 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
+import type { Response } from 'express';
+import { CurrentCaller, Direct, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AnswersRaw, LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
 import { AnthropicModelsView } from '../anthropic/anthropic.view.js';
@@ -70,6 +70,7 @@ export class OpenAiController {
 
   /** Answers a conversation, as a stream with stream: true. Nothing is stored. */
   @Post('chat/completions')
+  @Direct()
   @LoginOnly({ apiKey: 'chat:chat:use' })
   @LargeBody()
   @ApiOkResponse({
@@ -81,12 +82,10 @@ export class OpenAiController {
   })
   complete(
     @CurrentCaller() caller: Caller,
-    @Body() _: ChatCompletionBody,
-    @Req() request: Request,
+    @Body() body: ChatCompletionBody,
     @Res() response: Response,
   ): Promise<void> {
-    // As it was sent, because a model that speaks the protocol gets every field of it.
-    return this.answers.answer(caller, CompletionRequest.of(request.body), response);
+    return this.answers.answer(caller, CompletionRequest.of(body), response);
   }
 
   /** Vectors of texts. */
@@ -97,12 +96,12 @@ export class OpenAiController {
   @ApiOkResponse({ type: EmbeddingsView })
   embed(
     @CurrentCaller() caller: Caller,
-    @Body() _: EmbeddingsBody,
+    @Body() body: EmbeddingsBody,
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<EmbeddingsView> {
     return withAttempts(response, (trail) =>
-      this.embeddings.embed(caller, response.req.body, { signal, trail }),
+      this.embeddings.embed(caller, body, { signal, trail }),
     );
   }
 
@@ -114,12 +113,12 @@ export class OpenAiController {
   @ApiOkResponse({ type: RerankView })
   rerank(
     @CurrentCaller() caller: Caller,
-    @Body() _: RerankBody,
+    @Body() body: RerankBody,
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<RerankView> {
     return withAttempts(response, (trail) =>
-      this.reranking.rerank(caller, response.req.body, { signal, trail }),
+      this.reranking.rerank(caller, body, { signal, trail }),
     );
   }
 
@@ -130,11 +129,10 @@ export class OpenAiController {
   @ApiOkResponse({ type: ImagesView })
   image(
     @CurrentCaller() caller: Caller,
-    @Body() _: ImageGenerationBody,
-    @Req() request: Request,
+    @Body() body: ImageGenerationBody,
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<ImagesView> {
-    return this.media.image(caller, request.body, disconnected);
+    return this.media.image(caller, body, disconnected);
   }
 
   /** Speaks a text. */
@@ -143,10 +141,10 @@ export class OpenAiController {
   @AnswersRaw('audio/*', 'The sound in its own type')
   speak(
     @CurrentCaller() caller: Caller,
-    @Body() _: SpeechGenerationBody,
+    @Body() body: SpeechGenerationBody,
     @Res() response: Response,
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<void> {
-    return this.media.speech(caller, response.req.body, { response, disconnected });
+    return this.media.speech(caller, body, { response, disconnected });
   }
 }

@@ -1,4 +1,4 @@
-import { Given, Input } from '../../platform/http/index.js';
+import { AsSent, Given, Input } from '../../platform/http/index.js';
 
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
@@ -14,6 +14,7 @@ const INTEGER = { type: 'integer' } as const;
  * The parameters that Plinth reads; a model that speaks the protocol itself gets every other one as well. They are checked by
  * chat-completions.protocol.ts, whose errors name the parameter.
  */
+@AsSent()
 export class ChatCompletionBody extends Input({
   model: Given(TEXT, {
     description: 'Required. The modelName of a chat model, or agent-<id> of an agent',
@@ -40,6 +41,7 @@ export class ChatCompletionBody extends Input({
   n: Given(INTEGER, { description: '1' }),
 }) {}
 
+@AsSent()
 export class RerankBody extends Input({
   model: Given(TEXT, { description: 'Required. The modelName of a rerank model' }),
   query: Given(TEXT, { description: 'Required' }),
@@ -51,6 +53,7 @@ export class RerankBody extends Input({
   return_documents: Given(FLAG, { description: 'Repeat the documents beside their scores' }),
 }) {}
 
+@AsSent()
 export class ImageGenerationBody extends Input({
   model: Given(TEXT, { description: 'Required. The modelName of an image model' }),
   prompt: Given(TEXT, { description: 'Required. What is to be seen' }),
@@ -62,6 +65,7 @@ export class ImageGenerationBody extends Input({
   user: Given(TEXT, { description: 'Not read' }),
 }) {}
 
+@AsSent()
 export class SpeechGenerationBody extends Input({
   model: Given(TEXT, { description: 'Required. The modelName of a speech model' }),
   input: Given(TEXT, { description: 'Required. What is to be said' }),
@@ -72,6 +76,7 @@ export class SpeechGenerationBody extends Input({
   stream_format: Given(TEXT, { description: 'audio' }),
 }) {}
 
+@AsSent()
 export class EmbeddingsBody extends Input({
   model: Given(TEXT, {
     description: 'Required. The modelName of an embedding model',

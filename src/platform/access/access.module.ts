@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR, DiscoveryModule } from '@nestjs/core';
 import { AuthenticationGuard, PermissionGuard } from './access.guard.js';
+import { DirectRoutes } from './direct-routes.js';
 import { JwtStrategy } from './jwt.strategy.js';
 import { OpenStreams } from './open-streams.js';
 import { PermissionController } from './permission.controller.js';
@@ -12,6 +13,7 @@ import { UserLifecycle } from './user-lifecycle.js';
 /** Authenticates and authorises every request. The global identity module provides the CallerResolver. */
 @Global()
 @Module({
+  imports: [DiscoveryModule],
   controllers: [PermissionController],
   providers: [
     TenantRevision,
@@ -19,10 +21,11 @@ import { UserLifecycle } from './user-lifecycle.js';
     UserLifecycle,
     OpenStreams,
     JwtStrategy,
+    DirectRoutes,
     { provide: APP_GUARD, useClass: AuthenticationGuard },
     { provide: APP_GUARD, useClass: PermissionGuard },
     { provide: APP_INTERCEPTOR, useClass: TenantInterceptor },
   ],
-  exports: [TenantRevision, TenantLifecycle, UserLifecycle, OpenStreams],
+  exports: [TenantRevision, TenantLifecycle, UserLifecycle, OpenStreams, DirectRoutes],
 })
 export class AccessModule {}

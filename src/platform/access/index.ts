@@ -26,6 +26,7 @@ export {
 } from './caller.js';
 export type { Caller, CallerKey, InlineContent, LimitedRecords } from './caller.js';
 export { CallerResolver } from './caller.resolver.js';
+export { Direct, DirectRoutes } from './direct-routes.js';
 export { DOORS, ORIGINS } from './door.js';
 export type { Door, Origin } from './door.js';
 export { signToken } from './login-token.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
-import type { Observable } from 'rxjs';
+import type { ExecutionContext } from '@nestjs/common';
 import { inTenant } from '../database/index.js';
+import { AroundInterceptor } from '../http/index.js';
 import type { AuthenticatedRequest } from './access.decorators.js';
 
 /**
@@ -9,9 +9,9 @@ import type { AuthenticatedRequest } from './access.decorators.js';
  * A public route without a caller stays unbound: it reaches rows of a tenant only by binding itself to one.
  */
 @Injectable()
-export class TenantInterceptor implements NestInterceptor {
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+export class TenantInterceptor extends AroundInterceptor {
+  override around<T>(context: ExecutionContext, work: () => Promise<T>): Promise<T> {
     const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    return caller ? inTenant(caller.tenantId, () => next.handle()) : next.handle();
+    return caller ? inTenant(caller.tenantId, work) : work();
   }
 }

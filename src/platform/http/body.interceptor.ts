@@ -1,8 +1,8 @@
 import { Injectable, SetMetadata } from '@nestjs/common';
-import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import type { Observable } from 'rxjs';
+import { AroundInterceptor } from './around.interceptor.js';
 import { BodyReader, LARGEST_BODY_KB } from './body.reader.js';
 import type { BodyLimit } from './body.reader.js';
 import { refuseFields } from './strict-fields.js';
@@ -31,13 +31,15 @@ export const NoBody = (): MethodDecorator => SetMetadata(NO_BODY, true);
  * lacks the permission.
  */
 @Injectable()
-export class BodyInterceptor implements NestInterceptor {
+export class BodyInterceptor extends AroundInterceptor {
   constructor(
     private readonly reader: BodyReader,
     private readonly reflector: Reflector,
-  ) {}
+  ) {
+    super();
+  }
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+  override async around<T>(context: ExecutionContext, work: () => Promise<T>): Promise<T> {
     const limit = this.reflector.getAllAndOverride<BodyLimit | undefined>(BODY_LIMIT, [
       context.getHandler(),
       context.getClass(),
@@ -52,7 +54,7 @@ export class BodyInterceptor implements NestInterceptor {
     if (this.reflector.get<boolean | undefined>(NO_BODY, context.getHandler())) {
       refuseFields(request.body);
     }
-    return next.handle();
+    return work();
   }
 }
 

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { Injectable, SetMetadata, StreamableFile } from '@nestjs/common';
-import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
+import type { CallHandler, ExecutionContext, NestInterceptor, Type } from '@nestjs/common';
 import type { Response } from 'express';
 import { map } from 'rxjs';
 import type { Observable } from 'rxjs';
@@ -15,17 +14,16 @@ const NO_ENVELOPE = 'http:no-envelope';
 /** For a route that writes its own answer: a stream, a file, or a format that another tool reads. */
 export const NoEnvelope = (): MethodDecorator & ClassDecorator => SetMetadata(NO_ENVELOPE, true);
 
+/** Whether the method or its controller is marked so. */
+export function hasNoEnvelope(controller: Type, handler: object): boolean {
+  return [controller, handler].some((target) => Reflect.hasMetadata(NO_ENVELOPE, target));
+}
+
 /** Wraps the result of a controller in the envelope and answers HTTP 200, also for POST. */
 @Injectable()
 export class EnvelopeInterceptor implements NestInterceptor {
-  constructor(private readonly reflector: Reflector) {}
-
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const plain = this.reflector.getAllAndOverride<boolean | undefined>(NO_ENVELOPE, [
-      context.getHandler(),
-      context.getClass(),
-    ]);
-    if (plain) return next.handle();
+    if (hasNoEnvelope(context.getClass(), context.getHandler())) return next.handle();
     const response = context.switchToHttp().getResponse<Response>().status(200);
     return next.handle().pipe(
       map((result) => {

@@ -254,6 +254,20 @@ export const AnyObject: Kind<Readonly<Record<string, unknown>>, FieldOptions> = 
   );
 };
 
+const AS_SENT = Symbol('as sent');
+
+/**
+ * Marks the body of a route whose reader checks it: the input pipe checks its size and depth, and hands it on as it was
+ * sent. The fields, each `Given`, are what OpenAPI shows.
+ */
+export function AsSent(): ClassDecorator {
+  return (type) => Reflect.defineMetadata(AS_SENT, true, type);
+}
+
+export function isAsSent(metatype: Type<unknown> | undefined): boolean {
+  return metatype !== undefined && Reflect.getMetadata(AS_SENT, metatype) === true;
+}
+
 /**
  * Any JSON, exactly as it was sent. The class that reads it checks what it holds, and whether it is there; `schema` is what
  * OpenAPI shows.

@@ -1,3 +1,4 @@
+export { AroundInterceptor } from './around.interceptor.js';
 export { isBlank, VISIBLE } from './blank.js';
 export {
   BodyInterceptor,
@@ -11,9 +12,10 @@ export { BodyBudget, BodyReader } from './body.reader.js';
 export { clientNetwork } from './client-network.js';
 export { clientSoftware } from './client-software.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
-export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
+export { EnvelopeInterceptor, hasNoEnvelope, NoEnvelope } from './envelope.interceptor.js';
 export {
   AnyObject,
+  AsSent,
   Decimal,
   defined,
   Flag,

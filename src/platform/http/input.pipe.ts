@@ -4,7 +4,7 @@ import type { ValidationError } from 'class-validator';
 import { asMessage, msg } from '../message/index.js';
 import type { Message } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
-import { withSentObjects } from './field.js';
+import { isAsSent, withSentObjects } from './field.js';
 import { hasStrictFields, UnknownFieldsError, unknownFieldsOf } from './strict-fields.js';
 import { rememberValidationRules } from './validation-rules.js';
 
@@ -34,6 +34,7 @@ class InputPipe extends ValidationPipe {
     if (metadata.type === 'param' && typeof value === 'string' && value.includes('\0')) {
       throw new InvalidInputError(msg`The path must not contain the character NUL.`);
     }
+    if (isAsSent(metadata.metatype)) return value;
     const sent = metadata.type === 'body' ? withSentObjects(value, metadata.metatype) : value;
     if (hasStrictFields(metadata)) return this.transformStrictly(sent, metadata);
     return super.transform(sent, metadata);

@@ -1,7 +1,7 @@
-import { Body, Controller, Delete, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { CurrentCaller, LoginOnly } from '../../../platform/access/index.js';
+import type { Response } from 'express';
+import { CurrentCaller, Direct, LoginOnly } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { LargeBody, NoEnvelope } from '../../../platform/http/index.js';
 import { InputItemsQuery, ResponseBody, StoredResponseQuery } from './responses.dto.js';
@@ -17,6 +17,7 @@ export class ResponsesController {
 
   /** Answers a conversation, as a stream with stream: true. Stored unless store is false. */
   @Post()
+  @Direct()
   @LoginOnly({ apiKey: 'chat:chat:use' })
   @LargeBody()
   @ApiOkResponse({
@@ -28,8 +29,7 @@ export class ResponsesController {
   })
   create(
     @CurrentCaller() caller: Caller,
-    @Body() _: ResponseBody,
-    @Req() { body }: Request,
+    @Body() body: ResponseBody,
     @Res() response: Response,
   ): Promise<void> {
     return this.responses.create(caller, body, response);

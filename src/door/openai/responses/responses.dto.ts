@@ -1,4 +1,4 @@
-import { Given, Input } from '../../../platform/http/index.js';
+import { AsSent, Given, Input } from '../../../platform/http/index.js';
 
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
@@ -10,6 +10,7 @@ const NUMBER = { type: 'number' } as const;
 const INTEGER = { type: 'integer' } as const;
 
 /** They are checked by responses.request.ts, whose errors name the parameter. */
+@AsSent()
 export class ResponseBody extends Input({
   model: Given(TEXT, {
     description: 'Required. The modelName of a chat model, or agent-<id> of an agent',

@@ -1,0 +1,232 @@
+import { Injectable, SetMetadata } from '@nestjs/common';
+import type { CanActivate, ExceptionFilter, OnApplicationBootstrap, Type } from '@nestjs/common';
+import {
+  EXCEPTION_FILTERS_METADATA,
+  FILTER_CATCH_EXCEPTIONS,
+  GUARDS_METADATA,
+  INTERCEPTORS_METADATA,
+  PARAMTYPES_METADATA,
+  PATH_METADATA,
+  PIPES_METADATA,
+  ROUTE_ARGS_METADATA,
+} from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import { ApplicationConfig, DiscoveryService, MetadataScanner, ModuleRef } from '@nestjs/core';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { ForbiddenError } from '../error/index.js';
+import { AroundInterceptor, EnvelopeInterceptor, hasNoEnvelope } from '../http/index.js';
+
+const DIRECT = 'access:direct';
+
+/**
+ * Marks a POST route that writes its own answer and is called so often that the router would be a large part of its cost.
+ * DirectRoutes answers it with everything that is declared of it: access rule, limits of the body, DTO, parameters, filters.
+ */
+export const Direct = (): MethodDecorator => SetMetadata(DIRECT, true);
+
+type Method = (...parameters: unknown[]) => unknown;
+type Step = <T>(context: ExecutionContextHost, work: () => Promise<T>) => Promise<T>;
+type Reader = (context: ExecutionContextHost, request: Request, response: Response) => unknown;
+
+interface DirectRoute {
+  readonly path: string;
+  readonly controller: Type;
+  readonly handler: Method;
+  /** In the order of the method's parameters. */
+  readonly readers: readonly Reader[];
+  readonly call: (parameters: unknown[]) => unknown;
+  readonly filters: readonly CatchingFilter[];
+}
+
+interface CatchingFilter {
+  readonly filter: ExceptionFilter;
+  /** Classes of errors; empty for every error. */
+  readonly catches: readonly (new (...parameters: never[]) => unknown)[];
+}
+
+/**
+ * Answers direct routes before the router: the same global guards, interceptors, pipes and filters as the router runs, in its
+ * order, called one after the other. A request whose method and address are not exactly those of a direct route is left to
+ * the router, which has these routes as well and answers them alike (test/integration/platform/direct-routes.spec.ts).
+ */
+@Injectable()
+export class DirectRoutes implements OnApplicationBootstrap {
+  private readonly routes = new Map<string, DirectRoute>();
+  private guards: readonly CanActivate[] = [];
+  private steps: readonly Step[] = [];
+
+  constructor(
+    private readonly config: ApplicationConfig,
+    private readonly discovery: DiscoveryService,
+    private readonly modules: ModuleRef,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.guards = this.config.getGlobalGuards();
+    this.steps = this.config.getGlobalInterceptors().flatMap((interceptor) => {
+      // A direct route has no envelope.
+      if (interceptor instanceof EnvelopeInterceptor) return [];
+      if (!(interceptor instanceof AroundInterceptor)) {
+        throw new Error(`Direct routes cannot run ${interceptor.constructor.name}.`);
+      }
+      return [interceptor.around.bind(interceptor)];
+    });
+    for (const { instance, metatype } of this.discovery.getControllers()) {
+      for (const route of this.routesOf(instance as object, metatype as Type)) {
+        this.routes.set(route.path, route);
+      }
+    }
+  }
+
+  /** The addresses of the direct routes. */
+  get paths(): string[] {
+    return [...this.routes.keys()];
+  }
+
+  readonly serve: RequestHandler = (request: Request, response: Response, next: NextFunction) => {
+    const route = request.method === 'POST' ? this.routes.get(request.originalUrl) : undefined;
+    if (route) this.answer(route, request, response).catch(next);
+    else next();
+  };
+
+  private async answer(route: DirectRoute, request: Request, response: Response): Promise<void> {
+    // Read by log and metrics.
+    request.route = { path: route.path };
+    const context = new ExecutionContextHost([request, response], route.controller, route.handler);
+    try {
+      for (const guard of this.guards) {
+        if (!(await guard.canActivate(context))) throw new ForbiddenError();
+      }
+      await this.run(route, context, 0);
+    } catch (error) {
+      const { filter } = route.filters.find(({ catches }) => isOneOf(error, catches)) ?? {};
+      filter?.catch(error, context);
+    }
+  }
+
+  /** The interceptors from `at` on, then the handler. */
+  private run(route: DirectRoute, context: ExecutionContextHost, at: number): Promise<unknown> {
+    const step = this.steps[at];
+    if (step) return step(context, () => this.run(route, context, at + 1));
+    return this.handle(route, context);
+  }
+
+  private async handle(
+    { readers, call }: DirectRoute,
+    context: ExecutionContextHost,
+  ): Promise<unknown> {
+    const [request, response] = context.getArgs<[Request, Response]>();
+    const parameters: unknown[] = [];
+    for (const read of readers) parameters.push(await read(context, request, response));
+    return call(parameters);
+  }
+
+  private routesOf(instance: object, controller: Type): DirectRoute[] {
+    const methods = instance as Readonly<Record<string, Method>>;
+    return new MetadataScanner()
+      .getAllMethodNames(controller.prototype as object)
+      .flatMap((name) => {
+        const handler = methods[name];
+        if (!handler || !Reflect.getMetadata(DIRECT, handler)) return [];
+        refuseOwnSteps(controller, handler);
+        return [
+          {
+            path: pathOf(controller, handler),
+            controller,
+            handler,
+            readers: this.readersOf(controller, name),
+            call: (parameters) => handler.apply(instance, parameters),
+            filters: this.filtersOf(controller, handler),
+          },
+        ];
+      });
+  }
+
+  private readersOf(controller: Type, name: string): Reader[] {
+    const types = Reflect.getMetadata(
+      PARAMTYPES_METADATA,
+      controller.prototype as object,
+      name,
+    ) as Type[];
+    const declared = Reflect.getMetadata(
+      ROUTE_ARGS_METADATA,
+      controller,
+      name,
+    ) as DeclaredParameters;
+    return Object.entries(declared)
+      .sort(([, one], [, other]) => one.index - other.index)
+      .map(([key, { index, data, factory }]): Reader => {
+        if (factory) return (context) => factory(data, context);
+        switch (Number(key.split(':', 1)[0]) as RouteParamtypes) {
+          case RouteParamtypes.BODY:
+            return (_, { body }) => this.piped(body, types[index]);
+          case RouteParamtypes.HEADERS:
+            return (_, { headers }) => (data === undefined ? headers : headers[data.toLowerCase()]);
+          case RouteParamtypes.RESPONSE:
+            return (_, __, response) => response;
+          default:
+            throw new Error(
+              `${controller.name}.${name} has a parameter that no direct route reads.`,
+            );
+        }
+      });
+  }
+
+  private async piped(body: unknown, metatype: Type | undefined): Promise<unknown> {
+    let value = body;
+    for (const pipe of this.config.getGlobalPipes()) {
+      value = await pipe.transform(value, { type: 'body', metatype, data: undefined });
+    }
+    return value;
+  }
+
+  /** The filters of the method come first, as with the router. */
+  private filtersOf(controller: Type, handler: Method): CatchingFilter[] {
+    const declared = [handler, controller].flatMap(
+      (target) =>
+        (Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, target) ?? []) as Type<ExceptionFilter>[],
+    );
+    const own = declared.map((type) => this.modules.get(type, { strict: false }));
+    return [...own, ...this.config.getGlobalFilters()].map((filter) => ({
+      filter,
+      catches: (Reflect.getMetadata(FILTER_CATCH_EXCEPTIONS, filter.constructor) ??
+        []) as CatchingFilter['catches'],
+    }));
+  }
+}
+
+type DeclaredParameters = Readonly<
+  Record<
+    string,
+    {
+      readonly index: number;
+      readonly data?: string;
+      /** Of `createParamDecorator`. */
+      readonly factory?: (data: unknown, context: ExecutionContextHost) => unknown;
+    }
+  >
+>;
+
+function pathOf(controller: Type, handler: Method): string {
+  const [start, end] = [controller, handler].map(
+    (target) => Reflect.getMetadata(PATH_METADATA, target) as string,
+  );
+  return `/${start}/${end}`.replace(/\/+/g, '/').replace(/\/$/, '');
+}
+
+/** What only the router runs. */
+function refuseOwnSteps(controller: Type, handler: Method): void {
+  const own = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA].some((key) =>
+    [controller, handler].some((target) => Reflect.hasMetadata(key, target)),
+  );
+  if (own || !hasNoEnvelope(controller, handler)) {
+    throw new Error(
+      `${controller.name}.${handler.name} cannot be a direct route: it needs NoEnvelope, and no guards, interceptors or pipes of its own.`,
+    );
+  }
+}
+
+function isOneOf(error: unknown, catches: CatchingFilter['catches']): boolean {
+  return catches.length === 0 || catches.some((type) => error instanceof type);
+}
