@@ -3,7 +3,7 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
 import { bearerOf } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
-import { parseRecord, protocolError, errorInAnswer } from '../upstream.error.js';
+import { protocolError, errorInAnswer } from '../upstream.error.js';
 import {
   firstRecordIn,
   isRecord,
@@ -233,8 +233,7 @@ export class ChatCompletionsStream extends AnswerStream {
   }
 
   /** The end mark alone ends this protocol. */
-  protected readEvent(data: string, parts: ChatPart[]): false {
-    const chunk = parseRecord(data);
+  protected readEvent(chunk: JsonRecord, text: string, parts: ChatPart[]): false {
     throwIfError(chunk, this.secrets);
     const usage = usageIn(chunk);
     if (usage !== undefined) this.state.setUsage(usage);
@@ -242,7 +241,7 @@ export class ChatCompletionsStream extends AnswerStream {
     const choice = firstRecordIn(chunk, 'choices');
     if (choice === undefined) return false;
     this.readChoice(choice, parts);
-    this.repeated.learn(data, choice);
+    this.repeated.learn(text, choice);
     return false;
   }
 

@@ -3,7 +3,7 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
-import { parseRecord, protocolError, errorInAnswer } from '../upstream.error.js';
+import { protocolError, errorInAnswer } from '../upstream.error.js';
 import { isRecord, wholeNumberIn, recordIn, textIn, textsIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
@@ -224,8 +224,7 @@ export class MessagesStream extends AnswerStream {
     super(new EventStreamDecoder(), secrets, withThinking);
   }
 
-  protected readEvent(data: string, parts: ChatPart[]): boolean {
-    const event = parseRecord(data);
+  protected readEvent(event: JsonRecord, _: string, parts: ChatPart[]): boolean {
     switch (event['type']) {
       case 'content_block_delta':
         this.readDelta(event, recordIn(event, 'delta'), parts);

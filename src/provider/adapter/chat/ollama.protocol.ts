@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
-import { UpstreamError, parseRecord, protocolError, errorInAnswer } from '../upstream.error.js';
+import { UpstreamError, protocolError, errorInAnswer } from '../upstream.error.js';
 import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Usage } from '../model-call.js';
@@ -120,8 +120,7 @@ export class OllamaStream extends AnswerStream {
     super(new JsonLinesDecoder(), secrets, withThinking);
   }
 
-  protected readEvent(line: string, parts: ChatPart[]): boolean {
-    const answer = parseRecord(line);
+  protected readEvent(answer: JsonRecord, _: string, parts: ChatPart[]): boolean {
     if (answer['error']) throw errorInAnswer(failureIn(answer), this.secrets);
     const message = recordIn(answer, 'message');
     if (message !== undefined) {

@@ -5,14 +5,16 @@ import { isRecord, textsIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { endOfEvent, tooLarge } from '../stream-decoder.js';
-import { cutError, isJson, UpstreamError } from '../upstream.error.js';
+import { cutError, isJson, parseRecord, UpstreamError } from '../upstream.error.js';
 import type { ChatPart, RelayedBody } from './chat.adapter.js';
+import { END_MARK } from './stream-mapping.js';
 import type { AnswerStream } from './stream-mapping.js';
 
 /** Longest event that is accepted, as in StreamDecoder. */
 const LARGEST_EVENT_BYTES = 1024 * 1024;
 
 const END_OF_EVENT = Buffer.from('\n\n');
+const DATA = 'data:';
 const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
@@ -139,8 +141,14 @@ export class EventRelay implements ReadAnswer {
   }
 
   private readEvent(event: Buffer, parts: ChatPart[]): void {
-    this.map(event, parts);
-    if (this.isToPass(event, parts)) this.pass(event);
+    const text = event.toString('utf8');
+    const data = dataOf(text);
+    const record = this.map(data, parts);
+    if (this.filter && this.repeatsKey(text, record, parts)) this.endAtKey();
+    const { withUsage, form } = this.settings;
+    // Only the service itself wanted it.
+    if (!withUsage && record && text.includes(USAGE) && form.isUsageAlone(record)) return;
+    this.pass(event);
   }
 
   private pass(event: Buffer): void {
@@ -154,18 +162,6 @@ export class EventRelay implements ReadAnswer {
     this.ready.push(event);
   }
 
-  /** False for an event that only the service itself wanted. Throws for one that repeats the key. */
-  private isToPass(event: Buffer, parts: readonly ChatPart[]): boolean {
-    const mayHaveUsage = !this.settings.withUsage && event.includes(USAGE);
-    if (this.filter || mayHaveUsage) {
-      const text = event.toString('utf8');
-      const record = recordOf(text);
-      if (this.filter && this.repeatsKey(text, record, parts)) this.endAtKey();
-      if (mayHaveUsage && record && this.settings.form.isUsageAlone(record)) return false;
-    }
-    return true;
-  }
-
   private watch(text: string): void {
     if (this.filter && !this.watchOf(this.settings.form.textPlace).add(text)) this.endAtKey();
   }
@@ -175,18 +171,23 @@ export class EventRelay implements ReadAnswer {
     throw repeatedKey();
   }
 
-  private map(event: Buffer, parts: ChatPart[]): void {
+  /** The object in the data of an event, mapped; undefined for the end mark and a comment, and later for what is not JSON. */
+  private map(data: string, parts: ChatPart[]): JsonRecord | undefined {
     if (this.isUnreadable) {
-      this.isDone = event.includes(this.settings.form.endMark);
-      return;
+      this.isDone = data.includes(this.settings.form.endMark);
+      return recordOf(data);
     }
+    if (data === END_MARK) this.answer.readEndMark();
+    if (data === END_MARK || data === '') return undefined;
+    const record = parseRecord(data);
     try {
-      this.answer.read(event, parts);
+      this.answer.readParsed(record, data, parts);
     } catch (error) {
       const isContent = error instanceof UpstreamError && error.kind === 'content';
       if (!isContent) throw error;
       this.isUnreadable = true;
     }
+    return record;
   }
 
   /** Also of a key that several pieces of a text, or of the arguments of a call, spell together. */
@@ -246,14 +247,20 @@ function isCut(event: string): boolean {
   return data !== '' && data !== '[DONE]' && !isJson(data);
 }
 
+/** The data of an event (WHATWG HTML, 9.2), without white space before it. */
 function dataOf(event: string): string {
-  const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'));
-  return lines.map((line) => line.slice(5).trimStart()).join('\n');
+  // Most events are one line.
+  const isOneLine = event.startsWith(DATA) && event.indexOf('\n') === event.length - 2;
+  if (isOneLine) return event.slice(DATA.length, -2).trimStart();
+  const lines = event.replace(/^\ufeff/, '').split(/\r?\n/);
+  return lines
+    .filter((line) => line.startsWith(DATA))
+    .map((line) => line.slice(DATA.length).trimStart())
+    .join('\n');
 }
 
-/** The object in the data of an event; undefined for the end mark, a comment, and what is not JSON. */
-function recordOf(event: string): JsonRecord | undefined {
-  const data = dataOf(event);
+/** Undefined for what is not an object of JSON. */
+function recordOf(data: string): JsonRecord | undefined {
   if (!data.startsWith('{')) return undefined;
   try {
     const value: unknown = JSON.parse(data);

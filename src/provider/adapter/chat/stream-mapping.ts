@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { msg, phrase } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
-import { cutError, isJson, protocolError, UpstreamError } from '../upstream.error.js';
+import { cutError, isJson, parseRecord, protocolError, UpstreamError } from '../upstream.error.js';
 import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
 import { endOfEvent } from '../stream-decoder.js';
 import type { StreamDecoder } from '../stream-decoder.js';
 import { isRecord } from '../json-fields.js';
+import type { JsonRecord } from '../json-fields.js';
 import { RepeatedChunk } from './repeated-chunk.js';
 import type { ChatCompletion, ChatPart, Finish, FinishReason, ToolCall } from './chat.adapter.js';
 
 /** The mark after the last event of chat-completions, which gateways add to other protocols as well. It is not JSON. */
-const END_MARK = '[DONE]';
+export const END_MARK = '[DONE]';
 
 /** Maps one streamed answer to parts. A protocol says how it reads an event. Does no I/O. */
 export abstract class AnswerStream {
@@ -60,6 +61,16 @@ export abstract class AnswerStream {
     for (let start = 0; start < bytes.length;) start = this.readFrom(bytes, start, parts);
   }
 
+  /** Reads one event, already parsed; `text` is its JSON. For a caller that splits the stream itself. Throws UpstreamError. */
+  readParsed(event: JsonRecord, text: string, parts: ChatPart[]): void {
+    if (!this.ended) this.ended = this.readEvent(event, text, parts);
+  }
+
+  /** The same for the mark after the last event. */
+  readEndMark(): void {
+    this.ended = true;
+  }
+
   /** The stream is over: adds what is left, the finish last. Throws UpstreamError (cut) if it was not finished. */
   end(parts: ChatPart[]): void {
     for (const event of this.decoder.end()) {
@@ -69,8 +80,8 @@ export abstract class AnswerStream {
     this.state.end(parts);
   }
 
-  /** Adds the parts of one event, never the end mark, to `parts`. Returns whether it is the protocol's last one. */
-  protected abstract readEvent(event: string, parts: ChatPart[]): boolean;
+  /** Adds the parts of one event, whose JSON is `text`, to `parts`. Returns whether it is the protocol's last one. */
+  protected abstract readEvent(event: JsonRecord, text: string, parts: ChatPart[]): boolean;
 
   /** Reads one event, or what there is of it, and answers its end. */
   private readFrom(bytes: Buffer, start: number, parts: ChatPart[]): number {
@@ -90,7 +101,8 @@ export abstract class AnswerStream {
 
   private next(event: string, parts: ChatPart[]): void {
     if (this.ended || event === '') return;
-    this.ended = event === END_MARK || this.readEvent(event, parts);
+    if (event === END_MARK) this.readEndMark();
+    else this.readParsed(parseRecord(event), event, parts);
   }
 }
 
