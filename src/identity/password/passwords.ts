@@ -30,7 +30,7 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 export interface PasswordAttempt {
   /** The account that is named, as `accountOf` writes it. */
   readonly account: string;
-  /** Undefined if no user has the name, or a disabled one. */
+  /** Undefined or empty if no user has the name, or one who is disabled or has no password. */
   readonly passwordHash: string | undefined;
   /** The address of the client. */
   readonly ip: string | undefined;
@@ -92,9 +92,9 @@ export class Passwords implements OnModuleInit {
       await this.refuseLocked(this.lock, key);
       if (!isOwn) await this.refuseLocked(this.accountFailures, account);
       const matches = await this.queue.run(network, () =>
-        verify(passwordHash ?? this.placeholder, password),
+        verify(passwordHash || this.placeholder, password),
       );
-      const right = matches && passwordHash !== undefined;
+      const right = matches && !!passwordHash;
       if (right) await this.limiter.reset(this.failures, key);
       else await this.countFailure(key, isOwn ? undefined : account);
       return right;

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { randomBytes } from 'node:crypto';
 import type { Caller } from '../../platform/access/index.js';
 import { ForbiddenError, NotFoundError } from '../../platform/error/index.js';
 import { defined } from '../../platform/http/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
-import { Passwords } from '../password/passwords.js';
 import { UserAccessPolicy } from '../user/user.access-policy.js';
+import { NO_PASSWORD } from '../user/user.entity.js';
 import { UserRepository } from '../user/user.repository.js';
 import { UserService } from '../user/user.service.js';
 import { numberOf, ScimAddress } from './scim.address.js';
@@ -35,7 +34,6 @@ export class ScimUsers {
     private readonly rows: ScimRepository,
     private readonly accounts: UserService,
     private readonly users: UserRepository,
-    private readonly passwords: Passwords,
     private readonly policy: UserAccessPolicy,
     private readonly change: AccessChange,
     private readonly address: ScimAddress,
@@ -58,8 +56,6 @@ export class ScimUsers {
     const changes = userOf(body);
     const userName = checkedName(changes.userName);
     const { externalId = null, givenName = null, familyName = null } = changes;
-    // Before the transaction, because others wait for it.
-    const passwordHash = await this.passwords.hash(randomBytes(32).toString('base64url'));
     const userId = await this.change.apply(
       caller,
       async () => {
@@ -75,7 +71,7 @@ export class ScimUsers {
           ...(changes.email && { email: changes.email }),
           ...(changes.phone && { phonenumber: changes.phone }),
         };
-        const id = await this.accounts.createAccount(caller, account, 'create', passwordHash);
+        const id = await this.accounts.createAccount(caller, account, 'create', NO_PASSWORD);
         const profile = { externalId, givenName, familyName, created: true };
         await this.rows.saveProfile(tenantId, id, profile);
         return id;

@@ -86,6 +86,15 @@ export class NoBreakGlassError extends ConflictError {
   }
 }
 
+/** Of users whom a provider or a directory has created. */
+export class NoPasswordError extends ConflictError {
+  constructor(userNames: readonly string[]) {
+    super(
+      msg`A break-glass user signs in with a password, and these have none: ${userNames.join(', ')}. Set their passwords under Users first.`,
+    );
+  }
+}
+
 export class ScopesError extends InvalidInputError {
   constructor() {
     super(msg`scopes must contain openid.`);

@@ -14,7 +14,7 @@ import { AccessChange } from '../access/access.change.js';
 import { SUPERADMIN_ROLE } from '../role/role.entity.js';
 import { TenantRepository } from '../tenant/tenant.repository.js';
 import { UserAccessPolicy } from '../user/user.access-policy.js';
-import { SERVICE_ACCOUNT } from '../user/user.entity.js';
+import { NO_PASSWORD, SERVICE_ACCOUNT } from '../user/user.entity.js';
 import { UserRepository } from '../user/user.repository.js';
 import { SsoDiagnosis } from './sso.diagnosis.js';
 import type {
@@ -27,6 +27,7 @@ import type { RoleMapping, SsoProvider } from './sso.entity.js';
 import {
   IssuerInUseError,
   NoBreakGlassError,
+  NoPasswordError,
   ScopesError,
   SecretForOtherIssuerError,
   SuperAdminMappingError,
@@ -187,6 +188,10 @@ export class SsoService {
     ];
     const users = await this.policy.manageable(caller, [...new Set(changed)]);
     if (users.some(({ userType }) => userType === SERVICE_ACCOUNT)) throw new NoBreakGlassError();
+    const useless = users.filter(
+      ({ id, passwordHash }) => userIds.includes(id) && passwordHash === NO_PASSWORD,
+    );
+    if (useless.length > 0) throw new NoPasswordError(useless.map(({ userName }) => userName));
     await this.rows.setBreakGlass(tenantId, userIds);
   }
 

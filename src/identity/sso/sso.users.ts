@@ -4,10 +4,10 @@ import { inTenant } from '../../platform/database/index.js';
 import { ConflictError } from '../../platform/error/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
-import { Passwords } from '../password/passwords.js';
 import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { ScimRepository } from '../scim/scim.repository.js';
+import { NO_PASSWORD } from '../user/user.entity.js';
 import type { User } from '../user/user.entity.js';
 import { UserRepository } from '../user/user.repository.js';
 import { UserService } from '../user/user.service.js';
@@ -22,7 +22,6 @@ import {
 import type { Claims } from './claims.js';
 import type { RoleMapping, SsoIdentity, SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
-import { randomText } from './sso.flows.js';
 import type { Connecting } from './sso.flows.js';
 import { SsoRepository } from './sso.repository.js';
 import type { DueIdentity } from './sso.repository.js';
@@ -56,7 +55,6 @@ export class SsoUsers {
     private readonly users: UserRepository,
     private readonly accounts: UserService,
     private readonly roles: RoleRepository,
-    private readonly passwords: Passwords,
     private readonly sessions: LoginSessionRepository,
     private readonly change: AccessChange,
     private readonly vault: SsoVault,
@@ -213,15 +211,13 @@ export class SsoUsers {
     const awaiting = known ? undefined : await this.awaiting(sign);
     const isNew = !known && awaiting === undefined;
     if (isNew && !provider.allowCreate) throw new SsoRefusedError('unknown-user');
-    // Before the transaction, because others wait for it.
-    const passwordHash = isNew ? await this.passwords.hash(randomText()) : '';
     const { identity } = await this.change.apply(
       { tenantId, userName: userNameOf(vouched.claims, vouched.subject) },
       async () => {
         const found =
           (await this.rows.bySubject(tenantId, providerId, vouched.subject)) ??
           (await this.linked(sign)) ??
-          (await this.create(sign, passwordHash));
+          (await this.create(sign, isNew));
         return { identity: found, entries: await this.update(found, sign) };
       },
       ({ entries }) => entries,
@@ -244,18 +240,18 @@ export class SsoUsers {
     return this.rows.identities.insert(tenantId, { providerId, userId, subject });
   }
 
-  private async create({ provider, vouched }: Sign, passwordHash: string): Promise<SsoIdentity> {
+  private async create({ provider, vouched }: Sign, isNew: boolean): Promise<SsoIdentity> {
     const { tenantId, id: providerId } = provider;
     const { claims, subject } = vouched;
     // The user who was there before the transaction has been deleted meanwhile.
-    if (passwordHash === '') throw new SsoRefusedError('unknown-user');
+    if (!isNew) throw new SsoRefusedError('unknown-user');
     const userName = await this.freeName(tenantId, userNameOf(claims, subject));
     const email = textClaim(claims, 'email', EMAIL_LENGTH);
     const nickName = textClaim(claims, 'name', NAME_LENGTH) ?? userName;
     const account = { userName, nickName, password: '', roleIds: [], ...(email && { email }) };
     const actor = { tenantId, userName };
     try {
-      const userId = await this.accounts.createAccount(actor, account, 'create', passwordHash);
+      const userId = await this.accounts.createAccount(actor, account, 'create', NO_PASSWORD);
       return await this.rows.identities.insert(tenantId, { providerId, userId, subject });
     } catch (error) {
       // The name is free, and changes of one tenant run one after the other.

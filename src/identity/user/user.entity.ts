@@ -15,6 +15,9 @@ import {
 /** The userType of accounts for programs: without a password, so that they act by API keys alone. */
 export const SERVICE_ACCOUNT = 'service';
 
+/** The passwordHash of a user without a password, which no password fits. */
+export const NO_PASSWORD = '';
+
 @Entity({ name: 'user_account' })
 export class User {
   @GeneratedId() id: number;
@@ -28,7 +31,7 @@ export class User {
   @Varchar(20, nullable) phonenumber: string | null;
   @Char(1) sex: string;
   @Bigint(nullable) avatar: number | null;
-  /** Empty for a service account. */
+  /** NO_PASSWORD for a service account, and for a user of a provider or directory until an administrator sets one. */
   @Varchar(255) passwordHash: string;
   @Char(1) status: string;
   /** Disabled because the provider of their sign-in refused them: their next sign-in there enables them. */

@@ -100,6 +100,7 @@ export class UserRepository {
       `SELECT t.tenant_id = '000000' OR t.password_login OR EXISTS (
                 SELECT 1 FROM user_account u
                  WHERE u.tenant_id = t.tenant_id AND u.break_glass AND u.status = '0'
+                   AND u.password_hash <> ''
                    AND u.id <> ALL ($2::bigint[])) AS has
          FROM tenant t WHERE t.tenant_id = $1`,
       [tenantId, [...exceptUserIds]],

@@ -24,13 +24,13 @@ import type {
   RoleMemberQuery,
   UserListQuery,
 } from './user.dto.js';
-import { SERVICE_ACCOUNT } from './user.entity.js';
+import { NO_PASSWORD, SERVICE_ACCOUNT } from './user.entity.js';
 import type { User } from './user.entity.js';
 import { UserRepository } from './user.repository.js';
 import { maySeePhone, toUserView, viewFor } from './user.view.js';
 import type { UserDetailView, UserRolesView, UserView } from './user.view.js';
 
-const NO_PASSWORD = msg`A service account has no password. Create an API key for it.`;
+const WITHOUT_PASSWORD = msg`A service account has no password. Create an API key for it.`;
 
 export type NewAccount = NewUserDto & Required<Pick<NewUserDto, 'nickName' | 'roleIds'>>;
 
@@ -104,7 +104,7 @@ export class UserService {
     await this.policy.assignable(caller, roleIds);
     const shownName = isBlank(nickName) ? given.userName : nickName;
     const account = { ...values, nickName: shownName, userType: SERVICE_ACCOUNT };
-    return this.insert(caller, { ...account, passwordHash: '' }, roleIds, 'create');
+    return this.insert(caller, { ...account, passwordHash: NO_PASSWORD }, roleIds, 'create');
   }
 
   /**
@@ -176,7 +176,7 @@ export class UserService {
       caller,
       async () => {
         const { userType } = await this.policy.manageableOne(caller, userId);
-        if (userType === SERVICE_ACCOUNT) throw new ConflictError(NO_PASSWORD);
+        if (userType === SERVICE_ACCOUNT) throw new ConflictError(WITHOUT_PASSWORD);
         await this.users.users.update(caller.tenantId, userId, { passwordHash });
         await this.sessions.endAllOf(caller.tenantId, userId);
       },

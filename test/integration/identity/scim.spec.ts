@@ -87,10 +87,9 @@ describe('SCIM 2.0', () => {
     return { userName: `jo${people}@example.com`, externalId: `jo-${people}`, ...more };
   }
 
-  async function audited(action: string, targetId: string): Promise<Entry[]> {
-    const { rows } = done(
-      await admin.get<Entry[]>(`/monitor/audit/list?action=${action}&targetId=${targetId}`),
-    );
+  async function audited(action: string, userId: string): Promise<Entry[]> {
+    const query = new URLSearchParams({ action, targetType: 'user', targetId: userId });
+    const { rows } = done(await admin.get<Entry[]>(`/monitor/audit/list?${query}`));
     return rows;
   }
 

@@ -767,6 +767,24 @@ describe('single sign-on', () => {
       await plinth.signIn('two', PASSWORD, '700004');
     });
 
+    it('cannot be left to a user of the provider without a password', async () => {
+      const { me, session } = await signIn();
+      const { userId, userName } = me.user;
+      const choose = { breakGlassUserIds: [userId] };
+      const refused = await admin.put('/system/sso/settings', choose);
+      expect(refused).toMatchObject({ code: 409, msg: expect.stringContaining(userName) });
+      await expect(plinth.signIn(userName, '', TENANT)).rejects.toThrow('password are required');
+      const change = { oldPassword: 'unknown', newPassword: PASSWORD };
+      expect(await session.put('/system/user/profile/updatePwd', change)).toMatchObject({
+        code: 400,
+      });
+
+      done(await admin.put('/system/user/resetPwd', { userId, password: PASSWORD }));
+      done(await admin.put('/system/sso/settings', choose));
+      await plinth.signIn(userName, PASSWORD, TENANT);
+      done(await admin.put('/system/sso/settings', { breakGlassUserIds: [] }));
+    });
+
     it('stays for super administrators', async () => {
       const { name } = await makeUser(plinth, root, 'plain');
       done(await root.put('/system/sso/settings', { passwordLogin: false }));

@@ -151,6 +151,8 @@ export const identity: Texts = {
       '登录提供方不能授予角色 superadmin。请选择其他角色。',
     'Choose at least one enabled break-glass user before you turn password sign-in off. A service account cannot be one.':
       '关闭密码登录前，请至少选择一个已启用的应急用户。服务账号不能作为应急用户。',
+    'A break-glass user signs in with a password, and these have none: {0}. Set their passwords under Users first.':
+      '应急用户使用密码登录，而以下用户没有密码：{0}。请先在用户管理中为其设置密码。',
     'This would leave no break-glass user. Choose another one under single sign-on first.':
       '这样将没有应急用户。请先在单点登录中选择其他应急用户。',
     'This tenant has turned password sign-in off. Sign in with one of its providers instead.':
