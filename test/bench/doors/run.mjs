@@ -1,7 +1,9 @@
 // Measures /v1/chat/completions with an API key beside a bare Node proxy and a gateway, against one mock upstream;
 // docs/OPERATIONS.md explains the goals. Exit code 0 even when a goal is missed, because machines are noisy; 1 when an
 // answer was lost or the books lack a call, or when the benchmark itself failed.
+import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { build } from '../../../scripts/prepare.mjs';
@@ -55,7 +57,9 @@ async function benchmark(place) {
   if (values.profile) {
     const plinth = bench.targets.find(({ name }) => name === 'plinth');
     const shape = { model: values.profile === '20' ? SHORT : LONG, connections: 32 };
-    await profilePlinth({ ...bench, plinth }, { inspectorPort, shape, seconds: 2 * seconds });
+    const how = { inspectorPort, shape, seconds: 2 * seconds };
+    const profile = await profilePlinth({ ...bench, plinth }, how);
+    if (values.keep) writeFileSync(join(place.folder, 'doors.cpuprofile'), JSON.stringify(profile));
     return 0;
   }
   for (const target of bench.targets) {

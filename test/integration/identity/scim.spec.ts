@@ -89,7 +89,7 @@ describe('SCIM 2.0', () => {
 
   async function audited(action: string, userId: string): Promise<Entry[]> {
     const query = new URLSearchParams({ action, targetType: 'user', targetId: userId });
-    const { rows } = done(await admin.get<Entry[]>(`/monitor/audit/list?${query}`));
+    const { rows } = done(await admin.get<Entry[]>(`/monitor/audit/list?${query.toString()}`));
     return rows;
   }
 
