@@ -17,6 +17,12 @@ export function parameters<Schema extends z.ZodType>(
   schema: Schema,
   body: unknown,
 ): z.output<Schema> {
+  if (body === undefined) {
+    throw new ParameterError(
+      'body',
+      msg`The request has no JSON body. Send one with the header Content-Type: application/json.`,
+    );
+  }
   const { data, error } = schema.safeParse(withoutNothing(body), { reportInput: true });
   if (!error) return data;
   const issue = deepest(error.issues[0]);
@@ -24,7 +30,8 @@ export function parameters<Schema extends z.ZodType>(
     throw new UnsupportedParameterError(nameOf([...issue.path, issue.keys[0] ?? '']));
   }
   const param = nameOf(issue?.path ?? []);
-  if (issue?.code === 'invalid_type' && issue.input === undefined) {
+  const isTyped = issue?.code === 'invalid_type' || issue?.code === 'invalid_union';
+  if (isTyped && issue.input === undefined) {
     throw new ParameterError(param, msg`The parameter ${param} is required.`);
   }
   const problem = asPhrase(issue?.message ?? 'Invalid input');

@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
 import { withAttempts } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
+import { requestIdHeader } from './anthropic.errors.js';
 import { MessagesBody, TokenCountBody } from './anthropic.dto.js';
 import { MESSAGE_SCHEMA, TokenCountView } from './anthropic.view.js';
 import { MessagesRequest } from './messages.protocol.js';
@@ -38,6 +39,7 @@ export class AnthropicController {
     @Req() { body, headers }: Request,
     @Res() response: Response,
   ): Promise<void> {
+    response.set(requestIdHeader());
     // As it was sent, because a model that speaks the protocol gets every field of it.
     return this.answers.answer(caller, MessagesRequest.of(body, headers), response);
   }
@@ -54,6 +56,7 @@ export class AnthropicController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<TokenCountView> {
+    response.set(requestIdHeader());
     const { req: request } = response;
     const { headers } = request;
     return withAttempts(response, (trail) =>

@@ -3,7 +3,9 @@ import { MediaFailedError } from '../../media/index.js';
 import { LimitReachedError } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import {
+  headersFor,
   isModelError,
+  messageFor,
   ParameterError,
   retryAfterOf,
   statusOfUpstream,
@@ -40,13 +42,17 @@ export const openAiFailures: FailureShape = {
   answer: openAiFailure,
 };
 
-export function openAiFailure({ code, message, error: thrown }: Failure): ShapedFailure {
+export function openAiFailure(failure: Failure): ShapedFailure {
+  const { code, error: thrown } = failure;
   // Its text says nothing of the cause, and the status may.
   const error = thrown instanceof MediaFailedError ? thrown.cause : thrown;
   const { status, type, code: word, param } = fieldsOf(code, error);
   return {
     status,
-    body: { error: { message, type, param: param ?? null, code: word ?? null } },
+    body: {
+      error: { message: messageFor(failure), type, param: param ?? null, code: word ?? null },
+    },
+    headers: headersFor(error),
     ...(error instanceof UpstreamError && { retryAfterSeconds: retryAfterOf(error) }),
   };
 }
@@ -54,7 +60,6 @@ export function openAiFailure({ code, message, error: thrown }: Failure): Shaped
 function fieldsOf(code: number, error: unknown): ErrorFields {
   if (error instanceof UpstreamError) return upstreamFields(error);
   if (error instanceof LimitReachedError && !error.isPassing) {
-    // Clients of the protocol do not repeat a request that is refused so.
     return { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' };
   }
   if (isModelError(error)) {

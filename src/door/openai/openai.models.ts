@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { AgentService } from '../../agent/index.js';
 import { ModelService } from '../../model/index.js';
-import type { AnthropicModelsView } from '../anthropic/anthropic.view.js';
+import type { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { UnknownModelError } from '../answer/door.errors.js';
 import { OpenAiModelsView, OpenAiModelView } from './openai.view.js';
@@ -64,8 +64,20 @@ export class OpenAiModels {
 
   /** Throws UnknownModelError for one that is not in the list. */
   async get(caller: Caller, id: string): Promise<OpenAiModelView> {
-    const found = (await this.list(caller)).data.find((model) => model.id === id);
-    if (!found) throw new UnknownModelError(id);
-    return found;
+    return named(id, await this.list(caller));
   }
+
+  /** Throws UnknownModelError for one that is not in the list of those that answer messages. */
+  async getForMessages(caller: Caller, id: string): Promise<AnthropicModelView> {
+    return named(id, await this.listForMessages(caller));
+  }
+}
+
+function named<Model extends { readonly id: string }>(
+  id: string,
+  { data }: { readonly data: readonly Model[] },
+): Model {
+  const found = data.find((model) => model.id === id);
+  if (!found) throw new UnknownModelError(id);
+  return found;
 }

@@ -169,7 +169,7 @@ describe('failures before an answer', () => {
     const unsigned = await failure(stranger.models.list());
     expect(unsigned).toBeInstanceOf(OpenAI.AuthenticationError);
     expect(unsigned.error).toEqual({
-      message: expect.stringContaining('Sign in'),
+      message: expect.stringContaining('Send a key of Plinth'),
       type: 'authentication_error',
       param: null,
       code: 'invalid_api_key',
@@ -192,10 +192,21 @@ describe('failures before an answer', () => {
       400,
       { error: { type: 'invalid_request_error' } },
     ]);
+    const asForm = { 'content-type': 'application/x-www-form-urlencoded' };
+    const untyped = await admin.raw('POST', '/v1/chat/completions', '{}', asForm);
+    expect([untyped.status, JSON.parse(untyped.text)]).toMatchObject([
+      400,
+      { error: { message: expect.stringContaining('Content-Type: application/json') } },
+    ]);
   });
 
   it.each([
     [{ messages: QUESTION }, 'model', 'invalid_value'],
+    [
+      { model: 'sim-messages', messages: [{ role: 'user' }] },
+      'messages[0].content',
+      'invalid_value',
+    ],
     [{ model: RELAYED, messages: [] }, 'messages', 'invalid_value'],
     [{ model: RELAYED, messages: [{ content: 'x' }] }, 'messages[0].role', 'invalid_value'],
     [{ model: RELAYED, messages: QUESTION, stream: 'yes' }, 'stream', 'invalid_value'],
@@ -417,6 +428,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
       max_completion_tokens: 77,
       stop: ['END'],
       reasoning_effort: effort,
+      prompt_cache_retention: '24h',
       ...older,
     });
     const sent = JSON.stringify(simulator.requests[0]?.body);
@@ -531,6 +543,24 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
   });
 });
 
+it.each(TRANSLATED)(
+  'the model %s is not asked again by a client for JSON that it cannot write',
+  async (name) => {
+    simulator.script({ text: 'No JSON', times: 9 });
+    const schema = { type: 'object' };
+    const error = await failure(
+      client({ maxRetries: 2 }).chat.completions.create({
+        model: name,
+        messages: [...QUESTION],
+        response_format: { type: 'json_schema', json_schema: { name: 'book', schema } },
+      }),
+    );
+
+    expect(error.message).toContain('does not fit');
+    expect(simulator.requests).toHaveLength(2);
+  },
+);
+
 describe('open answers', () => {
   it('count with those of the chat, and the next one is refused with 429', async () => {
     model({ hold: true, times: 2 });
@@ -566,7 +596,7 @@ describe('open answers', () => {
     );
     await session.post('/auth/logout');
 
-    expect((await ended).message).toContain('Sign in');
+    expect((await ended).message).toContain('sign-in has ended');
     await eventually(
       () => simulator.openConnections(),
       (open) => open === 0,
