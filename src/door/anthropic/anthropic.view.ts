@@ -30,7 +30,7 @@ export class TokenCountView extends View({
 export class AnthropicModelView extends View({
   type: oneOf(['model']),
   id: text({ example: 'claude-sonnet-4-5' }),
-  display_name: text(),
+  display_name: text({ description: 'The description of a model, or the name of an agent' }),
   created_at: text({ description: 'RFC 3339; the epoch for agents' }),
 }) {}
 

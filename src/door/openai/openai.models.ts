@@ -30,16 +30,18 @@ export class OpenAiModels {
       data: [
         ...models
           .filter(({ modelName }) => agentIdIn(modelName) === undefined)
-          .map(({ modelName, providerCode, createTime }) => ({
+          .map(({ modelName, modelDescribe, providerCode, createTime }) => ({
             id: modelName,
+            name: modelDescribe || modelName,
             object: 'model',
             created: Math.floor(createTime.getTime() / 1_000),
             owned_by: providerCode,
           })),
         ...agents
           .filter(({ modelName }) => modelName !== null)
-          .map(({ id }) => ({
+          .map(({ id, agentName }) => ({
             id: `agent-${id}`,
+            name: agentName,
             object: 'model',
             created: 0,
             owned_by: 'plinth',
@@ -52,8 +54,8 @@ export class OpenAiModels {
   async listForMessages(caller: Caller): Promise<AnthropicModelsView> {
     const { data } = await this.list(caller, ['chat']);
     return {
-      data: data.map(({ id, created }) => ({
-        ...{ type: 'model', id, display_name: id },
+      data: data.map(({ id, name, created }) => ({
+        ...{ type: 'model', id, display_name: name },
         created_at: new Date(created * 1_000).toISOString(),
       })),
       has_more: false,

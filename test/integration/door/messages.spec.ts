@@ -603,7 +603,10 @@ describe('GET /v1/models', () => {
     const ids = page.data.map(({ id }) => id);
     expect(ids).toEqual(['sim-chat', RELAYED, 'sim-ollama', `agent-${agentId}`]);
     expect(page.has_more).toBe(false);
-    expect(await client().models.retrieve(`agent-${agentId}`)).toEqual(page.data.at(-1));
+    expect(await client().models.retrieve(`agent-${agentId}`)).toEqual({
+      ...page.data.at(-1),
+      display_name: 'Shop clerk',
+    });
   });
 
   it('answers failures in the form of the protocol', async () => {

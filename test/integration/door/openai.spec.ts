@@ -55,7 +55,8 @@ beforeAll(async () => {
   const service = { apiHost: `${simulator.url}/v1`, apiKey: SERVICE_KEY };
   await createModel(admin, { ...service, modelName: 'agent-77' });
   const embedding = { category: 'vector', modelDimension: 256, modelName: 'sim-embed-256' };
-  await createModel(admin, { ...service, ...embedding });
+  const modelDescribe = 'Small texts';
+  await createModel(admin, { ...service, ...embedding, modelDescribe });
   const known = { knowledgeIds: [world.knowledgeId], systemPrompt: 'You are the shop.' };
   const tools = { runtime: 'tools', tools: ['search_knowledge'] };
   toolAgentId = (await createAgent(admin, modelId, { ...known, ...tools })).id;
@@ -104,6 +105,7 @@ describe('GET /v1/models', () => {
     ]);
     expect(data[0]).toEqual({
       id: RELAYED,
+      name: RELAYED,
       object: 'model',
       created: expect.any(Number),
       owned_by: 'custom_api',
@@ -112,8 +114,10 @@ describe('GET /v1/models', () => {
 
   it('answers one of them, and 404 in the form of the protocol for others', async () => {
     expect(await client().models.retrieve(`agent-${agentId}`)).toMatchObject({
+      name: 'Shop clerk',
       owned_by: 'plinth',
     });
+    expect(await client().models.retrieve('sim-embed-256')).toMatchObject({ name: 'Small texts' });
     for (const id of ['none', 'agent-77', 'a/b', '%']) {
       const error = await failure(client().models.retrieve(id));
       expect([error.status, error.code, error.param]).toEqual([404, 'model_not_found', 'model']);
@@ -135,6 +139,8 @@ describe('an API key', () => {
     const limited = await clientOf({ ...CHAT, modelIds: [modelId], agentIds: [], doors: ['v1'] });
 
     expect((await limited.models.list()).data.map(({ id }) => id)).toEqual([RELAYED]);
+    const others = await clientOf({ ...CHAT, modelIds: [modelId + 1] });
+    expect((await others.models.list()).data.map(({ id }) => id)).toEqual(['sim-messages']);
     model({ text: 'Yes.', match: COMPLETION.match });
     const answer = await limited.chat.completions.create(asked);
     expect(answer.choices[0]?.message.content).toBe('Yes.');
