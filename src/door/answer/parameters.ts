@@ -34,7 +34,7 @@ export function parameters<Schema extends z.ZodType>(
   if (isTyped && issue.input === undefined) {
     throw new ParameterError(param, msg`The parameter ${param} is required.`);
   }
-  const problem = asPhrase(issue?.message ?? 'Invalid input');
+  const problem = asPhrase(problemOf(issue));
   throw new ParameterError(
     param,
     msg`The parameter ${param} is not valid: ${problem}. Correct it.`,
@@ -56,7 +56,9 @@ export const plainText = (longest: number) =>
     .transform((text) => text.toWellFormed());
 
 /** The name of a model. */
-export const modelName = plainText(LONGEST_MODEL).transform((name) => name.trim());
+export const modelName = plainText(LONGEST_MODEL)
+  .transform((name) => name.trim())
+  .refine((name) => name !== '', 'it must not be blank');
 
 type Issue = z.core.$ZodIssue;
 
@@ -66,8 +68,22 @@ function deepest(issue: Issue | undefined): Issue | undefined {
   const tried = issue.errors.flatMap(([first]) => (first ? [first] : []));
   const inner = tried
     .map((one) => deepest({ ...one, path: [...issue.path, ...one.path] }) ?? one)
-    .sort((one, other) => other.path.length - one.path.length)[0];
-  return inner && inner.path.length > issue.path.length ? inner : issue;
+    .sort((one, other) => rankOf(other) - rankOf(one))[0];
+  return inner && rankOf(inner) > 2 * issue.path.length ? inner : issue;
+}
+
+/** How well a value fits the form that this is wrong with: the deeper the better, and best with the type of the form. */
+function rankOf({ path, code }: Issue): number {
+  return 2 * path.length + (code === 'invalid_type' ? 0 : 1);
+}
+
+/** Of a value that has the type of no form, the types of all. */
+function problemOf(issue: Issue | undefined): string {
+  if (issue?.code !== 'invalid_union') return issue?.message ?? 'Invalid input';
+  const types = issue.errors.flatMap(([first]) =>
+    first?.code === 'invalid_type' ? [first.expected] : [],
+  );
+  return types.length === 0 ? issue.message : `Invalid input: expected ${types.join(' or ')}`;
 }
 
 /** `messages[0].content`; the body itself has no name of its own. */
