@@ -68,6 +68,12 @@ export function messageFor({ message, error }: Failure): string {
   return error?.constructor === UnauthenticatedError ? localized(NO_KEY) : message;
 }
 
+/** The HTTP status of a failure of Plinth itself. The envelope has no code for a body that is too large. */
+export function statusOf({ code, error }: Failure): number {
+  const data: unknown = error instanceof DomainError ? error.data : null;
+  return (data as { errorCode?: unknown } | null)?.errorCode === 'TOO_LARGE' ? 413 : code;
+}
+
 /** Headers of a failure. The SDKs repeat a request after 429 and 5xx, unless they are told not to. */
 export function headersFor(error: unknown): Record<string, string> {
   const isFinal =

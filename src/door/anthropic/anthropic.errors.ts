@@ -6,6 +6,7 @@ import {
   isModelError,
   messageFor,
   retryAfterOf,
+  statusOf,
   statusOfUpstream,
 } from '../answer/door.errors.js';
 
@@ -47,8 +48,8 @@ export function requestIdHeader(): Record<string, string> {
 }
 
 export function anthropicFailure(failure: Failure): ShapedFailure {
-  const { code, error } = failure;
-  const status = statusOf(code, error);
+  const { error } = failure;
+  const status = protocolStatus(failure);
   return {
     status,
     body: {
@@ -61,9 +62,10 @@ export function anthropicFailure(failure: Failure): ShapedFailure {
   };
 }
 
-function statusOf(code: number, error: unknown): number {
+function protocolStatus(failure: Failure): number {
+  const { error } = failure;
   if (isModelError(error)) return 404;
-  if (!(error instanceof UpstreamError)) return code;
+  if (!(error instanceof UpstreamError)) return statusOf(failure);
   return error.kind === 'overloaded' ? OVERLOADED : statusOfUpstream(error);
 }
 

@@ -8,6 +8,7 @@ import {
   messageFor,
   ParameterError,
   retryAfterOf,
+  statusOf,
   statusOfUpstream,
   UnsupportedParameterError,
 } from '../answer/door.errors.js';
@@ -43,10 +44,10 @@ export const openAiFailures: FailureShape = {
 };
 
 export function openAiFailure(failure: Failure): ShapedFailure {
-  const { code, error: thrown } = failure;
+  const { error: thrown } = failure;
   // Its text says nothing of the cause, and the status may.
   const error = thrown instanceof MediaFailedError ? thrown.cause : thrown;
-  const { status, type, code: word, param } = fieldsOf(code, error);
+  const { status, type, code: word, param } = fieldsOf(statusOf(failure), error);
   return {
     status,
     body: {
@@ -57,7 +58,7 @@ export function openAiFailure(failure: Failure): ShapedFailure {
   };
 }
 
-function fieldsOf(code: number, error: unknown): ErrorFields {
+function fieldsOf(status: number, error: unknown): ErrorFields {
   if (error instanceof UpstreamError) return upstreamFields(error);
   if (error instanceof LimitReachedError && !error.isPassing) {
     return { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' };
@@ -75,7 +76,7 @@ function fieldsOf(code: number, error: unknown): ErrorFields {
   if (error instanceof ParameterError) {
     return { status: 400, type: typeOf(400), code: 'invalid_value', param: error.param };
   }
-  return { status: code, type: typeOf(code), ...(CODES[code] && { code: CODES[code] }) };
+  return { status, type: typeOf(status), ...(CODES[status] && { code: CODES[status] }) };
 }
 
 function upstreamFields(error: UpstreamError): ErrorFields {

@@ -96,6 +96,11 @@ describe('failures before an answer', () => {
       request_id: stranger.requestID,
     });
     expect(stranger.requestID).toMatch(/^[\w-]{8,64}$/);
+    const content = 'x'.repeat(15 << 20);
+    const large = await failure(
+      client().messages.create({ ...asked(RELAYED), messages: [{ role: 'user', content }] }),
+    );
+    expect([large.status, large.type]).toEqual([413, 'request_too_large']);
     const limited = withKey(admin, await makeKey(admin, { permissions: [] }));
     const forbidden = await limited.raw('POST', '/v1/messages', asked(RELAYED));
     expect([forbidden.status, JSON.parse(forbidden.text)]).toMatchObject([

@@ -198,6 +198,8 @@ describe('failures before an answer', () => {
       400,
       { error: { type: 'invalid_request_error' } },
     ]);
+    const large = { model: RELAYED, messages: [{ role: 'user', content: 'x'.repeat(15 << 20) }] };
+    expect((await failure(postOdd('/chat/completions', large))).status).toBe(413);
     const asForm = { 'content-type': 'application/x-www-form-urlencoded' };
     const untyped = await admin.raw('POST', '/v1/chat/completions', '{}', asForm);
     expect([untyped.status, JSON.parse(untyped.text)]).toMatchObject([
