@@ -37,6 +37,10 @@ function shown(url: string) {
   return [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }] as const;
 }
 
+function schemaFormat(schema: object) {
+  return { type: 'json_schema', json_schema: { name: 'book', schema } } as const;
+}
+
 /** The model of each protocol. */
 const RELAYED = 'sim-chat';
 const TRANSLATED = ['sim-messages', 'sim-ollama'];
@@ -244,6 +248,20 @@ describe('failures before an answer', () => {
       { model: 'sim-ollama', messages: QUESTION, tools: [LOOK_UP], tool_choice: 'required' },
       'tool_choice',
       'unsupported_parameter',
+    ],
+    [
+      { model: 'sim-messages', messages: QUESTION, tool_choice: 'required' },
+      'tool_choice',
+      'invalid_value',
+    ],
+    [
+      {
+        model: 'sim-messages',
+        messages: QUESTION,
+        response_format: schemaFormat({ type: 'array' }),
+      },
+      'response_format',
+      'invalid_value',
     ],
     [{ model: 'sim-messages', messages: shown('https://files.test/a.png') }, ...DETAIL],
     [{ model: 'sim-messages', messages: shown('data:image/png;base64,iVBORw0KGgo=') }, ...DETAIL],
