@@ -1,3 +1,4 @@
+export { InvalidResponseFormatError } from './format/format.errors.js';
 export type { Agent } from './agent.entity.js';
 export { AgentModule } from './agent.module.js';
 export { AgentService } from './agent.service.js';

@@ -1,4 +1,4 @@
-import { anthropicFailures } from './anthropic/anthropic.errors.js';
+import { anthropicFailures, anthropicModelFailures } from './anthropic/anthropic.errors.js';
 import { openAiFailures } from './openai/openai.errors.js';
 
 export { AnthropicFailureView } from './anthropic/anthropic.view.js';
@@ -7,4 +7,4 @@ export { OpenAiFailureView } from './openai/openai.view.js';
 export { anthropicFailures, openAiFailures };
 
 /** How the doors answer failures; the first whose paths fit counts. */
-export const DOOR_FAILURES = [anthropicFailures, openAiFailures] as const;
+export const DOOR_FAILURES = [anthropicFailures, anthropicModelFailures, openAiFailures] as const;

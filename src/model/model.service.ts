@@ -57,7 +57,10 @@ type ModelWithFallbacks = Pick<CheckedFields, 'category' | 'modelDimension'> &
   Pick<ModelValues, 'fallbackIds' | 'modelName'>;
 
 /** What is told of a model that can be called. */
-export type CallableModel = Pick<Model, 'modelName' | 'providerCode' | 'createTime'>;
+export type CallableModel = Pick<
+  Model,
+  'modelName' | 'modelDescribe' | 'providerCode' | 'createTime'
+>;
 
 /** Model records. Saving one never calls the service it describes. */
 @Injectable()

@@ -49,7 +49,11 @@ export async function openDoors(settings: Record<string, string> = {}): Promise<
   const file = ['warranty.txt', 'The warranty of every laptop lasts two years.'] as const;
   await upload(admin, knowledgeId, [[...file]]);
   await settled(admin, knowledgeId);
-  const known = { knowledgeIds: [knowledgeId], systemPrompt: 'You are the shop.' };
+  const known = {
+    agentName: 'Shop clerk',
+    knowledgeIds: [knowledgeId],
+    systemPrompt: 'You are the shop.',
+  };
   const { id: agentId } = await createAgent(admin, modelId, known);
   simulator.reset();
   return { plinth, simulator, admin, modelId, agentId, knowledgeId };

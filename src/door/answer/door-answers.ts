@@ -13,7 +13,7 @@ import type { CallOptions, ResolvedChatModel } from '../../model/index.js';
 import type { ChatCall, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
 import { AgentAnswers, agentIdIn } from './agent-answers.js';
 import type { RunningAnswer } from './agent-answers.js';
-import { refuseUntranslatable } from './door.request.js';
+import { refuseUntranslatable, withParameter } from './door.request.js';
 import type { DoorRequest, RelayedRequest, TranslatedCall } from './door.request.js';
 import { OpenAnswer } from './open-answer.js';
 
@@ -52,7 +52,7 @@ export class DoorAnswers {
     try {
       await this.write(open);
     } catch (error) {
-      const shown = open.errorFor(error);
+      const shown = open.errorFor(withParameter(error, open.request.names));
       if (shown === undefined) return;
       if (!open.hasBegun) throw shown;
       this.fail(open, shown);

@@ -1,7 +1,15 @@
-import { DomainError, InvalidInputError, NotFoundError } from '../../platform/error/index.js';
+import {
+  DomainError,
+  InvalidInputError,
+  NotFoundError,
+  UnauthenticatedError,
+} from '../../platform/error/index.js';
+import type { Failure } from '../../platform/error/index.js';
+import { localized } from '../../platform/http/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { msg } from '../../platform/message/index.js';
-import { ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
+import { ResponseFormatError } from '../../chat/index.js';
+import { LimitReachedError, ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
 import type { UpstreamError, UpstreamErrorKind } from '../../provider/index.js';
 
 /** A parameter of a request that is wrong, or that cannot be honoured. */
@@ -50,6 +58,28 @@ export function isModelError(error: unknown): boolean {
     error instanceof ModelNotFoundError ||
     error instanceof WrongCategoryError
   );
+}
+
+const NO_KEY = msg`No valid API key was sent, or the sign-in has ended. Send a key of Plinth as Authorization: Bearer sk-plinth-… or as x-api-key, or sign in again.`;
+
+/** The message of a failure for a program, which sends a key instead of signing in. */
+export function messageFor({ message, error }: Failure): string {
+  // Those of keys say more.
+  return error?.constructor === UnauthenticatedError ? localized(NO_KEY) : message;
+}
+
+/** The HTTP status of a failure of Plinth itself. The envelope has no code for a body that is too large. */
+export function statusOf({ code, error }: Failure): number {
+  const data: unknown = error instanceof DomainError ? error.data : null;
+  return (data as { errorCode?: unknown } | null)?.errorCode === 'TOO_LARGE' ? 413 : code;
+}
+
+/** Headers of a failure. The SDKs repeat a request after 429 and 5xx, unless they are told not to. */
+export function headersFor(error: unknown): Record<string, string> {
+  const isFinal =
+    error instanceof ResponseFormatError ||
+    (error instanceof LimitReachedError && !error.isPassing);
+  return isFinal ? { 'x-should-retry': 'false' } : {};
 }
 
 /** The statuses of failures of the service behind a model. Its refusal of Plinth's key is none of the caller's. */

@@ -1,4 +1,6 @@
 import type { Failure } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
+import { InvalidResponseFormatError } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
 import type {
   ChatCall,
@@ -6,7 +8,7 @@ import type {
   ChatProtocolName,
   RelayOptions,
 } from '../../provider/index.js';
-import { UnsupportedParameterError } from './door.errors.js';
+import { ParameterError, UnsupportedParameterError } from './door.errors.js';
 
 /** One request in the protocol of its client: reads it, and writes its answer. */
 export interface DoorRequest {
@@ -64,12 +66,25 @@ export interface TranslatedCall extends Omit<ChatCall, 'model' | 'responseFormat
   readonly format: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Throws UnsupportedParameterError for what the protocol of the model has no words for. */
+/** An error of the schema of an answer names the parameter that it came in. */
+export function withParameter(error: unknown, { format }: ParameterNames): unknown {
+  return error instanceof InvalidResponseFormatError
+    ? new ParameterError(format, error.message)
+    : error;
+}
+
+/** Throws UnsupportedParameterError for what the protocol of the model has no words for, and ParameterError. */
 export function refuseUntranslatable(
   call: TranslatedCall,
   protocol: ChatProtocolName,
   names: ParameterNames,
 ): void {
+  if (call.toolChoice === 'required' && !call.tools?.length) {
+    throw new ParameterError(
+      'tool_choice',
+      msg`tool_choice calls for a tool, and there is none. Send tools, or remove it.`,
+    );
+  }
   if (call.seed !== undefined && protocol === 'messages') {
     throw new UnsupportedParameterError('seed');
   }

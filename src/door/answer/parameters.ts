@@ -17,6 +17,12 @@ export function parameters<Schema extends z.ZodType>(
   schema: Schema,
   body: unknown,
 ): z.output<Schema> {
+  if (body === undefined) {
+    throw new ParameterError(
+      'body',
+      msg`The request has no JSON body. Send one with the header Content-Type: application/json.`,
+    );
+  }
   const { data, error } = schema.safeParse(withoutNothing(body), { reportInput: true });
   if (!error) return data;
   const issue = deepest(error.issues[0]);
@@ -24,10 +30,11 @@ export function parameters<Schema extends z.ZodType>(
     throw new UnsupportedParameterError(nameOf([...issue.path, issue.keys[0] ?? '']));
   }
   const param = nameOf(issue?.path ?? []);
-  if (issue?.code === 'invalid_type' && issue.input === undefined) {
+  const isTyped = issue?.code === 'invalid_type' || issue?.code === 'invalid_union';
+  if (isTyped && issue.input === undefined) {
     throw new ParameterError(param, msg`The parameter ${param} is required.`);
   }
-  const problem = asPhrase(issue?.message ?? 'Invalid input');
+  const problem = asPhrase(problemOf(issue));
   throw new ParameterError(
     param,
     msg`The parameter ${param} is not valid: ${problem}. Correct it.`,
@@ -49,7 +56,9 @@ export const plainText = (longest: number) =>
     .transform((text) => text.toWellFormed());
 
 /** The name of a model. */
-export const modelName = plainText(LONGEST_MODEL).transform((name) => name.trim());
+export const modelName = plainText(LONGEST_MODEL)
+  .transform((name) => name.trim())
+  .refine((name) => name !== '', 'it must not be blank');
 
 type Issue = z.core.$ZodIssue;
 
@@ -59,8 +68,22 @@ function deepest(issue: Issue | undefined): Issue | undefined {
   const tried = issue.errors.flatMap(([first]) => (first ? [first] : []));
   const inner = tried
     .map((one) => deepest({ ...one, path: [...issue.path, ...one.path] }) ?? one)
-    .sort((one, other) => other.path.length - one.path.length)[0];
-  return inner && inner.path.length > issue.path.length ? inner : issue;
+    .sort((one, other) => rankOf(other) - rankOf(one))[0];
+  return inner && rankOf(inner) > 2 * issue.path.length ? inner : issue;
+}
+
+/** How well a value fits the form that this is wrong with: the deeper the better, and best with the type of the form. */
+function rankOf({ path, code }: Issue): number {
+  return 2 * path.length + (code === 'invalid_type' ? 0 : 1);
+}
+
+/** Of a value that has the type of no form, the types of all. */
+function problemOf(issue: Issue | undefined): string {
+  if (issue?.code !== 'invalid_union') return issue?.message ?? 'Invalid input';
+  const types = issue.errors.flatMap(([first]) =>
+    first?.code === 'invalid_type' ? [first.expected] : [],
+  );
+  return types.length === 0 ? issue.message : `Invalid input: expected ${types.join(' or ')}`;
 }
 
 /** `messages[0].content`; the body itself has no name of its own. */

@@ -7,6 +7,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
 import { withAttempts } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
+import { requestIdHeader } from './anthropic.errors.js';
 import { MessagesBody, TokenCountBody } from './anthropic.dto.js';
 import { MESSAGE_SCHEMA, TokenCountView } from './anthropic.view.js';
 import { MessagesRequest } from './messages.protocol.js';
@@ -40,6 +41,7 @@ export class AnthropicController {
     @Headers() headers: IncomingHttpHeaders,
     @Res() response: Response,
   ): Promise<void> {
+    response.set(requestIdHeader());
     return this.answers.answer(caller, MessagesRequest.of(body, headers), response);
   }
 
@@ -55,6 +57,7 @@ export class AnthropicController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<TokenCountView> {
+    response.set(requestIdHeader());
     const { headers } = response.req;
     return withAttempts(response, (trail) =>
       this.counts.count(caller, body, { headers, signal, trail }),

@@ -39,7 +39,9 @@ export class MessagesBody extends Input({
     { type: 'array', items: TEXT },
     { description: 'Texts that end the answer' },
   ),
-  output_config: Given(OBJECT, { description: 'format: JSON of a schema' }),
+  output_config: Given(OBJECT, {
+    description: 'format: JSON of a schema; effort: a word that the service of the model knows',
+  }),
   metadata: Given(OBJECT, { description: 'Read by relayed models alone' }),
 }) {}
 

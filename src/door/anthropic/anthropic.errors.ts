@@ -1,7 +1,17 @@
 import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/index.js';
 import { currentRequest } from '../../platform/http/index.js';
 import { UpstreamError } from '../../provider/index.js';
-import { isModelError, retryAfterOf, statusOfUpstream } from '../answer/door.errors.js';
+import {
+  headersFor,
+  isModelError,
+  messageFor,
+  retryAfterOf,
+  statusOf,
+  statusOfUpstream,
+} from '../answer/door.errors.js';
+
+/** The header in which every client of the protocol names its version. */
+export const VERSION = 'anthropic-version';
 
 const TYPES: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
@@ -24,22 +34,38 @@ export const anthropicFailures: FailureShape = {
   answer: anthropicFailure,
 };
 
-export function anthropicFailure({ code, message, error }: Failure): ShapedFailure {
-  const status = statusOf(code, error);
+/** The list of models is shared with the interface of OpenAI; clients of this one name their version. */
+export const anthropicModelFailures: FailureShape = {
+  paths: /^\/v1\/models(\/|$)/i,
+  header: VERSION,
+  answer: anthropicFailure,
+};
+
+/** The header in which the SDKs look for the id of a request. */
+export function requestIdHeader(): Record<string, string> {
+  const id = currentRequest()?.id;
+  return id === undefined ? {} : { 'request-id': id };
+}
+
+export function anthropicFailure(failure: Failure): ShapedFailure {
+  const { error } = failure;
+  const status = protocolStatus(failure);
   return {
     status,
     body: {
       type: 'error',
-      error: { type: typeOf(status), message },
+      error: { type: typeOf(status), message: messageFor(failure) },
       request_id: currentRequest()?.id ?? null,
     },
+    headers: { ...requestIdHeader(), ...headersFor(error) },
     ...(error instanceof UpstreamError && { retryAfterSeconds: retryAfterOf(error) }),
   };
 }
 
-function statusOf(code: number, error: unknown): number {
+function protocolStatus(failure: Failure): number {
+  const { error } = failure;
   if (isModelError(error)) return 404;
-  if (!(error instanceof UpstreamError)) return code;
+  if (!(error instanceof UpstreamError)) return statusOf(failure);
   return error.kind === 'overloaded' ? OVERLOADED : statusOfUpstream(error);
 }
 

@@ -18,7 +18,7 @@ class AnthropicErrorView extends View({
 export class AnthropicFailureView extends View({
   type: oneOf(['error']),
   error: object(AnthropicErrorView),
-  request_id: nullable(text({ description: 'Also in the header X-Request-Id' })),
+  request_id: nullable(text({ description: 'Also in the headers request-id and X-Request-Id' })),
 }) {}
 
 /** A relayed model may answer more fields. */
@@ -26,10 +26,11 @@ export class TokenCountView extends View({
   input_tokens: integer({ description: 'Counted by the service, or estimated by Plinth' }),
 }) {}
 
-class AnthropicModelView extends View({
+/** A model or agent that answers messages. */
+export class AnthropicModelView extends View({
   type: oneOf(['model']),
   id: text({ example: 'claude-sonnet-4-5' }),
-  display_name: text(),
+  display_name: text({ description: 'The description of a model, or the name of an agent' }),
   created_at: text({ description: 'RFC 3339; the epoch for agents' }),
 }) {}
 

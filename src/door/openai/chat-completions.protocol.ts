@@ -103,6 +103,7 @@ const WITHOUT_EFFECT = new Map<string, (value: unknown) => boolean>(
     metadata: () => true,
     safety_identifier: () => true,
     prompt_cache_key: () => true,
+    prompt_cache_retention: () => true,
   }),
 );
 

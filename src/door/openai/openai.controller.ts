@@ -4,7 +4,8 @@ import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AnswersRaw, LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
-import { AnthropicModelsView } from '../anthropic/anthropic.view.js';
+import { requestIdHeader, VERSION } from '../anthropic/anthropic.errors.js';
+import { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
 import { withAttempts } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
 import { CompletionRequest } from './chat-completions.protocol.js';
@@ -55,17 +56,35 @@ export class OpenAiController {
   })
   list(
     @CurrentCaller() caller: Caller,
-    @Headers('anthropic-version') version: string | undefined,
+    @Headers(VERSION) version: string | undefined,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<OpenAiModelsView | AnthropicModelsView> {
-    return version === undefined ? this.models.list(caller) : this.models.listForMessages(caller);
+    if (version === undefined) return this.models.list(caller);
+    response.set(requestIdHeader());
+    return this.models.listForMessages(caller);
   }
 
   /** One of them. */
   @Get('models/:id')
   @LoginOnly({ apiKey: 'any' })
-  @ApiOkResponse({ type: OpenAiModelView })
-  get(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<OpenAiModelView> {
-    return this.models.get(caller, id);
+  @ApiExtraModels(OpenAiModelView, AnthropicModelView)
+  @ApiOkResponse({
+    schema: {
+      oneOf: [
+        { $ref: getSchemaPath(OpenAiModelView) },
+        { $ref: getSchemaPath(AnthropicModelView) },
+      ],
+    },
+  })
+  get(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Headers(VERSION) version: string | undefined,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<OpenAiModelView | AnthropicModelView> {
+    if (version === undefined) return this.models.get(caller, id);
+    response.set(requestIdHeader());
+    return this.models.getForMessages(caller, id);
   }
 
   /** Answers a conversation, as a stream with stream: true. Nothing is stored. */

@@ -31,7 +31,11 @@ export class ChatCompletionBody extends Input({
     { ...EITHER, oneOf: [TEXT, OBJECT] },
     { description: 'auto, none, required, or {type: "function", function: {name}}' },
   ),
+  parallel_tool_calls: Given(FLAG, { description: 'false: one call at a time' }),
   response_format: Given(OBJECT, { description: 'Of type text, json_object or json_schema' }),
+  reasoning_effort: Given(TEXT, {
+    description: 'none, or a word that the service of the model knows',
+  }),
   temperature: Given(NUMBER, { description: '0 to 2' }),
   top_p: Given(NUMBER, { description: '0 to 1' }),
   max_tokens: Given(INTEGER, { description: 'Maximum tokens of the answer' }),

@@ -3,9 +3,12 @@ import { MediaFailedError } from '../../media/index.js';
 import { LimitReachedError } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import {
+  headersFor,
   isModelError,
+  messageFor,
   ParameterError,
   retryAfterOf,
+  statusOf,
   statusOfUpstream,
   UnsupportedParameterError,
 } from '../answer/door.errors.js';
@@ -40,21 +43,24 @@ export const openAiFailures: FailureShape = {
   answer: openAiFailure,
 };
 
-export function openAiFailure({ code, message, error: thrown }: Failure): ShapedFailure {
+export function openAiFailure(failure: Failure): ShapedFailure {
+  const { error: thrown } = failure;
   // Its text says nothing of the cause, and the status may.
   const error = thrown instanceof MediaFailedError ? thrown.cause : thrown;
-  const { status, type, code: word, param } = fieldsOf(code, error);
+  const { status, type, code: word, param } = fieldsOf(statusOf(failure), error);
   return {
     status,
-    body: { error: { message, type, param: param ?? null, code: word ?? null } },
+    body: {
+      error: { message: messageFor(failure), type, param: param ?? null, code: word ?? null },
+    },
+    headers: headersFor(error),
     ...(error instanceof UpstreamError && { retryAfterSeconds: retryAfterOf(error) }),
   };
 }
 
-function fieldsOf(code: number, error: unknown): ErrorFields {
+function fieldsOf(status: number, error: unknown): ErrorFields {
   if (error instanceof UpstreamError) return upstreamFields(error);
   if (error instanceof LimitReachedError && !error.isPassing) {
-    // Clients of the protocol do not repeat a request that is refused so.
     return { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' };
   }
   if (isModelError(error)) {
@@ -70,7 +76,7 @@ function fieldsOf(code: number, error: unknown): ErrorFields {
   if (error instanceof ParameterError) {
     return { status: 400, type: typeOf(400), code: 'invalid_value', param: error.param };
   }
-  return { status: code, type: typeOf(code), ...(CODES[code] && { code: CODES[code] }) };
+  return { status, type: typeOf(status), ...(CODES[status] && { code: CODES[status] }) };
 }
 
 function upstreamFields(error: UpstreamError): ErrorFields {

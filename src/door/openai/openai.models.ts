@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { AgentService } from '../../agent/index.js';
 import { ModelService } from '../../model/index.js';
-import type { AnthropicModelsView } from '../anthropic/anthropic.view.js';
+import type { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { UnknownModelError } from '../answer/door.errors.js';
 import { OpenAiModelsView, OpenAiModelView } from './openai.view.js';
@@ -30,16 +30,18 @@ export class OpenAiModels {
       data: [
         ...models
           .filter(({ modelName }) => agentIdIn(modelName) === undefined)
-          .map(({ modelName, providerCode, createTime }) => ({
+          .map(({ modelName, modelDescribe, providerCode, createTime }) => ({
             id: modelName,
+            name: modelDescribe || modelName,
             object: 'model',
             created: Math.floor(createTime.getTime() / 1_000),
             owned_by: providerCode,
           })),
         ...agents
           .filter(({ modelName }) => modelName !== null)
-          .map(({ id }) => ({
+          .map(({ id, agentName }) => ({
             id: `agent-${id}`,
+            name: agentName,
             object: 'model',
             created: 0,
             owned_by: 'plinth',
@@ -52,8 +54,8 @@ export class OpenAiModels {
   async listForMessages(caller: Caller): Promise<AnthropicModelsView> {
     const { data } = await this.list(caller, ['chat']);
     return {
-      data: data.map(({ id, created }) => ({
-        ...{ type: 'model', id, display_name: id },
+      data: data.map(({ id, name, created }) => ({
+        ...{ type: 'model', id, display_name: name },
         created_at: new Date(created * 1_000).toISOString(),
       })),
       has_more: false,
@@ -64,8 +66,20 @@ export class OpenAiModels {
 
   /** Throws UnknownModelError for one that is not in the list. */
   async get(caller: Caller, id: string): Promise<OpenAiModelView> {
-    const found = (await this.list(caller)).data.find((model) => model.id === id);
-    if (!found) throw new UnknownModelError(id);
-    return found;
+    return named(id, await this.list(caller));
   }
+
+  /** Throws UnknownModelError for one that is not in the list of those that answer messages. */
+  async getForMessages(caller: Caller, id: string): Promise<AnthropicModelView> {
+    return named(id, await this.listForMessages(caller));
+  }
+}
+
+function named<Model extends { readonly id: string }>(
+  id: string,
+  { data }: { readonly data: readonly Model[] },
+): Model {
+  const found = data.find((model) => model.id === id);
+  if (!found) throw new UnknownModelError(id);
+  return found;
 }

@@ -26,6 +26,10 @@ export class OpenAiModelView extends View({
     example: 'gpt-4o-mini',
     description: 'The modelName of a model, or agent-<id> of an agent',
   }),
+  name: text({
+    example: 'GPT-4o mini',
+    description: 'For people: the description of a model, or the name of an agent',
+  }),
   object: oneOf(['model']),
   created: integer({ description: 'Seconds since the epoch; 0 for agents' }),
   owned_by: text({ example: 'openai', description: 'The provider code, or plinth for agents' }),

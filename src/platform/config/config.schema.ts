@@ -172,7 +172,7 @@ export const variables = {
   }),
   REQUEST_BODY_LIMIT_KB: count(
     1_024,
-    'Largest JSON body (KiB); runs and inputs of the coding harness read 14 MiB, sign-ins 64 KiB',
+    'Largest JSON body (KiB); conversations and texts below /v1, runs and inputs of the coding harness read 14 MiB, sign-ins 64 KiB',
     102_400,
   ),
   REQUEST_HEADER_TIMEOUT_SECONDS: seconds(30, 'Time limit for a client to send its headers'),

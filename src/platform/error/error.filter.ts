@@ -6,6 +6,7 @@ import type { Message } from '../message/index.js';
 import { DomainError, TooManyRequestsError, UnavailableError } from './domain.error.js';
 import type { ErrorCode } from './domain.error.js';
 import { setEnvelopeCode } from './envelope-code.js';
+import { shapeFor } from './failure-shape.js';
 import type { FailureShape } from './failure-shape.js';
 
 const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
@@ -52,7 +53,7 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const response = http.getResponse<Response>();
     const request = http.getRequest<Request>();
-    const shape = this.shapes.find(({ paths }) => paths.test(request.path));
+    const shape = shapeFor(request, this.shapes);
     if (!shape && isUnrouted(thrown) && this.answerNotFound(request, response)) return;
     const error = thrown instanceof DomainError ? thrown : (this.translate(thrown) ?? thrown);
     // The client disconnected, which aborted the work: this is not a failure, and no answer is read.
@@ -71,6 +72,7 @@ export class ErrorFilter implements ExceptionFilter {
     if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter));
     if (shaped) {
       if (shaped.type !== undefined) response.type(shaped.type);
+      response.set(shaped.headers ?? {});
       response.status(shaped.status).json(shaped.body);
       return;
     }

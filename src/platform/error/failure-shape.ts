@@ -1,3 +1,4 @@
+import type { Request } from 'express';
 import type { ErrorCode } from './domain.error.js';
 
 /** A failure as a client gets it. */
@@ -13,6 +14,8 @@ export interface Failure {
 export interface FailureShape {
   /** The paths of the interface. */
   readonly paths: RegExp;
+  /** Where several interfaces share the paths: a header that clients of this one send. */
+  readonly header?: string;
   answer(failure: Failure): ShapedFailure;
 }
 
@@ -23,4 +26,16 @@ export interface ShapedFailure {
   readonly type?: string | undefined;
   /** For the header Retry-After, where the error does not say it itself. */
   readonly retryAfterSeconds?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** How failures of a request are answered; undefined for the envelope. The first shape that fits counts. */
+export function shapeFor(
+  { path, headers }: Request,
+  shapes: readonly FailureShape[],
+): FailureShape | undefined {
+  return shapes.find(
+    ({ paths, header }) =>
+      paths.test(path) && (header === undefined || headers[header] !== undefined),
+  );
 }

@@ -8,7 +8,7 @@ import { answered, msg } from '../message/index.js';
 import { OpenStreams } from '../access/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { setEnvelopeCode } from '../error/index.js';
+import { setEnvelopeCode, shapeFor } from '../error/index.js';
 import type { FailureShape } from '../error/index.js';
 import { JobQueue } from '../queue/index.js';
 
@@ -133,10 +133,11 @@ export class Shutdown implements OnModuleDestroy, OnApplicationShutdown {
 function refuse(request: Request, response: Response, shapes: readonly FailureShape[]): void {
   const code = 503;
   const message = answered(STOPPING, response);
-  const shape = shapes.find(({ paths }) => paths.test(request.path));
+  const shape = shapeFor(request, shapes);
   setEnvelopeCode(response, code);
   response.set('Retry-After', '5');
   const shaped = shape?.answer({ code, message, error: undefined });
   if (shaped?.type !== undefined) response.type(shaped.type);
+  response.set(shaped?.headers ?? {});
   response.status(code).json(shaped?.body ?? { code, msg: message, data: null });
 }

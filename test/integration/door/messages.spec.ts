@@ -78,6 +78,7 @@ describe('the key of a client', () => {
     const answer = await client({ [name]: apiKey, ...other }).messages.create(asked(RELAYED));
 
     expect(textOf(answer)).toBe('Yes.');
+    expect(answer._request_id).toMatch(/^[\w-]{8,64}$/);
     expect(simulator.requests[0]?.headers).toMatchObject({ 'x-api-key': SERVICE_KEY });
     expect(JSON.stringify(simulator.requests[0]?.headers)).not.toContain(apiKey);
   });
@@ -92,8 +93,14 @@ describe('failures before an answer', () => {
     expect(stranger.error).toEqual({
       type: 'error',
       error: { type: 'authentication_error', message: expect.stringMatching(/\.$/) },
-      request_id: expect.any(String),
+      request_id: stranger.requestID,
     });
+    expect(stranger.requestID).toMatch(/^[\w-]{8,64}$/);
+    const content = 'x'.repeat(15 << 20);
+    const large = await failure(
+      client().messages.create({ ...asked(RELAYED), messages: [{ role: 'user', content }] }),
+    );
+    expect([large.status, large.type]).toEqual([413, 'request_too_large']);
     const limited = withKey(admin, await makeKey(admin, { permissions: [] }));
     const forbidden = await limited.raw('POST', '/v1/messages', asked(RELAYED));
     expect([forbidden.status, JSON.parse(forbidden.text)]).toMatchObject([
@@ -601,6 +608,23 @@ describe('GET /v1/models', () => {
     const ids = page.data.map(({ id }) => id);
     expect(ids).toEqual(['sim-chat', RELAYED, 'sim-ollama', `agent-${agentId}`]);
     expect(page.has_more).toBe(false);
+    expect(await client().models.retrieve(`agent-${agentId}`)).toEqual({
+      ...page.data.at(-1),
+      display_name: 'Shop clerk',
+    });
+  });
+
+  it('answers failures in the form of the protocol', async () => {
+    const error = await failure(client().models.retrieve('none'));
+
+    expect([error.status, error.error]).toEqual([
+      404,
+      {
+        type: 'error',
+        error: { type: 'not_found_error', message: expect.stringContaining('none') },
+        request_id: error.requestID,
+      },
+    ]);
   });
 });
 

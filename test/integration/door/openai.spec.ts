@@ -37,6 +37,10 @@ function shown(url: string) {
   return [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }] as const;
 }
 
+function schemaFormat(schema: object) {
+  return { type: 'json_schema', json_schema: { name: 'book', schema } } as const;
+}
+
 /** The model of each protocol. */
 const RELAYED = 'sim-chat';
 const TRANSLATED = ['sim-messages', 'sim-ollama'];
@@ -55,7 +59,8 @@ beforeAll(async () => {
   const service = { apiHost: `${simulator.url}/v1`, apiKey: SERVICE_KEY };
   await createModel(admin, { ...service, modelName: 'agent-77' });
   const embedding = { category: 'vector', modelDimension: 256, modelName: 'sim-embed-256' };
-  await createModel(admin, { ...service, ...embedding });
+  const modelDescribe = 'Small texts';
+  await createModel(admin, { ...service, ...embedding, modelDescribe });
   const known = { knowledgeIds: [world.knowledgeId], systemPrompt: 'You are the shop.' };
   const tools = { runtime: 'tools', tools: ['search_knowledge'] };
   toolAgentId = (await createAgent(admin, modelId, { ...known, ...tools })).id;
@@ -104,6 +109,7 @@ describe('GET /v1/models', () => {
     ]);
     expect(data[0]).toEqual({
       id: RELAYED,
+      name: RELAYED,
       object: 'model',
       created: expect.any(Number),
       owned_by: 'custom_api',
@@ -112,8 +118,10 @@ describe('GET /v1/models', () => {
 
   it('answers one of them, and 404 in the form of the protocol for others', async () => {
     expect(await client().models.retrieve(`agent-${agentId}`)).toMatchObject({
+      name: 'Shop clerk',
       owned_by: 'plinth',
     });
+    expect(await client().models.retrieve('sim-embed-256')).toMatchObject({ name: 'Small texts' });
     for (const id of ['none', 'agent-77', 'a/b', '%']) {
       const error = await failure(client().models.retrieve(id));
       expect([error.status, error.code, error.param]).toEqual([404, 'model_not_found', 'model']);
@@ -135,6 +143,8 @@ describe('an API key', () => {
     const limited = await clientOf({ ...CHAT, modelIds: [modelId], agentIds: [], doors: ['v1'] });
 
     expect((await limited.models.list()).data.map(({ id }) => id)).toEqual([RELAYED]);
+    const others = await clientOf({ ...CHAT, modelIds: [modelId + 1] });
+    expect((await others.models.list()).data.map(({ id }) => id)).toEqual(['sim-messages']);
     model({ text: 'Yes.', match: COMPLETION.match });
     const answer = await limited.chat.completions.create(asked);
     expect(answer.choices[0]?.message.content).toBe('Yes.');
@@ -169,7 +179,7 @@ describe('failures before an answer', () => {
     const unsigned = await failure(stranger.models.list());
     expect(unsigned).toBeInstanceOf(OpenAI.AuthenticationError);
     expect(unsigned.error).toEqual({
-      message: expect.stringContaining('Sign in'),
+      message: expect.stringContaining('Send a key of Plinth'),
       type: 'authentication_error',
       param: null,
       code: 'invalid_api_key',
@@ -192,10 +202,23 @@ describe('failures before an answer', () => {
       400,
       { error: { type: 'invalid_request_error' } },
     ]);
+    const large = { model: RELAYED, messages: [{ role: 'user', content: 'x'.repeat(15 << 20) }] };
+    expect((await failure(postOdd('/chat/completions', large))).status).toBe(413);
+    const asForm = { 'content-type': 'application/x-www-form-urlencoded' };
+    const untyped = await admin.raw('POST', '/v1/chat/completions', '{}', asForm);
+    expect([untyped.status, JSON.parse(untyped.text)]).toMatchObject([
+      400,
+      { error: { message: expect.stringContaining('Content-Type: application/json') } },
+    ]);
   });
 
   it.each([
     [{ messages: QUESTION }, 'model', 'invalid_value'],
+    [
+      { model: 'sim-messages', messages: [{ role: 'user' }] },
+      'messages[0].content',
+      'invalid_value',
+    ],
     [{ model: RELAYED, messages: [] }, 'messages', 'invalid_value'],
     [{ model: RELAYED, messages: [{ content: 'x' }] }, 'messages[0].role', 'invalid_value'],
     [{ model: RELAYED, messages: QUESTION, stream: 'yes' }, 'stream', 'invalid_value'],
@@ -225,6 +248,20 @@ describe('failures before an answer', () => {
       { model: 'sim-ollama', messages: QUESTION, tools: [LOOK_UP], tool_choice: 'required' },
       'tool_choice',
       'unsupported_parameter',
+    ],
+    [
+      { model: 'sim-messages', messages: QUESTION, tool_choice: 'required' },
+      'tool_choice',
+      'invalid_value',
+    ],
+    [
+      {
+        model: 'sim-messages',
+        messages: QUESTION,
+        response_format: schemaFormat({ type: 'array' }),
+      },
+      'response_format',
+      'invalid_value',
     ],
     [{ model: 'sim-messages', messages: shown('https://files.test/a.png') }, ...DETAIL],
     [{ model: 'sim-messages', messages: shown('data:image/png;base64,iVBORw0KGgo=') }, ...DETAIL],
@@ -417,6 +454,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
       max_completion_tokens: 77,
       stop: ['END'],
       reasoning_effort: effort,
+      prompt_cache_retention: '24h',
       ...older,
     });
     const sent = JSON.stringify(simulator.requests[0]?.body);
@@ -531,6 +569,24 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
   });
 });
 
+it.each(TRANSLATED)(
+  'the model %s is not asked again by a client for JSON that it cannot write',
+  async (name) => {
+    simulator.script({ text: 'No JSON', times: 9 });
+    const schema = { type: 'object' };
+    const error = await failure(
+      client({ maxRetries: 2 }).chat.completions.create({
+        model: name,
+        messages: [...QUESTION],
+        response_format: { type: 'json_schema', json_schema: { name: 'book', schema } },
+      }),
+    );
+
+    expect(error.message).toContain('does not fit');
+    expect(simulator.requests).toHaveLength(2);
+  },
+);
+
 describe('open answers', () => {
   it('count with those of the chat, and the next one is refused with 429', async () => {
     model({ hold: true, times: 2 });
@@ -566,7 +622,7 @@ describe('open answers', () => {
     );
     await session.post('/auth/logout');
 
-    expect((await ended).message).toContain('Sign in');
+    expect((await ended).message).toContain('sign-in has ended');
     await eventually(
       () => simulator.openConnections(),
       (open) => open === 0,

@@ -193,8 +193,12 @@ describe.each(MODELS)('the model %s', (name) => {
     expect(await client().responses.create(asked(name))).toMatchObject({
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
+      output: [{ type: 'message', status: 'incomplete' }],
     });
-    expect((await eventsOf(name)).at(-1)?.type).toBe('response.incomplete');
+    const events = await eventsOf(name);
+    expect(events.at(-1)?.type).toBe('response.incomplete');
+    const cut = { type: 'response.output_item.done', item: { status: 'incomplete' } };
+    expect(events.at(-2)).toMatchObject(cut);
   });
 
   it('is called no longer than its client listens', async () => {

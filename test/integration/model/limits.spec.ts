@@ -714,6 +714,8 @@ describe('a reached limit', () => {
     const { status, text, headers } = await admin.raw('POST', path, body);
     expect(status).toBe(429);
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    // The SDKs would repeat the request at once: they wait for no longer than a minute.
+    expect(headers['x-should-retry']).toBe('false');
     expect(JSON.parse(text)).toEqual({
       error: {
         message: expect.stringMatching(/limit of 3 tokens per day/),
@@ -729,6 +731,7 @@ describe('a reached limit', () => {
     const { status, text, headers } = await admin.raw('POST', '/v1/messages', body);
     expect(status).toBe(429);
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    expect(headers['x-should-retry']).toBe('false');
     expect(JSON.parse(text)).toMatchObject({
       type: 'error',
       error: { type: 'rate_limit_error', message: expect.stringMatching(/limit of 3 tokens/) },

@@ -41,6 +41,7 @@ async function answerOf(path: string, { body, headers }: Sent): Promise<object> 
   const {
     date: _,
     'x-request-id': id,
+    'request-id': ___,
     'content-length': __,
     ...shown
   } = Object.fromEntries(response.headers);

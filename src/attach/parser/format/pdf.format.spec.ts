@@ -244,6 +244,17 @@ describe('hyphens at the ends of lines', () => {
     expect(text).toContain('needs an un-\nknown reason.');
   });
 
+  it('join a word in capitals that the document writes in one piece', async () => {
+    const text = await textOf([
+      linesAt([
+        'A SEQUENCE holds values, and each SE-',
+        'QUENCE has an end, as the rules of ISO-',
+        'IEC say.',
+      ]),
+    ]);
+    expect(text).toContain('each SEQUENCE\nhas an end, as the rules of ISO-\nIEC say.');
+  });
+
   it('join the halves of a word that two columns or pages divide', async () => {
     const first = [...linesAt(['The regulation holds.', 'Every other regu-'])];
     expect(await textOf([first, linesAt(['lation does not.', 'The end.'])])).toBe(

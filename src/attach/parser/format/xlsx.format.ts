@@ -6,8 +6,11 @@ import { storable } from './text/text-encoding.js';
 import { attributeOf, isOn, relationshipIn } from './xml-reader.js';
 import type { XmlAttributes, XmlHandler } from './xml-reader.js';
 
-/** What a number format shows: a number, a date with or without a time, or a duration. */
-type NumberKind = 'number' | 'date' | 'duration';
+/** What a number format shows: a number, a percentage, a date with or without a time, or a duration. */
+type NumberKind = 'number' | 'percentage' | 'date' | 'duration';
+
+/** The percentages among the formats that are not in the file. */
+const BUILT_IN_PERCENTAGES: readonly number[] = [9, 10];
 
 /** The dates among the formats that are not in the file, in the locales that have their own (ECMA-376 part 1, 18.8.30). */
 const BUILT_IN_DATES: readonly (readonly [number, number])[] = [
@@ -149,6 +152,7 @@ class StyleReader implements XmlHandler {
     const custom = this.custom.get(id);
     if (custom) return custom;
     if (id === 46) return 'duration';
+    if (BUILT_IN_PERCENTAGES.includes(id)) return 'percentage';
     return BUILT_IN_DATES.some(([first, last]) => id >= first && id <= last) ? 'date' : 'number';
   }
 }
@@ -159,6 +163,7 @@ function kindOfFormat(code: string): NumberKind {
   const [section = ''] = bare.split(';');
   if (/\[(?:h+|m+|s+)\]/.test(section)) return 'duration';
   const tokens = section.replace(/\[[^\]]*\]/g, ' ').replace(/am\/pm|a\/p|general|standard/g, ' ');
+  if (tokens.includes('%')) return 'percentage';
   if (/[#?]|e[+-]/.test(tokens)) return 'number';
   return /[dmyhs]/.test(tokens) ? 'date' : 'number';
 }
@@ -246,9 +251,13 @@ class SheetReader implements XmlHandler {
     const kind = this.values.kinds[this.style] ?? 'number';
     if (kind === 'duration') return durationOf(value);
     if (kind === 'date') return dateOf(value, this.values.epoch);
-    // Excel computes and shows 15 digits.
-    return String(Number(value.toPrecision(15)));
+    return kind === 'percentage' ? `${digitsOf(value * 100)}%` : digitsOf(value);
   }
+}
+
+/** Excel computes and shows 15 digits. */
+function digitsOf(value: number): string {
+  return String(Number(value.toPrecision(15)));
 }
 
 /** From 0; of "B7" it is 1. 0 where there is no reference, or none that Excel has. */

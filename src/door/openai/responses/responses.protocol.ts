@@ -223,7 +223,7 @@ class ResponseWriter implements AnswerWriter {
     const item = this.open;
     if (!item) return '';
     this.open = undefined;
-    item.status = 'completed';
+    item.status = this.ending().status;
     const place = this.inPart(item);
     const [part] = item.content;
     const cited = part.type === 'output_text' ? citationsOf(part.text, sources) : [];

@@ -6,11 +6,17 @@ export const door: Texts = {
       '该模型不支持参数 {0}。请移除该参数，或选择其他模型。',
     'There is no model {0}. GET /v1/models lists those that you can use.':
       '没有模型 {0}。GET /v1/models 列出您可以使用的模型。',
+    'No valid API key was sent, or the sign-in has ended. Send a key of Plinth as Authorization: Bearer sk-plinth-… or as x-api-key, or sign in again.':
+      '没有发送有效的 API 密钥，或登录已结束。请以 Authorization: Bearer sk-plinth-… 或 x-api-key 发送 Plinth 的密钥，或重新登录。',
+    'The request has no JSON body. Send one with the header Content-Type: application/json.':
+      '请求没有 JSON 正文。请带上请求头 Content-Type: application/json 发送。',
     'The parameter {0} is required.': '缺少参数 {0}。',
     'The parameter {0} is not valid: {1}. Correct it.': '参数 {0} 无效：{1}。请更正。',
     'No message before has a tool call with the id {0}. Send the message that called the tool as well.':
       '之前的消息中没有 id 为 {0} 的工具调用。请一并发送调用该工具的消息。',
     'The arguments of a tool call must be a JSON object.': '工具调用的参数必须是 JSON 对象。',
+    'tool_choice calls for a tool, and there is none. Send tools, or remove it.':
+      'tool_choice 要求调用工具，但没有工具。请发送 tools，或移除该参数。',
     'tools has no function {0}. Choose one of those in tools.':
       'tools 中没有函数 {0}。请选择 tools 中的函数。',
     'There is no response {0}. It may have been deleted, or not stored.':

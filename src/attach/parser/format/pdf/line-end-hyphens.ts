@@ -3,6 +3,9 @@ const HYPHEN = '[-\\u2010]';
 const WORDS = new RegExp(`\\p{L}[\\p{L}\\p{M}]*(?:${HYPHEN}\\p{L}[\\p{L}\\p{M}]*)*`, 'gu');
 const BROKEN = new RegExp(`(\\p{L}[\\p{L}\\p{M}]*(?:${HYPHEN}[\\p{L}\\p{M}]+)*)${HYPHEN}$`, 'u');
 const REST = new RegExp(`^\\p{Ll}[\\p{L}\\p{M}]*(?:${HYPHEN}[\\p{L}\\p{M}]+)*`, 'u');
+/** The halves of a word in capitals. */
+const BROKEN_CAPITALS = new RegExp(`(?<![\\p{L}\\p{M}-])(\\p{Lu}{2,})${HYPHEN}$`, 'u');
+const REST_CAPITALS = /^\p{Lu}{2,}(?![\p{L}\p{M}])/u;
 
 const LONGEST = 100;
 
@@ -75,6 +78,8 @@ export class LineEndHyphens {
   private between(head: string, tail: string): '' | '-' | undefined {
     const known = this.known(head, tail);
     if (known !== undefined) return known;
+    // Two abbreviations, such as ISO-IEC, are no words of the document either.
+    if (/^\p{Lu}/u.test(tail)) return undefined;
     this.divides ??= this.dividesWords();
     const first = plain(head);
     const isWord = this.words.has(plain(tail)) || (this.words.has(first) && first.length > 3);
@@ -118,8 +123,18 @@ function brokenAt(
 ): { readonly head: string; readonly tail: string } | undefined {
   if (next === undefined || !HYPHENS.includes(line.slice(-1))) return undefined;
   // No word is longer, and a line may be.
-  const head = BROKEN.exec(line.slice(-LONGEST))?.[1];
-  const tail = REST.exec(next.slice(0, LONGEST))?.[0];
+  const [end, start] = [line.slice(-LONGEST), next.slice(0, LONGEST)];
+  return (
+    halves(BROKEN.exec(end), REST.exec(start)) ??
+    halves(BROKEN_CAPITALS.exec(end), REST_CAPITALS.exec(start))
+  );
+}
+
+function halves(
+  broken: RegExpExecArray | null,
+  rest: RegExpExecArray | null,
+): { readonly head: string; readonly tail: string } | undefined {
+  const [head, tail] = [broken?.[1], rest?.[0]];
   return head === undefined || tail === undefined ? undefined : { head, tail };
 }
 
