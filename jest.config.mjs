@@ -43,7 +43,7 @@ function project({ folders }, displayName, useServers) {
     runner: '<rootDir>/test/runner/index.mjs',
     testEnvironmentOptions: { withoutVariables: useServers ? [] : variables },
     setupFilesAfterEnv: ['<rootDir>/test/support/every-suite.ts'],
-    // A hook that boots Plinth shares two cores with the other worker.
-    testTimeout: 180_000,
+    // A hook that boots Plinth shares two cores with the other workers, and with whatever else the machine does.
+    testTimeout: 300_000,
   };
 }

@@ -28,7 +28,7 @@ let world: World;
 beforeAll(async () => {
   plinth = await Plinth.start();
   world = await createWorld(plinth);
-}, 120_000);
+});
 
 afterAll(() => plinth.stop());
 

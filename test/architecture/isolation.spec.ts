@@ -26,7 +26,7 @@ beforeAll(async () => {
   plinth = await Plinth.start();
   world = await createWorld(plinth);
   routes = new Map(routeTable(plinth.app).map((route) => [route.key, route]));
-}, 120_000);
+});
 
 afterAll(() => plinth.stop());
 

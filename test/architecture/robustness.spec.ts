@@ -101,7 +101,7 @@ beforeAll(async () => {
   const express = plinth.app.getHttpAdapter().getInstance();
   readQuery = express.get('query parser fn') as typeof readQuery;
   routes = routeTable(plinth.app).filter(({ key }) => key.includes(chosenRoutes));
-}, 120_000);
+});
 
 afterAll(() => plinth.stop());
 

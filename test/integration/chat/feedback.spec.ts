@@ -62,7 +62,7 @@ beforeAll(async () => {
   agentId = agents.rows[0]?.id ?? 0;
   talker = await makeUser(plinth, admin, 'talker', [await roleId(admin, 'user')]);
   answerId = await answerOf(talker.session);
-}, 120_000);
+});
 
 afterAll(async () => {
   await plinth.stop();

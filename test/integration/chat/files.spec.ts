@@ -132,7 +132,7 @@ describe('files in a chat', () => {
     });
     const role = await roleId(admin, 'admin');
     colleague = (await makeUser(plinth, admin, 'colleague', [role])).session;
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await plinth.stop();
@@ -539,7 +539,7 @@ describe('large documents of a tenant without an embedding model', () => {
       await plinth.stop();
       await simulator.close();
     }
-  }, 120_000);
+  });
 });
 
 describe('large documents that are not parsed in time', () => {
@@ -576,7 +576,7 @@ describe('large documents that are not parsed in time', () => {
     } finally {
       await stop();
     }
-  }, 120_000);
+  });
 
   it('are no longer waited for when the answer is stopped', async () => {
     await start('3600');
@@ -605,5 +605,5 @@ describe('large documents that are not parsed in time', () => {
     } finally {
       await stop();
     }
-  }, 120_000);
+  });
 });

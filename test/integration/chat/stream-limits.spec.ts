@@ -29,7 +29,7 @@ beforeAll(async () => {
   other = (await makeUser(plinth, admin, 'other')).session;
   await createProvider(admin, 'custom_api');
   await createModel(admin, { modelName: 'plain', apiHost: `${simulator.url}/v1`, apiKey: 'key' });
-}, 120_000);
+});
 
 afterAll(async () => {
   await plinth.stop();

@@ -92,7 +92,7 @@ describe('chat streams', () => {
       (open) => open === 0,
       30_000,
     );
-  }, 120_000);
+  });
 
   async function leaveInMidStream(clients: number): Promise<void> {
     for (let left = clients; left > 0; left -= 50) {

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const apiHost = `${simulator.url}/v1`;
   await createModel(admin, { apiHost, apiKey: 'key', category: 'rerank', modelName: 'sim-rerank' });
   client = await clientOf(['chat:chat:use', 'media:media:use']);
-}, 120_000);
+});
 
 beforeEach(() => {
   simulator.reset();

@@ -44,7 +44,7 @@ beforeAll(async () => {
   const made = await makeKey(admin, { permissions: ['chat:chat:use'] });
   apiKey = made.key;
   program = withKey(admin, made);
-}, 120_000);
+});
 
 afterEach(() => simulator.reset());
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
   world = await openDoors();
   const service = { apiHost: `${world.simulator.url}/v1`, apiKey: SERVICE_KEY };
   await createModel(world.admin, { ...service, category: 'rerank', modelName: 'sim-rerank' });
-}, 120_000);
+});
 beforeEach(async () => {
   await world.plinth.app.get(CallBooks).flush();
   await database().query('DELETE FROM upstream_call WHERE tenant_id = $1', [TENANT]);

@@ -64,7 +64,7 @@ beforeAll(async () => {
   const known = { knowledgeIds: [world.knowledgeId], systemPrompt: 'You are the shop.' };
   const tools = { runtime: 'tools', tools: ['search_knowledge'] };
   toolAgentId = (await createAgent(admin, modelId, { ...known, ...tools })).id;
-}, 120_000);
+});
 
 afterEach(() => simulator.reset());
 

@@ -49,7 +49,7 @@ beforeAll(async () => {
   }
   roleOf = await makeRole(admin, 'programs', GRANTED);
   owner = await person();
-}, 120_000);
+});
 
 beforeEach(() => harness.simulator.reset());
 

@@ -38,7 +38,7 @@ beforeAll(async () => {
   world = await openDoors();
   ({ plinth, simulator, admin, agentId } = world);
   apiKey = (await makeKey(admin, { permissions: ['chat:chat:use'] })).key;
-}, 120_000);
+});
 
 afterEach(() => simulator.reset());
 

@@ -38,7 +38,7 @@ beforeAll(async () => {
     environment: { HARNESS_ASK_USER: 'on', HARNESS_MODEL_RETRY_MS: '1' },
   });
   database = harness.plinth.app.get(Database);
-}, 120_000);
+});
 
 afterAll(() => harness.stop());
 

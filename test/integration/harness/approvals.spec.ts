@@ -27,7 +27,7 @@ beforeAll(async () => {
   asker = await makeUser(plinth, session, 'asker', [await makeRole(session, 'asker', use)]);
   const all = await makeRole(session, 'approver', [...use, 'coding:harness:approve']);
   outsider = await makeUser(plinth, session, 'outsider', [all]);
-}, 120_000);
+});
 
 afterAll(() => harness.stop());
 

@@ -13,7 +13,7 @@ let harness: Harness;
 
 beforeAll(async () => {
   harness = await startHarness({ environment: { HARNESS_ASK_USER: 'on' } });
-}, 120_000);
+});
 
 afterAll(() => harness.stop());
 

@@ -28,7 +28,7 @@ let runs: ChangedRuns;
 beforeAll(async () => {
   harness = await startHarness({ environment: { HARNESS_ARTIFACT_MB: '1' } });
   runs = new ChangedRuns(harness);
-}, 120_000);
+});
 
 afterAll(() => harness.stop());
 

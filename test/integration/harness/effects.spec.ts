@@ -33,7 +33,7 @@ beforeAll(async () => {
   person = await makeUser(plinth, session, 'person', [
     await makeRole(session, 'person', permissions),
   ]);
-}, 120_000);
+});
 
 afterAll(() => harness.stop());
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const { plinth, session } = harness;
   const use = ['coding:harness:use', 'coding:harness:write'];
   asker = await makeUser(plinth, session, 'asker', [await makeRole(session, 'asker', use)]);
-}, 120_000);
+});
 
 afterAll(() => harness.stop());
 

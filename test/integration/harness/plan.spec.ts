@@ -34,7 +34,7 @@ beforeAll(async () => {
   writer = await person('writer', 'write');
   approver = await person('approver', 'approve');
   planner = await person('planner', 'write', 'approve');
-}, 120_000);
+});
 
 afterAll(() => harness.stop());
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
   const fields = { apiHost: simulator.url, apiKey: 'simulated-key', contextWindow: 32_000 };
   await createModel(session, { ...fields, modelName: OTHER, supportsTools: true });
   await createModel(session, { ...fields, modelName: 'no-tools', supportsTools: false });
-}, 120_000);
+});
 
 afterAll(() => harness.stop());
 

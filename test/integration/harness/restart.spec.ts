@@ -28,7 +28,7 @@ describe('a stop of the service while somebody is asked (S32)', () => {
   beforeAll(async () => {
     memory = await openInMemory(await embeddedTemplate());
     app = await boot();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await app.close();

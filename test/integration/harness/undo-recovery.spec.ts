@@ -37,7 +37,7 @@ beforeAll(async () => {
   runs = new ChangedRuns(harness);
   // Its own rounds would take up what the tests prepare for one.
   await service(UndoService).beforeApplicationShutdown();
-}, 120_000);
+});
 
 afterAll(() => harness.stop());
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
   const { plinth, session } = harness;
   const use = await makeRole(session, 'undo-reader', ['coding:harness:use']);
   reader = await makeUser(plinth, session, 'undo-reader', [use]);
-}, 120_000);
+});
 
 afterAll(() => harness.stop());
 

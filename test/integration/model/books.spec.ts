@@ -105,7 +105,7 @@ beforeAll(async () => {
   agentId = (await createAgent(admin, modelId, known)).id;
   const tools = { runtime: 'tools', tools: ['search_knowledge'] };
   toolAgentId = (await createAgent(admin, modelId, { ...known, ...tools })).id;
-}, 120_000);
+});
 
 beforeEach(async () => {
   simulator.reset();

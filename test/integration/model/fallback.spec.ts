@@ -63,7 +63,7 @@ beforeAll(async () => {
   const asked = await createModel(admin, { ...embedding, apiHost: `${simulator.url}/v1` });
   const other = await save({ ...embedding, apiHost: `${simulator.url}/other/v1` });
   await admin.put('/system/model', { id: asked, fallbackIds: [other.data.id] });
-}, 120_000);
+});
 afterEach(() => simulator.reset());
 afterAll(async () => {
   await plinth.stop();

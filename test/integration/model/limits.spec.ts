@@ -93,7 +93,7 @@ beforeAll(async () => {
   await createModel(admin, { ...service, category: 'rerank', modelName: 'sim-rerank' });
   const role = await makeRole(admin, 'programs', ['system:apikey:add']);
   user = await makeUser(plinth, admin, 'programmer', [role]);
-}, 120_000);
+});
 
 beforeEach(async () => {
   simulator.reset();

@@ -33,7 +33,7 @@ beforeAll(async () => {
   admin = await plinth.signIn('admin', ADMIN_PASSWORD, TENANT, FULL_CLIENT);
   for (const code of ['custom_api', 'custom_messages']) await createProvider(admin, code);
   fallback = await createModel(admin, { modelName: FALLBACK, apiHost: standIn.url, apiKey: 'key' });
-}, 120_000);
+});
 afterEach(() => {
   failing.reset();
   standIn.reset();

@@ -25,7 +25,7 @@ let world: DoorWorld;
 
 beforeAll(async () => {
   world = await openDoors({ REQUEST_BODY_LIMIT_KB: '64' });
-}, 120_000);
+});
 
 afterAll(() => closeDoors(world));
 

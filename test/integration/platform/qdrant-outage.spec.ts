@@ -71,7 +71,7 @@ beforeAll(async () => {
     await upload(root, id, [['tulips.txt', 'Tulips grow in Holland.']]);
     expect(await settled(root, id)).toMatchObject([{ status: PARSED }]);
   }
-}, 120_000);
+});
 
 afterAll(async () => {
   await plinth.stop();

@@ -149,7 +149,7 @@ describe('uploads, downloads and media contents while the process stops', () => 
     await expectComplete([...before, ...during]);
     plinth.app.get(Shutdown).hurry();
     await closing;
-  }, 120_000);
+  });
 
   it('run to their end after the drain, within the grace', async () => {
     await start({ SHUTDOWN_DRAIN_SECONDS: '1', SHUTDOWN_GRACE_SECONDS: NEVER });
@@ -162,5 +162,5 @@ describe('uploads, downloads and media contents while the process stops', () => 
     );
     await expectComplete(transfers);
     await closing;
-  }, 120_000);
+  });
 });
