@@ -92,13 +92,14 @@ export class BlobStore {
     }
   }
 
+  /** Where the content lies, for threads that read it themselves. */
+  pathOf(tenantId: string, hash: string): string {
+    return blobPath(this.root, tenantId, hash);
+  }
+
   /** The content and every name on the way to it: any of them may have been made a moment ago, without a flush. */
   private async flush(path: string): Promise<void> {
     for (let at = path; at.startsWith(this.root); at = join(at, '..')) await synced(at);
-  }
-
-  private pathOf(tenantId: string, hash: string): string {
-    return blobPath(this.root, tenantId, hash);
   }
 
   /**

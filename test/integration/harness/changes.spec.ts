@@ -428,7 +428,7 @@ describe('what a change is told as', () => {
     const rows = await plinth.app
       .get(FileChangeRepository, { strict: false })
       .ofRun(TENANT, run.runId);
-    const totals = await changes.totalsOf(TENANT, netChanges(rows));
+    const totals = await changes.totalsOf(TENANT, await netChanges(rows));
     expect({ type: 'run.diff', ...totals }).toEqual(back.at(-1));
   });
 
