@@ -5,8 +5,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { packageFolder } from '../../platform/filesystem/index.js';
 import { overlap } from '../workspace/workspace-path.js';
-import { packageRoot } from '../workspace/workspace-roots.js';
 import { forgetPlantedPaths, removePlantedPaths } from './planted-paths.js';
 import type { LimitHolders } from './process-limits.js';
 import { probeSandbox, type ProbePlace } from './sandbox.probe.js';
@@ -51,7 +51,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(@Inject(CONFIG) config: Config) {
-    const service = packageRoot();
+    const service = packageFolder(import.meta.url);
     const data = resolve(config.DATA_DIR);
     this.place = {
       removed: join(data, 'harness', 'removed'),
