@@ -193,26 +193,12 @@ export class Workspace {
    * folder or anything else, TOO_LARGE above 64 MiB.
    */
   async state(path: string, signal: AbortSignal): Promise<FileState | null> {
-    return this.withPathErrors(path, async () => {
-      try {
-        return await this.inParent(path, (parent) => this.stateIn(parent, signal));
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw error;
-      }
-    });
+    return this.ifThere(path, (parent) => this.stateIn(parent, signal));
   }
 
   /** The same with links and folders, which are told as they are. */
   async found(path: string, signal: AbortSignal): Promise<FileState | null> {
-    return this.withPathErrors(path, async () => {
-      try {
-        return await this.inParent(path, (parent) => this.foundIn(parent, signal));
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw error;
-      }
-    });
+    return this.ifThere(path, (parent) => this.foundIn(parent, signal));
   }
 
   /** What a folder holds, ordered by name, without unfinished files; the first so many. Links on the way to it are followed inside the root. */
@@ -324,6 +310,10 @@ export class Workspace {
     } catch (error) {
       throw asToolError(path, error);
     }
+  }
+
+  private async ifThere<T>(path: string, look: (parent: Parent) => Promise<T>): Promise<T | null> {
+    return this.withPathErrors(path, async () => nullIfMissing(() => this.inParent(path, look)));
   }
 
   private async arrive(path: string): Promise<Arrival> {
@@ -523,8 +513,12 @@ async function openRegular(folder: OpenFolder, name: string): Promise<OpenFile> 
 }
 
 async function statOrNull(folder: OpenFolder, name: string): Promise<Stats | null> {
+  return nullIfMissing(() => folder.stat(name));
+}
+
+async function nullIfMissing<T>(work: () => Promise<T>): Promise<T | null> {
   try {
-    return await folder.stat(name);
+    return await work();
   } catch (error) {
     if (isMissing(error)) return null;
     throw error;
