@@ -465,8 +465,15 @@ export class BlockSearch {
     const by = 'typography';
     const at = this.places(by, block);
     if (at.length === 0) return undefined;
-    const fit: FoundBlock['fit'] = (line, start) =>
-      withPlain(line, plainIn(this.lines.slice(start, start + block.length), block));
+    // A block is compared once, however many lines are fitted to it.
+    let known: { readonly start: number; readonly plain: ReadonlySet<string> } | undefined;
+    const fit: FoundBlock['fit'] = (line, start) => {
+      if (known?.start !== start) {
+        const lines = this.lines.slice(start, start + block.length);
+        known = { start, plain: plainIn(lines, block) };
+      }
+      return withPlain(line, known.plain);
+    };
     return { at, by, fit };
   }
 
