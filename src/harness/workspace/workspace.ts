@@ -292,15 +292,25 @@ export class Workspace {
     const names = path.split('/');
     for (const [index, name] of names.entries()) {
       if (!repositoryPart(name)) continue;
-      const above = names.slice(0, index);
-      const there = await this.entries(above.join('/'), NAMES).catch(() => []);
-      if (!isRepository([...there.map((entry) => entry.name), name])) continue;
+      const there = await this.repositoryNames(names.slice(0, index));
+      if (!isRepository([...there, name])) continue;
       throw pathError(
         'PROTECTED_PATH',
         path,
         'is or would be part of a git repository, which no tool may make or change',
       );
     }
+  }
+
+  /** Names in a folder that parts of a repository have, however many others there are; none where there is no folder. */
+  private async repositoryNames(names: readonly string[]): Promise<string[]> {
+    const folder = await nullIfMissing(() => this.folder.folder(names));
+    if (!folder) return [];
+    return closing(folder, async () => {
+      const found: string[] = [];
+      for await (const name of folder.names()) if (repositoryPart(name)) found.push(name);
+      return found;
+    });
   }
 
   private async withPathErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
