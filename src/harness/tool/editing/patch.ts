@@ -1,4 +1,5 @@
 import { ToolError } from '../../fault/tool.error.js';
+import { textsOf } from '../text-lines.js';
 import { indentOf } from './text-edit.js';
 
 /** One line of a hunk: a space before what stays, `-` before what goes, `+` before what comes. */
@@ -57,9 +58,7 @@ class PatchLines {
   private readonly last: number;
 
   constructor(patch: string) {
-    const lines = patch.split('\n').map((line) => line.replace(/\r$/, ''));
-    // What follows the last line end is no line.
-    if (lines.at(-1) === '') lines.pop();
+    const lines = textsOf(patch);
     const { from, to } = unwrapped(lines);
     this.at = from;
     this.end = to;
