@@ -116,7 +116,8 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /**
    * Removes what the command of a service that was lost has made under protected names, as `run` does after each.
-   * `before` is what the promise of `onReady` resolved to.
+   * `before` is what the promise of `onReady` resolved to. Fails with the signal's reason, and with nothing removed, when that
+   * aborts before earlier commands have ended.
    */
   async tidy(
     workspace: string,
@@ -148,6 +149,8 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     signal.addEventListener('abort', giveUp, { once: true });
     const command = before.then(() => {
       signal.removeEventListener('abort', giveUp);
+      // Who has given up does not expect that anything happens any more.
+      signal.throwIfAborted();
       return act();
     });
     const settled = command.catch(() => undefined);
