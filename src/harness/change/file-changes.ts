@@ -14,7 +14,7 @@ import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
 import { cutLines } from './diff/cut-lines.js';
 import type * as diffWorker from './diff/diff.worker.js';
-import type { Compared as ComparedFile, CompareTask } from './diff/diff.worker.js';
+import type { Compared, CompareTask } from './diff/diff.worker.js';
 import type { FileDiff } from './diff/unified-diff.js';
 import { etagOf, netChanges, sameKept } from './net-change.js';
 import type { DiffTotals, KeptState, NetChange, Recorded } from './net-change.js';
@@ -68,10 +68,14 @@ export interface DescribedChanges {
   readonly totals: DiffTotals;
 }
 
-interface ComparedSides {
+/** A path with what is there before and after. */
+interface Sides {
   readonly path: string;
   readonly before: KeptState | null;
   readonly after: KeptState | null;
+}
+
+interface ComparedSides extends Sides {
   /** False when the content before was not kept. */
   readonly restorable: boolean;
 }
@@ -293,7 +297,7 @@ export class FileChanges implements OnApplicationShutdown {
     return compared;
   }
 
-  private shown(compared: ComparedFile | undefined, room: number): Comparison {
+  private shown(compared: Compared | undefined, room: number): Comparison {
     if (!compared) return NOT_COMPARED;
     const { additions, deletions, diff, cut, damaged } = compared;
     for (const hash of damaged) this.logger.error({ msg: 'Stored content is damaged', hash });
@@ -320,22 +324,10 @@ export class FileChanges implements OnApplicationShutdown {
     nets: readonly NetChange[],
     deadline: number,
   ): Promise<readonly Counts[]> {
-    const counts: (Counts | undefined)[] = [];
-    const unknown: { readonly net: NetChange; readonly index: number }[] = [];
-    for await (const piece of inTurns(nets)) {
-      for (const net of piece) {
-        const known = this.knownCounts(net);
-        if (!known) unknown.push({ net, index: counts.length });
-        counts.push(known);
-      }
-    }
-    const compared = await this.compareWithin(
-      deadline,
-      tenantId,
-      unknown.map(({ net }) => net),
-    );
-    for (const [at, { index }] of unknown.entries()) counts[index] = compared[at];
-    return counts.map((one) => one ?? NOT_COMPARED);
+    const unknown = nets.filter((net) => !this.knownCounts(net));
+    const compared = await this.compareWithin(deadline, tenantId, unknown);
+    const found = new Map(unknown.map((net, index) => [net, compared[index]]));
+    return nets.map((net) => found.get(net) ?? this.knownCounts(net) ?? NOT_COMPARED);
   }
 
   private knownCounts({ before, after, changes }: NetChange): Counts | undefined {
@@ -456,13 +448,6 @@ export function foldersOf(path: string): string[] {
   return names.slice(1).map((_, index) => names.slice(0, names.length - 1 - index).join('/'));
 }
 
-/** A path with what is expected there and what is to be there: only where one of them is a link or folder may it be one. */
-interface Compared {
-  readonly path: string;
-  readonly before: KeptState | null;
-  readonly after: KeptState | null;
-}
-
 /**
  * What stands in the place of other files until operations have removed it: a file where a folder is to be, or folders,
  * which go with their last file, where a file is to be.
@@ -488,10 +473,13 @@ export class VacatedPaths {
     for (const folder of foldersOf(path).slice(0, madeFolders)) this.folders.add(folder);
   }
 
-  /** What is at the path; null where only what the operations remove is in its place. Else as `Workspace.state`. */
+  /**
+   * What is at the path; null where only what the operations remove is in its place. Else as `Workspace.state`: only where
+   * a link or folder is expected, or is to be, may it be one.
+   */
   async state(
     workspace: Workspace,
-    { path, before, after }: Compared,
+    { path, before, after }: Sides,
     signal: AbortSignal,
   ): Promise<FileState | null> {
     const isFile = [before, after].every((state) => !state || kindOf(state.mode) === 'file');
