@@ -188,6 +188,8 @@ async function planRemoval(
 ): Promise<PlannedSection> {
   const file = await getEditable(context, path);
   if (hunks.length > 0) {
+    // What does not fit is answered with lines of the file.
+    requireSeen(context, file);
     const { text } = decodeText(file.bytes, shown(path));
     if (applyHunks(text, hunks, shown(path)).text !== '') {
       throw refused(`the hunks that delete ${shown(path)} do not hold all of its lines.`);
