@@ -11,7 +11,6 @@ import { Artifacts } from './change/artifacts.js';
 import { BlobStore } from './change/blob.store.js';
 import { ChangeController, UndoController } from './api/change/change.controller.js';
 import { FileChangeRepository } from './store/file-change.repository.js';
-import { DiffThread } from './change/diff/diff.thread.js';
 import { FileChanges } from './change/file-changes.js';
 import { WorkspaceSnapshots } from './change/snapshot/workspace.snapshots.js';
 import { UndoInspection } from './engine/undo/undo.inspection.js';
@@ -94,7 +93,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     ArtifactRepository,
     Artifacts,
     BlobStore,
-    DiffThread,
     FileChangeRepository,
     FileChanges,
     WorkspaceSnapshots,

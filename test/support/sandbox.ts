@@ -8,6 +8,7 @@ import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
 import type { CommandLimits } from '../../src/harness/sandbox/resource-watch.js';
 import { runInSandbox } from '../../src/harness/sandbox/sandbox.run.js';
 import type { SandboxRequest, SandboxResult } from '../../src/harness/sandbox/sandbox.run.js';
+import type { ProtectedPath } from '../../src/harness/sandbox/workspace-scan.js';
 
 /** One is enough for a file of tests: it holds nothing but whether sandboxes can be used. */
 const dataFolder = join(tmpdir(), `plinth-sandbox-data-${process.pid}`);
@@ -46,6 +47,11 @@ export class TestSandbox {
       signal: new AbortController().signal,
       ...options,
     });
+  }
+
+  /** Removes what was not there before, as after the loss of a service. */
+  async tidy(before: readonly ProtectedPath[], signal: AbortSignal): Promise<void> {
+    return shared.tidy(this.workspace, before, signal);
   }
 
   /** Runs the command with these limits alone. */

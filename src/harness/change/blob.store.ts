@@ -12,14 +12,6 @@ import { Installation } from '../../platform/storage/index.js';
 import { sha256 } from '../protocol/ids.js';
 import { blobPath, blobRoot, tenantBlobs } from './blob.path.js';
 
-export interface PutOptions {
-  /**
-   * Whether the content must outlive a loss of power; true by default. Without it many contents are kept fast, and one
-   * that was lost reads as if it had never been kept.
-   */
-  readonly flush?: boolean;
-}
-
 /**
  * Contents by their SHA-256, apart for each tenant: what files were before and after a change, and the outputs of tools.
  * A content is written once, is never changed, and is compared with its hash whenever it is read.
@@ -41,31 +33,13 @@ export class BlobStore {
     });
   }
 
-  /** Keeps the bytes and answers their SHA-256. Keeping them again costs one read. */
-  async put(
-    tenantId: string,
-    bytes: Uint8Array,
-    { flush = true }: PutOptions = {},
-  ): Promise<string> {
+  /** Keeps the bytes, also through a loss of power, and answers their SHA-256. Keeping them again costs one read. */
+  async put(tenantId: string, bytes: Uint8Array): Promise<string> {
     const hash = sha256(bytes);
     const path = this.pathOf(tenantId, hash);
-    const folder = join(path, '..');
-    // A damaged one is written again.
-    if ((await contentOf(path))?.equals(bytes)) {
-      // It may have been kept without a flush.
-      if (flush) await this.flush(path);
-      return hash;
-    }
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const unfinished = join(folder, `.${randomBytes(16).toString('hex')}`);
-    try {
-      await writeNew(unfinished, bytes);
-      await rename(unfinished, path);
-    } catch (error) {
-      await rm(unfinished, { force: true });
-      throw error;
-    }
-    if (flush) await this.flush(path);
+    // A damaged one is written again; one that is whole may have been kept without a flush, for a snapshot.
+    if (!(await contentOf(path))?.equals(bytes)) await write(path, bytes);
+    await this.flush(path);
     return hash;
   }
 
@@ -92,13 +66,14 @@ export class BlobStore {
     }
   }
 
+  /** Where the content lies, for threads that read it themselves. */
+  pathOf(tenantId: string, hash: string): string {
+    return blobPath(this.root, tenantId, hash);
+  }
+
   /** The content and every name on the way to it: any of them may have been made a moment ago, without a flush. */
   private async flush(path: string): Promise<void> {
     for (let at = path; at.startsWith(this.root); at = join(at, '..')) await synced(at);
-  }
-
-  private pathOf(tenantId: string, hash: string): string {
-    return blobPath(this.root, tenantId, hash);
   }
 
   /**
@@ -139,6 +114,20 @@ async function contentOf(path: string): Promise<Buffer | undefined> {
     return await readFile(path, { flag: constants.O_RDONLY | constants.O_NOFOLLOW });
   } catch (error) {
     if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A reader sees the whole content or none. */
+async function write(path: string, bytes: Uint8Array): Promise<void> {
+  const folder = join(path, '..');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const unfinished = join(folder, `.${randomBytes(16).toString('hex')}`);
+  try {
+    await writeNew(unfinished, bytes);
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true });
     throw error;
   }
 }

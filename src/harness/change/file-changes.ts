@@ -1,4 +1,5 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
+import type { OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
 import type { FilesFound } from '../protocol/effect.state.js';
@@ -12,19 +13,23 @@ import type { FileOperation, FileState, PlannedFile } from '../workspace/file-op
 import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
 import { cutLines } from './diff/cut-lines.js';
-import { DiffThread } from './diff/diff.thread.js';
-import type { Compared as ComparedFile, CompareJob, CompareTask } from './diff/diff.worker.js';
+import type * as diffWorker from './diff/diff.worker.js';
+import type { Compared, CompareTask } from './diff/diff.worker.js';
 import type { FileDiff } from './diff/unified-diff.js';
-import { etagOf, netChangesInTurns, sameKept } from './net-change.js';
+import { etagOf, netChanges, sameKept } from './net-change.js';
 import type { DiffTotals, KeptState, NetChange, Recorded } from './net-change.js';
 import { inTurns } from '../protocol/turns.js';
+import { WorkerThread } from './worker-thread.js';
+
+/** Compares files: a large diff would block the process. */
+const WORKER = new URL('./diff/diff.worker.js', import.meta.url);
+/** The thread ends when it has had nothing to do for so long. */
+const IDLE_MS = 60_000;
 
 /** How long putting files back may take, whatever has stopped the change. */
 const ROLL_BACK_MS = 60_000;
 /** Longest diff of one file in an event or an answer. */
 const DIFF_BYTES = 64 * 1024;
-/** What the thread answers of a diff: more than is shown, because masking comes before the cut. */
-const COMPARED_BYTES = 2 * DIFF_BYTES;
 /** All diffs in the events of one call, and all that are compared at once. */
 const ALL_DIFF_BYTES = 2 * 1024 * 1024;
 /** Events of one call; a command may change any number of files, and all of them get their rows. */
@@ -33,8 +38,8 @@ const EVENTS = 500;
 const COMPARE_MS = 3_000;
 /** Rows of one statement: the embedded database executes it in this process. */
 const INSERTED_AT_ONCE = 200;
-/** Diffs that are masked before other work gets its turn. */
-const MASKED_AT_ONCE = 20;
+/** Files of one message to the thread, whose diffs are then masked in one go: other work gets its turn in between. */
+const COMPARED_AT_ONCE = 20;
 const REMEMBERED_COUNTS = 2_000;
 
 export interface ChangeTarget {
@@ -63,10 +68,14 @@ export interface DescribedChanges {
   readonly totals: DiffTotals;
 }
 
-interface ComparedSides {
+/** A path with what is there before and after. */
+interface Sides {
   readonly path: string;
   readonly before: KeptState | null;
   readonly after: KeptState | null;
+}
+
+interface ComparedSides extends Sides {
   /** False when the content before was not kept. */
   readonly restorable: boolean;
 }
@@ -76,7 +85,9 @@ interface ComparedSides {
  * compares kept contents, and records the changes of runs.
  */
 @Injectable()
-export class FileChanges {
+export class FileChanges implements OnApplicationShutdown {
+  private readonly logger = new Logger(FileChanges.name);
+  private readonly thread = new WorkerThread<typeof diffWorker>(WORKER, IDLE_MS);
   /** Lines added and deleted between two contents, which never change. */
   private readonly counts = new LRUCache<string, Counts>({ max: REMEMBERED_COUNTS });
 
@@ -84,8 +95,11 @@ export class FileChanges {
     private readonly blobs: BlobStore,
     private readonly repository: FileChangeRepository,
     private readonly mask: SecretMask,
-    private readonly thread: DiffThread,
   ) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.thread.stop();
+  }
 
   /** Keeps the contents that the operations and their undoing need. Call it before the operations are written down. */
   async keep(tenantId: string, files: readonly PlannedFile[]): Promise<void> {
@@ -186,7 +200,7 @@ export class FileChanges {
         rows.push(rowOf(run, '', file));
       }
     }
-    return { files, totals: await this.totalsOf(run.tenantId, await netChangesInTurns(rows)) };
+    return { files, totals: await this.totalsOf(run.tenantId, await netChanges(rows)) };
   }
 
   /**
@@ -236,54 +250,72 @@ export class FileChanges {
     tenantId: string,
     files: readonly ComparedSides[],
   ): Promise<Comparison[]> {
-    const compared: Comparison[] = [];
-    let room = ALL_DIFF_BYTES;
-    for await (const piece of inTurns(files)) {
-      const tasks = piece.map(({ path, before, after, restorable }) => ({
-        path,
-        before: this.thread.keptSide(tenantId, before, restorable),
-        after: this.thread.keptSide(tenantId, after, true),
-      }));
-      const found = await this.compare({ deadline, totalBytes: room, tasks });
-      for (const [index, { before, after }] of piece.entries()) {
-        const one = found[index] ?? NOT_COMPARED;
-        compared.push(one);
-        room -= Buffer.byteLength(one.diff);
-        if (one === NOT_COMPARED) continue;
-        const { additions, deletions } = one;
-        this.counts.set(keyOf(before, after), { additions, deletions });
-      }
+    const compared = await this.compare(deadline, files, ({ path, before, after, restorable }) => ({
+      path,
+      before: this.keptSide(tenantId, before, restorable),
+      after: this.keptSide(tenantId, after, true),
+    }));
+    for (const [index, { before, after }] of files.entries()) {
+      const one = compared[index];
+      if (!one || one === NOT_COMPARED) continue;
+      const { additions, deletions } = one;
+      this.counts.set(keyOf(before, after), { additions, deletions });
     }
     return compared;
   }
 
   /** What a change of files that is not written yet would do, as `compareWithin`. */
   async preview(files: readonly PlannedFile[]): Promise<Comparison[]> {
-    const tasks = files.map(({ operation, beforeContent, afterContent }) => ({
-      path: operation.path,
-      before: sideOf(operation.before, beforeContent),
-      after: sideOf(operation.after, afterContent),
-    }));
-    return this.compare({ deadline: Date.now() + COMPARE_MS, totalBytes: ALL_DIFF_BYTES, tasks });
+    return this.compare(
+      Date.now() + COMPARE_MS,
+      files,
+      ({ operation, beforeContent, afterContent }) => ({
+        path: operation.path,
+        before: sideOf(operation.before, beforeContent),
+        after: sideOf(operation.after, afterContent),
+      }),
+    );
   }
 
-  private async compare(job: Omit<CompareJob, 'diffBytes'>): Promise<Comparison[]> {
-    const { tasks } = job;
-    const totalBytes = Math.max(0, job.totalBytes);
-    const found = await this.thread.compare({ ...job, totalBytes, diffBytes: COMPARED_BYTES });
-    const shown: Comparison[] = [];
-    for await (const piece of inTurns(found, MASKED_AT_ONCE)) {
-      for (const one of piece) shown.push(this.shown(one));
+  private async compare<File>(
+    deadline: number,
+    files: readonly File[],
+    taskOf: (file: File) => CompareTask,
+  ): Promise<Comparison[]> {
+    const compared: Comparison[] = [];
+    let room = ALL_DIFF_BYTES;
+    for await (const piece of inTurns(files, COMPARED_AT_ONCE)) {
+      if (Date.now() >= deadline) break;
+      const job = { tasks: piece.map(taskOf), deadline, withDiffs: room > 0 };
+      for (const found of await this.thread.run('compare', job)) {
+        const one = this.shown(found, room);
+        room -= Buffer.byteLength(one.diff);
+        compared.push(one);
+      }
     }
-    for (let at = shown.length; at < tasks.length; at += 1) shown.push(NOT_COMPARED);
-    return shown;
+    while (compared.length < files.length) compared.push(NOT_COMPARED);
+    return compared;
   }
 
-  private shown(compared: ComparedFile | undefined): Comparison {
+  private shown(compared: Compared | undefined, room: number): Comparison {
     if (!compared) return NOT_COMPARED;
-    const { additions, deletions, diff, cut } = compared;
+    const { additions, deletions, diff, cut, damaged } = compared;
+    for (const hash of damaged) this.logger.error({ msg: 'Stored content is damaged', hash });
+    if (room <= 0) return { additions, deletions, diff: '', diffTruncated: true };
     const shown = cutLines(this.mask.apply(diff), DIFF_BYTES);
     return { additions, deletions, diff: shown.text, diffTruncated: cut || shown.cut };
+  }
+
+  /** A side whose content is kept; null where the file is not there. */
+  private keptSide(
+    tenantId: string,
+    state: KeptState | null,
+    isKept: boolean,
+  ): CompareTask['before'] {
+    if (!state) return null;
+    const { mode, sha256 } = state;
+    if (!isKept) return { mode };
+    return { mode, kept: { path: this.blobs.pathOf(tenantId, sha256), sha256 } };
   }
 
   /** The lines of net changes, as `compareWithin`; a file of one change has them stored. */
@@ -292,24 +324,10 @@ export class FileChanges {
     nets: readonly NetChange[],
     deadline: number,
   ): Promise<readonly Counts[]> {
-    const counts: (Counts | undefined)[] = [];
-    const unknown: { readonly net: NetChange; readonly index: number }[] = [];
-    for await (const piece of inTurns(nets)) {
-      for (const net of piece) {
-        const known = this.knownCounts(net);
-        if (!known) unknown.push({ net, index: counts.length });
-        counts.push(known);
-      }
-    }
-    const compared = await this.compareWithin(
-      deadline,
-      tenantId,
-      unknown.map(({ net: { path, before, after, changes } }) => {
-        return { path, before, after, restorable: changes[0]?.restorable ?? false };
-      }),
-    );
-    for (const [at, { index }] of unknown.entries()) counts[index] = compared[at];
-    return counts.map((one) => one ?? NOT_COMPARED);
+    const unknown = nets.filter((net) => !this.knownCounts(net));
+    const compared = await this.compareWithin(deadline, tenantId, unknown);
+    const found = new Map(unknown.map((net, index) => [net, compared[index]]));
+    return nets.map((net) => found.get(net) ?? this.knownCounts(net) ?? NOT_COMPARED);
   }
 
   private knownCounts({ before, after, changes }: NetChange): Counts | undefined {
@@ -430,13 +448,6 @@ export function foldersOf(path: string): string[] {
   return names.slice(1).map((_, index) => names.slice(0, names.length - 1 - index).join('/'));
 }
 
-/** A path with what is expected there and what is to be there: only where one of them is a link or folder may it be one. */
-interface Compared {
-  readonly path: string;
-  readonly before: KeptState | null;
-  readonly after: KeptState | null;
-}
-
 /**
  * What stands in the place of other files until operations have removed it: a file where a folder is to be, or folders,
  * which go with their last file, where a file is to be.
@@ -462,10 +473,13 @@ export class VacatedPaths {
     for (const folder of foldersOf(path).slice(0, madeFolders)) this.folders.add(folder);
   }
 
-  /** What is at the path; null where only what the operations remove is in its place. Else as `Workspace.state`. */
+  /**
+   * What is at the path; null where only what the operations remove is in its place. Else as `Workspace.state`: only where
+   * a link or folder is expected, or is to be, may it be one.
+   */
   async state(
     workspace: Workspace,
-    { path, before, after }: Compared,
+    { path, before, after }: Sides,
     signal: AbortSignal,
   ): Promise<FileState | null> {
     const isFile = [before, after].every((state) => !state || kindOf(state.mode) === 'file');

@@ -26,6 +26,8 @@ export interface NetChange<Change = Recorded> {
   readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
   readonly before: KeptState | null;
   readonly after: KeptState | null;
+  /** Whether the content before the first change was kept. */
+  readonly restorable: boolean;
   /** Oldest first. */
   readonly changes: readonly Change[];
 }
@@ -51,18 +53,11 @@ export function sameKept(one: KeptState | null, other: KeptState | null): boolea
   return one?.sha256 === other?.sha256 && one?.mode === other?.mode;
 }
 
-/** The changes file by file, ordered by path; a file that is at the end as it was at the beginning is left out. */
-export function netChanges<Change extends Recorded>(
-  changes: readonly Change[],
-): NetChange<Change>[] {
-  return [...Map.groupBy(changes, ({ path }) => path).values()]
-    .map(netOf)
-    .filter((net) => net !== undefined)
-    .sort((one, other) => (one.path < other.path ? -1 : 1));
-}
-
-/** As `netChanges`, for as many changes as a command may make: it does not block the process. */
-export async function netChangesInTurns<Change extends Recorded>(
+/**
+ * The changes file by file, ordered by path; a file that is at the end as it was at the beginning is left out. However many
+ * changes a command has made, this does not block the process.
+ */
+export async function netChanges<Change extends Recorded>(
   changes: readonly Change[],
 ): Promise<NetChange<Change>[]> {
   const byPath = new Map<string, Change[]>();
@@ -76,7 +71,7 @@ export async function netChangesInTurns<Change extends Recorded>(
   const nets: NetChange<Change>[] = [];
   for await (const piece of inTurns([...byPath.values()])) {
     for (const ofPath of piece) {
-      const net = netOf(ofPath);
+      const net = netChangeOf(ofPath);
       if (net) nets.push(net);
     }
   }
@@ -85,13 +80,17 @@ export async function netChangesInTurns<Change extends Recorded>(
   return nets.sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-function netOf<Change extends Recorded>(changes: readonly Change[]): NetChange<Change> | undefined {
+/** What the changes of one file come to; undefined when it is as it was, or there are none. */
+export function netChangeOf<Change extends Recorded>(
+  changes: readonly Change[],
+): NetChange<Change> | undefined {
   const [first, last] = [changes[0], changes.at(-1)];
   if (!first || !last) return undefined;
   const [before, after] = [stateBefore(first), stateAfter(last)];
   if (sameKept(before, after)) return undefined;
   const op = before ? (after ? 'UPDATE' : 'DELETE') : 'CREATE';
-  return { path: first.path, op, before, after, changes };
+  const { path, restorable } = first;
+  return { path, op, before, after, restorable, changes };
 }
 
 export async function etagOf(nets: readonly NetChange<unknown>[]): Promise<string> {

@@ -259,28 +259,40 @@ async function execute(
     const reason = `There is no system call filter for ${process.arch} processors.`;
     throw new SandboxUnavailableError(reason);
   }
-  const { command, timeoutMs, signal } = request;
   const began = performance.now();
   const bubblewrap = new Bubblewrap({
     options: sandboxArguments(layout),
     filter,
     files: ownFiles(layout).map(([, content]) => content),
-    command: shellArguments(command, timeoutMs),
+    command: shellArguments(request.command, request.timeoutMs),
   });
-  const collector = new OutputCollector();
-  const reading = collect(bubblewrap, collector, request);
-  const { workspace, asRoot } = layout;
-  const watch = { timeoutMs, signal, workspace, asRoot, limits };
-  const { stopped, limitsBy, memoryBytes } = await supervise(bubblewrap, watch);
+  const output = new OutputCollector();
+  const reading = collect(bubblewrap, output, request);
+  const { asRoot } = layout;
+  const { stopped, limitsBy, memoryBytes } = await supervise(bubblewrap, request, {
+    limits,
+    asRoot,
+  });
   await reading;
-  const { exitCode, hasBegun, errorText } = bubblewrap;
-  if (!stopped && !hasBegun) {
-    throw new SandboxUnavailableError(errorText || 'bwrap exited without a message.');
+  if (!stopped && !bubblewrap.hasBegun) {
+    throw new SandboxUnavailableError(bubblewrap.errorText || 'bwrap exited without a message.');
   }
-  if (!stopped && exitCode === undefined) throw new SandboxLostError();
-  const durationMs = performance.now() - began;
-  const had = { ...limits, memoryBytes };
-  return resultOf(collector, { exitCode, stopped, limits: had, limitsBy, durationMs });
+  if (!stopped && bubblewrap.exitCode === undefined) throw new SandboxLostError();
+  const exitCode = stopped ? null : (bubblewrap.exitCode ?? null);
+  return {
+    exitCode,
+    signal: stopped ? 'SIGKILL' : signalOf(exitCode),
+    timedOut: stopped === 'time-out',
+    cancelled: stopped === 'abort',
+    exceeded: exceededText(stopped, { ...limits, memoryBytes }),
+    output: output.whole(),
+    head: (bytes) => output.head(bytes),
+    tail: (bytes) => output.tail(bytes),
+    outputBytes: output.total,
+    truncated: output.discarding,
+    durationMs: Math.round(performance.now() - began),
+    limitsBy,
+  };
 }
 
 interface Supervised {
@@ -293,22 +305,16 @@ interface Supervised {
 /** Lets the command begin, and waits for its end or brings it about. Nothing of it runs any more then, however it ends. */
 async function supervise(
   bubblewrap: Bubblewrap,
-  watch: {
-    timeoutMs: number;
-    signal: AbortSignal;
-    workspace: string;
-    asRoot: boolean;
-    limits: CommandLimits;
-  },
+  { workspace, timeoutMs, signal }: SandboxRequest,
+  { limits, asRoot }: { readonly limits: CommandLimits; readonly asRoot: boolean },
 ): Promise<Supervised> {
   const over = new AbortController();
-  const timeOut = sleep(watch.timeoutMs, 'time-out' as const, { signal: over.signal });
+  const timeOut = sleep(timeoutMs, 'time-out' as const, { signal: over.signal });
   const reasons: Promise<Stopped | 'ended'>[] = [
     bubblewrap.ended.then(() => 'ended'),
     timeOut.catch(() => 'ended'),
-    aborted(watch.signal, over.signal),
+    aborted(signal, over.signal),
   ];
-  const { workspace, asRoot, limits } = watch;
   let group: ProcessGroup | undefined;
   let limitsBy: LimitHolders | null = null;
   let reason: Stopped | 'ended' = 'ended';
@@ -371,33 +377,6 @@ async function collect(
   } catch {
     // The pipe was closed on a process that would not let go of it.
   }
-}
-
-function resultOf(
-  collector: OutputCollector,
-  end: {
-    exitCode: number | undefined;
-    stopped: Stopped | undefined;
-    limits: CommandLimits;
-    limitsBy: LimitHolders | null;
-    durationMs: number;
-  },
-): Ending {
-  const exitCode = end.stopped ? null : (end.exitCode ?? null);
-  return {
-    exitCode,
-    signal: end.stopped ? 'SIGKILL' : signalOf(exitCode),
-    timedOut: end.stopped === 'time-out',
-    cancelled: end.stopped === 'abort',
-    exceeded: exceededText(end.stopped, end.limits),
-    output: collector.whole(),
-    head: (bytes) => collector.head(bytes),
-    tail: (bytes) => collector.tail(bytes),
-    outputBytes: collector.total,
-    truncated: collector.discarding,
-    durationMs: Math.round(end.durationMs),
-    limitsBy: end.limitsBy,
-  };
 }
 
 function exceededText(stopped: Stopped | undefined, limits: CommandLimits): string | null {

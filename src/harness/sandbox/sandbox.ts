@@ -5,8 +5,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { packageFolder } from '../../platform/filesystem/index.js';
 import { overlap } from '../workspace/workspace-path.js';
-import { packageRoot } from '../workspace/workspace-roots.js';
 import { forgetPlantedPaths, removePlantedPaths } from './planted-paths.js';
 import type { LimitHolders } from './process-limits.js';
 import { probeSandbox, type ProbePlace } from './sandbox.probe.js';
@@ -51,7 +51,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(@Inject(CONFIG) config: Config) {
-    const service = packageRoot();
+    const service = packageFolder(import.meta.url);
     const data = resolve(config.DATA_DIR);
     this.place = {
       removed: join(data, 'harness', 'removed'),
@@ -116,7 +116,8 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /**
    * Removes what the command of a service that was lost has made under protected names, as `run` does after each.
-   * `before` is what the promise of `onReady` resolved to.
+   * `before` is what the promise of `onReady` resolved to. Fails with the signal's reason, and with nothing removed, when that
+   * aborts before earlier commands have ended.
    */
   async tidy(
     workspace: string,
@@ -148,6 +149,8 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     signal.addEventListener('abort', giveUp, { once: true });
     const command = before.then(() => {
       signal.removeEventListener('abort', giveUp);
+      // Who has given up does not expect that anything happens any more.
+      signal.throwIfAborted();
       return act();
     });
     const settled = command.catch(() => undefined);

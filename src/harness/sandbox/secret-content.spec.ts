@@ -10,10 +10,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function isSecret(content: string): Promise<boolean> {
-  const path = join(folder, '.env');
+function isSecret(content: string, name = '.env'): Promise<boolean> {
+  const path = join(folder, name);
   writeFileSync(path, `${content}\n`);
-  return holdsSecret(Buffer.from(path), '.env');
+  return holdsSecret(Buffer.from(path), name);
 }
 
 // In parts, so that no scanner takes this file for one with a secret.
@@ -57,5 +57,30 @@ describe('the content of a .env file', () => {
     'DATABASE_URL=postgres://a:$DB_PASSWORD@host/b',
   ])('%s is none', async (content) => {
     expect(await isSecret(content)).toBe(false);
+  });
+});
+
+describe('a file whose content is made to take long', () => {
+  const BYTES = 250_000;
+
+  it.each([
+    ['signs after which a random text could come', '='],
+    ['words of names', 'pass'],
+    ['beginnings of tokens', 'eyJaaaaaaaaaa-'],
+    ['beginnings of addresses', '://a:{'],
+    ['beginnings of webhooks', 'hooks.slack.com/services/'],
+    ['names in a connection string', ';pwd= $a'],
+  ])('is read in time: %s', async (_, part) => {
+    const content = part.repeat(BYTES / part.length);
+    expect(await isSecret(content, 'credentials')).toBe(false);
+  });
+
+  it('is read in time: spaces in a value', async () => {
+    expect(await isSecret(`password=a${' '.repeat(BYTES)}b`, 'credentials')).toBe(true);
+  });
+
+  it('is a secret for a web token', async () => {
+    const token = ['eyJhbGciOiJIUzI1NiJ9', 'eyJzdWIiOiIxMjM0NTY3ODkwIn0', 'c2lnbmF0dXJl'].join('.');
+    expect(await isSecret(`"-${token}"`, 'credentials')).toBe(true);
   });
 });

@@ -10,10 +10,14 @@ const READ_BYTES = 256 * 1_024;
 const ALWAYS =
   /\.(p12|pfx)$|^(id_(rsa|dsa|ecdsa|ed25519).*|\.(git-credentials|netrc|pgpass|htpasswd)|\.plinth-.*\.tmp)$/;
 
+/*
+ * All patterns are read in time in proportion to the text, whatever it is: files are looked at between other requests. So
+ * a part that may be long ends at a character with which no other match can begin.
+ */
 const PATTERNS: readonly RegExp[] = [
   /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/,
   // The password in an address; a reference to a variable is none.
-  /:\/\/[^\s/:@'"]*:(?!(?:\$\w+|\$\{\w+\}|%\w+%|[{<][^\s@]*)@)[^\s/@'"]{3,}@/,
+  /:\/\/[^\s/:@'"]*:(?!(?:\$\w+|\$\{\w+\}|%\w+%|[{<][^\s/@'"]*)@)[^\s/@'"]{3,}@/,
   // The same in the list of a connection string, as in Endpoint=…;AccountKey=…
   /[;=]["']?\s*(account_?key|shared_?access_?(?:key|signature)|password|pwd)\s*=\s*(?!\$\w+(?:[;"'\s]|$)|\$\{\w+\}|[%{<])[^\s;"']{3,}/i,
   // Addresses that are enough to post a message
@@ -21,18 +25,20 @@ const PATTERNS: readonly RegExp[] = [
   // .npmrc, .yarnrc.yml, .pypirc, git's extra headers
   /(_auth|_authtoken|_password|npmauthtoken|npmauthident)["']?\s*[=:]\s*(?!["']?(?:[%{<]|\$\w+["']?(?:\s|$)|\$\{))\S{6,}/i,
   /authorization["']?\s*[=:]\s*["']?(basic|bearer|token)\s+(?![$%{<])\S{6,}/i,
-  // Of known services: AWS, GitHub, GitLab, Slack, Google, Stripe, OpenAI, and JSON web tokens
-  /\b(AKIA[0-9A-Z]{16}|gh[pousr]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20}|xox[abprs]-[\w-]{10,}|AIza[\w-]{35}|[rs]k_live_\w{16,}|sk-[\w-]{20,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+)/,
+  // Of known services: AWS, GitHub, GitLab, Slack, Google, Stripe, OpenAI
+  /\b(AKIA[0-9A-Z]{16}|gh[pousr]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20}|xox[abprs]-[\w-]{10,}|AIza[\w-]{35}|[rs]k_live_\w{16,}|sk-[\w-]{20,})/,
+  // JSON web tokens
+  /\.(?<=\beyJ[\w-]{10,}\.)eyJ[\w-]{10,}\.[\w-]+/,
 ];
 
 /** `NAME_WITH_A_WORD_OF_THESE = value`, in the forms of shells, YAML, JSON and INI files. */
 const ASSIGNMENT =
-  /^[ \t]*(?:export\s+)?["']?[\w.-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|credential|private|(?:api|access|account|admin|aes|app|auth|cipher|cookie|crypto|encrypt|encryption|hmac|jwt|license|master|root|server|service|session|shared|sign|signing|storage)[_-]?key|(?<![a-z])pw(?![a-z])|auth(?!or)|dsn|salt)[\w.-]*["']?\s*[=:]\s*(.*)$/gim;
+  /^[ \t]*(?:export\s+)?["']?(?=[\w.-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|credential|private|(?:api|access|account|admin|aes|app|auth|cipher|cookie|crypto|encrypt|encryption|hmac|jwt|license|master|root|server|service|session|shared|sign|signing|storage)[_-]?key|(?<![a-z])pw(?![a-z])|auth(?!or)|dsn|salt))[\w.-]+["']?\s*[=:]\s*(.*)$/gim;
 /** What stands for a value, or switches something. */
 const NO_VALUE =
   /^(true|false|yes|no|on|off|null|none|undefined|\d{1,5}|change_?-?me.*|replace_?-?me.*|example.*|dummy.*|fake.*|test(ing)?|secret|password|x+|\*+|\.+|todo|your[-_ ].*|<.*>|\$\w+|\$\{\w+(?::?\?[^}]*|:?-)?\}|%[\w().-]+%|\{.*)$/i;
 /** A random text of some length, whatever it is called. */
-const RANDOM = /[=:]\s*["']?(?=[^\s"']*\d)(?=[^\s"']*[a-z])[A-Za-z0-9+/_-]{32,}={0,2}["']?\s*$/im;
+const RANDOM = /[=:]\s*["']?(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])[A-Za-z0-9+/_-]{32,}={0,2}["']?\s*$/im;
 
 const KEY_FILE = /\.(pem|key)$/;
 /** Certificates and public keys, as PEM has them. */
@@ -79,7 +85,7 @@ function hasValue(text: string): boolean {
       .trim()
       .replace(/[,;]$/, '')
       .replace(/^(["'])(.*)\1.*$/, '$2')
-      .replace(/\s+#.*$/, '')
+      .replace(/\s#.*$/, '')
       .trim();
     return value !== '' && !NO_VALUE.test(value);
   });

@@ -100,6 +100,8 @@ describe('the protection of a path', () => {
     '.aws/config',
     '.git-credentials',
     '.git/config',
+    'a/.git/modules/lib/config',
+    '.git/worktrees/fix/config.worktree',
     'a/.ssh/config',
     '.docker/config.json',
     `a/.plinth-${'0'.repeat(32)}.tmp`,
@@ -119,6 +121,8 @@ describe('the protection of a path', () => {
     'my-credentials.md',
     'docker/config.json',
     'config.json',
+    '.git/HEAD',
+    'git/modules/lib/config',
   ])('makes %j no secret', (path) => {
     expect(classifyPath(path).secret).toBe(false);
   });

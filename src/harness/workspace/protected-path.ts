@@ -121,7 +121,9 @@ const SAMPLE = /^\.env\.(example|sample|template|dist)$/;
 /** The public half of a key is no secret, and neither is source code that merely begins with id_. */
 const SECRET_NAME =
   /^(\.env.*|.*\.(pem|key|p12|pfx)|id_(rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*|id_[^.]+|credentials.*|\.plinth-.*\.tmp|\.(git-credentials|ssh|aws|npmrc|netrc|pgpass|pypirc|htpasswd))$/;
-const SECRET_PLACES = ['.docker/config.json', '.kube/config', '.git/config'];
+const SECRET_PLACES = ['.docker/config.json', '.kube/config'];
+/** In a folder of git, also for a submodule or a worktree: addresses of remotes may hold passwords. */
+const GIT_CONFIG = /^config(\.worktree)?$/;
 
 const NAMES: ReadonlySet<string> = new Set([...PROTECTED_FOLDERS, ...PROTECTED_FILES]);
 /** The last names of places that only count in a certain folder. */
@@ -153,7 +155,9 @@ export function classifyName(name: string, folder: string, folderClass: PathClas
   const known = folded(name);
   const place = LAST_NAMES.has(known) ? `${folded(folder)}/${known}` : '';
   const protection = stricter(folderClass.protection, protectionOf(known, place));
-  const secret = folderClass.secret || isSecretName(known) || SECRET_PLACES.includes(place);
+  const isGitConfig = folderClass.protection === 'GIT' && GIT_CONFIG.test(known);
+  const isNamedSo = isSecretName(known) || SECRET_PLACES.includes(place) || isGitConfig;
+  const secret = folderClass.secret || isNamedSo;
   return protection === 'NONE' && !secret ? UNPROTECTED : { protection, secret };
 }
 

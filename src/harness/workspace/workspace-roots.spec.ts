@@ -17,7 +17,8 @@ import { TenantLifecycle } from '../../platform/access/index.js';
 import { ConfigError, loadConfig } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { DomainError } from '../../platform/error/index.js';
-import { packageRoot, WorkspaceRoots } from './workspace-roots.js';
+import { packageFolder } from '../../platform/filesystem/index.js';
+import { WorkspaceRoots } from './workspace-roots.js';
 
 const FIRST = '000000';
 const SECOND = '000001';
@@ -186,9 +187,9 @@ describe('a folder that the service keeps for itself', () => {
         return join(place, 'all');
       },
     ],
-    ['the program', () => packageRoot()],
-    ['a folder of the program', () => join(packageRoot(), 'src')],
-    ['what holds the program', () => dirname(packageRoot())],
+    ['the program', () => packageFolder(import.meta.url)],
+    ['a folder of the program', () => join(packageFolder(import.meta.url), 'src')],
+    ['what holds the program', () => dirname(packageFolder(import.meta.url))],
     ['a folder of the system', () => '/etc'],
     ['the processes', () => '/proc'],
     ['settings', () => folder('ws', '.git')],

@@ -1,14 +1,12 @@
-import { existsSync } from 'node:fs';
 import { mkdir, opendir, realpath, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join, resolve } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { TenantLifecycle } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
-import { identityOf } from '../../platform/filesystem/index.js';
+import { identityOf, packageFolder } from '../../platform/filesystem/index.js';
 import { msg } from '../../platform/message/index.js';
 import { classifyPath } from './protected-path.js';
 import { overlap, relativeTo } from './workspace-path.js';
@@ -38,6 +36,9 @@ export interface ListedWorkspace {
 
 /** Entries of a root that are looked at. */
 const MOST_ENTRIES = 10_000;
+
+/** The folder of the service itself. */
+const PROGRAM = packageFolder(import.meta.url);
 
 /** Folders of the system itself. */
 const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev', '/etc'];
@@ -166,7 +167,7 @@ export class WorkspaceRoots {
       home: await canonical(homedir()),
       data,
       own: this.ownFolder(tenantId) === undefined ? undefined : join(data, 'workspaces', tenantId),
-      program: (await canonical(packageRoot())) ?? packageRoot(),
+      program: (await canonical(PROGRAM)) ?? PROGRAM,
     };
   }
 
@@ -266,13 +267,4 @@ async function canonical(path: string): Promise<string | undefined> {
 async function folderIdentity(path: string): Promise<string | undefined> {
   const stats = await stat(path, { bigint: true }).catch(() => undefined);
   return stats?.isDirectory() === true ? identityOf(stats) : undefined;
-}
-
-/** The folder of the service itself: that of package.json, which lies above both the sources and the built files. */
-export function packageRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) {
-    folder = dirname(folder);
-  }
-  return folder;
 }

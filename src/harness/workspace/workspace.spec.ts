@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   checkOutside,
   layOutside,
@@ -24,6 +24,7 @@ import {
   pathAttacks,
 } from '../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../test/support/swapping.js';
+import { OpenFolder } from '../../platform/filesystem/index.js';
 import type { FileState } from './file-operation.js';
 import { sha256 } from '../protocol/ids.js';
 import { ToolError } from '../fault/tool.error.js';
@@ -384,6 +385,17 @@ describe('a repository', () => {
     for (const path of there) await write(path);
     await expect(write(last)).rejects.toMatchObject({ code: 'PROTECTED_PATH' });
     expect(existsSync(join(root, last))).toBe(false);
+  });
+
+  it('is not made in a folder with more names than are listed', async () => {
+    for (const path of ['bare/objects/keep', 'bare/refs/keep']) await write(path);
+    const listed = jest.spyOn(OpenFolder.prototype, 'entries').mockResolvedValue(undefined);
+    try {
+      expect(await codeOf(() => workspace.entries('bare', 10))).toBe('TOO_LARGE');
+      await expect(write('bare/HEAD')).rejects.toMatchObject({ code: 'PROTECTED_PATH' });
+    } finally {
+      listed.mockRestore();
+    }
   });
 
   it('that is there is not changed, and folders with such names are none', async () => {

@@ -193,26 +193,12 @@ export class Workspace {
    * folder or anything else, TOO_LARGE above 64 MiB.
    */
   async state(path: string, signal: AbortSignal): Promise<FileState | null> {
-    return this.withPathErrors(path, async () => {
-      try {
-        return await this.inParent(path, (parent) => this.stateIn(parent, signal));
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw error;
-      }
-    });
+    return this.ifThere(path, (parent) => this.stateIn(parent, signal));
   }
 
   /** The same with links and folders, which are told as they are. */
   async found(path: string, signal: AbortSignal): Promise<FileState | null> {
-    return this.withPathErrors(path, async () => {
-      try {
-        return await this.inParent(path, (parent) => this.foundIn(parent, signal));
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw error;
-      }
-    });
+    return this.ifThere(path, (parent) => this.foundIn(parent, signal));
   }
 
   /** What a folder holds, ordered by name, without unfinished files; the first so many. Links on the way to it are followed inside the root. */
@@ -306,15 +292,25 @@ export class Workspace {
     const names = path.split('/');
     for (const [index, name] of names.entries()) {
       if (!repositoryPart(name)) continue;
-      const above = names.slice(0, index);
-      const there = await this.entries(above.join('/'), NAMES).catch(() => []);
-      if (!isRepository([...there.map((entry) => entry.name), name])) continue;
+      const there = await this.repositoryNames(names.slice(0, index));
+      if (!isRepository([...there, name])) continue;
       throw pathError(
         'PROTECTED_PATH',
         path,
         'is or would be part of a git repository, which no tool may make or change',
       );
     }
+  }
+
+  /** Names in a folder that parts of a repository have, however many others there are; none where there is no folder. */
+  private async repositoryNames(names: readonly string[]): Promise<string[]> {
+    const folder = await nullIfMissing(() => this.folder.folder(names));
+    if (!folder) return [];
+    return closing(folder, async () => {
+      const found: string[] = [];
+      for await (const name of folder.names()) if (repositoryPart(name)) found.push(name);
+      return found;
+    });
   }
 
   private async withPathErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
@@ -324,6 +320,10 @@ export class Workspace {
     } catch (error) {
       throw asToolError(path, error);
     }
+  }
+
+  private async ifThere<T>(path: string, look: (parent: Parent) => Promise<T>): Promise<T | null> {
+    return this.withPathErrors(path, async () => nullIfMissing(() => this.inParent(path, look)));
   }
 
   private async arrive(path: string): Promise<Arrival> {
@@ -523,8 +523,12 @@ async function openRegular(folder: OpenFolder, name: string): Promise<OpenFile> 
 }
 
 async function statOrNull(folder: OpenFolder, name: string): Promise<Stats | null> {
+  return nullIfMissing(() => folder.stat(name));
+}
+
+async function nullIfMissing<T>(work: () => Promise<T>): Promise<T | null> {
   try {
-    return await folder.stat(name);
+    return await work();
   } catch (error) {
     if (isMissing(error)) return null;
     throw error;

@@ -60,6 +60,11 @@ export class OpenFolder {
     return closing(await this.file(name), (file) => file.read(limitBytes, signal));
   }
 
+  /** The names in the folder, in no order. */
+  async *names(): AsyncGenerator<string> {
+    for await (const { name } of await opendir(this.way)) yield name;
+  }
+
   /** The entries of the folder, ordered by name; undefined when there are more than the limit. */
   async entries(limit: number): Promise<Dirent[] | undefined> {
     const found: Dirent[] = [];

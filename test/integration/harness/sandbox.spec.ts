@@ -504,6 +504,23 @@ describe('what a command cannot change', () => {
     expect(await box.run('touch sub/b.txt', hooks)).toMatchObject({ removed: [], tidied: false });
   });
 
+  it('is not looked for any more by who has given up while another command ran', async () => {
+    await using box = await TestSandbox.start({ '.vscode/x': 'there before' });
+    const lost = new AbortController();
+    const begun = Promise.withResolvers<'begun'>();
+    const onReady = async (): Promise<void> => begun.resolve('begun');
+    const running = box.run('while [ ! -e done ]; do sleep 0.02; done', { onReady });
+    await begun.promise;
+    const tidied = box.tidy([], lost.signal);
+    lost.abort();
+    await expect(tidied).rejects.toThrow('aborted');
+    await box.write('done', '');
+    await running;
+    // Waits for all that was asked for before.
+    await box.run('true');
+    expect(await box.read('.vscode/x')).toBe('there before');
+  });
+
   it('is kept for a month where the operator finds it', async () => {
     await using box = await TestSandbox.start();
     await box.run('mkdir -p sub/.vscode; echo "{}" > sub/.vscode/tasks.json');

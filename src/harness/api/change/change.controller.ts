@@ -23,7 +23,7 @@ import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { asMessage, msg, phrase, sentences } from '../../../platform/message/index.js';
 import { Artifacts } from '../../change/artifacts.js';
 import { FileChanges, foldersOf } from '../../change/file-changes.js';
-import { netChangesInTurns } from '../../change/net-change.js';
+import { netChanges } from '../../change/net-change.js';
 import type { NetChange } from '../../change/net-change.js';
 import { selectionsOf, UndoInspection } from '../../engine/undo/undo.inspection.js';
 import { UndoService } from '../../engine/undo/undo.service.js';
@@ -116,7 +116,7 @@ export class ChangeController {
     const below = path === undefined ? '' : placeOf(session.workspace, path);
     const rows = await this.changes.ofRun(run.tenantId, run.id);
     const open = rows.filter(({ undone }) => !undone);
-    const nets = (await netChangesInTurns(open)).filter(
+    const nets = (await netChanges(open)).filter(
       (net) => below === '' || net.path === below || net.path.startsWith(`${below}/`),
     );
     const { files: shownNets, more } = filePage(nets, query);
@@ -160,7 +160,7 @@ export class ChangeController {
     const { session, run } = await this.runs.own(caller, sessionId, runId);
     const rows = await this.changes.ofRun(run.tenantId, run.id);
     const byPath = Map.groupBy(rows, ({ path }) => path);
-    const nets = await netChangesInTurns([...byPath.values()].flatMap(openOrUndone));
+    const nets = await netChanges([...byPath.values()].flatMap(openOrUndone));
     const { files: page, more } = filePage(nets, query);
     const paths = new Set(page.map(({ path }) => path));
     const obstacles = await this.obstacles(session, run, relatedTo(paths, rows));
@@ -237,13 +237,7 @@ export class ChangeController {
     nets: readonly NetChange[],
   ): Promise<FileDiffView[]> {
     const deadline = Date.now() + COMPARE_MS;
-    const compared = await this.records.compareWithin(
-      deadline,
-      tenantId,
-      nets.map(({ path, before, after, changes }) => {
-        return { path, before, after, restorable: changes[0]?.restorable ?? false };
-      }),
-    );
+    const compared = await this.records.compareWithin(deadline, tenantId, nets);
     const files: FileDiffView[] = [];
     let bytes = 0;
     for (const [index, { additions, deletions, diff, diffTruncated }] of compared.entries()) {

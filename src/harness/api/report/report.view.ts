@@ -13,7 +13,7 @@ import {
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import { netChanges } from '../../change/net-change.js';
+import { netChangeOf } from '../../change/net-change.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
 import { visibleLine } from '../../protocol/visible-text.js';
@@ -348,7 +348,7 @@ function filesOf({
       const kept = rows.filter(({ undone }) => !undone);
       return {
         path,
-        op: netChanges(kept)[0]?.op ?? 'NONE',
+        op: netChangeOf(kept)?.op ?? 'NONE',
         changes: rows.length,
         undone: rows.length - kept.length,
         additions: sumOf(kept.map(({ additions }) => additions)),

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { constants, readFileSync } from 'node:fs';
 import { isMissing } from '../../../platform/filesystem/index.js';
 import { sha256 } from '../../protocol/ids.js';
 import { cutLines } from './cut-lines.js';
@@ -23,33 +23,31 @@ export interface CompareJob {
   readonly tasks: readonly CompareTask[];
   /** Milliseconds since the epoch; after it nothing is compared. */
   readonly deadline: number;
-  /** Longest diff of one file. */
-  readonly diffBytes: number;
-  /** All diffs; files after that are counted, and their diffs left out. */
-  readonly totalBytes: number;
+  /** Whether the diffs are wanted, or their lines are only counted. */
+  readonly withDiffs: boolean;
 }
 
 export interface Compared extends FileDiff {
-  /** The diff is longer than a limit: its first lines, or nothing. */
+  /** The diff is longer than 128 KiB, of which these are the first lines, or was not wanted. */
   readonly cut: boolean;
   /** Hashes of kept contents that are not what they were. */
   readonly damaged: readonly string[];
 }
 
+/** Longest diff that is answered: more than is shown, because masking comes before the cut. */
+const DIFF_BYTES = 128 * 1024;
+
 /** Compares the files of the job in their order; undefined for those that the deadline left out. */
 export function compare(job: CompareJob): (Compared | undefined)[] {
-  const { tasks, deadline, diffBytes, totalBytes } = job;
-  let room = totalBytes;
-  return tasks.map(({ path, before, after }) => {
-    if (Date.now() >= deadline) return undefined;
+  return job.tasks.map(({ path, before, after }) => {
+    if (Date.now() >= job.deadline) return undefined;
     const damaged: string[] = [];
     const { diff, ...counts } = unifiedDiff({
       path,
       before: sideOf(before, damaged),
       after: sideOf(after, damaged),
     });
-    const { text, cut } = room > 0 ? cutLines(diff, diffBytes) : { text: '', cut: true };
-    room -= Buffer.byteLength(text);
+    const { text, cut } = job.withDiffs ? cutLines(diff, DIFF_BYTES) : { text: '', cut: true };
     return { ...counts, diff: text, cut, damaged };
   });
 }
@@ -65,16 +63,10 @@ function sideOf(side: SideTask | null, damaged: string[]): DiffSide | null {
 }
 
 function readKept(path: string): Buffer | undefined {
-  let opened: number;
   try {
-    opened = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    return readFileSync(path, { flag: constants.O_RDONLY | constants.O_NOFOLLOW });
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
-  }
-  try {
-    return readFileSync(opened);
-  } finally {
-    closeSync(opened);
   }
 }

@@ -139,26 +139,23 @@ function manifestOf(
   const found = byPath(last ?? NONE);
   const compared = earlier && byPath(earlier);
   const room = new Room();
-  const manifest: ManifestFile[] = [];
-  const add = (file: WalkedFile, open: Opener): void => {
+  const manifestFile = (file: WalkedFile): ManifestFile => {
     const before = found.get(file.path);
     if (file.kind !== 'file') {
       const same = before?.mode === file.mode && before.sha256 === sha256(file.content);
-      manifest.push(same ? { ...before, ...identityOf(file) } : kept(file, place));
-      return;
+      return same ? { ...before, ...identityOf(file) } : kept(file, place);
     }
     const isKept = room.reserve(file);
     if (before && isSameFile(before, file) && (before.kept || !isKept)) {
-      manifest.push(before.mode === file.mode ? before : { ...before, mode: file.mode });
-      return;
+      return before.mode === file.mode ? before : { ...before, mode: file.mode };
     }
     const other = compared?.get(file.path);
     const hash = compared !== undefined && !(other && isSameFile(other, file));
-    manifest.push(isKept || hash ? read(file, open, isKept && place) : unread(file));
+    return isKept || hash ? read(file, isKept && place) : unread(file);
   };
-  if (!walked(place.root, add)) return undefined;
-  manifest.sort((one, other) => (one.path < other.path ? -1 : 1));
-  latest.set(keyOf(place), manifest);
+  const manifest = unlessTooMany(() => Array.from(filesOf(place.root), manifestFile));
+  manifest?.sort((one, other) => (one.path < other.path ? -1 : 1));
+  if (manifest) latest.set(keyOf(place), manifest);
   return manifest;
 }
 
@@ -198,11 +195,9 @@ function rowsOf({ length }: Manifest): number {
 /** How many files there are whose changes could not be undone; secrets, which commands cannot change, are not counted. */
 export function countUnkept(root: string): number | undefined {
   const room = new Room();
-  let count = 0;
-  const isDone = walked(root, (file) => {
-    if (file.kind === 'file' && !room.reserve(file) && !file.secret) count += 1;
-  });
-  return isDone ? count : undefined;
+  const isUnkept = (file: WalkedFile): boolean =>
+    file.kind === 'file' && !room.reserve(file) && !file.secret;
+  return unlessTooMany(() => [...filesOf(root)].filter(isUnkept).length);
 }
 
 /** What may still be kept of a workspace. */
@@ -219,21 +214,20 @@ class Room {
   }
 }
 
-function walked(root: string, visit: (file: WalkedFile, open: Opener) => void): boolean {
+function unlessTooMany<T>(work: () => T): T | undefined {
   try {
-    walkFiles(root, visit);
-    return true;
+    return work();
   } catch (error) {
-    if (error instanceof TooManyFilesError) return false;
+    if (error instanceof TooManyFilesError) return undefined;
     throw error;
   }
 }
 
 /** What is read is the file that was opened, whatever has its name meanwhile. One that cannot be read counts as unread. */
-function read(file: WalkedFile, open: Opener, keepFor: Place | false): ManifestFile {
+function read(file: WalkedFile, keepFor: Place | false): ManifestFile {
   let opened: number;
   try {
-    opened = open();
+    opened = openSync(file.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch {
     return unread(file);
   }
@@ -318,6 +312,8 @@ interface WalkedFile extends FileIdentity {
   readonly kind: FileKind;
   /** Below the workspace, with `/` between names. */
   readonly path: string;
+  /** In the folder that is open; valid until the next file is asked for. */
+  readonly name: string;
   /** As of FileState. */
   readonly mode: number;
   /** The target of a link; nothing otherwise. */
@@ -326,100 +322,84 @@ interface WalkedFile extends FileIdentity {
   readonly secret: boolean;
 }
 
-/** Opens the file for reading, unless it has become something else. */
-type Opener = () => number;
-
 /**
- * Visits the regular files, links and folders of a workspace, in a fixed order. Links are not followed. Special files are
- * not visited, and neither are names and targets that are no UTF-8, paths of more than 4,096 bytes, what git keeps, and the folders that scans
- * skip. Every name is looked up in the folder opened before, so that nothing outside is ever read. Blocks its thread: only
- * for one that does nothing else.
+ * The regular files, links and folders of a workspace, in a fixed order. Links are not followed. Special files are left
+ * out, and so are names and targets that are no UTF-8, paths of more than 4,096 bytes, what git keeps, and the folders that
+ * scans skip. Every name is looked up in the folder opened before, so that nothing outside is ever read. Blocks its thread:
+ * only for one that does nothing else.
  * Throws TooManyFilesError where there are more than 250,000 files and folders.
  */
-function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) => void): void {
+function* filesOf(root: string): Generator<WalkedFile> {
   let entries = 0;
-  const walk = (folder: number, path: string, pathClass: PathClass): void => {
+  function* below(folder: number, path: string, pathClass: PathClass): Generator<WalkedFile> {
     const folderName = posix.basename(path);
     // Names below an open handle: what openat(2) does, which Node does not offer.
     const at = `/proc/self/fd/${folder}`;
     const found = readdirSync(at, { withFileTypes: true });
     entries += found.length;
     if (entries > ENTRIES) throw new TooManyFilesError();
-    if (path !== '') visit(folderOf(folder, path, found.length), neverOpened);
+    if (path !== '') yield folderOf(folder, path, found.length);
     for (const entry of found.sort((one, other) => (one.name < other.name ? -1 : 1))) {
-      if (SKIPPED_FOLDERS.has(entry.name)) continue;
-      const below = path === '' ? entry.name : `${path}/${entry.name}`;
+      const { protection, secret } = classifyName(entry.name, folderName, pathClass);
+      if (SKIPPED_FOLDERS.has(entry.name) || protection === 'GIT') continue;
+      const named = {
+        path: path === '' ? entry.name : `${path}/${entry.name}`,
+        name: `${at}/${entry.name}`,
+        secret,
+      };
       // Nothing could put it back.
-      if (Buffer.byteLength(below) > PATH_BYTES) continue;
-      const name = `${at}/${entry.name}`;
-      const found = classifyName(entry.name, folderName, pathClass);
-      if (found.protection === 'GIT') continue;
-      if (entry.isDirectory()) inFolder(name, (opened) => walk(opened, below, found));
-      else if (entry.isFile()) visitFile(name, { path: below, secret: found.secret }, visit);
-      else if (entry.isSymbolicLink()) {
-        visitLink(name, { path: below, secret: found.secret }, visit);
+      if (Buffer.byteLength(named.path) > PATH_BYTES) continue;
+      if (entry.isDirectory()) {
+        yield* inFolder(named.name, (opened) => below(opened, named.path, { protection, secret }));
+      } else {
+        const file = entry.isFile() ? fileOf(named) : entry.isSymbolicLink() && linkOf(named);
+        if (file) yield file;
       }
     }
-  };
-  inFolder(root, (opened) => walk(opened, '', UNPROTECTED));
+  }
+  yield* inFolder(root, (opened) => below(opened, '', UNPROTECTED));
 }
 
 function identityIn({ size, mtimeMs, ctimeMs, ino }: Stats): FileIdentity {
   return { size, modifiedAt: mtimeMs, changedAt: ctimeMs, inode: ino };
 }
 
-type Named = Pick<WalkedFile, 'path' | 'secret'>;
+type Named = Pick<WalkedFile, 'path' | 'name' | 'secret'>;
 
-function visitFile(
-  name: string,
-  named: Named,
-  visit: (file: WalkedFile, open: Opener) => void,
-): void {
-  const stats = lstatSync(name, { throwIfNoEntry: false });
-  if (!stats?.isFile()) return;
+/** Undefined when it is no file any more. */
+function fileOf(named: Named): WalkedFile | undefined {
+  const stats = lstatSync(named.name, { throwIfNoEntry: false });
+  if (!stats?.isFile()) return undefined;
   const mode = stats.mode & PERMISSIONS;
-  const file = {
-    kind: 'file',
-    ...named,
-    mode,
-    content: NOTHING,
-    ...identityIn(stats),
-  } as const;
-  visit(file, () => openSync(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  return { kind: 'file', ...named, mode, content: NOTHING, ...identityIn(stats) };
 }
 
-function visitLink(
-  name: string,
-  named: Named,
-  visit: (file: WalkedFile, open: Opener) => void,
-): void {
-  let content: Buffer;
-  let stats: Stats;
+/** Undefined when it is no link any more, or its target is no UTF-8. */
+function linkOf(named: Named): WalkedFile | undefined {
   try {
-    content = readlinkSync(name, 'buffer');
-    stats = lstatSync(name);
+    const content = readlinkSync(named.name, 'buffer');
+    const identity = { ...identityIn(lstatSync(named.name)), size: content.length };
+    if (!isUtf8(content)) return undefined;
+    return { kind: 'link', ...named, mode: LINK_MODE, content, ...identity };
   } catch {
-    return;
+    return undefined;
   }
-  if (!isUtf8(content)) return;
-  const link = { kind: 'link', ...named, mode: LINK_MODE, content } as const;
-  visit({ ...link, ...identityIn(stats), size: content.length }, neverOpened);
 }
 
 /** Its times say when names in it have changed: they are no part of it. */
 function folderOf(opened: number, path: string, size: number): WalkedFile {
   const { mode, ino } = fstatSync(opened);
   const identity = { size, modifiedAt: 0, changedAt: 0, inode: ino };
+  const named = { path, name: '', secret: false };
   const permissions = FOLDER_MODE | (mode & PERMISSIONS);
-  return { kind: 'folder', path, secret: false, mode: permissions, content: NOTHING, ...identity };
-}
-
-function neverOpened(): never {
-  throw new Error('Only files are opened.');
+  return { kind: 'folder', ...named, mode: permissions, content: NOTHING, ...identity };
 }
 
 /** A folder that is gone meanwhile, or must not be opened, is left out. */
-function inFolder(path: string, act: (opened: number) => void): void {
+function* inFolder(
+  path: string,
+  files: (opened: number) => Generator<WalkedFile>,
+): Generator<WalkedFile> {
   let opened: number;
   try {
     opened = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -427,7 +407,7 @@ function inFolder(path: string, act: (opened: number) => void): void {
     return;
   }
   try {
-    act(opened);
+    yield* files(opened);
   } finally {
     closeSync(opened);
   }

@@ -1,9 +1,7 @@
-import { fileURLToPath } from 'node:url';
 import { Inject, Injectable } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import PQueue from 'p-queue';
-import { Piscina } from 'piscina';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
@@ -13,10 +11,12 @@ import { blobRoot } from '../blob.path.js';
 import { inTurns } from '../../protocol/turns.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
-import type { Changes, ChangesTask, LookTask, Place, TakeTask } from './snapshot.worker.js';
+import { WorkerThread } from '../worker-thread.js';
+import type * as snapshotWorker from './snapshot.worker.js';
+import type { Place } from './snapshot.worker.js';
 
-const WORKER = fileURLToPath(new URL('./snapshot.worker.js', import.meta.url));
-/** One that has had nothing to do for so long ends. */
+const WORKER = new URL('./snapshot.worker.js', import.meta.url);
+/** The thread ends when it has had nothing to do for so long. */
 const IDLE_MS = 5 * 60 * 1_000;
 
 /** Longest time for one look at a workspace, waiting for others not counted: the first one reads every file. */
@@ -31,15 +31,7 @@ export interface SnapshotTarget {
   readonly root: string;
 }
 
-type Work = {
-  readonly limitMs: number;
-} & (
-  | { readonly name: 'look'; readonly task: LookTask }
-  | { readonly name: 'take'; readonly task: TakeTask }
-  | { readonly name: 'changes'; readonly task: ChangesTask }
-  | { readonly name: 'protectedPathsOf'; readonly task: Place & { readonly hash: string } }
-  | { readonly name: 'countUnkept'; readonly task: string }
-);
+type Work = typeof snapshotWorker;
 
 /**
  * What a workspace holds before and after a command, so that its changes can be found and undone. A content is read and
@@ -51,9 +43,8 @@ type Work = {
 @Injectable()
 export class WorkspaceSnapshots implements OnApplicationShutdown {
   private readonly blobRoot: string;
-  private thread: Piscina | undefined;
+  private readonly thread = new WorkerThread<Work>(WORKER, IDLE_MS);
   private readonly queue = new PQueue({ concurrency: 1 });
-  private readonly stopping = new AbortController();
   /** What was taken of a workspace last. */
   private readonly taken = new LRUCache<string, string>({ max: 1_000 });
 
@@ -62,8 +53,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.stopping.abort();
-    await this.thread?.destroy();
+    await this.thread.stop();
   }
 
   /**
@@ -77,18 +67,18 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     protectedPaths: readonly ProtectedPath[] | Promise<readonly ProtectedPath[]> = [],
   ): Promise<string> {
     const place = { ...this.placeOf(target), known: this.taken.get(keyOf(target)) };
-    const run = async (work: Work): Promise<unknown> => {
-      const found = await this.run(work, signal).catch((error: unknown) => {
+    const run = async <Name extends 'look' | 'take'>(
+      name: Name,
+      task: Parameters<Work[Name]>[0],
+    ): Promise<NonNullable<ReturnType<Work[Name]>>> => {
+      const found = await this.run(name, task, TAKE_MS, signal).catch((error: unknown) => {
         if (isTimeOut(error)) return undefined;
         throw error;
       });
-      if (found === undefined) throw tooLarge();
-      return found;
+      return found ?? tooLarge();
     };
-    const look = run({ name: 'look', task: place, limitMs: TAKE_MS });
-    const [paths] = await Promise.all([protectedPaths, look]);
-    const task = { ...place, protectedPaths: paths };
-    const taken = (await run({ name: 'take', task, limitMs: TAKE_MS })) as string;
+    const [paths] = await Promise.all([protectedPaths, run('look', place)]);
+    const taken = await run('take', { ...place, protectedPaths: paths });
     this.taken.set(keyOf(target), taken);
     return taken;
   }
@@ -100,8 +90,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     signal: AbortSignal,
   ): Promise<readonly ProtectedPath[] | undefined> {
     const task = { ...this.placeOf(target), hash };
-    const work = { name: 'protectedPathsOf', task, limitMs: CHANGES_MS } as const;
-    return (await this.run(work, signal)) as readonly ProtectedPath[] | undefined;
+    return this.run('protectedPathsOf', task, CHANGES_MS, signal);
   }
 
   /**
@@ -111,11 +100,10 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   async changesSince(
     target: SnapshotTarget,
     before: string,
-    signal: AbortSignal = this.stopping.signal,
+    signal: AbortSignal = this.thread.stopped,
   ): Promise<readonly FileOperation[] | undefined> {
     const task = { ...this.placeOf(target), before };
-    const work = { name: 'changes', task, limitMs: CHANGES_MS } as const;
-    const found = (await this.run(work, signal)) as Changes | undefined;
+    const found = await this.run('changes', task, CHANGES_MS, signal);
     if (found?.isLost) this.taken.delete(keyOf(target));
     if (!found) return undefined;
     const operations: FileOperation[] = [];
@@ -134,8 +122,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     signal: AbortSignal,
   ): Promise<Message | null> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
-    const work = { name: 'countUnkept', task: root, limitMs: COUNT_MS } as const;
-    const count = (await this.run(work, limit)) as number | undefined;
+    const count = await this.run('countUnkept', root, COUNT_MS, limit);
     if (count === undefined) {
       return msg`The workspace has so many files that commands are refused until it has fewer.`;
     }
@@ -149,26 +136,16 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   }
 
   /** Its time begins with its turn: others may be slow. */
-  private async run({ name, task, limitMs }: Work, given: AbortSignal): Promise<unknown> {
-    const signal = AbortSignal.any([given, this.stopping.signal]);
-    return this.queue.add(
-      async () => {
-        const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
-        this.thread ??= new Piscina({
-          filename: WORKER,
-          minThreads: 0,
-          maxThreads: 1,
-          idleTimeout: IDLE_MS,
-        });
-        try {
-          return (await this.thread.run(task, { name, signal: limit })) as unknown;
-        } catch (error) {
-          limit.throwIfAborted();
-          throw error;
-        }
-      },
-      { signal },
-    );
+  private async run<Name extends keyof Work>(
+    name: Name,
+    task: Parameters<Work[Name]>[0],
+    limitMs: number,
+    given: AbortSignal,
+  ): Promise<ReturnType<Work[Name]>> {
+    const signal = AbortSignal.any([given, this.thread.stopped]);
+    const work = async (): Promise<ReturnType<Work[Name]>> =>
+      this.thread.run(name, task, AbortSignal.any([signal, AbortSignal.timeout(limitMs)]));
+    return this.queue.add(work, { signal });
   }
 }
 
@@ -185,8 +162,8 @@ function isTimeOut(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'TimeoutError';
 }
 
-function tooLarge(): ToolError {
-  return new ToolError(
+function tooLarge(): never {
+  throw new ToolError(
     'TOO_LARGE',
     'The command was not run: the workspace has so many files, or is read so slowly, that the changes of a command could not be determined. Remove files that are not needed, or go on without commands.',
   );

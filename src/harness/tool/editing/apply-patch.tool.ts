@@ -4,6 +4,8 @@ import { ToolError } from '../../fault/tool.error.js';
 import { newFileMode } from '../../workspace/file-operation.js';
 import type { PlannedFile } from '../../workspace/file-operation.js';
 import { shown } from '../../workspace/workspace-path.js';
+import { joinLines, linesOf } from '../text-lines.js';
+import type { Line } from '../text-lines.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
 import {
   findEditable,
@@ -21,15 +23,13 @@ import type { Hunk, PatchSection } from './patch.js';
 import {
   ambiguous,
   BlockSearch,
-  closestRegion,
+  closestLines,
   decodeText,
   encodeText,
-  joinLines,
   LARGEST_TEXT,
-  linesOf,
   tooLarge,
 } from './text-edit.js';
-import type { FoundBlock, FoundBy, Line } from './text-edit.js';
+import type { FoundBlock, FoundBy } from './text-edit.js';
 
 const LARGEST_BYTES = 256 * 1024;
 const MOST_FILES = 50;
@@ -188,6 +188,8 @@ async function planRemoval(
 ): Promise<PlannedSection> {
   const file = await getEditable(context, path);
   if (hunks.length > 0) {
+    // What does not fit is answered with lines of the file.
+    requireSeen(context, file);
     const { text } = decodeText(file.bytes, shown(path));
     if (applyHunks(text, hunks, shown(path)).text !== '') {
       throw refused(`the hunks that delete ${shown(path)} do not hold all of its lines.`);
@@ -389,9 +391,9 @@ class HunkSearch {
   }
 
   private noMatch(block: readonly string[], number: number): ToolError {
-    const region = closestRegion(this.lines, block);
-    const hint = region
-      ? `The closest lines are ${region.from} to ${region.to}:\n${region.text}\nGive the lines exactly as they are, and the hunks of a file in their order.`
+    const closest = closestLines(this.lines, block);
+    const hint = closest
+      ? `${closest}\nGive the lines exactly as they are, and the hunks of a file in their order.`
       : 'No line of it is in the file. Read the file again.';
     return new ToolError(
       'NO_MATCH',

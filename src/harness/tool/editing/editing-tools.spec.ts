@@ -344,6 +344,16 @@ describe('apply_patch', () => {
     expect(files).toHaveLength(8);
   });
 
+  it('tells no line of a file that was not read', async () => {
+    here.put('.env', 'PORT=3000\nPASSWORD=hunter2\n');
+    const hunk = ['@@ -1,2 +0,0 @@', '-PORT=3000', '-PASSWORD='];
+    const input = lines('--- a/.env', '+++ /dev/null', ...hunk);
+    const error: unknown = await planned(patch, input, nothing).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'NOT_READ' });
+    expect(String(error)).not.toContain('hunter2');
+    await expect(planned(patch, input)).rejects.toThrow('hunter2');
+  });
+
   it('names 50 files at most, and a deleted file as a whole', async () => {
     const parts = Array.from({ length: 51 }, (_, index) => [`*** Add File: f${index}`, '+x']);
     const many = lines('*** Begin Patch', ...parts.flat(), '*** End Patch');

@@ -361,6 +361,15 @@ describe('a hunk', () => {
     expect(changed).toBe(text.replace('\n200000\n', '\nx\n'));
   });
 
+  it.each([
+    ['that stay', '', ' b'],
+    ['before what could be the end of the patch', '   *** End Patch', ' b'],
+  ])('takes bounded time for very many empty lines %s', (_, middle, last) => {
+    const empty = '\n'.repeat(120_000);
+    const patch = envelope('@@', '-a', empty, middle, empty, last);
+    expect(parsePatch(patch)).toMatchObject([{ kind: 'update', path: 'f' }]);
+  });
+
   it('takes bounded time for a header that repeats itself', () => {
     // Each of the many places at which the second name could begin would be compared with all that follows.
     const header = `diff --git a/${' b/'.repeat(85_000)}x`;

@@ -1,4 +1,5 @@
 import { ToolError } from '../../fault/tool.error.js';
+import { textsOf } from '../text-lines.js';
 import { indentOf } from './text-edit.js';
 
 /** One line of a hunk: a space before what stays, `-` before what goes, `+` before what comes. */
@@ -51,15 +52,18 @@ class PatchLines {
   private at: number;
   private readonly end: number;
   private readonly lines: readonly string[];
+  /** The first line from the next one on that is not empty, as far as that was looked for. */
+  private emptyUntil = 0;
+  /** The last line that is not blank. */
+  private readonly last: number;
 
   constructor(patch: string) {
-    const lines = patch.split('\n').map((line) => line.replace(/\r$/, ''));
-    // What follows the last line end is no line.
-    if (lines.at(-1) === '') lines.pop();
+    const lines = textsOf(patch);
     const { from, to } = unwrapped(lines);
     this.at = from;
     this.end = to;
     this.lines = dedented(lines, from, to);
+    this.last = this.lines.slice(0, to).findLastIndex((line) => line.trim() !== '');
   }
 
   /** Number of the next line, from 1. */
@@ -72,11 +76,16 @@ class PatchLines {
     return this.at + ahead < this.end ? this.lines[this.at + ahead] : undefined;
   }
 
-  /** Whether nothing but empty lines follows. */
-  isLast(ahead = 0): boolean {
-    let after = ahead + 1;
-    while (this.peek(after)?.trim() === '') after += 1;
-    return this.peek(after) === undefined;
+  /** How many empty lines come next. Each line is looked at once, however often this is asked. */
+  get empty(): number {
+    this.emptyUntil = Math.max(this.emptyUntil, this.at);
+    while (this.emptyUntil < this.end && this.lines[this.emptyUntil] === '') this.emptyUntil += 1;
+    return this.emptyUntil - this.at;
+  }
+
+  /** Whether nothing but blank lines follows the next line, or the one so many after it. */
+  isLast(ahead: number): boolean {
+    return this.at + ahead >= this.last;
   }
 
   next(): string | undefined {
@@ -218,8 +227,7 @@ class Markers {
 
   /** True at empty lines after which another part begins or the patch ends: they belong to no hunk. */
   isGap(lines: PatchLines): boolean {
-    let ahead = 0;
-    while (lines.peek(ahead) === '') ahead += 1;
+    const ahead = lines.empty;
     if (ahead === 0) return false;
     return lines.peek(ahead) === undefined || this.in(lines, ahead) !== undefined;
   }

@@ -79,6 +79,13 @@ describe('a search that does not find the text exactly', () => {
     expect(edit(text, 'a \n', 'x\n').by).toBe('trailing-spaces');
   });
 
+  it('takes bounded time for very many lines with typographic characters', () => {
+    const lines = (line: string): string => `${line}\n`.repeat(100_000);
+    // With time in proportion to the square: three quarters of an hour.
+    const edited = edit(`${lines('“a”')}b\n`, `${lines('"a"')}b\n`, lines('“c”'));
+    expect(edited).toMatchObject({ text: lines('“c”'), by: 'typography' });
+  });
+
   it('takes bounded time for a block that fits almost everywhere', () => {
     const lines = (count: number, line: string): string => `${line}\n`.repeat(count);
     const error = errorOf(() => edit(lines(600_900, 'a'), lines(600_000, ' a'), 'x\n'));

@@ -2,6 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { ToolError } from '../../fault/tool.error.js';
 import { utf8Text } from '../../workspace/utf8-text.js';
 import { shown } from '../../workspace/workspace-path.js';
+import { joinLines, linesOf, placesOf, textsOf } from '../text-lines.js';
+import type { Line, Places } from '../text-lines.js';
 import type { EditableFile } from './editable-file.js';
 
 /** Largest text file that is edited, before and after. */
@@ -199,10 +201,9 @@ export function tooLarge(name: string): ToolError {
 }
 
 function noMatch(text: string, oldText: string, name: string): ToolError {
-  const lines = linesOf(text).map((line) => line.text);
-  const region = closestRegion(lines, unix(oldText).split('\n'));
-  const hint = region
-    ? `The closest lines are ${region.from} to ${region.to}:\n${region.text}\nGive oldText exactly as it is in the file, without line numbers.`
+  const closest = closestLines(textsOf(text), unix(oldText).split('\n'));
+  const hint = closest
+    ? `${closest}\nGive oldText exactly as it is in the file, without line numbers.`
     : 'No line of it is in the file. Read the file again and give oldText exactly as it is there.';
   return new ToolError(
     'NO_MATCH',
@@ -318,7 +319,7 @@ export function outcomeOf(edited: readonly EditedText[]): string {
   });
   const [only, ...more] = edited;
   if (!only || more.length > 0) return `${descriptions.join('; ')}.`;
-  const lines = linesOf(only.text).map(({ text }) => text);
+  const lines = textsOf(only.text);
   const from = Math.max(0, only.line - 3);
   return `${descriptions.join('; ')}. It now reads:\n${numbered(lines, from, from + SHOWN_LINES)}`;
 }
@@ -343,12 +344,6 @@ function inEdit<T>(work: () => T, index: number, count: number): T {
   }
 }
 
-/** A line with what ends it; only the last line of a text may have no end. */
-export interface Line {
-  readonly text: string;
-  readonly end: '' | '\n' | '\r\n';
-}
-
 /** A text file's content; the byte order mark at its beginning is kept apart, so that line 1 begins with its text. */
 interface TextContent {
   readonly mark: '' | '\ufeff';
@@ -371,23 +366,6 @@ export function decodeText(bytes: Uint8Array, name: string): TextContent {
 
 export function encodeText({ mark, text }: TextContent): Buffer {
   return Buffer.from(mark + text);
-}
-
-/** Only `\n` and `\r\n` end a line. */
-export function linesOf(text: string): Line[] {
-  const lines: Line[] = [];
-  let start = 0;
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', start)) {
-    const isPair = at > start && text.charCodeAt(at - 1) === 13;
-    lines.push({ text: text.slice(start, isPair ? at - 1 : at), end: isPair ? '\r\n' : '\n' });
-    start = at + 1;
-  }
-  if (start < text.length) lines.push({ text: text.slice(start), end: '' });
-  return lines;
-}
-
-export function joinLines(lines: readonly Line[]): string {
-  return lines.map(({ text, end }) => text + end).join('');
 }
 
 /** The number of the line, from 1, that holds the position. */
@@ -465,8 +443,15 @@ export class BlockSearch {
     const by = 'typography';
     const at = this.places(by, block);
     if (at.length === 0) return undefined;
-    const fit: FoundBlock['fit'] = (line, start) =>
-      withPlain(line, plainIn(this.lines.slice(start, start + block.length), block));
+    // A block is compared once, however many lines are fitted to it.
+    let known: { readonly start: number; readonly plain: ReadonlySet<string> } | undefined;
+    const fit: FoundBlock['fit'] = (line, start) => {
+      if (known?.start !== start) {
+        const lines = this.lines.slice(start, start + block.length);
+        known = { start, plain: plainIn(lines, block) };
+      }
+      return withPlain(line, known.plain);
+    };
     return { at, by, fit };
   }
 
@@ -629,30 +614,19 @@ class LineNumbers {
 
 const SHOWN_LINES = 12;
 const SHOWN_CHARACTERS = 200;
-/** Lines that occur more often say nothing about a place. */
-const MOST_ALIKE = 50;
-
 /**
- * The lines of the file that are most like the block, with their numbers, for a message; undefined when no line of the
- * block is anywhere. Lines are compared without any white space and without case.
+ * Says which lines of the file are most like the block, with their numbers; undefined when no line of the block is
+ * anywhere. Lines are compared without any white space and without case.
  */
-export function closestRegion(
+export function closestLines(
   lines: readonly string[],
   block: readonly string[],
-): { readonly from: number; readonly to: number; readonly text: string } | undefined {
-  const places = new Map<string, number[]>();
-  for (const [index, line] of lines.entries()) {
-    const key = essence(line);
-    if (key === '') continue;
-    const known = places.get(key);
-    if (!known) places.set(key, [index]);
-    else if (known.length <= MOST_ALIKE) known.push(index);
-  }
-  const start = mostVoted(places, block);
+): string | undefined {
+  const start = mostVoted(placesOf(lines.map(essence)), block.map(essence));
   if (start === undefined) return undefined;
   const from = Math.max(0, start);
   const to = Math.min(lines.length, from + Math.min(Math.max(block.length, 3), SHOWN_LINES));
-  return { from: from + 1, to, text: numbered(lines, from, to) };
+  return `The closest lines are ${from + 1} to ${to}:\n${numbered(lines, from, to)}`;
 }
 
 /** Lines with their numbers, long ones cut. */
@@ -667,16 +641,14 @@ function numbered(lines: readonly string[], from: number, to: number): string {
     .join('\n');
 }
 
-/** Every line that both have votes for where the block would begin. */
-function mostVoted(
-  places: ReadonlyMap<string, readonly number[]>,
-  block: readonly string[],
-): number | undefined {
+/** Every line that both have votes for where the block would begin; empty ones, and those that occur often, do not. */
+function mostVoted(places: Places, block: readonly string[]): number | undefined {
   const votes = new Map<number, number>();
   for (const [index, line] of block.entries()) {
-    const at = places.get(essence(line)) ?? [];
-    if (at.length > MOST_ALIKE) continue;
-    for (const place of at) votes.set(place - index, (votes.get(place - index) ?? 0) + 1);
+    if (line === '') continue;
+    for (const place of places(line)) {
+      votes.set(place - index, (votes.get(place - index) ?? 0) + 1);
+    }
   }
   let best: number | undefined;
   for (const [start, count] of votes) {

@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { ToolError } from '../../fault/tool.error.js';
 import type { PolicySubject } from '../../protocol/policy.js';
+import { inTurns } from '../../protocol/turns.js';
 import { SecretMask } from '../../store/secret-mask.js';
 import { utf8Text } from '../../workspace/utf8-text.js';
-import type { Workspace, WorkspaceFile } from '../../workspace/workspace.js';
+import type { Workspace, WorkspaceEntry, WorkspaceFile } from '../../workspace/workspace.js';
 import { clipped, counted, pathText, ShownLines, sizeOf, TimeLimit } from '../answer.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 
@@ -13,8 +14,11 @@ const FILE_BYTES = 20 * 1024 * 1024;
 const SECONDS = 30;
 const LINE_CHARACTERS = 2_000;
 const SUGGESTIONS = 3;
-/** Names of a folder that are compared with a misspelled one. */
+/** Names of a folder that are compared with a misspelled one, unless one of them is longer: some tenths of a second in all. */
 const COMPARED_NAMES = 2_000;
+const COMPARED_CHARACTERS = 100;
+/** A few milliseconds; then other work gets its turn. */
+const COMPARED_AT_ONCE = 50;
 
 const input = z.strictObject({
   path: z.string().describe('Path of the file, relative to the workspace.'),
@@ -188,18 +192,28 @@ async function similarPaths(workspace: Workspace, path: string): Promise<string[
     const folder = names.slice(0, depth).join('/');
     const entries = await workspace.entries(folder, COMPARED_NAMES).catch(() => undefined);
     if (!entries) continue;
-    const wanted = names[depth] ?? '';
-    return entries
-      .map(({ name, kind }) => ({
-        path: [...names.slice(0, depth), name].join('/') + (kind === 'folder' ? '/' : ''),
-        distance: editDistance(wanted.toLowerCase(), name.toLowerCase()),
-      }))
-      .filter(({ distance }) => distance <= Math.max(2, wanted.length / 3))
-      .sort((a, b) => a.distance - b.distance)
-      .slice(0, SUGGESTIONS)
-      .map((similar) => similar.path);
+    const similar = await similarNames(entries, names[depth] ?? '');
+    return similar.map((name) => [...names.slice(0, depth), name].join('/'));
   }
   return [];
+}
+
+/** The names with a similar spelling, the nearest first; a folder with / at its end. */
+async function similarNames(
+  entries: readonly WorkspaceEntry[],
+  wanted: string,
+): Promise<readonly string[]> {
+  const similar: { readonly shown: string; readonly distance: number }[] = [];
+  for await (const piece of inTurns(entries, COMPARED_AT_ONCE)) {
+    for (const { name, kind } of piece) {
+      if (Math.max(wanted.length, name.length) > COMPARED_CHARACTERS) continue;
+      const distance = editDistance(wanted.toLowerCase(), name.toLowerCase());
+      const shown = kind === 'folder' ? `${name}/` : name;
+      if (distance <= Math.max(2, wanted.length / 3)) similar.push({ shown, distance });
+    }
+  }
+  similar.sort((a, b) => a.distance - b.distance);
+  return similar.slice(0, SUGGESTIONS).map(({ shown }) => shown);
 }
 
 /** Levenshtein distance. */

@@ -90,7 +90,12 @@ describe('read_file', () => {
     ['scr/main.ts', 'src/'],
     ['src/main.ts/x', undefined],
     ['src/completely-different', undefined],
+    [`long/${'b'.repeat(99)}x`, `long/${'b'.repeat(99)}y`],
+    // To compare long names takes too long where there are many.
+    [`long/${'a'.repeat(100)}x`, undefined],
   ])('names what is near %s', async (path, near) => {
+    here.put(`long/${'a'.repeat(100)}y`);
+    here.put(`long/${'b'.repeat(99)}y`);
     here.put('src/main.ts');
     here.put('src/other.ts');
     const error: unknown = await here.call(read, { path }).catch((thrown: unknown) => thrown);

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import type { SeenFile } from '../../workspace/file-operation.js';
+import { placesOf, textsOf } from '../text-lines.js';
 import type { ToolContext } from '../tool.js';
 
 /** Paths of a command that are compared with its output, in files of at most 1 MiB. */
@@ -8,8 +9,6 @@ const LARGEST_BYTES = 1024 * 1024;
 /** What a part of a file must have at least: less may be in an output by chance. */
 const PART_LINES = 3;
 const PART_CHARACTERS = 40;
-/** A line that occurs more often begins no part: the parts that are followed at once stay few. */
-const MOST_ALIKE = 50;
 
 interface ShownCommand {
   readonly command: string;
@@ -30,7 +29,7 @@ export async function filesShownBy(
   { command, output, changed, asShown }: ShownCommand,
   { workspace, signal }: Pick<ToolContext, 'workspace' | 'signal'>,
 ): Promise<SeenFile[]> {
-  const views = [output, withoutNumbers(output)].map((text) => linesOf(text));
+  const views = [output, withoutNumbers(output)].map((text) => textsOf(text));
   const seen = new Map<string, string>();
   for (const given of pathsIn(command)) {
     try {
@@ -39,7 +38,7 @@ export async function filesShownBy(
       const file = await workspace.read(path, { limitBytes: LARGEST_BYTES, signal });
       const { realPath, sha256, bytes } = file;
       if (workspace.classify(path).secret || workspace.classify(realPath).secret) continue;
-      const lines = linesOf(asShown(bytes));
+      const lines = textsOf(asShown(bytes));
       const mayBePart = changed !== undefined && !changed.has(realPath);
       const isShown = views.some(
         (view) => holds(view, lines) || (mayBePart && hasPart(view, lines)),
@@ -71,12 +70,6 @@ function pathsIn(command: string): readonly string[] {
   return [...paths];
 }
 
-function linesOf(text: string): string[] {
-  const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
-  if (lines.at(-1) === '') lines.pop();
-  return lines;
-}
-
 /** As `cat -n`, `nl` and `grep -n` write them. */
 function withoutNumbers(output: string): string {
   return output.replaceAll(/^[ \t]*\d+[\t:-]/gm, '');
@@ -101,8 +94,7 @@ function hasPart(view: readonly string[], lines: readonly string[]): boolean {
       if (longer.lines >= PART_LINES && longer.characters >= PART_CHARACTERS) return true;
       next.set(at + 1, longer);
     }
-    const begun = places.get(shown) ?? [];
-    for (const at of begun.length > MOST_ALIKE ? [] : begun) {
+    for (const at of places(shown)) {
       if (!next.has(at)) next.set(at, { lines: 1, characters });
     }
     runs = next;
@@ -113,14 +105,4 @@ function hasPart(view: readonly string[], lines: readonly string[]): boolean {
 interface Run {
   readonly lines: number;
   readonly characters: number;
-}
-
-function placesOf(lines: readonly string[]): ReadonlyMap<string, readonly number[]> {
-  const places = new Map<string, number[]>();
-  for (const [at, line] of lines.entries()) {
-    const known = places.get(line);
-    if (!known) places.set(line, [at]);
-    else if (known.length <= MOST_ALIKE) known.push(at);
-  }
-  return places;
 }
