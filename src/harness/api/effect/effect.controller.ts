@@ -17,7 +17,6 @@ import { EffectRepository } from '../../store/effect.repository.js';
 import type { ToolCallResolution } from '../../store/effect.repository.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
 import type { HarnessEffect } from '../../store/harness.entity.js';
-import { MessageRepository } from '../../store/message.repository.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import type { RunWriter } from '../../store/run.ledger.js';
 import type { SessionRow } from '../../store/session.repository.js';
@@ -57,7 +56,6 @@ export class EffectController {
     private readonly runs: RunService,
     private readonly ledger: RunLedger,
     private readonly effects: EffectRepository,
-    private readonly messages: MessageRepository,
     private readonly results: ToolResults,
     private readonly changes: FileChanges,
     private readonly undos: UndoService,
@@ -129,7 +127,7 @@ export class EffectController {
     const isLive = !isEnded(writer.run.status);
     const data = { toolName, resolution, by, ...(note !== null && { note }) };
     writer.event('effect.resolved', data, { toolCallId, stepId: stepIdOf(iteration) });
-    if (isLive) await this.answer(writer, effect, found);
+    if (isLive) await this.results.answer(writer, { ...effect, ...found });
     if (described) writer.events(await this.changes.record(writer.run, toolCallId, described));
     if (isLive) await this.goOn(writer);
     else if (resolution === 'EXECUTED') await this.undos.confirm(writer, effect);
@@ -161,19 +159,6 @@ export class EffectController {
       this.logger.warn({ msg: 'Failed to inspect files of an uncertain call', err: error });
       return operations;
     }
-  }
-
-  private async answer(
-    writer: RunWriter,
-    effect: HarnessEffect,
-    { state, result, errorCode }: ToolCallResolution,
-  ): Promise<void> {
-    const { toolCallId } = effect;
-    const answered = await this.messages.answeredCalls(writer.run.tenantId, writer.run.id);
-    if (answered.has(toolCallId)) return;
-    const artifactId = effect.artifactId ?? undefined;
-    const outcome = { state, result, errorCode: errorCode ?? undefined, artifactId };
-    await this.results.answer(writer, effect, outcome);
   }
 
   private async goOn(writer: RunWriter): Promise<void> {
