@@ -19,7 +19,7 @@ import {
   Text,
   Whole,
 } from '../../../platform/http/index.js';
-import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
+import { closing, SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { asMessage, msg, phrase, sentences } from '../../../platform/message/index.js';
 import { Artifacts } from '../../change/artifacts.js';
 import { FileChanges, foldersOf } from '../../change/file-changes.js';
@@ -271,23 +271,20 @@ export class ChangeController {
     if (!isEnded(run.status) || session.activeRunId !== null) return () => RUN_ACTIVE;
     const open = new Set(rows.filter(({ undone }) => !undone).map(({ id }) => id));
     const { files, conflicts } = selectionsOf(rows, open, 'undo');
-    let workspace: Workspace;
-    try {
-      workspace = await Workspace.open(session.workspace, session.workspaceIdentity);
-    } catch (error) {
-      if (error instanceof DomainError) return () => WORKSPACE_GONE;
+    const { workspace: root, workspaceIdentity } = session;
+    const workspace = await Workspace.open(root, workspaceIdentity).catch((error: unknown) => {
+      if (error instanceof DomainError) return undefined;
       throw error;
-    }
-    try {
+    });
+    if (!workspace) return () => WORKSPACE_GONE;
+    return closing(workspace, async () => {
       const target = { tenantId: run.tenantId, workspace, madeFolders: new Set<string>() };
       const signal = AbortSignal.timeout(LOOK_MS);
       const found = await this.inspection.inspect(target, files, signal);
       const all = [...conflicts, ...found.conflicts];
       const byPath = new Map(all.map((conflict) => [conflict.path, conflict]));
       return (path) => byPath.get(path);
-    } finally {
-      await workspace.close();
-    }
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import { CurrentCaller, RequirePermission } from '../../../platform/access/index
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { ConflictError, NotFoundError } from '../../../platform/error/index.js';
+import { closing } from '../../../platform/filesystem/index.js';
 import { Answers, AnswersArray, OneOf, StrictFields, Text } from '../../../platform/http/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
 import type { DescribedChanges } from '../../change/file-changes.js';
@@ -148,13 +149,10 @@ export class EffectController {
     { workspace: root, workspaceIdentity }: SessionRow,
   ): Promise<readonly FileOperation[]> {
     try {
-      const workspace = await Workspace.open(root, workspaceIdentity);
-      try {
-        const signal = AbortSignal.timeout(LOOK_MS);
-        return await this.changes.carriedOut({ tenantId, workspace }, operations, signal);
-      } finally {
-        await workspace.close();
-      }
+      const signal = AbortSignal.timeout(LOOK_MS);
+      return await closing(await Workspace.open(root, workspaceIdentity), (workspace) =>
+        this.changes.carriedOut({ tenantId, workspace }, operations, signal),
+      );
     } catch (error) {
       this.logger.warn({ msg: 'Failed to inspect files of an uncertain call', err: error });
       return operations;
