@@ -11,6 +11,7 @@ import {
   AnswersRaw,
   Flag,
   Ids,
+  Input,
   localized,
   NoEnvelope,
   OK_MESSAGE,
@@ -40,38 +41,41 @@ import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import { ArtifactView, ChangedFileView, RunDiffView, UndoResultView } from './change.view.js';
 import type { FileDiffView } from './change.view.js';
-import { filePage, FilePageQuery } from './file-page.js';
+import { filePage, filePageFields, FilePageQuery } from './file-page.js';
 
-export class RunDiffQuery extends FilePageQuery {
-  @OneOf(['unified', 'json'], {
+export class RunDiffQuery extends Input({
+  ...filePageFields,
+  format: OneOf(['unified', 'json'], {
     optional: true,
     description: 'One text, or file by file; unified when not given',
-  })
-  format?: 'unified' | 'json';
+  }),
+  path: Text({
+    optional: true,
+    max: 4_096,
+    description: 'Only this file, or what lies in this folder',
+  }),
+}) {}
 
-  @Text({ optional: true, max: 4_096, description: 'Only this file, or what lies in this folder' })
-  path?: string;
-}
-
-export class ArtifactContentQuery {
-  @Whole({ optional: true, min: 0, description: 'First byte; 0 when not given' })
-  offset?: number;
-
-  @Whole({ optional: true, min: 1, description: 'Bytes at most; to the end when not given' })
-  length?: number;
-}
+export class ArtifactContentQuery extends Input({
+  offset: Whole({ optional: true, min: 0, description: 'First byte; 0 when not given' }),
+  length: Whole({
+    optional: true,
+    min: 1,
+    description: 'Bytes at most; to the end when not given',
+  }),
+}) {}
 
 @StrictFields()
-export class UndoBody {
-  @Ids({ optional: true, description: 'Changes of the run (see …/files); without them, all' })
-  changeIds?: number[];
-
-  @Flag({
+export class UndoBody extends Input({
+  changeIds: Ids({
+    optional: true,
+    description: 'Changes of the run (see …/files); without them, all',
+  }),
+  force: Flag({
     optional: true,
     description: 'Leave out the files that are in the way, instead of refusing everything',
-  })
-  force?: boolean;
-}
+  }),
+}) {}
 
 /** Types that a browser shows as a picture; everything else is sent as plain text, whatever it says it is. */
 const PICTURES: ReadonlyMap<string, string> = new Map([

@@ -5,14 +5,20 @@ import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { ConflictError, NotFoundError } from '../../../platform/error/index.js';
 import { closing } from '../../../platform/filesystem/index.js';
-import { Answers, AnswersArray, OneOf, StrictFields, Text } from '../../../platform/http/index.js';
+import {
+  Answers,
+  AnswersArray,
+  Input,
+  OneOf,
+  StrictFields,
+  Text,
+} from '../../../platform/http/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
 import type { DescribedChanges } from '../../change/file-changes.js';
 import { FileChanges } from '../../change/file-changes.js';
 import { ToolResults } from '../../engine/tool.results.js';
 import { undoOf, UndoService } from '../../engine/undo/undo.service.js';
 import { RESOLUTIONS } from '../../protocol/effect.state.js';
-import type { Resolution } from '../../protocol/effect.state.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import type { ToolCallResolution } from '../../store/effect.repository.js';
@@ -28,13 +34,10 @@ import { RunService } from '../run/run.service.js';
 import { EffectView, toEffectView } from './effect.view.js';
 
 @StrictFields()
-export class ResolveEffectBody {
-  @OneOf(RESOLUTIONS, { description: 'What you have found out about the call' })
-  resolution: Resolution;
-
-  @Text({ optional: true, max: 4_000, description: 'For the model, and for the record' })
-  note?: string;
-}
+export class ResolveEffectBody extends Input({
+  resolution: OneOf(RESOLUTIONS, { description: 'What you have found out about the call' }),
+  note: Text({ optional: true, max: 4_000, description: 'For the model, and for the record' }),
+}) {}
 
 type Described = DescribedChanges | undefined;
 

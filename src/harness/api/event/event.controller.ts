@@ -10,7 +10,13 @@ import {
   setEnvelopeCode,
   TooManyRequestsError,
 } from '../../../platform/error/index.js';
-import { AnswersArray, AnswersRaw, NoEnvelope, Whole } from '../../../platform/http/index.js';
+import {
+  AnswersArray,
+  AnswersRaw,
+  Input,
+  NoEnvelope,
+  Whole,
+} from '../../../platform/http/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
 import { EventRepository } from '../../store/event.repository.js';
 import { UuidPipe } from '../identifiers.js';
@@ -27,24 +33,28 @@ const PAGE_BYTES = 16 * 1024 * 1024;
 const NOTHING_NEW = 204;
 
 /** A page of a run's events. */
-export class EventListQuery {
-  @Whole({ optional: true, min: 0, description: 'Sequence of the last event that one has' })
-  afterSequence?: number;
-
-  @Whole({
+export class EventListQuery extends Input({
+  afterSequence: Whole({
+    optional: true,
+    min: 0,
+    description: 'Sequence of the last event that one has',
+  }),
+  limit: Whole({
     optional: true,
     min: 1,
     max: 10_000,
     description: `Events at most, ${EVENTS_PER_PAGE} when absent; a page of large ones may end earlier`,
-  })
-  limit?: number;
-}
+  }),
+}) {}
 
 /** Where a reader of the stream goes on. */
-export class EventStreamQuery {
-  @Whole({ optional: true, min: 0, description: 'As Last-Event-ID; the larger one counts' })
-  afterSequence?: number;
-}
+export class EventStreamQuery extends Input({
+  afterSequence: Whole({
+    optional: true,
+    min: 0,
+    description: 'As Last-Event-ID; the larger one counts',
+  }),
+}) {}
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId/events')

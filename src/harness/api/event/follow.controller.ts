@@ -9,6 +9,7 @@ import type { Config } from '../../../platform/config/index.js';
 import { EventBus } from '../../../platform/event/index.js';
 import {
   AnswersRaw,
+  Input,
   Nested,
   NoEnvelope,
   sseFrame,
@@ -33,16 +34,15 @@ export const MOST_FOLLOWED = 20;
 const COUNT_MS = 10_000;
 
 /** A run, and where its reader goes on. */
-export class FollowedRunBody {
-  @Text({ ...RUN_ID, description: 'Session of the run' })
-  sessionId: string;
-
-  @Text(RUN_ID)
-  runId: string;
-
-  @Whole({ optional: true, min: 0, description: 'Sequence of the last event that one has' })
-  afterSequence?: number;
-}
+export class FollowedRunBody extends Input({
+  sessionId: Text({ ...RUN_ID, description: 'Session of the run' }),
+  runId: Text(RUN_ID),
+  afterSequence: Whole({
+    optional: true,
+    min: 0,
+    description: 'Sequence of the last event that one has',
+  }),
+}) {}
 
 @StrictFields()
 export class FollowRunsBody {
