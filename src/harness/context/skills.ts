@@ -69,9 +69,10 @@ export class HarnessSkills implements OnModuleInit {
     const kept = await this.skills.of({ tenantId: claim.tenantId, id: claim.runId });
     if (kept.length > 0) return new RunSkills(kept.map(relocated));
     const { skills: found, skipped } = await this.find(workspace, signal);
-    const skills = new RunSkills(found);
+    const keeping = found.map(({ warnings: _, ...skill }) => skill);
+    const skills = new RunSkills(keeping);
     await this.ledger.asOwner(claim, async (writer) => {
-      await this.skills.keep(writer.run, found);
+      await this.skills.keep(writer.run, keeping);
       const shown = skills.list.map(({ name, description, source }) => {
         return { name, description, source };
       });

@@ -22,6 +22,7 @@ import type {
   EventSubject,
   EventType,
   QueueReason,
+  StatusData,
   WireError,
 } from './event.catalogue.js';
 import type { HarnessRun } from './harness.entity.js';
@@ -230,7 +231,7 @@ export class RunWriter {
   }
 
   /** What events of the run's status carry. Grows the revision first where the status has just changed. */
-  get statusData(): Pick<HarnessRun, 'status' | 'revision' | 'phase'> & { waitKind?: WaitKind } {
+  get statusData(): StatusData {
     const { status, revision, phase, waitKind } = this.run;
     return { status, revision, phase, ...(waitKind && { waitKind }) };
   }
