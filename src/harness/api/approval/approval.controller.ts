@@ -126,7 +126,7 @@ export class ApprovalController {
     const approvals = await this.approvals.pendingOfUser(tenantId, userId);
     const runs = await this.approvals.waitingRuns(tenantId, userId);
     const effects = await this.approvals.uncertainEffects(tenantId, userId);
-    // The longest waiting first; at most 500 entries of a kind.
+    // The longest waiting first; at most 500 entries of a kind, and no more once their arguments reach 16 MiB.
     return [
       ...toolEntries(approvals),
       ...runs.flatMap(runEntries),
