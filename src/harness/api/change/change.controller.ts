@@ -22,6 +22,7 @@ import {
 } from '../../../platform/http/index.js';
 import { closing, SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { asMessage, msg, phrase, sentences } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
 import { Artifacts } from '../../change/artifacts.js';
 import { FileChanges, foldersOf } from '../../change/file-changes.js';
 import { netChangesInTurns } from '../../change/net-change.js';
@@ -128,15 +129,10 @@ export class ChangeController {
     const { additions, deletions, etag } = await this.records.totalsOf(run.tenantId, nets);
     const cut = files.filter((file) => file.truncated).length;
     const text = files.map(({ diff }) => diff).join('');
-    const differences = format === 'json' ? { files } : { text };
     return {
-      ...differences,
-      ...{ additions, deletions, etag, truncated: cut > 0 || more },
-      ...{
-        total: nets.length,
-        more,
-        notice: noticeOf({ cut, shown: files.length, more, all: nets.length }),
-      },
+      ...(format === 'json' ? { files } : { text }),
+      ...{ additions, deletions, etag, truncated: cut > 0 || more, total: nets.length, more },
+      notice: noticeOf(cut, files.length, nets.length),
     };
   }
 
@@ -298,23 +294,17 @@ function openOrUndone(changes: readonly HarnessFileChange[]): readonly HarnessFi
   return open.length > 0 ? open : changes;
 }
 
-/** What a difference leaves out; null when it is whole. */
-function noticeOf({
-  cut,
-  shown,
-  all,
-  more,
-}: Readonly<Record<'cut' | 'shown' | 'all', number>> & {
-  readonly more: boolean;
-}): string | null {
-  const parts = [
-    ...(cut > 0
-      ? [msg`The diffs of ${cut} files are cut or left out. Ask for them one by one with path.`]
-      : []),
-    ...(more || shown < all
-      ? [msg`These are ${shown} of ${all} changed files. Ask for the others with pageNum.`]
-      : []),
-  ];
+/** What a difference leaves out of `shown` files of `all`; null when it is whole. */
+function noticeOf(cut: number, shown: number, all: number): string | null {
+  const parts: Message[] = [];
+  if (cut > 0) {
+    parts.push(
+      msg`The diffs of ${cut} files are cut or left out. Ask for them one by one with path.`,
+    );
+  }
+  if (shown < all) {
+    parts.push(msg`These are ${shown} of ${all} changed files. Ask for the others with pageNum.`);
+  }
   return parts.length === 0 ? null : localized(sentences(parts));
 }
 
