@@ -7,13 +7,11 @@ import type { Message } from '../../platform/message/index.js';
 import { readSkill, SkillCatalogue } from '../../skill/index.js';
 import type { SkillInfo, SkillProblem, SkillRoot } from '../../skill/index.js';
 import { sha256 } from '../protocol/ids.js';
-import type { EventDraft } from '../store/event.catalogue.js';
+import type { RunClaim } from '../protocol/lease.js';
 import { BUILT_IN, RunSkills } from '../store/run-skills.js';
 import type { StoredSkill } from '../store/run-skills.js';
-import type { HarnessRun } from '../store/harness.entity.js';
+import { RunLedger } from '../store/run.ledger.js';
 import { SkillRepository } from '../store/skill.repository.js';
-
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 
 export type FoundSkill = StoredSkill & Pick<SkillInfo, 'warnings'>;
 
@@ -22,12 +20,6 @@ export interface FoundSkills {
   readonly skills: readonly FoundSkill[];
   /** What was left out and what its author can do about it. */
   readonly skipped: readonly SkillProblem[];
-}
-
-export interface LoadedSkills {
-  readonly skills: RunSkills;
-  /** skills.loaded, which the caller stores: until then the skills count as not loaded. */
-  readonly event: EventDraft;
 }
 
 /** Beside this file, wherever the service is started: the build copies them. */
@@ -49,6 +41,7 @@ export class HarnessSkills implements OnModuleInit {
   constructor(
     private readonly catalogue: SkillCatalogue,
     private readonly skills: SkillRepository,
+    private readonly ledger: RunLedger,
   ) {}
 
   /** A harness without its own skills is a broken build, which is reported at the start. */
@@ -69,26 +62,23 @@ export class HarnessSkills implements OnModuleInit {
   }
 
   /**
-   * Finds skills and keeps them for the run; what an earlier call has kept stays. It reads many files: call it outside of
-   * transactions.
+   * The skills that the run keeps. Those of a run that has none yet are looked for now, and kept together with the event
+   * that says so. It may read many files: call it outside of transactions. FencedError.
    */
-  async load(run: RunKey, workspace: string, signal: AbortSignal): Promise<LoadedSkills> {
+  async of(claim: RunClaim, workspace: string, signal: AbortSignal): Promise<RunSkills> {
+    const kept = await this.skills.of({ tenantId: claim.tenantId, id: claim.runId });
+    if (kept.length > 0) return new RunSkills(kept.map(relocated));
     const { skills: found, skipped } = await this.find(workspace, signal);
-    await this.skills.keep(run, found);
-    const kept = await this.skills.of(run);
-    const skills = new RunSkills(kept.skills.map(relocated));
-    const shown = skills.list.map(({ name, description, source }) => ({
-      name,
-      description,
-      source,
-    }));
-    return { skills, event: { type: 'skills.loaded', data: { skills: shown, skipped } } };
-  }
-
-  /** The skills that the run has kept; undefined when it has none yet, or the event of `load` was never stored. */
-  async of(run: RunKey): Promise<RunSkills | undefined> {
-    const { skills, isTold } = await this.skills.of(run);
-    return isTold ? new RunSkills(skills.map(relocated)) : undefined;
+    const keeping = found.map(({ warnings: _, ...skill }) => skill);
+    const skills = new RunSkills(keeping);
+    await this.ledger.asOwner(claim, async (writer) => {
+      await this.skills.keep(writer.run, keeping);
+      const shown = skills.list.map(({ name, description, source }) => {
+        return { name, description, source };
+      });
+      writer.event('skills.loaded', { skills: shown, skipped });
+    });
+    return skills;
   }
 
   private async inRoots(roots: readonly SkillRoot[], signal: AbortSignal): Promise<FoundSkills> {

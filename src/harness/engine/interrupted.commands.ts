@@ -7,6 +7,7 @@ import { Sandbox } from '../sandbox/sandbox.js';
 import { SessionRepository } from '../store/session.repository.js';
 import type { LeftHolder } from '../store/workspace-lock.repository.js';
 import { Workspace } from '../workspace/workspace.js';
+import { PartialOutputs } from './partial.outputs.js';
 
 /** Removes what commands have made under protected names whose process was lost before it could do so. */
 @Injectable()
@@ -17,6 +18,7 @@ export class InterruptedCommands {
     private readonly snapshots: WorkspaceSnapshots,
     private readonly sandbox: Sandbox,
     private readonly sessions: SessionRepository,
+    private readonly outputs: PartialOutputs,
   ) {}
 
   /**
@@ -34,14 +36,16 @@ export class InterruptedCommands {
   }
 
   /**
-   * The same for the last command of a run that has ended, which has kept its workspace for that. What cannot be removed is
-   * logged; fails, and is to be tried again, when the database is unavailable or the signal aborts.
+   * The same for the last command of a run that has ended, which has kept its workspace for that; its partial output goes,
+   * too. What cannot be removed is logged; fails, and is to be tried again, when the database is unavailable or the signal
+   * aborts.
    */
   async removeLeftovers(
     { tenantId, id: runId, sessionId }: LeftHolder,
-    { snapshotSha256 }: NonNullable<LeftHolder['command']>,
+    { toolCallId, snapshotSha256 }: NonNullable<LeftHolder['command']>,
     signal: AbortSignal,
   ): Promise<void> {
+    await this.outputs.remove({ tenantId, toolCallId });
     const session = await this.sessions.find(tenantId, sessionId);
     if (!session) return;
     const { workspace: root, workspaceIdentity } = session;

@@ -16,7 +16,6 @@ import type {
 } from '../../provider/index.js';
 import type { ModelRequest } from '../context/context.builder.js';
 import { countedUsage, writtenIn } from '../context/counted.usage.js';
-import type { CountedUsage } from '../context/counted.usage.js';
 import { costOf } from '../protocol/run.values.js';
 import { newId, sha256 } from '../protocol/ids.js';
 import type { RunClaim } from '../protocol/lease.js';
@@ -67,9 +66,7 @@ export type ModelResult =
   | { readonly kind: 'unavailable'; readonly error: DomainError }
   | { readonly kind: 'refused'; readonly error: UpstreamError };
 
-interface CallEnd extends Pick<ModelCallEnd, 'state' | 'durationMs' | 'errorCode'> {
-  /** Undefined when the service has not taken the request. */
-  readonly used: CountedUsage | undefined;
+interface CallEnd extends Omit<ModelCallEnd, 'cost'> {
   readonly model: ResolvedChatModel;
 }
 
@@ -366,25 +363,18 @@ export class ModelCalls {
     { effectId, sentTokens }: StartedCall,
     end: CallEnd,
   ): Promise<void> {
-    const { used, model, ...how } = end;
+    const { model, ...how } = end;
+    const { used } = how;
     const { run } = writer;
-    const inputTokens = run.inputTokens - sentTokens;
-    if (!used) {
-      await this.calls.end(run, effectId, how);
-      writer.set({ inputTokens });
-      return;
-    }
-    const cost = costOf(used, model);
-    const { cachedInputTokens: cachedTokens, estimated } = used;
-    const counts = { inputTokens: used.inputTokens, outputTokens: used.outputTokens, cachedTokens };
-    await this.calls.end(run, effectId, { ...how, ...counts, cost, estimated });
+    const cost = used && costOf(used, model);
+    await this.calls.end(run, effectId, { ...how, cost });
     writer.set({
-      inputTokens: inputTokens + used.inputTokens,
-      outputTokens: run.outputTokens + used.outputTokens,
-      cachedTokens: run.cachedTokens + (cachedTokens ?? 0),
+      inputTokens: run.inputTokens - sentTokens + (used?.inputTokens ?? 0),
+      outputTokens: run.outputTokens + (used?.outputTokens ?? 0),
+      cachedTokens: run.cachedTokens + (used?.cachedInputTokens ?? 0),
       cost: cost === undefined ? run.cost : (run.cost ?? 0) + cost,
     });
-    announceUsage(writer);
+    if (used) announceUsage(writer);
   }
 
   private effectsOf(run: HarnessRun, toolCalls: readonly ToolCall[]): NewEffect[] {

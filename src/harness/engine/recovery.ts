@@ -167,7 +167,7 @@ export class ToolCallRecovery {
       case 'execute':
         return undefined;
       case 'write-result':
-        await this.ledger.asOwner(claim, (writer) => this.results.answerStored(writer, effect));
+        await this.ledger.asOwner(claim, (writer) => this.results.answer(writer, effect));
         return effect.state;
       case 'not-executed':
         return this.markNotExecuted(context, effect, NOT_RUN);

@@ -113,7 +113,7 @@ export class RunEnding {
 
   private async answer(writer: RunWriter, effect: HarnessEffect): Promise<void> {
     if (isSettled(effect.state)) {
-      await this.results.answerStored(writer, effect);
+      await this.results.answer(writer, effect);
       return;
     }
     const state = abandonedAs({ ...effect, hasResult: false });

@@ -109,12 +109,12 @@ export class RunLoop {
   }
 
   private async contextOf(claimed: RecoveryContext): Promise<RunContext> {
-    const { run } = claimed;
+    const { lease, run, workspace } = claimed;
     const caller = await callerOf(this.callers, run);
     const model = await this.models.resolveChat(caller, run.modelName);
     const { credential } = model.connection;
     this.mask.learn([credential ?? '']);
-    const skills = (await this.skills.of(run)) ?? (await this.loadSkills(claimed));
+    const skills = await this.skills.of(lease.claim, workspace.root, lease.signal);
     const [observedFiles, approvals] = await Promise.all([
       this.effects.seenFiles(run),
       this.approvals.ofOpenCalls(run),
@@ -130,16 +130,6 @@ export class RunLoop {
       approvals: new Map(approvals.map((approval) => [approval.toolCallId, approval])),
       secrets: credential === undefined ? [] : [credential],
     };
-  }
-
-  private async loadSkills({
-    lease,
-    run,
-    workspace,
-  }: RecoveryContext): Promise<RunContext['skills']> {
-    const { skills, event } = await this.skills.load(run, workspace.root, lease.signal);
-    await this.ledger.append(lease.claim, [event]);
-    return skills;
   }
 
   private async loop(context: RunContext): Promise<void> {

@@ -84,8 +84,13 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       inTenant(String(job.data['tenantId']), () => this.process(job, signal)),
     );
     this.repeat(SWEEP_MS, () => this.sweep());
-    this.repeat(CANCEL_POLL_MS, () => this.endCancelled());
-    this.repeat(CANCEL_POLL_MS, (ending) => this.releaseLeft(ending));
+    this.repeat(CANCEL_POLL_MS, () =>
+      this.attempts.try('Failed to end cancelled runs', () => this.forceCancels()),
+    );
+    // Apart from the end of cancelled runs, which is not to wait for a large workspace.
+    this.repeat(CANCEL_POLL_MS, (ending) =>
+      this.attempts.try('Failed to release workspaces', () => this.freeLeft(ending)),
+    );
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -152,15 +157,6 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     });
   }
 
-  private async endCancelled(): Promise<void> {
-    await this.attempts.try('Failed to end cancelled runs', () => this.forceCancels());
-  }
-
-  /** Apart from the end of cancelled runs, which is not to wait for a large workspace. */
-  private async releaseLeft(ending: AbortSignal): Promise<void> {
-    await this.attempts.try('Failed to release workspaces', () => this.freeLeft(ending));
-  }
-
   /** Expires the leases of processes of this host that have ended, so that their runs are claimed at once. */
   private async expireLost(): Promise<void> {
     const held = await this.rows.held(AT_ONCE);
@@ -220,8 +216,11 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     } finally {
       if (this.running.get(id) === lease) this.running.delete(id);
       await lease.end();
-      if (lease.cause === 'lost') await this.renounce(due);
-      else await this.locks.releaseUnused(due);
+      if (lease.cause === 'lost') {
+        // Tells the next owner that this process no longer acts, so that it need not wait before it looks at the files.
+        const renounce = () => this.effects.renounce(due, processId);
+        await this.attempts.try('Failed to renounce tool calls', renounce, id);
+      } else await this.locks.releaseUnused(due);
     }
   }
 
@@ -245,12 +244,6 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       const { run } = writer;
       return { claim: { tenantId, runId: id, owner, fence: run.fence }, run };
     });
-  }
-
-  /** Tells the next owner that this process no longer acts, so that it need not wait before it looks at the files. */
-  private async renounce(run: DueRun): Promise<void> {
-    const renounce = () => this.effects.renounce(run, processId);
-    await this.attempts.try('Failed to renounce tool calls', renounce, run.id);
   }
 
   private async giveUp(writer: RunWriter): Promise<void> {

@@ -54,7 +54,7 @@ import { PartialOutputs } from './partial.outputs.js';
 import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
 import type { RunContext } from './run.context.js';
 import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
-import type { CallOutcome } from './tool.results.js';
+import type { CallOutcome, ExecutedCall } from './tool.results.js';
 
 const PARALLEL_READS = 4;
 /** A read that takes longer says that it has begun before it says what it found. */
@@ -66,12 +66,9 @@ const CALLS_PER_MESSAGE = 16;
 type CallResult = 'done' | 'parked' | 'recover' | { readonly ask: ApprovalAsk };
 
 /** One call while it is executed. */
-interface Execution<Tool extends HarnessTool = HarnessTool> extends BoundCall {
-  readonly context: RunContext;
-  readonly effect: HarnessEffect;
+interface Execution<Tool extends HarnessTool = HarnessTool> extends BoundCall, ExecutedCall {
   readonly tool: Tool;
   readonly toolContext: ToolContext;
-  readonly startedAt: number;
 }
 
 /** What a call would do, for the policy and for the person who may be asked. */
@@ -147,11 +144,10 @@ export class ToolCalls {
   }
 
   private async executeOne(context: RunContext, effect: HarnessEffect): Promise<CallResult> {
-    const startedAt = performance.now();
+    const call = { context, effect, startedAt: performance.now() };
     try {
-      const { tool, ...call } = this.bind(context, effect);
-      const toolContext = toolContextOf(context, effect);
-      const execution = { ...call, context, effect, toolContext, startedAt };
+      const { tool, ...bound } = this.bind(context, effect);
+      const execution = { ...call, ...bound, toolContext: toolContextOf(context, effect) };
       switch (tool.effectClass) {
         case 'READ':
           return await this.read({ ...execution, tool });
@@ -163,9 +159,7 @@ export class ToolCalls {
           return await this.changeRun({ ...execution, tool });
       }
     } catch (error) {
-      const outcome = this.failure(context, effect, error);
-      const durationMs = performance.now() - startedAt;
-      await this.results.record(context, effect, { outcome, durationMs });
+      await this.results.record(call, this.failure(context, effect, error));
       return 'done';
     }
   }
@@ -216,29 +210,24 @@ export class ToolCalls {
   }
 
   private async read(execution: Execution<ReadTool>): Promise<CallResult> {
-    const { context, effect, tool, input, toolContext, startedAt } = execution;
+    const { context, effect, tool, input, toolContext } = execution;
     const subject = await tool.subject(input, toolContext);
     const ask = await this.consentFor(execution, { subject });
     if (ask) return { ask };
     const found = await this.announceWhenSlow(context, effect, tool.run(input, toolContext));
-    const outcome =
-      found.status === 'fulfilled'
-        ? doneOutcome(found.value)
-        : this.failure(context, effect, found.reason);
-    const durationMs = performance.now() - startedAt;
-    await this.results.record(context, effect, { outcome, durationMs });
+    await this.results.record(execution, doneOutcome(found));
     return 'done';
   }
 
   /**
-   * Waits for a read, and stores that it has begun when it is slow; a quick one is spared the write. Fails only when the
+   * Waits for a read, and stores that it has begun when it is slow; a quick one is spared the write. Ends only when the
    * read is no longer executing.
    */
   private async announceWhenSlow<T>(
     { lease, secrets }: RunContext,
     effect: HarnessEffect,
     reading: Promise<T>,
-  ): Promise<PromiseSettledResult<T>> {
+  ): Promise<T> {
     const over = new AbortController();
     const announcing = sleep(QUICK_MS, true, { signal: over.signal })
       .catch(() => false)
@@ -249,9 +238,9 @@ export class ToolCalls {
         );
       });
     const read = reading.finally(() => over.abort());
-    const [found, announced] = await Promise.allSettled([read, announcing]);
+    const [, announced] = await Promise.allSettled([read, announcing]);
     if (announced.status === 'rejected') throw announced.reason;
-    return found;
+    return read;
   }
 
   private async changeFiles(execution: Execution<FileTool>): Promise<CallResult> {
@@ -326,40 +315,31 @@ export class ToolCalls {
     }
   }
 
-  private async changeRun({
-    context,
-    effect,
-    tool,
-    input,
-    toolContext,
-    startedAt,
-  }: Execution<RunTool>): Promise<CallResult> {
+  private async changeRun(execution: Execution<RunTool>): Promise<CallResult> {
+    const { effect, tool, input, toolContext } = execution;
     const decision = await tool.decide(input, toolContext);
-    const durationMs = performance.now() - startedAt;
     switch (decision.kind) {
       case 'update-plan': {
-        const { plan } = decision;
-        const outcome = doneOutcome(decision.outcome);
-        await this.results.record(context, effect, { outcome, durationMs }, (writer) => {
+        const { plan, outcome } = decision;
+        await this.results.record(execution, doneOutcome(outcome), (writer) => {
           writer.set({ plan });
           writer.event('plan.updated', planData(plan), { stepId: stepIdOf(effect.iteration) });
         });
         return 'done';
       }
       case 'propose-plan': {
-        const { plan } = decision;
+        const { plan, summary } = decision;
         const isReviewed = plan.reviewState === 'AWAITING_APPROVAL';
         const content = isReviewed
           ? 'The plan is submitted. A person reviews it now; what follows tells whether it is approved.'
           : 'The plan is approved. Carry it out now.';
-        const outcome = doneOutcome({ content, summary: decision.summary });
-        await this.results.record(context, effect, { outcome, durationMs }, (writer) =>
+        await this.results.record(execution, doneOutcome({ content, summary }), (writer) =>
           submitPlan(writer, plan),
         );
         return isReviewed ? 'parked' : 'done';
       }
       case 'ask':
-        return this.askUser(context, effect, decision.question, durationMs);
+        return this.askUser(execution, decision.question);
     }
   }
 
@@ -367,13 +347,9 @@ export class ToolCalls {
    * Parks the run with the question; once it is answered, the answer is the call's result. Input from before the question
    * is no answer to it: it is consumed when the run parks, so that any later STEER is the answer.
    */
-  private async askUser(
-    context: RunContext,
-    effect: HarnessEffect,
-    question: Question,
-    durationMs: number,
-  ): Promise<CallResult> {
-    const { lease, run } = context;
+  private async askUser(execution: Execution, question: Question): Promise<CallResult> {
+    const { context, effect } = execution;
+    const { lease, run, secrets } = context;
     const { toolCallId } = effect;
     const isAsked = run.question?.toolCallId === toolCallId;
     const pending = isAsked ? await this.inputs.pending(run) : [];
@@ -381,7 +357,7 @@ export class ToolCalls {
     if (!answer) {
       await this.ledger.asOwner(lease.claim, async (writer) => {
         await this.intake.consume(writer, 'STEER');
-        await this.results.announce(writer, effect, context.secrets);
+        await this.results.announce(writer, effect, secrets);
         writer.set({ question: { toolCallId, ...question } });
         writer.park('QUESTION');
         const data = { ...writer.statusData, reason: 'question', question: question.text } as const;
@@ -391,17 +367,12 @@ export class ToolCalls {
     }
     const content = `The user answers:\n${answer.content}`;
     const outcome = doneOutcome({ content, summary: 'answered' });
-    await this.results.record(
-      context,
-      effect,
-      { outcome, durationMs },
-      async (writer, messageId) => {
-        await this.inputs.consume(run, [answer.id]);
-        writer.set({ question: null });
-        const data = { inputId: answer.id, kind: answer.kind, messageId };
-        writer.event('input.consumed', data, { toolCallId });
-      },
-    );
+    await this.results.record(execution, outcome, async (writer, messageId) => {
+      await this.inputs.consume(run, [answer.id]);
+      writer.set({ question: null });
+      const data = { inputId: answer.id, kind: answer.kind, messageId };
+      writer.event('input.consumed', data, { toolCallId });
+    });
     return 'done';
   }
 
@@ -533,13 +504,9 @@ export class ToolCalls {
   }
 
   /** From here on a failure must not be taken for one of the tool: it has done its work. */
-  private async recordChange(
-    { context, effect, startedAt }: Execution,
-    outcome: CallOutcome,
-  ): Promise<void> {
+  private async recordChange(call: ExecutedCall, outcome: CallOutcome): Promise<void> {
     try {
-      const durationMs = performance.now() - startedAt;
-      await this.results.record(context, effect, { outcome, durationMs });
+      await this.results.record(call, outcome);
     } catch (error) {
       if (error instanceof FencedError) throw error;
       throw new UnrecordedError('Failed to store the outcome of a tool call.', { cause: error });

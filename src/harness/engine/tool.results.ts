@@ -5,7 +5,7 @@ import { FileChanges, foldersOf } from '../change/file-changes.js';
 import type { DescribedChanges } from '../change/file-changes.js';
 import { ToolError } from '../fault/tool.error.js';
 import type { ToolErrorCode } from '../fault/tool.error.js';
-import type { EffectState, SettledEffectState } from '../protocol/effect.state.js';
+import type { SettledEffectState } from '../protocol/effect.state.js';
 import { shortened, visibleLine } from '../protocol/visible-text.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository, observedFiles } from '../store/effect.repository.js';
@@ -32,6 +32,14 @@ export interface CallOutcome extends Omit<ToolOutcome, 'failure'> {
   readonly changes?: DescribedChanges;
 }
 
+/** A call that this process executes. */
+export interface ExecutedCall {
+  readonly context: RunContext;
+  readonly effect: HarnessEffect;
+  /** By performance.now(). */
+  readonly startedAt: number;
+}
+
 /** What is said of a call beside its result. */
 interface ResultNote {
   /** One line for people. */
@@ -40,14 +48,6 @@ interface ResultNote {
   readonly durationMs?: number;
   /** Credentials that the run has used. */
   readonly secrets?: readonly string[];
-}
-
-interface Result {
-  readonly state: EffectState;
-  readonly result: string;
-  readonly errorCode?: string | undefined;
-  readonly exitCode?: number | undefined;
-  readonly artifactId?: string | undefined;
 }
 
 /** Most of a tool's result that the model gets. */
@@ -170,17 +170,11 @@ export class ToolResults {
    * call's message.
    */
   async record(
-    context: RunContext,
-    effect: HarnessEffect,
-    {
-      outcome,
-      durationMs,
-    }: {
-      readonly outcome: CallOutcome;
-      readonly durationMs: number;
-    },
+    { context, effect, startedAt }: ExecutedCall,
+    outcome: CallOutcome,
     also: (writer: RunWriter, messageId: string) => Promise<void> | void = () => undefined,
   ): Promise<void> {
+    const durationMs = performance.now() - startedAt;
     const { lease, run, secrets } = context;
     const { toolCallId } = effect;
     const longest = effect.toolName === 'activate_skill' ? SKILL_BYTES : RESULT_BYTES;
@@ -221,28 +215,16 @@ export class ToolResults {
     const finished = await this.effects.finish(writer.run, effect.toolCallId, outcome);
     if (!finished) return undefined;
     if (!finished.hadBegun) writer.events([this.started(effect, note.secrets)]);
-    return this.answer(writer, effect, outcome, note);
+    const { state, result, errorCode = null, exitCode = null, artifactId = null } = outcome;
+    const ended = { ...effect, state, result, errorCode, exitCode, artifactId };
+    return this.answer(writer, ended, note);
   }
 
-  /** Writes the missing message of an effect whose outcome is stored. */
-  async answerStored(writer: RunWriter, effect: HarnessEffect): Promise<void> {
-    const { state, result, errorCode, exitCode, artifactId } = effect;
-    await this.answer(writer, effect, {
-      state,
-      result: result ?? '',
-      errorCode: errorCode ?? undefined,
-      exitCode: exitCode ?? undefined,
-      artifactId: artifactId ?? undefined,
-    });
-  }
-
-  /** Writes the message of an effect whose outcome is stored; answers its id. The index on it refuses a second one. */
-  async answer(
-    writer: RunWriter,
-    { toolCallId, toolName, iteration, effectClass }: HarnessEffect,
-    { state, result, errorCode, exitCode, artifactId }: Result,
-    note: ResultNote = {},
-  ): Promise<string> {
+  /** Writes the message of an effect with its outcome, as stored; answers its id. The index on it refuses a second one. */
+  async answer(writer: RunWriter, effect: HarnessEffect, note: ResultNote = {}): Promise<string> {
+    const { toolCallId, toolName, iteration, effectClass } = effect;
+    const { state, errorCode, exitCode, artifactId } = effect;
+    const result = effect.result ?? '';
     const error = state !== 'SUCCEEDED';
     const durationMs = Math.round(note.durationMs ?? 0);
     const messageId = await this.messages.append(writer.run, {
@@ -254,8 +236,8 @@ export class ToolResults {
       metadata: {
         effectId: toolCallId,
         durationMillis: durationMs,
-        ...(errorCode !== undefined && { code: errorCode }),
-        ...(artifactId !== undefined && { artifactId }),
+        ...(errorCode !== null && { code: errorCode }),
+        ...(artifactId !== null && { artifactId }),
       },
     });
     writer.event(
@@ -264,12 +246,12 @@ export class ToolResults {
         toolName,
         messageId,
         error,
-        code: errorCode ?? null,
+        code: errorCode,
         status: state,
         summary: note.summary ?? firstLine(result),
         truncated: note.truncated ?? false,
-        ...(artifactId !== undefined && { artifactId }),
-        ...(exitCode !== undefined && { exitCode }),
+        ...(artifactId !== null && { artifactId }),
+        ...(exitCode !== null && { exitCode }),
         ...(effectClass === 'SHELL' && { output: result.slice(-SHOWN_OUTPUT).toWellFormed() }),
         durationMs,
       },

@@ -40,8 +40,9 @@ type SessionKey = Pick<HarnessGrant, 'tenantId' | 'sessionId'>;
 
 /** Width of the column, in characters. */
 const SUMMARY_LENGTH = 2_000;
-/** What an inbox shows at most. */
+/** What an inbox shows of a kind at most; it ends with the entry whose arguments reach so many bytes. */
 const INBOX_LENGTH = 500;
+const INBOX_BYTES = 16 * 1024 * 1024;
 
 const COLUMNS = `${columnsOf(HarnessApproval)}, expires_at <= now() AS "isDue"`;
 
@@ -112,8 +113,13 @@ export class ApprovalRepository {
   /** The pending approvals of a user's runs, the oldest first. */
   async pendingOfUser(tenantId: string, userId: number): Promise<ApprovalRow[]> {
     return this.database.query<ApprovalRow>(
-      `SELECT ${COLUMNS} FROM harness_approval
-        WHERE tenant_id = $1 AND user_id = $2 AND state = 'PENDING' ORDER BY id LIMIT ${INBOX_LENGTH}`,
+      `WITH oldest AS (
+         SELECT id, octet_length(arguments_json) AS bytes FROM harness_approval
+          WHERE tenant_id = $1 AND user_id = $2 AND state = 'PENDING' ORDER BY id LIMIT ${INBOX_LENGTH}
+       ), sized AS (SELECT id, bytes, sum(bytes) OVER (ORDER BY id) AS reached FROM oldest)
+       SELECT ${COLUMNS} FROM harness_approval
+        WHERE tenant_id = $1 AND id IN (SELECT id FROM sized WHERE reached - bytes < ${INBOX_BYTES})
+        ORDER BY id`,
       [tenantId, userId],
     );
   }
@@ -133,13 +139,21 @@ export class ApprovalRepository {
 
   async uncertainEffects(tenantId: string, userId: number): Promise<UncertainEffect[]> {
     return this.database.query<UncertainEffect>(
-      `SELECT e.tool_call_id AS "toolCallId", e.session_id AS "sessionId", e.run_id AS "runId",
-              e.tool_name AS "toolName", e.arguments_json AS "argumentsJson", e.started_at AS "startedAt",
-              e.artifact_id AS "artifactId", ${WAITING_SINCE}
-         FROM harness_run r
-         JOIN harness_effect e ON e.tenant_id = $1 AND e.run_id = r.id AND e.state = 'UNCERTAIN'
-        WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.status = 'SUSPENDED' AND r.wait_kind = 'EFFECT'
-        ORDER BY "waitingSince", r.id, e.iteration, e.ordinal LIMIT ${INBOX_LENGTH}`,
+      `WITH longest AS (
+         SELECT e.tool_call_id AS "toolCallId", e.session_id AS "sessionId", e.run_id AS "runId",
+                e.tool_name AS "toolName", e.arguments_json AS "argumentsJson", e.started_at AS "startedAt",
+                e.artifact_id AS "artifactId", ${WAITING_SINCE}, e.iteration, e.ordinal
+           FROM harness_run r
+           JOIN harness_effect e ON e.tenant_id = $1 AND e.run_id = r.id AND e.state = 'UNCERTAIN'
+          WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.status = 'SUSPENDED' AND r.wait_kind = 'EFFECT'
+          ORDER BY "waitingSince", r.id, e.iteration, e.ordinal LIMIT ${INBOX_LENGTH}
+       ), sized AS (
+         SELECT longest.*, octet_length("argumentsJson") AS bytes,
+                sum(octet_length("argumentsJson")) OVER (ORDER BY "waitingSince", "runId", iteration, ordinal) AS reached
+           FROM longest
+       )
+       SELECT * FROM sized WHERE reached - bytes < ${INBOX_BYTES}
+        ORDER BY "waitingSince", "runId", iteration, ordinal`,
       [tenantId, userId],
     );
   }

@@ -55,7 +55,8 @@ export interface EffectTraces {
 }
 
 export interface EffectStart {
-  readonly fence: number;
+  /** That of the run's owner; null for an undo, which needs none. */
+  readonly fence: number | null;
   readonly boot: string;
   readonly operations: readonly FileOperation[];
   readonly snapshotSha256?: string | undefined;

@@ -1,11 +1,11 @@
-import type { Decision, PreviewFile } from '../protocol/approval.js';
+import type { ApprovalPreview, Decision } from '../protocol/approval.js';
 import { planMarkdown } from '../protocol/plan.js';
 import type { Plan } from '../protocol/plan.js';
 import type { Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
 import type { EffectState } from '../protocol/effect.state.js';
 
 /** What every event that tells of the run's status carries. `revision` is the run's. */
-interface StatusData {
+export interface StatusData {
   readonly status: RunStatus;
   readonly revision: number;
   readonly phase: Phase;
@@ -206,17 +206,13 @@ export interface EventDataOf {
     readonly etag: string;
   };
 
-  'approval.requested': {
+  'approval.requested': ApprovalPreview & {
     readonly approvalId: string;
     readonly toolName: string;
     /** Made by the server from the arguments. */
     readonly summary: string;
     /** What the model says that the call is for. */
     readonly modelDescription: string | null;
-    readonly command: string | null;
-    readonly files: readonly PreviewFile[];
-    readonly diff: string | null;
-    readonly diffTruncated: boolean;
     readonly argumentsSha256: string;
     readonly argumentsJson: string;
     readonly state: 'PENDING';

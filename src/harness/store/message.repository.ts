@@ -142,16 +142,6 @@ export class MessageRepository {
     return whole === -1 ? rows.length : whole;
   }
 
-  /** The ids of the tool calls of the run that have their result. */
-  async answeredCalls(tenantId: string, runId: string): Promise<Set<string>> {
-    const rows = await this.database.query<{ toolCallId: string }>(
-      `SELECT tool_call_id AS "toolCallId" FROM harness_message
-        WHERE tenant_id = $1 AND run_id = $2 AND role = 'TOOL'`,
-      [tenantId, runId],
-    );
-    return new Set(rows.map(({ toolCallId }) => toolCallId));
-  }
-
   /**
    * All messages of the run in their order, as far as a model is to know them. Long outputs up to the sequence come with their beginning alone: before each turn of a
    * long run, reading all of them whole would take more than everything else.

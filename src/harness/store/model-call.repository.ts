@@ -15,14 +15,19 @@ export interface ModelCallStart {
 
 export interface ModelCallEnd {
   readonly state: 'DONE' | 'FAILED' | 'ABANDONED';
-  readonly inputTokens?: number | undefined;
-  readonly outputTokens?: number | undefined;
-  readonly cachedTokens?: number | undefined;
-  readonly cost?: number | undefined;
-  /** A number that the service has not counted is ours. */
-  readonly estimated?: boolean;
+  /** Undefined when the service has not taken the request. */
+  readonly used: UsedTokens | undefined;
+  readonly cost: number | undefined;
   readonly durationMs?: number;
   readonly errorCode?: string;
+}
+
+interface UsedTokens {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens?: number | undefined;
+  /** A number that the service has not counted is ours. */
+  readonly estimated: boolean;
 }
 
 /** The calls of model services that runs have made. */
@@ -56,11 +61,11 @@ export class ModelCallRepository {
         tenantId,
         id,
         end.state,
-        end.inputTokens ?? null,
-        end.outputTokens ?? null,
-        end.cachedTokens ?? null,
+        end.used?.inputTokens ?? null,
+        end.used?.outputTokens ?? null,
+        end.used?.cachedInputTokens ?? null,
         end.cost ?? null,
-        end.estimated ?? false,
+        end.used?.estimated ?? false,
         end.durationMs === undefined ? null : Math.round(end.durationMs),
         end.errorCode ?? null,
       ],

@@ -9,6 +9,7 @@ import type { RunClaim } from '../protocol/lease.js';
 import { isEnded, moved } from '../protocol/run.state.js';
 import type {
   EndStatus,
+  LeaseState,
   Phase,
   RunMove,
   RunState,
@@ -21,6 +22,7 @@ import type {
   EventSubject,
   EventType,
   QueueReason,
+  StatusData,
   WireError,
 } from './event.catalogue.js';
 import type { HarnessRun } from './harness.entity.js';
@@ -157,6 +159,13 @@ export class RunLedger {
   }
 }
 
+/** What a write makes of the lease; where it keeps it, nothing. */
+const LEASE_AFTER: Readonly<Partial<Record<LeaseChange['type'], LeaseState>>> = {
+  drop: 'NONE',
+  revoke: 'NONE',
+  take: 'HELD',
+};
+
 /** How a run ends. The error is what a person reads. */
 export interface RunEnd {
   readonly status: EndStatus;
@@ -169,7 +178,6 @@ export interface RunEnd {
  * together when the work is done, so that events are numbered in the order of the commits.
  */
 export class RunWriter {
-  private state: RunState;
   private patch: RunPatch = {};
   private lease: LeaseChange = { type: 'keep' };
   readonly drafts: EventDraft[] = [];
@@ -178,9 +186,7 @@ export class RunWriter {
   constructor(
     private readonly row: LockedRun,
     private readonly isOwner: boolean,
-  ) {
-    this.state = stateOf(row);
-  }
+  ) {}
 
   /** Whether another process has the run, or had it until it was lost: it may not know yet, and still act. */
   get isAnothers(): boolean {
@@ -192,8 +198,13 @@ export class RunWriter {
     return { ...this.row, ...this.patch };
   }
 
+  /** Its state, as the moves between states know it. */
   get current(): RunState {
-    return this.state;
+    const { run } = this;
+    const { status, phase, waitKind, recovering, recoveryAttempts, fence } = run;
+    const cancelRequested = run.cancelRequestedAt !== null && !isEnded(status);
+    const lease = LEASE_AFTER[this.lease.type] ?? this.row.leaseState;
+    return { status, phase, waitKind, recovering, cancelRequested, recoveryAttempts, fence, lease };
   }
 
   /** What is to be written. */
@@ -220,7 +231,7 @@ export class RunWriter {
   }
 
   /** What events of the run's status carry. Grows the revision first where the status has just changed. */
-  get statusData(): Pick<HarnessRun, 'status' | 'revision' | 'phase'> & { waitKind?: WaitKind } {
+  get statusData(): StatusData {
     const { status, revision, phase, waitKind } = this.run;
     return { status, revision, phase, ...(waitKind && { waitKind }) };
   }
@@ -230,14 +241,14 @@ export class RunWriter {
     this.move({ type: 'claim' });
     this.lease = { type: 'take', owner, boot };
     this.set({ reason: null });
-    if (this.state.recovering) {
-      const attempt = this.state.recoveryAttempts;
+    const { recovering, recoveryAttempts: attempt } = this.run;
+    if (recovering) {
       this.event('run.recovering', { ...this.statusData, attempt, reason: 'owner_lost' });
     } else this.event('run.started', this.statusData);
   }
 
   recovered(settled: EventDataOf['run.recovered']['settled']): void {
-    const attempt = this.state.recoveryAttempts;
+    const attempt = this.run.recoveryAttempts;
     this.move({ type: 'recovered' });
     this.event('run.recovered', { ...this.statusData, attempt, settled });
   }
@@ -257,7 +268,7 @@ export class RunWriter {
 
   /** A parked run, or one that its owner gives back, waits for an owner. CancelRequestedError as with `park`. */
   enqueue(reason: QueueReason, phase?: Phase): void {
-    const parked = this.state.waitKind !== null;
+    const parked = this.run.waitKind !== null;
     this.move(parked ? { type: 'resume', ...(phase && { phase }) } : { type: 'release' });
     this.set({ reason, errorCode: null, errorMessage: null });
     this.event('run.queued', { ...this.statusData, reason });
@@ -287,11 +298,9 @@ export class RunWriter {
   }
 
   private move(move: RunMove): void {
-    this.state = moved(this.state, move);
-    const { status, phase, waitKind, recovering, recoveryAttempts, fence } = this.state;
-    const revision = this.run.revision + 1;
-    this.set({ status, phase, waitKind, recovering, recoveryAttempts, fence, revision });
-    if (this.state.lease === 'NONE' && this.row.leaseOwner !== null) {
+    const { lease, cancelRequested: _, ...columns } = moved(this.current, move);
+    this.set({ ...columns, revision: this.run.revision + 1 });
+    if (lease === 'NONE' && this.row.leaseOwner !== null) {
       this.lease = { type: this.isAnothers ? 'revoke' : 'drop' };
     }
   }
@@ -299,18 +308,3 @@ export class RunWriter {
 
 /** What the column holds. */
 const LONGEST_ERROR = 2_000;
-
-function stateOf(row: LockedRun): RunState {
-  const { status, phase, waitKind, recovering, recoveryAttempts, fence, leaseState } = row;
-  const cancelRequested = row.cancelRequestedAt !== null && !isEnded(status);
-  return {
-    status,
-    phase,
-    waitKind,
-    recovering,
-    cancelRequested,
-    recoveryAttempts,
-    fence,
-    lease: leaseState,
-  };
-}

@@ -1,20 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { LessThan } from 'typeorm';
 import { acrossTenants, Database } from '../../platform/database/index.js';
-import { storableJson } from './storable.js';
+import { sha256 } from '../protocol/ids.js';
+import { EffectRepository } from './effect.repository.js';
+import type { NewEffect } from './effect.repository.js';
+import type { RunKey } from './event.repository.js';
 import { HarnessEffect } from './harness.entity.js';
 import type { HarnessRun } from './harness.entity.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 
 export type UndoDirection = 'undo' | 'redo';
 
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id' | 'sessionId'>;
-
 export interface NewUndo {
   readonly toolCallId: string;
   readonly direction: UndoDirection;
-  readonly argumentsJson: string;
-  readonly argumentsSha256: string;
+  /** What is undone, as JSON can hold it. */
+  readonly input: Readonly<Record<string, unknown>>;
   readonly boot: string;
   readonly operations: readonly FileOperation[];
 }
@@ -33,34 +34,32 @@ export interface OpenUndo {
 /** Undoing and redoing as effects of a run: their iterations are below 0, where no turn of the model is. */
 @Injectable()
 export class UndoRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly effects: EffectRepository,
+  ) {}
 
   /** Writes down what is about to happen. Call it while the run's row is locked, and commit before acting. */
-  async start({ tenantId, id, sessionId }: RunKey, undo: NewUndo): Promise<void> {
+  async start(run: HarnessRun, undo: NewUndo): Promise<void> {
+    const { toolCallId, direction: toolName, input, boot, operations } = undo;
+    const argumentsJson = JSON.stringify(input);
     const [last] = await this.database.query<{ iteration: number }>(
       `SELECT least(min(iteration), 0) AS iteration FROM harness_effect WHERE tenant_id = $1 AND run_id = $2`,
-      [tenantId, id],
+      [run.tenantId, run.id],
     );
-    await this.database.query(
-      `INSERT INTO harness_effect
-          (tenant_id, session_id, run_id, tool_call_id, iteration, ordinal, provider_call_id, tool_name, effect_class,
-           arguments_json, arguments_sha256, input, state, boot, operations, started_at)
-        VALUES ($1, $2, $3, $4, $5, 0, $6, $7, 'FILE', $8, $9, $10::jsonb, 'STARTED', $11, $12::jsonb, now())`,
-      [
-        tenantId,
-        sessionId,
-        id,
-        undo.toolCallId,
-        (last?.iteration ?? 0) - 1,
-        undo.toolCallId,
-        undo.direction,
-        undo.argumentsJson,
-        undo.argumentsSha256,
-        undo.argumentsJson,
-        undo.boot,
-        storableJson(undo.operations),
-      ],
-    );
+    const effect: NewEffect = {
+      toolCallId,
+      iteration: (last?.iteration ?? 0) - 1,
+      ordinal: 0,
+      providerCallId: toolCallId,
+      toolName,
+      effectClass: 'FILE',
+      argumentsJson,
+      argumentsSha256: sha256(argumentsJson),
+      input,
+    };
+    await this.effects.prepare(run, [effect]);
+    await this.effects.start(run, toolCallId, { fence: null, boot, operations });
   }
 
   /** Whether an undo or redo of the run is under way. */

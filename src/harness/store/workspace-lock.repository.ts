@@ -9,6 +9,12 @@ export interface WorkspaceHolder {
   readonly fence: number;
 }
 
+interface InterruptedCommand {
+  readonly toolCallId: string;
+  readonly boot: string;
+  readonly snapshotSha256: string;
+}
+
 /** A workspace that its run no longer uses and others do not have yet. */
 export interface LeftHolder {
   readonly tenantId: string;
@@ -18,8 +24,8 @@ export interface LeftHolder {
   readonly boot: string | null;
   /** Its time is over in which a process that cannot be asked may not have noticed. */
   readonly isOver: boolean;
-  /** The interrupted command, what of it is left in the workspace being still to be removed. */
-  readonly command: { readonly boot: string; readonly snapshotSha256: string } | null;
+  /** The interrupted command, what of it is left being still to be removed. */
+  readonly command: InterruptedCommand | null;
 }
 
 type RunKey = Pick<LeftHolder, 'tenantId' | 'id'>;
@@ -152,7 +158,8 @@ export class WorkspaceLockRepository {
               c.command
          FROM harness_workspace_lock l JOIN harness_run r ON r.tenant_id = l.tenant_id AND r.id = l.run_id
          LEFT JOIN LATERAL (
-              SELECT json_build_object('boot', e.boot, 'snapshotSha256', e.snapshot_sha256) AS command
+              SELECT json_build_object('toolCallId', e.tool_call_id, 'boot', e.boot,
+                                        'snapshotSha256', e.snapshot_sha256) AS command
                 FROM harness_effect e
                WHERE e.tenant_id = r.tenant_id AND e.run_id = r.id AND ${IS_OF_COMMANDS} AND ${INTERRUPTED}
                ORDER BY e.iteration DESC, e.ordinal DESC LIMIT 1) c ON true

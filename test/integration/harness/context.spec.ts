@@ -4,12 +4,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { ContextBuilder } from '../../../src/harness/context/context.builder.js';
 import { MessageRepository } from '../../../src/harness/store/message.repository.js';
 import { HarnessSkills } from '../../../src/harness/context/skills.js';
+import { FencedError } from '../../../src/harness/protocol/lease.js';
+import type { RunClaim } from '../../../src/harness/protocol/lease.js';
 import { startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';
-import { occupy, ONE_PLACE } from '../../support/harness-states.js';
+import { complete, ownRun } from '../../support/harness-run.js';
+import { ONE_PLACE } from '../../support/harness-states.js';
 import { createModel } from '../../support/models.js';
 import { done } from '../../support/people.js';
-import { eventually } from '../../support/wait.js';
 
 interface WireMessage {
   readonly role: string;
@@ -302,28 +304,24 @@ describe('a window that fills up', () => {
 });
 
 describe('skills of a run that was taken up twice', () => {
-  it('stay those of the first time, and count as loaded once people were told', async () => {
-    const held = await occupy(harness);
-    const { sessionId } = await harness.createSession({ permissionMode: 'READ_ONLY' });
-    const { runId } = await harness.createRun(sessionId);
+  it('stay those of the first time, and are kept together with the event that tells of them', async () => {
+    const run = await ownRun(harness.plinth, harness.session);
     const skills = harness.plinth.app.get(HarnessSkills, { strict: false });
-    const run = { tenantId: '000000', id: runId };
-    const { signal } = new AbortController();
+    const of = (lease: RunClaim): ReturnType<typeof skills.of> =>
+      skills.of(lease, harness.workspace, new AbortController().signal);
     const path = '.agents/skills/late/SKILL.md';
+    harness.write({ [path]: '---\nname: late\ndescription: d\n---\nlost text' });
+    await expect(of({ ...run.lease, fence: 0 })).rejects.toThrow(FencedError);
     harness.write({ [path]: '---\nname: late\ndescription: d\n---\nfirst text' });
-    const first = await skills.load(run, harness.workspace, signal);
-    expect(await skills.of(run)).toBeUndefined();
+    const first = await of(run.lease);
     harness.write({ [path]: '---\nname: late\ndescription: d\n---\nsecond text' });
-    const second = await skills.load(run, harness.workspace, signal);
-    expect(second.skills.list).toEqual(first.skills.list);
-    expect(second.skills.body('late')).toBe('first text');
+    const second = await of(run.lease);
+    expect(second.list).toEqual(first.list);
+    expect(second.body('late')).toBe('first text');
+    const told = (await harness.events(run)).filter(({ type }) => type === 'skills.loaded');
+    expect(told).toHaveLength(1);
+    expect(told[0]?.data['skills']).toHaveLength(first.list.length);
     rmSync(join(harness.workspace, '.agents'), { recursive: true });
-    done(await harness.post({ sessionId, runId }, '/cancel'));
-    done(await harness.post(held, '/cancel'));
-    await eventually(
-      () => harness.run(held),
-      ({ status }) => status === 'CANCELLED',
-      30_000,
-    );
+    await complete(run);
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Database } from '../../../src/platform/database/index.js';
 import { ApprovalRepository } from '../../../src/harness/store/approval.repository.js';
 import { approvalsOf, decide, firstApproval } from '../../support/approvals.js';
 import { freshKey, startHarness } from '../../support/harness.js';
@@ -7,6 +8,12 @@ import { CALLS, ParkedRuns } from '../../support/parked-runs.js';
 import type { ParkedRun } from '../../support/parked-runs.js';
 import { done, makeRole, makeUser } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
+
+interface UserInfo {
+  readonly user: { readonly userId: number };
+}
+
+const TENANT = '000000';
 
 let harness: Harness;
 let parked: ParkedRuns;
@@ -148,6 +155,36 @@ describe('the inbox', () => {
     for (const run of [tool, plan, question, effect, provider])
       done(await harness.post(run, '/cancel'));
     expect((await session.get('/coding/harness/approvals')).data).toEqual([]);
+  });
+
+  it('ends with the entry with which the arguments of its kind reach 16 MiB', async () => {
+    const { plinth } = harness;
+    const ofAsker = async (): Promise<string> =>
+      (await harness.createSession({}, asker.session)).sessionId;
+    const asked = await parked.tool(await ofAsker(), [CALLS.EDIT, CALLS.EDIT]);
+    const uncertain = await parked.uncertain(await ofAsker(), [CALLS.SHELL, CALLS.SHELL]);
+    const approvals = plinth.app.get(ApprovalRepository);
+    const { data } = done(await asker.session.get<UserInfo>('/system/user/getInfo'));
+    const { userId } = data.user;
+    const shown = async (): Promise<number[]> => {
+      const kinds = [
+        await approvals.pendingOfUser(TENANT, userId),
+        await approvals.uncertainEffects(TENANT, userId),
+      ];
+      return kinds.map((rows) => rows.length);
+    };
+    expect(await shown()).toEqual([2, 2]);
+    for (const [table, { runId, toolCallIds }] of [
+      ['harness_approval', asked],
+      ['harness_effect', uncertain],
+    ] as const) {
+      const large = `UPDATE ${table} SET arguments_json = repeat('x', 16 * 1024 * 1024)`;
+      const rows = 'tenant_id = $1 AND run_id = $2 AND tool_call_id = $3';
+      const values = [TENANT, runId, toolCallIds[0]];
+      await plinth.app.get(Database).query(`${large} WHERE ${rows}`, values);
+    }
+    expect(await shown()).toEqual([1, 1]);
+    for (const run of [asked, uncertain]) done(await harness.post(run, '/cancel'));
   });
 
   it('takes no other state', async () => {

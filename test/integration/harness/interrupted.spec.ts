@@ -61,6 +61,13 @@ async function resolve(run: ParkedRun, resolution: string): Promise<void> {
   done(await harness.post(run, path, { resolution }));
 }
 
+function keyOf({ toolCallIds: [toolCallId = ''] }: ParkedRun): {
+  tenantId: string;
+  toolCallId: string;
+} {
+  return { tenantId: TENANT, toolCallId };
+}
+
 /** A run whose process was lost in the middle of a command that has changed a file, made one and said something. */
 async function lostInCommand(): Promise<ParkedRun> {
   const { app } = harness.plinth;
@@ -69,8 +76,7 @@ async function lostInCommand(): Promise<ParkedRun> {
   const target = { tenantId: TENANT, root: harness.workspace };
   const taken = await app.get(WorkspaceSnapshots, { strict: false }).take(target, signal);
   const run = await parked.lost(sessionId, [{ ...CALLS.SHELL, snapshotSha256: taken }]);
-  const effect = { tenantId: TENANT, toolCallId: run.toolCallIds[0] ?? '' };
-  const output = app.get(PartialOutputs, { strict: false }).begin(effect, (bytes) => bytes);
+  const output = app.get(PartialOutputs, { strict: false }).begin(keyOf(run), (bytes) => bytes);
   output.add(Buffer.from('2 of 5 tests\n'));
   await output.end();
   harness.write({ 'a.txt': 'two\n', 'made/b.txt': 'new\n' });
@@ -213,6 +219,8 @@ describe('what a command has planted whose process was lost', () => {
       () => holders(run),
       (count) => count === 0,
     );
+    const outputs = harness.plinth.app.get(PartialOutputs, { strict: false });
+    expect(await outputs.read(keyOf(run))).toBeUndefined();
   });
 
   async function holders({ runId }: ParkedRun): Promise<number> {

@@ -67,14 +67,12 @@ async function interrupted(run: RunView, boot = endedProcess()): Promise<string>
     files: files.map(({ path }) => path),
     conflicts: [],
   };
-  const argumentsJson = JSON.stringify(input);
   await service(RunLedger).asOther(TENANT, run.runId, async (writer) => {
     const { id: runId, tenantId, fence } = writer.run;
     const workspace = harness.workspace;
     await service(WorkspaceLockRepository).take({ tenantId, workspace, runId, fence });
     await service(UndoRepository).start(writer.run, {
-      ...{ toolCallId, direction: 'undo', argumentsJson, boot },
-      argumentsSha256: sha256(argumentsJson),
+      ...{ toolCallId, direction: 'undo', input, boot },
       operations: [operation('a.txt', 'A', 'a'), operation('b.txt', 'B', 'b')],
     });
   });

@@ -9,6 +9,7 @@ import {
   Answers,
   AnswersArray,
   AnswersStatus,
+  Input,
   NoBody,
   OneOf,
   StrictFields,
@@ -31,30 +32,32 @@ import { ApprovalView, GrantView, toApprovalView, toGrantView } from './approval
 import { effectEntry, InboxEntryView, runEntries, toolEntries } from './inbox.view.js';
 
 @StrictFields()
-export class ResolveApprovalBody {
-  @Text({ max: 256, description: 'Of this decision; the same one again is answered alike' })
-  decisionId: string;
-
-  @OneOf(DECISIONS, {
+export class ResolveApprovalBody extends Input({
+  decisionId: Text({
+    max: 256,
+    description: 'Of this decision; the same one again is answered alike',
+  }),
+  decision: OneOf(DECISIONS, {
     description:
       'APPROVE_SESSION approves the same path or command for the rest of the session; DENY_AND_STOP ends the run',
-  })
-  decision: Decision;
+  }),
+  expectedRevision: Whole({
+    min: 0,
+    description: 'expectedRevision of the approval that was shown',
+  }),
+  argumentsSha256: Text({
+    ...SHA256,
+    description: 'argumentsSha256 of the approval that was shown',
+  }),
+  note: Text({ optional: true, max: 2_048, description: 'For the model, and for the record' }),
+}) {}
 
-  @Whole({ min: 0, description: 'expectedRevision of the approval that was shown' })
-  expectedRevision: number;
-
-  @Text({ ...SHA256, description: 'argumentsSha256 of the approval that was shown' })
-  argumentsSha256: string;
-
-  @Text({ optional: true, max: 2_048, description: 'For the model, and for the record' })
-  note?: string;
-}
-
-export class InboxQuery {
-  @OneOf(['PENDING'], { optional: true, description: 'What waits for a decision: the only choice' })
-  state?: string;
-}
+export class InboxQuery extends Input({
+  state: OneOf(['PENDING'], {
+    optional: true,
+    description: 'What waits for a decision: the only choice',
+  }),
+}) {}
 
 const STATE_AFTER: Readonly<Record<Decision, ApprovalState>> = {
   APPROVE: 'APPROVED',
@@ -123,7 +126,7 @@ export class ApprovalController {
     const approvals = await this.approvals.pendingOfUser(tenantId, userId);
     const runs = await this.approvals.waitingRuns(tenantId, userId);
     const effects = await this.approvals.uncertainEffects(tenantId, userId);
-    // The longest waiting first; at most 500 entries of a kind.
+    // The longest waiting first; at most 500 entries of a kind, and no more once their arguments reach 16 MiB.
     return [
       ...toolEntries(approvals),
       ...runs.flatMap(runEntries),

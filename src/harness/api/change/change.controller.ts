@@ -11,6 +11,7 @@ import {
   AnswersRaw,
   Flag,
   Ids,
+  Input,
   localized,
   NoEnvelope,
   OK_MESSAGE,
@@ -19,8 +20,9 @@ import {
   Text,
   Whole,
 } from '../../../platform/http/index.js';
-import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
+import { closing, SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { asMessage, msg, phrase, sentences } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
 import { Artifacts } from '../../change/artifacts.js';
 import { FileChanges, foldersOf } from '../../change/file-changes.js';
 import { netChanges } from '../../change/net-change.js';
@@ -40,38 +42,41 @@ import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import { ArtifactView, ChangedFileView, RunDiffView, UndoResultView } from './change.view.js';
 import type { FileDiffView } from './change.view.js';
-import { filePage, FilePageQuery } from './file-page.js';
+import { filePage, filePageFields, FilePageQuery } from './file-page.js';
 
-export class RunDiffQuery extends FilePageQuery {
-  @OneOf(['unified', 'json'], {
+export class RunDiffQuery extends Input({
+  ...filePageFields,
+  format: OneOf(['unified', 'json'], {
     optional: true,
     description: 'One text, or file by file; unified when not given',
-  })
-  format?: 'unified' | 'json';
+  }),
+  path: Text({
+    optional: true,
+    max: 4_096,
+    description: 'Only this file, or what lies in this folder',
+  }),
+}) {}
 
-  @Text({ optional: true, max: 4_096, description: 'Only this file, or what lies in this folder' })
-  path?: string;
-}
-
-export class ArtifactContentQuery {
-  @Whole({ optional: true, min: 0, description: 'First byte; 0 when not given' })
-  offset?: number;
-
-  @Whole({ optional: true, min: 1, description: 'Bytes at most; to the end when not given' })
-  length?: number;
-}
+export class ArtifactContentQuery extends Input({
+  offset: Whole({ optional: true, min: 0, description: 'First byte; 0 when not given' }),
+  length: Whole({
+    optional: true,
+    min: 1,
+    description: 'Bytes at most; to the end when not given',
+  }),
+}) {}
 
 @StrictFields()
-export class UndoBody {
-  @Ids({ optional: true, description: 'Changes of the run (see …/files); without them, all' })
-  changeIds?: number[];
-
-  @Flag({
+export class UndoBody extends Input({
+  changeIds: Ids({
+    optional: true,
+    description: 'Changes of the run (see …/files); without them, all',
+  }),
+  force: Flag({
     optional: true,
     description: 'Leave out the files that are in the way, instead of refusing everything',
-  })
-  force?: boolean;
-}
+  }),
+}) {}
 
 /** Types that a browser shows as a picture; everything else is sent as plain text, whatever it says it is. */
 const PICTURES: ReadonlyMap<string, string> = new Map([
@@ -124,15 +129,10 @@ export class ChangeController {
     const { additions, deletions, etag } = await this.records.totalsOf(run.tenantId, nets);
     const cut = files.filter((file) => file.truncated).length;
     const text = files.map(({ diff }) => diff).join('');
-    const differences = format === 'json' ? { files } : { text };
     return {
-      ...differences,
-      ...{ additions, deletions, etag, truncated: cut > 0 || more },
-      ...{
-        total: nets.length,
-        more,
-        notice: noticeOf({ cut, shown: files.length, more, all: nets.length }),
-      },
+      ...(format === 'json' ? { files } : { text }),
+      ...{ additions, deletions, etag, truncated: cut > 0 || more, total: nets.length, more },
+      notice: noticeOf(cut, files.length, nets.length),
     };
   }
 
@@ -265,23 +265,20 @@ export class ChangeController {
     if (!isEnded(run.status) || session.activeRunId !== null) return () => RUN_ACTIVE;
     const open = new Set(rows.filter(({ undone }) => !undone).map(({ id }) => id));
     const { files, conflicts } = selectionsOf(rows, open, 'undo');
-    let workspace: Workspace;
-    try {
-      workspace = await Workspace.open(session.workspace, session.workspaceIdentity);
-    } catch (error) {
-      if (error instanceof DomainError) return () => WORKSPACE_GONE;
+    const { workspace: root, workspaceIdentity } = session;
+    const workspace = await Workspace.open(root, workspaceIdentity).catch((error: unknown) => {
+      if (error instanceof DomainError) return undefined;
       throw error;
-    }
-    try {
+    });
+    if (!workspace) return () => WORKSPACE_GONE;
+    return closing(workspace, async () => {
       const target = { tenantId: run.tenantId, workspace, madeFolders: new Set<string>() };
       const signal = AbortSignal.timeout(LOOK_MS);
       const found = await this.inspection.inspect(target, files, signal);
       const all = [...conflicts, ...found.conflicts];
       const byPath = new Map(all.map((conflict) => [conflict.path, conflict]));
       return (path) => byPath.get(path);
-    } finally {
-      await workspace.close();
-    }
+    });
   }
 }
 
@@ -291,23 +288,17 @@ function openOrUndone(changes: readonly HarnessFileChange[]): readonly HarnessFi
   return open.length > 0 ? open : changes;
 }
 
-/** What a difference leaves out; null when it is whole. */
-function noticeOf({
-  cut,
-  shown,
-  all,
-  more,
-}: Readonly<Record<'cut' | 'shown' | 'all', number>> & {
-  readonly more: boolean;
-}): string | null {
-  const parts = [
-    ...(cut > 0
-      ? [msg`The diffs of ${cut} files are cut or left out. Ask for them one by one with path.`]
-      : []),
-    ...(more || shown < all
-      ? [msg`These are ${shown} of ${all} changed files. Ask for the others with pageNum.`]
-      : []),
-  ];
+/** What a difference leaves out of `shown` files of `all`; null when it is whole. */
+function noticeOf(cut: number, shown: number, all: number): string | null {
+  const parts: Message[] = [];
+  if (cut > 0) {
+    parts.push(
+      msg`The diffs of ${cut} files are cut or left out. Ask for them one by one with path.`,
+    );
+  }
+  if (shown < all) {
+    parts.push(msg`These are ${shown} of ${all} changed files. Ask for the others with pageNum.`);
+  }
   return parts.length === 0 ? null : localized(sentences(parts));
 }
 

@@ -1,22 +1,21 @@
-import { Whole } from '../../../platform/http/index.js';
+import { Input, Whole } from '../../../platform/http/index.js';
 
 /** Files of one page unless a request says how many. */
 export const FILES_PER_PAGE = 500;
 const MOST_FILES_PER_PAGE = 1_000;
 
 /** Which of the changed files of a run are answered, in the order of their paths. */
-export class FilePageQuery {
-  @Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' })
-  pageNum?: number;
-
-  @Whole({
+export const filePageFields = {
+  pageNum: Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' }),
+  pageSize: Whole({
     optional: true,
     min: 1,
     max: MOST_FILES_PER_PAGE,
     description: `Files a page; ${FILES_PER_PAGE} by default`,
-  })
-  pageSize?: number;
-}
+  }),
+};
+
+export class FilePageQuery extends Input(filePageFields) {}
 
 interface FilePage<File> {
   readonly files: readonly File[];

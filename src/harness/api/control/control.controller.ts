@@ -8,6 +8,7 @@ import {
   Answers,
   Flag,
   flag,
+  Input,
   integer,
   nullable,
   object,
@@ -33,10 +34,9 @@ import {
 import { runLimits } from '../run/run.view.js';
 
 @StrictFields()
-export class SwitchWritesBody {
-  @Flag({ description: 'False stops everything that changes files, in every tenant' })
-  enabled: boolean;
-}
+export class SwitchWritesBody extends Input({
+  enabled: Flag({ description: 'False stops everything that changes files, in every tenant' }),
+}) {}
 
 export class ShellCapabilityView extends View({
   available: flag(),

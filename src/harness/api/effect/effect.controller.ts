@@ -4,20 +4,26 @@ import { CurrentCaller, RequirePermission } from '../../../platform/access/index
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { ConflictError, NotFoundError } from '../../../platform/error/index.js';
-import { Answers, AnswersArray, OneOf, StrictFields, Text } from '../../../platform/http/index.js';
+import { closing } from '../../../platform/filesystem/index.js';
+import {
+  Answers,
+  AnswersArray,
+  Input,
+  OneOf,
+  StrictFields,
+  Text,
+} from '../../../platform/http/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
 import type { DescribedChanges } from '../../change/file-changes.js';
 import { FileChanges } from '../../change/file-changes.js';
 import { ToolResults } from '../../engine/tool.results.js';
 import { undoOf, UndoService } from '../../engine/undo/undo.service.js';
 import { RESOLUTIONS } from '../../protocol/effect.state.js';
-import type { Resolution } from '../../protocol/effect.state.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import type { ToolCallResolution } from '../../store/effect.repository.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
 import type { HarnessEffect } from '../../store/harness.entity.js';
-import { MessageRepository } from '../../store/message.repository.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import type { RunWriter } from '../../store/run.ledger.js';
 import type { SessionRow } from '../../store/session.repository.js';
@@ -28,13 +34,10 @@ import { RunService } from '../run/run.service.js';
 import { EffectView, toEffectView } from './effect.view.js';
 
 @StrictFields()
-export class ResolveEffectBody {
-  @OneOf(RESOLUTIONS, { description: 'What you have found out about the call' })
-  resolution: Resolution;
-
-  @Text({ optional: true, max: 4_000, description: 'For the model, and for the record' })
-  note?: string;
-}
+export class ResolveEffectBody extends Input({
+  resolution: OneOf(RESOLUTIONS, { description: 'What you have found out about the call' }),
+  note: Text({ optional: true, max: 4_000, description: 'For the model, and for the record' }),
+}) {}
 
 type Described = DescribedChanges | undefined;
 
@@ -57,7 +60,6 @@ export class EffectController {
     private readonly runs: RunService,
     private readonly ledger: RunLedger,
     private readonly effects: EffectRepository,
-    private readonly messages: MessageRepository,
     private readonly results: ToolResults,
     private readonly changes: FileChanges,
     private readonly undos: UndoService,
@@ -129,7 +131,7 @@ export class EffectController {
     const isLive = !isEnded(writer.run.status);
     const data = { toolName, resolution, by, ...(note !== null && { note }) };
     writer.event('effect.resolved', data, { toolCallId, stepId: stepIdOf(iteration) });
-    if (isLive) await this.answer(writer, effect, found);
+    if (isLive) await this.results.answer(writer, { ...effect, ...found });
     if (described) writer.events(await this.changes.record(writer.run, toolCallId, described));
     if (isLive) await this.goOn(writer);
     else if (resolution === 'EXECUTED') await this.undos.confirm(writer, effect);
@@ -150,30 +152,14 @@ export class EffectController {
     { workspace: root, workspaceIdentity }: SessionRow,
   ): Promise<readonly FileOperation[]> {
     try {
-      const workspace = await Workspace.open(root, workspaceIdentity);
-      try {
-        const signal = AbortSignal.timeout(LOOK_MS);
-        return await this.changes.carriedOut({ tenantId, workspace }, operations, signal);
-      } finally {
-        await workspace.close();
-      }
+      const signal = AbortSignal.timeout(LOOK_MS);
+      return await closing(await Workspace.open(root, workspaceIdentity), (workspace) =>
+        this.changes.carriedOut({ tenantId, workspace }, operations, signal),
+      );
     } catch (error) {
       this.logger.warn({ msg: 'Failed to inspect files of an uncertain call', err: error });
       return operations;
     }
-  }
-
-  private async answer(
-    writer: RunWriter,
-    effect: HarnessEffect,
-    { state, result, errorCode }: ToolCallResolution,
-  ): Promise<void> {
-    const { toolCallId } = effect;
-    const answered = await this.messages.answeredCalls(writer.run.tenantId, writer.run.id);
-    if (answered.has(toolCallId)) return;
-    const artifactId = effect.artifactId ?? undefined;
-    const outcome = { state, result, errorCode: errorCode ?? undefined, artifactId };
-    await this.results.answer(writer, effect, outcome);
   }
 
   private async goOn(writer: RunWriter): Promise<void> {

@@ -5,7 +5,6 @@ import { CurrentCaller, OpenStreams, RequirePermission } from '../../../platform
 import type { Caller, StreamPlace } from '../../../platform/access/index.js';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
-import { isOutage } from '../../../platform/database/index.js';
 import {
   InvalidInputError,
   setEnvelopeCode,
@@ -14,16 +13,16 @@ import {
 import {
   AnswersArray,
   AnswersRaw,
+  Input,
   NoEnvelope,
-  SseWriter,
   Whole,
 } from '../../../platform/http/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
-import { isEnded } from '../../protocol/run.state.js';
 import { EventRepository } from '../../store/event.repository.js';
 import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
-import { EventFeed, writeEvents } from './event.feed.js';
+import { EventFeed } from './event.feed.js';
+import { EventStream } from './event.stream.js';
 import { EventView, toEventView } from './event.view.js';
 
 const EVENTS_PER_PAGE = 1_000;
@@ -31,32 +30,31 @@ const EVENTS_PER_PAGE = 1_000;
 /** Data of one page at most, so that large events do not fill the memory. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 
-export const PING_MS = 10_000;
-
-/** A client that takes nothing for so long is cut off; it comes back with the number of its last event. */
-export const STALLED_MS = 10_000;
-
 const NOTHING_NEW = 204;
 
 /** A page of a run's events. */
-export class EventListQuery {
-  @Whole({ optional: true, min: 0, description: 'Sequence of the last event that one has' })
-  afterSequence?: number;
-
-  @Whole({
+export class EventListQuery extends Input({
+  afterSequence: Whole({
+    optional: true,
+    min: 0,
+    description: 'Sequence of the last event that one has',
+  }),
+  limit: Whole({
     optional: true,
     min: 1,
     max: 10_000,
     description: `Events at most, ${EVENTS_PER_PAGE} when absent; a page of large ones may end earlier`,
-  })
-  limit?: number;
-}
+  }),
+}) {}
 
 /** Where a reader of the stream goes on. */
-export class EventStreamQuery {
-  @Whole({ optional: true, min: 0, description: 'As Last-Event-ID; the larger one counts' })
-  afterSequence?: number;
-}
+export class EventStreamQuery extends Input({
+  afterSequence: Whole({
+    optional: true,
+    min: 0,
+    description: 'As Last-Event-ID; the larger one counts',
+  }),
+}) {}
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId/events')
@@ -107,37 +105,27 @@ export class EventController {
   ): Promise<void> {
     const position = Math.max(afterSequence, sequenceOf(lastEventId));
     const { run } = await this.runs.own(caller, sid, rid);
-    const isOver = isEnded(run.status);
     const { place, leave } = this.admit(caller, rid);
-    // A number above the last event would make the stream wait for an event that may never come.
-    const follower = this.feed.follow(run, Math.min(position, run.nextEventSequence - 1));
-    const writer = new SseWriter(response, PING_MS, STALLED_MS);
-    const ending = new AbortController();
-    const end = (): void => ending.abort();
-    writer.onClose(end);
-    place.onEnd(end);
+    const stream = new EventStream(this.feed, place, response, {
+      synced: (_, last) => `: sync ${last}\n\n`,
+    });
     try {
-      const first = await follower.read();
-      if (isOver && first.chunks.length === 0) {
+      stream.follow(run, position);
+      if (!(await stream.hasEvents())) {
         setEnvelopeCode(response, NOTHING_NEW);
         response.status(NOTHING_NEW).end();
         return;
       }
-      if (response.destroyed) return;
-      writer.start();
-      const onFailure = (error: unknown): void => {
-        if (isOutage(error)) return;
+      await stream.write((error) => {
         this.logger.warn({ msg: 'Failed to read events of a run', runId: rid, err: error });
-      };
-      await writeEvents({ writer, signal: ending.signal, onFailure }, follower, first, isOver);
+      });
     } finally {
-      follower.leave();
+      stream.close();
       leave();
-      if (response.headersSent) writer.end();
     }
   }
 
-  /** Reserves the place of a reader; `leave` releases it. */
+  /** Reserves the place of a reader, and one of those of the run, which `leave` releases. */
   private admit(caller: Caller, runId: string): { place: StreamPlace; leave: () => void } {
     const { HARNESS_STREAMS_PER_RUN: perRun, HARNESS_STREAMS_PER_USER: perUser } = this.config;
     const key = `${caller.userId} ${runId}`;
@@ -147,7 +135,6 @@ export class EventController {
     if (!place) throw new TooManyReadersError('user', perUser);
     this.readers.set(key, ofRun + 1);
     const leave = (): void => {
-      place.release();
       const left = (this.readers.get(key) ?? 1) - 1;
       if (left > 0) this.readers.set(key, left);
       else this.readers.delete(key);

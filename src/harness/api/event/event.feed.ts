@@ -1,10 +1,7 @@
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { isOutage } from '../../../platform/database/index.js';
 import { EventBus } from '../../../platform/event/index.js';
-import type { SseWriter } from '../../../platform/http/index.js';
 import { EventRepository } from '../../store/event.repository.js';
 import type { RunKey, StoredEvent } from '../../store/event.repository.js';
 import { eventFrame } from './event.view.js';
@@ -44,7 +41,7 @@ export class EventFeed implements OnApplicationShutdown {
    * A reader of the run's events after the position; it must leave in the end. Readers that belong together share `woken`,
    * which has an event `wake` when one of them may have something to read.
    */
-  follow(run: RunKey, position: number, woken?: EventTarget): Follower {
+  follow(run: RunKey, position: number, woken: EventTarget): Follower {
     let tail = this.tails.get(run.id);
     if (!tail) {
       tail = new RunTail(run, this.repository, () => this.forget(run.id));
@@ -107,7 +104,7 @@ const LAST_EVENTS: ReadonlySet<string> = new Set(['run.completed', 'run.failed',
 const CHUNK_CHARACTERS = 32_768;
 
 /** Events of a run that follow each other, ready to be written; readers at the same place share one. */
-interface EventPage {
+export interface EventPage {
   /** Whole frames as UTF-8. */
   readonly chunks: readonly Buffer[];
   /** Number of the last event; the position that was asked for when there is none. */
@@ -116,18 +113,6 @@ interface EventPage {
   readonly more: boolean;
   /** The run's end is among them. */
   readonly ended: boolean;
-}
-
-function eventPage(
-  events: readonly StoredEvent[],
-  { after, more }: { readonly after: number; readonly more: boolean },
-): EventPage {
-  return {
-    chunks: [...chunksOf(events)],
-    last: events.at(-1)?.sequence ?? after,
-    more,
-    ended: events.some(({ type }) => LAST_EVENTS.has(type)),
-  };
 }
 
 function* chunksOf(events: readonly StoredEvent[]): Generator<Buffer> {
@@ -169,7 +154,7 @@ export class RunTail {
     return this.over;
   }
 
-  follow(position: number, woken?: EventTarget): Follower {
+  follow(position: number, woken: EventTarget): Follower {
     const onLeave = (): void => {
       if (this.followers.delete(follower) && this.followers.size === 0) this.onEmpty();
     };
@@ -208,7 +193,12 @@ export class RunTail {
   private async readPage(after: number): Promise<EventPage> {
     const range = { after, limit: PAGE_EVENTS, bytes: REPLAY_BYTES };
     const { events, more } = await this.repository.page(this.run, range);
-    return eventPage(events, { after, more });
+    return {
+      chunks: [...chunksOf(events)],
+      last: events.at(-1)?.sequence ?? after,
+      more,
+      ended: events.some(({ type }) => LAST_EVENTS.has(type)),
+    };
   }
 }
 
@@ -220,7 +210,7 @@ export class Follower {
     private readonly tail: RunTail,
     private at: number,
     private readonly onLeave: () => void,
-    private readonly woken = new EventTarget(),
+    private readonly woken: EventTarget,
   ) {}
 
   /** There may be something to read that `read` has not seen. */
@@ -250,12 +240,6 @@ export class Follower {
     }
   }
 
-  /** Resolves when there may be something to read that `read` has not seen, or when the signal aborts. */
-  async changed(signal: AbortSignal): Promise<void> {
-    if (this.stale || signal.aborted) return;
-    await once(this.woken, 'wake', { signal }).catch(() => undefined);
-  }
-
   wake(): void {
     this.stale = true;
     this.woken.dispatchEvent(new Event('wake'));
@@ -263,57 +247,5 @@ export class Follower {
 
   leave(): void {
     this.onLeave();
-  }
-}
-
-/** How soon a page that could not be read is asked for again. */
-export const RETRY_MS = 2_000;
-
-/** Where one reader's stream goes; it is over when the signal aborts. */
-export interface StreamTarget {
-  readonly writer: SseWriter;
-  readonly signal: AbortSignal;
-  readonly onFailure: (error: unknown) => void;
-}
-
-/**
- * Writes what is stored after the follower's position, the comment `: sync N` once that is written, then what comes until
- * the run is over; the first page has been read, and is the last one of a run that had ended. Nothing is kept for a
- * client that reads slowly, because what it has not taken is in the table. Never throws.
- */
-export async function writeEvents(
-  { writer, signal, onFailure }: StreamTarget,
-  follower: Follower,
-  first: EventPage,
-  isLast: boolean,
-): Promise<void> {
-  let page: EventPage | undefined = first;
-  let over = isLast;
-  let synced = false;
-  const isAborted = (): boolean => signal.aborted;
-  while (!isAborted()) {
-    for (const chunk of page?.chunks ?? []) {
-      if (isAborted()) return;
-      if (!writer.write(chunk)) await writer.drained(signal);
-    }
-    if (page && !page.more) {
-      if (!synced) writer.write(`: sync ${page.last}\n\n`);
-      synced = true;
-      if (over || page.ended) return;
-      await follower.changed(signal);
-    }
-    over = follower.isOver;
-    page = isAborted() ? undefined : await readOrWait();
-  }
-
-  /** Undefined, after a while, when the table could not be read. */
-  async function readOrWait(): Promise<EventPage | undefined> {
-    try {
-      return await follower.read();
-    } catch (error) {
-      onFailure(error);
-      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
-      return undefined;
-    }
   }
 }

@@ -6,13 +6,13 @@ import { CurrentCaller, OpenStreams, RequirePermission } from '../../../platform
 import type { Caller } from '../../../platform/access/index.js';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
-import { isOutage } from '../../../platform/database/index.js';
 import { EventBus } from '../../../platform/event/index.js';
 import {
   AnswersRaw,
+  Input,
   Nested,
   NoEnvelope,
-  SseWriter,
+  sseFrame,
   StrictFields,
   Text,
   Whole,
@@ -23,9 +23,9 @@ import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
 import { RUN_ID } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
-import { PING_MS, STALLED_MS, TooManyReadersError } from './event.controller.js';
+import { TooManyReadersError } from './event.controller.js';
 import { EventFeed } from './event.feed.js';
-import { writeFollowed } from './followed.runs.js';
+import { EventStream } from './event.stream.js';
 
 /** Runs that one stream follows: what the tabs of a browser show. */
 export const MOST_FOLLOWED = 20;
@@ -34,16 +34,15 @@ export const MOST_FOLLOWED = 20;
 const COUNT_MS = 10_000;
 
 /** A run, and where its reader goes on. */
-export class FollowedRunBody {
-  @Text({ ...RUN_ID, description: 'Session of the run' })
-  sessionId: string;
-
-  @Text(RUN_ID)
-  runId: string;
-
-  @Whole({ optional: true, min: 0, description: 'Sequence of the last event that one has' })
-  afterSequence?: number;
-}
+export class FollowedRunBody extends Input({
+  sessionId: Text({ ...RUN_ID, description: 'Session of the run' }),
+  runId: Text(RUN_ID),
+  afterSequence: Whole({
+    optional: true,
+    min: 0,
+    description: 'Sequence of the last event that one has',
+  }),
+}) {}
 
 @StrictFields()
 export class FollowRunsBody {
@@ -90,81 +89,47 @@ export class FollowController {
     const { HARNESS_STREAMS_PER_USER: perUser } = this.config;
     const place = this.streams.reserve(caller, { perUser, kind: 'harness', endless: true });
     if (!place) throw new TooManyReadersError('user', perUser);
-    const ending = new AbortController();
-    const woken = new EventTarget();
-    const writer = new SseWriter(response, PING_MS, STALLED_MS);
-    const release: (() => void)[] = [() => place.release()];
-    try {
-      const found = await this.own(caller, runs);
-      if (response.destroyed) return;
-      writer.onClose(() => ending.abort());
-      place.onEnd(() => ending.abort());
-      const followed = found.map(({ run, after }) => {
-        const follower = this.feed.follow(run, after, woken);
-        release.push(() => follower.leave());
-        return { follower, sessionId: run.sessionId, runId: run.id };
-      });
-      const inbox = this.inboxOf(caller, woken);
-      release.push(inbox.leave);
-      const onFailure = (error: unknown): void => {
-        if (isOutage(error)) return;
-        this.logger.warn({ msg: 'Failed to read events of followed runs', err: error });
-      };
-      writer.start();
-      await writeFollowed({ writer, signal: ending.signal, onFailure }, { followed, inbox, woken });
-    } finally {
-      for (const free of release) free();
-      if (response.headersSent) writer.end();
-    }
-  }
-
-  /** The runs, each with the number after which it is read; RunNotFoundError names the one that is not the caller's. */
-  private async own(
-    caller: Caller,
-    asked: readonly FollowedRunBody[],
-  ): Promise<{ readonly run: HarnessRun; readonly after: number }[]> {
-    const found = [];
-    for (const [at, { sessionId, runId, afterSequence = 0 }] of asked.entries()) {
-      try {
-        const { run } = await this.runs.own(caller, sessionId.toLowerCase(), runId.toLowerCase());
-        found.push({ run, after: Math.min(afterSequence, run.nextEventSequence - 1) });
-      } catch (error) {
-        const isGone = error instanceof RunNotFoundError || error instanceof SessionNotFoundError;
-        throw isGone ? new RunNotFoundError({ field: `runs.${at}` }) : error;
-      }
-    }
-    return found;
-  }
-
-  /** What waits for the user; `woken` has an event when it may have changed. */
-  private inboxOf({ tenantId, userId }: Caller, woken: EventTarget) {
-    let stale = true;
-    const changed = (): void => {
-      stale = true;
-      woken.dispatchEvent(new Event('wake'));
+    const { tenantId, userId } = caller;
+    const placeOf = ({ sessionId, id: runId }: HarnessRun, sequence: number): object => {
+      return { sessionId, runId, sequence };
     };
+    const stream = new EventStream(this.feed, place, response, {
+      synced: (run, last) => sseFrame('run.synced', placeOf(run, last)),
+      over: (run, last) => sseFrame('run.over', placeOf(run, last)),
+      countInbox: () => this.approvals.countWaiting(tenantId, userId),
+    });
     const leaving = [
       this.bus.subscribe('harness.inbox', (one) => {
-        if (one.tenantId === tenantId && one.userId === userId) changed();
+        if (one.tenantId === tenantId && one.userId === userId) stream.recount();
       }),
-      this.bus.onResumed(changed),
+      this.bus.onResumed(stream.recount),
     ];
-    const timer = setInterval(changed, COUNT_MS).unref();
-    return {
-      isStale: () => stale,
-      count: async () => {
-        stale = false;
-        try {
-          return await this.approvals.countWaiting(tenantId, userId);
-        } catch (error) {
-          stale = true;
-          throw error;
-        }
-      },
-      leave: () => {
-        clearInterval(timer);
-        for (const leave of leaving) leave();
-      },
-    };
+    const timer = setInterval(stream.recount, COUNT_MS).unref();
+    try {
+      for (const [at, asked] of runs.entries()) {
+        stream.follow(await this.own(caller, asked, at), asked.afterSequence ?? 0);
+      }
+      await stream.write((error) => {
+        this.logger.warn({ msg: 'Failed to read events of followed runs', err: error });
+      });
+    } finally {
+      clearInterval(timer);
+      for (const leave of leaving) leave();
+      stream.close();
+    }
+  }
+
+  /** RunNotFoundError, which names the place in the list, for a run that is not the caller's. */
+  private async own(
+    caller: Caller,
+    { sessionId, runId }: FollowedRunBody,
+    at: number,
+  ): Promise<HarnessRun> {
+    try {
+      return (await this.runs.own(caller, sessionId.toLowerCase(), runId.toLowerCase())).run;
+    } catch (error) {
+      const isGone = error instanceof RunNotFoundError || error instanceof SessionNotFoundError;
+      throw isGone ? new RunNotFoundError({ field: `runs.${at}` }) : error;
+    }
   }
 }

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import type { EventRange, StoredEvent } from '../../store/event.repository.js';
 import { RunTail } from './event.feed.js';
+import type { Follower } from './event.feed.js';
 
 /** A table that answers when it is told to, with what it held when it was asked. */
 class SlowTable {
@@ -33,12 +35,25 @@ function eventOf(sequence: number): StoredEvent {
   return { ...ids, sequence, timestamp: 0, type: 'usage.updated', data: '{}' };
 }
 
+/** A follower, and what it waits for. */
+class Reader {
+  private readonly woken = new EventTarget();
+  readonly follower: Follower;
+
+  constructor(tail: RunTail) {
+    this.follower = tail.follow(0, this.woken);
+  }
+
+  /** Resolves when there may be something to read. */
+  async changed(): Promise<void> {
+    if (!this.follower.isStale) await once(this.woken, 'wake');
+  }
+}
+
 function newTail(onEmpty = (): void => undefined): { table: SlowTable; tail: RunTail } {
   const table = new SlowTable();
   return { table, tail: new RunTail({ tenantId: '000000', id: 'r' }, table, onEmpty) };
 }
-
-const never = new AbortController().signal;
 
 /** True when the promise settles before the event loop has turned. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
@@ -51,13 +66,14 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 describe('a follower', () => {
   it('is woken by what comes while it reads', async () => {
     const { table, tail } = newTail();
-    const follower = tail.follow(0);
+    const reader = new Reader(tail);
+    const { follower } = reader;
     const reading = follower.read();
     table.last = 1;
     tail.reaches(1);
     table.answer();
     expect((await reading).last).toBe(0);
-    expect(await isSettled(follower.changed(never))).toBe(true);
+    expect(await isSettled(reader.changed())).toBe(true);
     const again = follower.read();
     table.answer();
     expect((await again).last).toBe(1);
@@ -65,14 +81,14 @@ describe('a follower', () => {
 
   it('sleeps when it has read everything that it was told of', async () => {
     const { table, tail } = newTail();
-    const follower = tail.follow(0);
+    const reader = new Reader(tail);
     table.last = 3;
-    const reading = follower.read();
+    const reading = reader.follower.read();
     table.answer();
     await reading;
     tail.reaches(2);
     tail.reaches(3);
-    const change = follower.changed(never);
+    const change = reader.changed();
     expect(await isSettled(change)).toBe(false);
     tail.reaches(4);
     expect(await isSettled(change)).toBe(true);
@@ -80,7 +96,9 @@ describe('a follower', () => {
 
   it('shares a reading with others at the same place, but none that began before it was woken', async () => {
     const { table, tail } = newTail();
-    const [first, second, third] = [tail.follow(0), tail.follow(0), tail.follow(0)];
+    const first = new Reader(tail).follower;
+    const second = new Reader(tail).follower;
+    const third = new Reader(tail).follower;
     const readings = [first.read(), second.read()];
     expect(table.asked).toEqual([0]);
     table.last = 1;
@@ -98,7 +116,7 @@ describe('a follower', () => {
 
   it('reads again when the table could not be read', async () => {
     const { table, tail } = newTail();
-    const follower = tail.follow(0);
+    const { follower } = new Reader(tail);
     table.last = 1;
     const failing = follower.read();
     table.answer(true);
@@ -108,26 +126,23 @@ describe('a follower', () => {
     expect((await reading).last).toBe(1);
   });
 
-  it('is woken when the run is over, and when it is not wanted any more', async () => {
+  it('is woken when the run is over', async () => {
     const { table, tail } = newTail();
-    const follower = tail.follow(0);
-    const reading = follower.read();
+    const reader = new Reader(tail);
+    const reading = reader.follower.read();
     table.answer();
     await reading;
-    const leaving = new AbortController();
-    const waiting = follower.changed(leaving.signal);
+    const waiting = reader.changed();
     expect(await isSettled(waiting)).toBe(false);
-    leaving.abort();
-    expect(await isSettled(waiting)).toBe(true);
     tail.end();
-    expect(follower.isOver).toBe(true);
-    expect(await isSettled(follower.changed(never))).toBe(true);
+    expect(reader.follower.isOver).toBe(true);
+    expect(await isSettled(waiting)).toBe(true);
   });
 
   it('leaves, and with the last one the tail', () => {
     let empty = 0;
     const { tail } = newTail(() => (empty += 1));
-    const [first, second] = [tail.follow(0), tail.follow(0)];
+    const [first, second] = [new Reader(tail).follower, new Reader(tail).follower];
     first.leave();
     first.leave();
     expect(empty).toBe(0);

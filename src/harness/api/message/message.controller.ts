@@ -5,6 +5,7 @@ import type { Caller } from '../../../platform/access/index.js';
 import {
   AnswersArray,
   flag,
+  Input,
   integer,
   list,
   nullable,
@@ -27,18 +28,19 @@ const MESSAGES_PER_PAGE = 500;
 /** Text of one page at most, so that large messages do not fill the memory. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 
-export class HarnessMessageListQuery {
-  @Whole({ optional: true, min: 0, description: 'Number of the last message that one has' })
-  afterSequence?: number;
-
-  @Whole({
+export class HarnessMessageListQuery extends Input({
+  afterSequence: Whole({
+    optional: true,
+    min: 0,
+    description: 'Number of the last message that one has',
+  }),
+  limit: Whole({
     optional: true,
     min: 1,
     max: 10_000,
     description: `${MESSAGES_PER_PAGE} when not given; fewer come where they are large`,
-  })
-  limit?: number;
-}
+  }),
+}) {}
 
 export class HarnessToolCallView extends View({
   toolCallId: uuid(),

@@ -6,6 +6,7 @@ import { AuditLog } from '../../../platform/audit/index.js';
 import {
   Answers,
   AnswersNullable,
+  Input,
   StrictFields,
   Text,
   Whole,
@@ -28,31 +29,32 @@ import { RunService } from '../run/run.service.js';
 import { RunView } from '../run/run.view.js';
 import { PlanView, toPlanView } from './plan.view.js';
 
-class PlanDecisionBody {
-  @Text({ max: 64, description: 'taskId of the plan that was shown' })
-  taskId: string;
+const decisionFields = {
+  taskId: Text({ max: 64, description: 'taskId of the plan that was shown' }),
+  expectedRevision: Whole({ min: 0, description: 'expectedRevision of the plan that was shown' }),
+  expectedHash: Text({ ...SHA256, description: 'canonicalHash of the plan that was shown' }),
+};
 
-  @Whole({ min: 0, description: 'expectedRevision of the plan that was shown' })
-  expectedRevision: number;
-
-  @Text({ ...SHA256, description: 'canonicalHash of the plan that was shown' })
-  expectedHash: string;
-}
+class PlanDecisionBody extends Input(decisionFields) {}
 
 @StrictFields()
-export class ApprovePlanBody extends PlanDecisionBody {
-  @Text({ max: 256, description: 'Of this decision; the same one again is answered alike' })
-  idempotencyKey: string;
-}
+export class ApprovePlanBody extends Input({
+  ...decisionFields,
+  idempotencyKey: Text({
+    max: 256,
+    description: 'Of this decision; the same one again is answered alike',
+  }),
+}) {}
 
 @StrictFields()
-export class RevisePlanBody extends PlanDecisionBody {
-  @Text({ max: 256, description: 'Of this request; the same one again is answered alike' })
-  feedbackId: string;
-
-  @Text({ max: 20_000, description: 'What the model should change' })
-  content: string;
-}
+export class RevisePlanBody extends Input({
+  ...decisionFields,
+  feedbackId: Text({
+    max: 256,
+    description: 'Of this request; the same one again is answered alike',
+  }),
+  content: Text({ max: 20_000, description: 'What the model should change' }),
+}) {}
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId/plan')

@@ -5,13 +5,13 @@ import { CurrentCaller, RequirePermission } from '../../../platform/access/index
 import type { Caller } from '../../../platform/access/index.js';
 import { inTenant } from '../../../platform/database/index.js';
 import { setEnvelopeCode } from '../../../platform/error/index.js';
-import { Answers, envelope, NoEnvelope, OneOf } from '../../../platform/http/index.js';
+import { Answers, envelope, Input, NoEnvelope, OneOf } from '../../../platform/http/index.js';
 import { answered } from '../../../platform/message/index.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import { ReportRepository } from '../../store/report.repository.js';
 import { ModelSecrets, SecretMask } from '../../store/secret-mask.js';
-import { FilePageQuery } from '../change/file-page.js';
+import { filePageFields } from '../change/file-page.js';
 import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import { reportMarkdown } from './report.markdown.js';
@@ -23,10 +23,10 @@ import {
   toUsageView,
 } from './report.view.js';
 
-export class ReportQuery extends FilePageQuery {
-  @OneOf(['json', 'markdown'], { optional: true, description: 'json when not given' })
-  format?: string;
-}
+export class ReportQuery extends Input({
+  ...filePageFields,
+  format: OneOf(['json', 'markdown'], { optional: true, description: 'json when not given' }),
+}) {}
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId')

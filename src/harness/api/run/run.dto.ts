@@ -4,12 +4,11 @@ import { Transform } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, IsOptional } from 'class-validator';
 import type { Config } from '../../../platform/config/index.js';
 import { InvalidInputError } from '../../../platform/error/index.js';
-import { Nested, OneOf, StrictFields, Text, Whole } from '../../../platform/http/index.js';
+import { Input, Nested, OneOf, StrictFields, Text, Whole } from '../../../platform/http/index.js';
 import { typeOf } from '../../../platform/storage/index.js';
 import type { Message, Phrase } from '../../../platform/message/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
 import { PERMISSION_MODES } from '../../protocol/policy.js';
-import type { PermissionMode } from '../../protocol/policy.js';
 import { INPUT_KINDS } from '../../protocol/run.values.js';
 import type { RunBudget } from '../../protocol/run.values.js';
 import { LONGEST_KEY } from '../identifiers.js';
@@ -34,35 +33,27 @@ const MINUTE_MS = 60_000;
 
 const KEY = { max: LONGEST_KEY, description: 'The same key with the same body is the same run' };
 
-export class RunImageBody {
-  @Text({
+export class RunImageBody extends Input({
+  dataUrl: Text({
     max: LONGEST_DATA_URL,
     description: 'PNG, JPEG, GIF or WebP as a base64 data URL',
     example: 'data:image/png;base64,iVBORw0KGgo=',
-  })
-  dataUrl: string;
-
-  @OneOf(IMAGE_DETAILS, { optional: true, description: 'auto when not given' })
-  detail?: ImageDetail;
-}
+  }),
+  detail: OneOf(IMAGE_DETAILS, { optional: true, description: 'auto when not given' }),
+}) {}
 
 /** 0, or what is not given, is the server's limit; more than that is cut to it. */
-export class RunBudgetBody {
-  @Whole({ optional: true, min: 0, description: 'Turns of the model' })
-  maxIterations?: number;
-
-  @Whole({ optional: true, min: 0 })
-  maxToolCalls?: number;
-
-  @Whole({ optional: true, min: 0 })
-  maxInputTokens?: number;
-
-  @Whole({ optional: true, min: 0 })
-  maxOutputTokens?: number;
-
-  @Whole({ optional: true, min: 0, description: 'Time at work; waiting does not count' })
-  maxWallTimeMillis?: number;
-}
+export class RunBudgetBody extends Input({
+  maxIterations: Whole({ optional: true, min: 0, description: 'Turns of the model' }),
+  maxToolCalls: Whole({ optional: true, min: 0 }),
+  maxInputTokens: Whole({ optional: true, min: 0 }),
+  maxOutputTokens: Whole({ optional: true, min: 0 }),
+  maxWallTimeMillis: Whole({
+    optional: true,
+    min: 0,
+    description: 'Time at work; waiting does not count',
+  }),
+}) {}
 
 /** Null is "not given", as for every other field. */
 const NullIsNone = (): PropertyDecorator =>
@@ -93,27 +84,24 @@ function Budget(): PropertyDecorator {
 }
 
 @StrictFields()
-export class CreateRunBody {
-  @Text({ max: LONGEST_REQUIREMENT, description: 'What is to be done', example: 'Fix add()' })
-  requirement: string;
-
-  @Text(KEY)
-  idempotencyKey: string;
-
-  @Text({
+export class CreateRunBody extends Input({
+  requirement: Text({
+    max: LONGEST_REQUIREMENT,
+    description: 'What is to be done',
+    example: 'Fix add()',
+  }),
+  idempotencyKey: Text(KEY),
+  model: Text({
     optional: true,
     max: 200,
     description: "modelName of a chat model that can call tools; the session's when not given",
     example: 'gpt-4o-mini',
-  })
-  model?: string;
-
-  @OneOf(PERMISSION_MODES, {
+  }),
+  permissionMode: OneOf(PERMISSION_MODES, {
     optional: true,
     description: "Not more than the session's permissionMode, which counts when not given",
-  })
-  permissionMode?: PermissionMode;
-
+  }),
+}) {
   @Images()
   images?: RunImageBody[];
 
@@ -121,27 +109,22 @@ export class CreateRunBody {
   budget?: RunBudgetBody;
 }
 
-export class RunListQuery {
-  @Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' })
-  pageNum?: number;
-
-  @Whole({ optional: true, min: 1, max: 200, description: 'Runs a page; 100 by default' })
-  pageSize?: number;
-}
+export class RunListQuery extends Input({
+  pageNum: Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' }),
+  pageSize: Whole({ optional: true, min: 1, max: 200, description: 'Runs a page; 100 by default' }),
+}) {}
 
 @StrictFields()
-export class RunInputBody {
-  @OneOf(INPUT_KINDS, {
+export class RunInputBody extends Input({
+  kind: OneOf(INPUT_KINDS, {
     description: 'STEER is taken in at the next step, FOLLOW_UP when the run would end',
-  })
-  kind: (typeof INPUT_KINDS)[number];
-
-  @Text({ max: LONGEST_REQUIREMENT })
-  content: string;
-
-  @Text({ ...KEY, description: 'The same key with the same body is the same input' })
-  idempotencyKey: string;
-}
+  }),
+  content: Text({ max: LONGEST_REQUIREMENT }),
+  idempotencyKey: Text({
+    ...KEY,
+    description: 'The same key with the same body is the same input',
+  }),
+}) {}
 
 /** What any run may use up. */
 export function serverBudget(config: Config): RunBudget {

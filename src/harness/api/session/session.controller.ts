@@ -10,6 +10,7 @@ import {
   AnswersArray,
   Flag,
   flag,
+  Input,
   integer,
   NoBody,
   nullable,
@@ -39,62 +40,55 @@ const LONGEST_PAGE = 1_000;
 const LONGEST_TITLE = 200;
 
 @StrictFields()
-export class CreateHarnessSessionBody {
-  @Text({
+export class CreateHarnessSessionBody extends Input({
+  workspacePath: Text({
     optional: true,
     max: 4_096,
     description: 'A folder below one of the configured roots; the tenant’s own when not given',
     example: '/srv/workspaces/shop',
-  })
-  workspacePath?: string;
-
-  @Text({
+  }),
+  model: Text({
     max: 200,
     description: 'modelName of a chat model that can call tools',
     example: 'gpt-4o-mini',
-  })
-  model: string;
-
-  @OneOf(PERMISSION_MODES, { description: 'What runs may do at all' })
-  permissionMode: (typeof PERMISSION_MODES)[number];
-
-  @OneOf(APPROVAL_POLICIES, {
+  }),
+  permissionMode: OneOf(PERMISSION_MODES, { description: 'What runs may do at all' }),
+  approvalPolicy: OneOf(APPROVAL_POLICIES, {
     optional: true,
     description: 'ON_REQUEST when not given; NEVER: what would be asked is denied',
-  })
-  approvalPolicy?: (typeof APPROVAL_POLICIES)[number];
-
-  @Text({ optional: true, max: LONGEST_TITLE, description: 'The workspace’s name when not given' })
-  title?: string;
-
-  @Text({ max: LONGEST_KEY, description: 'The same key with the same body is the same session' })
-  idempotencyKey: string;
-}
+  }),
+  title: Text({
+    optional: true,
+    max: LONGEST_TITLE,
+    description: 'The workspace’s name when not given',
+  }),
+  idempotencyKey: Text({
+    max: LONGEST_KEY,
+    description: 'The same key with the same body is the same session',
+  }),
+}) {}
 
 @StrictFields()
-export class PinSessionBody {
-  @Flag({ description: 'Pinned sessions come first in the list' })
-  pinned: boolean;
-}
+export class PinSessionBody extends Input({
+  pinned: Flag({ description: 'Pinned sessions come first in the list' }),
+}) {}
 
-export class HarnessSessionListQuery {
-  @Flag({ optional: true, description: 'The deleted sessions instead of the others' })
-  deleted?: boolean;
-
-  @Whole({
+export class HarnessSessionListQuery extends Input({
+  deleted: Flag({ optional: true, description: 'The deleted sessions instead of the others' }),
+  userId: Whole({
     optional: true,
     min: 1,
     max: Number.MAX_SAFE_INTEGER,
     description: 'Of this user instead of the caller, for super administrators',
-  })
-  userId?: number;
-
-  @Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' })
-  pageNum?: number;
-
-  @Whole({ optional: true, min: 1, max: 1_000, description: 'Sessions a page; 1000 by default' })
-  pageSize?: number;
-}
+  }),
+  pageNum: Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' }),
+  pageSize: Whole({
+    optional: true,
+    min: 1,
+    max: 1_000,
+    description: 'Sessions a page; 1000 by default',
+  }),
+}) {}
 
 const SCHEMA_VERSION = 5;
 

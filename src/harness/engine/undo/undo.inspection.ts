@@ -158,12 +158,12 @@ export function isNoChange({ expected, wanted }: FileSelection): boolean {
   return sameKept(expected, wanted);
 }
 
-/** All changes of one file that conflict for the same reason. */
 /** In a message. */
 export function phraseOf(direction: UndoDirection): Phrase {
   return direction === 'undo' ? phrase`undo` : phrase`redo`;
 }
 
+/** All changes of one file that conflict for the same reason. */
 function conflictOf(changes: readonly HarnessFileChange[], reason: ConflictReason): UndoConflict {
   const changeIds = changes.map(({ id }) => id).sort((a, b) => a - b);
   return { path: changes[0]?.path ?? '', changeIds, reason, message: MESSAGES[reason] };

@@ -14,7 +14,7 @@ import { asMessage, msg, phrase } from '../../../platform/message/index.js';
 import { FileChanges } from '../../change/file-changes.js';
 import type { ChangeTarget } from '../../change/file-changes.js';
 import { RollBackFailedError, ToolError } from '../../fault/tool.error.js';
-import { newId, sha256 } from '../../protocol/ids.js';
+import { newId } from '../../protocol/ids.js';
 import { requireWrite } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { EffectRepository } from '../../store/effect.repository.js';
@@ -281,11 +281,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
           msg`Another run uses this workspace, or what an interrupted command has left there is still to be removed. Try again when that is done.`,
         );
       }
-      const argumentsJson = JSON.stringify(input);
-      await this.undos.start(run, {
-        ...{ toolCallId, direction, argumentsJson, operations, boot: processId },
-        argumentsSha256: sha256(argumentsJson),
-      });
+      await this.undos.start(run, { toolCallId, direction, input, operations, boot: processId });
       await this.audit.record(caller, {
         action: 'status-change',
         target: 'harness_run',
