@@ -37,7 +37,7 @@ interface MediaRequest {
   readonly disconnected: AbortSignal;
 }
 
-/** For whom a model is called, and what the call costs. */
+/** For whom a model is called, and what the call costs; undefined for a look at a task. */
 interface MediaUse {
   readonly caller: Caller;
   readonly model: ResolvedMediaModel;
@@ -244,7 +244,7 @@ export class MediaService {
    * InvalidInputError for an id that can be none, and with MediaFailedError for every other failure of the call.
    */
   private async call(
-    { caller, model, signal, units = {} }: MediaUse,
+    { caller, model, signal, units }: MediaUse,
     make: (options: MediaCallOptions) => Promise<MediaResult> | undefined,
   ): Promise<MediaResult> {
     const { providerCode, modelName, category } = model;
@@ -255,7 +255,11 @@ export class MediaService {
     };
     try {
       const use = { caller, feature: 'media' } as const;
-      return await this.calls.media(model, begin, { use, limits: this.limits, signal, units });
+      const options = { use, limits: this.limits, signal };
+      // Who waits for a task looks at it many times: only the request that began it counts for limits.
+      return units
+        ? await this.calls.media(model, begin, { ...options, units })
+        : await this.calls.media({ ...model, limits: undefined }, begin, { ...options, units: {} });
     } catch (error) {
       // A client that left needs no reason, and an error that is no DomainError is reported by the filter.
       const isSaid =

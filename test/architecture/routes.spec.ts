@@ -120,6 +120,8 @@ const routesOfKeys: Record<string, string> = {
   'DELETE /media/task/:ids': 'media:media:use',
   'POST /chat/send': 'chat:chat:use',
   'POST /chat/stop/:sessionId': 'chat:chat:use',
+  'GET /monitor/usage/own': 'any',
+  'GET /monitor/usage/own/export': 'any',
   'GET /v1/models': 'any',
   'GET /v1/models/:id': 'any',
   'POST /v1/chat/completions': 'chat:chat:use',

@@ -13,7 +13,7 @@ export class ResponseFormatError extends DomainError {
 export class AnswerDoesNotFitError extends ResponseFormatError {
   constructor(problems: readonly Problem[]) {
     super(
-      msg`The answer does not fit responseFormat, also after a correction: ${problems.slice(0, SHOWN).map(line).join('; ')}. Send the message again, simplify the schema or choose another model.`,
+      msg`The answer does not fit its JSON Schema, also after a correction: ${problems.slice(0, SHOWN).map(line).join('; ')}. Send the message again, simplify the schema or choose another model.`,
     );
   }
 }
@@ -21,7 +21,7 @@ export class AnswerDoesNotFitError extends ResponseFormatError {
 export class AnswerCutError extends ResponseFormatError {
   constructor() {
     super(
-      msg`The answer reached its length limit before its JSON was complete (finishReason length). Raise maxTokens, or ask for less.`,
+      msg`The answer reached its length limit before its JSON was complete (finishReason length). Raise the limit (maxTokens), or ask for less.`,
     );
   }
 }

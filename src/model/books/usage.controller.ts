@@ -38,12 +38,12 @@ export class UsageController {
     return this.reportOf(caller, query);
   }
 
-  /** The same of the caller's own calls. */
+  /** The same of the caller's own calls; with an API key those of the key. */
   @Get('own')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'any' })
   @Answers(UsageView)
   own(@CurrentCaller() caller: Caller, @Query() query: OwnUsageQuery): Promise<UsageView> {
-    return this.reportOf(caller, { ...query, userId: caller.userId });
+    return this.reportOf(caller, { ...query, ...ownOf(caller) });
   }
 
   /** The rows of the books as CSV. */
@@ -59,9 +59,9 @@ export class UsageController {
     return this.csv(caller, query, response);
   }
 
-  /** The same of the caller's own calls. */
+  /** The same of the caller's own calls; with an API key those of the key. */
   @Get('own/export')
-  @LoginOnly()
+  @LoginOnly({ apiKey: 'any' })
   @NoEnvelope()
   @AnswersRaw(CSV, 'One line for each call, or for the calls of a day where they are summed up')
   exportOwn(
@@ -69,7 +69,7 @@ export class UsageController {
     @Query() query: OwnUsageExportQuery,
     @Res({ passthrough: true }) response: Response,
   ): StreamableFile {
-    return this.csv(caller, { ...query, userId: caller.userId }, response);
+    return this.csv(caller, { ...query, ...ownOf(caller) }, response);
   }
 
   private async reportOf({ tenantId }: Caller, query: UsageQuery): Promise<UsageView> {
@@ -114,4 +114,9 @@ export class UsageController {
       },
     );
   }
+}
+
+/** What one who may read no other calls can ask for. */
+function ownOf({ userId, apiKey }: Caller): Pick<UsageExportQuery, 'userId' | 'apiKeyId'> {
+  return { userId, ...(apiKey && { apiKeyId: apiKey.id }) };
 }

@@ -171,7 +171,7 @@ describe('an answer of a form', () => {
       ]);
 
       expect(reply.error).toBe(
-        "The answer does not fit responseFormat, also after a correction: / must have required property 'price' (required). Send the message again, simplify the schema or choose another model.",
+        "The answer does not fit its JSON Schema, also after a correction: / must have required property 'price' (required). Send the message again, simplify the schema or choose another model.",
       );
       expect(reply.text).toBe('');
       expect(reply.done).toBe(false);

@@ -161,6 +161,23 @@ describe('POST /v1/audio/speech', () => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(heads.mp3)).toBe(true);
   });
 
+  it('that cannot be fetched is not made again by a client that retries', async () => {
+    const id = 'pred_elsewhere';
+    simulator.script({
+      match: { path: '/model/generateAudio' },
+      body: { code: 200, data: { id, status: 'processing' } },
+    });
+    for (let look = 0; look < 2; look += 1) {
+      scriptPrediction(simulator, id, { status: 'completed', url: 'http://plain.test/a.mp3' });
+    }
+    const eager = client.withOptions({ maxRetries: 2 });
+    const call = eager.audio.speech.create({ ...asked, model: 'async-speech' });
+
+    expect(await failure(call)).toEqual([500, null, null]);
+    const made = simulator.requests.filter(({ path }) => path.endsWith('/generateAudio'));
+    expect(made).toHaveLength(1);
+  });
+
   it('refuses what the model cannot do, and a key without the permission', async () => {
     for (const [fields, expected] of [
       [{ speed: 2 }, [400, 'unsupported_parameter', 'speed']],

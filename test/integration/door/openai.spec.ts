@@ -435,7 +435,8 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
   it('gets the parameters that it can honour', async () => {
     model({ text: 'Yes.' });
     // Still sent by many clients.
-    const older: object = { user: 'me', ...(name !== 'sim-messages' && { seed: 3 }) };
+    const cached = { prompt_cache_retention: '24h' };
+    const older: object = { user: 'me', ...cached, ...(name !== 'sim-messages' && { seed: 3 }) };
     const effort = name === 'sim-ollama' ? 'none' : 'high';
     await client().chat.completions.create({
       model: name,
@@ -454,7 +455,6 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
       max_completion_tokens: 77,
       stop: ['END'],
       reasoning_effort: effort,
-      prompt_cache_retention: '24h',
       ...older,
     });
     const sent = JSON.stringify(simulator.requests[0]?.body);

@@ -236,8 +236,12 @@ describe('Excel', () => {
     expect(content).toContain('Bolt | 0.3 | 2024-02-29 | true');
     expect(content).toContain('Nut (steel) | 0.6 | 2024-03-01T13:45:00');
     const staff = parsed.fragments.find((fragment) => fragment.content.includes('Oslo'));
-    expect(staff?.content).not.toContain('Article');
-    expect(staff?.location).toContain('Staff & more');
+    expect(staff).toMatchObject({
+      content: 'Staff & more\n\nName | City\nAnn | Oslo',
+      headings: ['Staff & more'],
+      location: "'Staff & more'!A2:B2",
+    });
+    expect(content).not.toContain('Empty');
   });
 
   it('leaves out what is no sheet of cells', async () => {

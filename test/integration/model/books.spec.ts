@@ -411,6 +411,12 @@ describe('the report', () => {
     expect(csv.text).not.toContain(',admin,');
     const all = await usage('?groupBy=user');
     expect(all.rows.map(({ groups }) => groups[0]?.name).sort()).toEqual(['admin', 'frugal']);
+    const program = withKey(admin, await makeKey(admin, { permissions: ['chat:chat:use'] }));
+    await sendChat(program, { model: 'sim-chat', content: 'Hello' });
+    expect((await usage('/own')).total.calls).toBe(2);
+    expect((await usage('/own', program)).total.calls).toBe(1);
+    const ofKey = await program.raw('GET', '/monitor/usage/own/export');
+    expect(ofKey.text.trim().split('\r\n')).toHaveLength(2);
     expect((await usage(`?groupBy=user&userId=${user.id}`)).total.calls).toBe(1);
     done(await admin.delete(`/system/user/${user.id}`));
     const erased = await usage(`?groupBy=user&userId=${user.id}`);

@@ -596,6 +596,15 @@ describe('a budget', () => {
     expect((await admin.raw('POST', '/v1/messages/count_tokens', body)).status).toBe(200);
   });
 
+  it('counts one request for an image that is waited for', async () => {
+    const one = await limit({ measure: 'requests-minute', cap: 1 });
+    const body = { model: 'async-image', prompt: 'A house' };
+    expect((await admin.raw('POST', '/v1/images/generations', body)).status).toBe(200);
+    expect(simulator.total).toBeGreaterThan(1);
+    expect(await usedOf(one)).toBe(1);
+    expect((await admin.raw('POST', '/v1/images/generations', body)).status).toBe(429);
+  });
+
   it('of costs counts images and characters', async () => {
     const { rows } = done(
       await admin.get<{ id: number; modelName: string }[]>('/system/model/list?pageSize=100'),

@@ -95,6 +95,8 @@ export class TableWriter {
   constructor(
     private readonly writer: BlockWriter,
     private readonly sheet?: string,
+    /** The name of the sheet is a heading of its rows. */
+    private readonly isNamed = false,
   ) {}
 
   add(row: number, cells: readonly string[]): void {
@@ -114,6 +116,7 @@ export class TableWriter {
 
   private writeHead(): void {
     const rows = this.head ?? [];
+    if (this.isNamed && rows.length > 0) this.writer.heading(this.sheet ?? '', 1);
     const header = headerOf(rows);
     for (const line of rows) {
       this.writer.row(line === header ? 'table-header' : 'table-row', line, this.sheet);

@@ -31,7 +31,7 @@ const EPOCH_1900 = Date.UTC(1899, 11, 30);
 const EPOCH_1904 = Date.UTC(1904, 0, 1);
 
 /**
- * Every sheet of a workbook as a table of its own; formulas as the values that were saved with them. Sheets are read
+ * Every sheet of a workbook as a table of its own, below its name where there are several; formulas as the values that were saved with them. Sheets are read
  * row by row. A cell without a reference follows the one before it (ECMA-376 part 1, 18.3.1.4).
  */
 export async function readXlsx(document: DocumentPackage): Promise<SourceDocument> {
@@ -56,7 +56,7 @@ export async function readXlsx(document: DocumentPackage): Promise<SourceDocumen
     const link = links.find((found) => found.id === id);
     // The others are charts and dialogs.
     if (link?.type !== 'worksheet') continue;
-    const table = new TableWriter(writer, storable(name));
+    const table = new TableWriter(writer, storable(name), workbook.sheets.length > 1);
     await document.readXml(link.target, new SheetReader(table, values));
     table.end();
   }

@@ -52,10 +52,10 @@ export const chat: Texts = {
     'Send the question with the file again in a moment.': '请稍后重新发送带有该文件的问题。',
     'The file {0} was deleted while it was read. Upload it again and send that.':
       '读取文件 {0} 时该文件被删除。请重新上传并发送。',
-    'The answer does not fit responseFormat, also after a correction: {0}. Send the message again, simplify the schema or choose another model.':
-      '回答不符合 responseFormat，更正后仍不符合：{0}。请重新发送消息、简化 schema 或选择其他模型。',
-    'The answer reached its length limit before its JSON was complete (finishReason length). Raise maxTokens, or ask for less.':
-      '回答在 JSON 完整之前达到了长度上限（finishReason length）。请增大 maxTokens，或减少要求。',
+    'The answer does not fit its JSON Schema, also after a correction: {0}. Send the message again, simplify the schema or choose another model.':
+      '回答不符合其 JSON Schema，更正后仍不符合：{0}。请重新发送消息、简化 schema 或选择其他模型。',
+    'The answer reached its length limit before its JSON was complete (finishReason length). Raise the limit (maxTokens), or ask for less.':
+      '回答在 JSON 完整之前达到了长度上限（finishReason length）。请提高上限（maxTokens），或减少要求。',
     'The model declined to answer (finishReason content-filter), so there is no JSON. {0}':
       '模型拒绝回答（finishReason content-filter），因此没有 JSON。{0:message}',
     'Rephrase the message.': '请换一种说法。',
