@@ -33,6 +33,16 @@ describeConsole('providers, models, agents and home in the console', () => {
     expect(await page.getByRole('heading', { name: 'Set up Plinth' }).count()).toBe(0);
   });
 
+  it('shows the last page of a list where the address names one that is not there', async () => {
+    const page = await console.signedIn();
+
+    await page.goto('/models?page=9');
+
+    await page.getByRole('button', { name: /demo-rerank/ }).waitFor();
+    await page.waitForURL('**/models');
+    await page.close();
+  });
+
   it('adds a provider and a model, copies the address, and says what is wrong with it', async () => {
     const page = await console.signedIn();
     await page.goto('/providers');
