@@ -41,6 +41,7 @@ import { LeaveGuard } from '../ui/leave-guard';
 import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
 import { PageSkeleton } from '../ui/skeleton';
+import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './agent.module.css';
 
 const ALL = { pageSize: 1_000 } as const;
@@ -229,7 +230,7 @@ function AgentForm({ agent, choices }: FormProps) {
         onSubmit={form.onSubmit((values) => {
           setFailure(undefined);
           save.mutate(values);
-        })}
+        }, focusFirstInvalid)}
         noValidate
       >
         <fieldset disabled={!canEdit} className={styles['fieldset']}>

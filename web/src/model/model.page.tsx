@@ -38,6 +38,7 @@ import { PageSkeleton } from '../ui/skeleton';
 import { Alternatives } from './alternatives';
 import { CATEGORIES, isCategory } from './categories';
 import { Diagnosis } from './diagnosis';
+import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './model.module.css';
 import { bodyOf, hasAlternatives, valuesOf } from './values';
 
@@ -144,7 +145,7 @@ function ModelForm({ model, providers }: FormProps) {
         },
         () => undefined,
       );
-    });
+    }, focusFirstInvalid);
   /** A new model gets its own address; the test runs there, after the key was cleared from the form. */
   const saved = (id: number, isTested: boolean): void => {
     const search = isTested ? { test: 'now' } : {};
