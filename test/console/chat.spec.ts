@@ -356,6 +356,7 @@ describeConsole('the chat', () => {
     const forbidden = await console.signedIn({ user: { name: 'reader', password: PASSWORD } });
     await forbidden.goto('/chat');
     await forbidden.getByText('system:session:list').waitFor();
+    expect(await forbidden.getByRole('link', { name: 'Chat', exact: true }).count()).toBe(0);
     await expectNoViolations(forbidden);
     await forbidden.close();
 
