@@ -193,7 +193,7 @@ describeConsole('the pages of knowledge bases', () => {
     await settled(admin, long);
 
     await page.goto(`/knowledge/${long}?tab=retrieval`);
-    await page.getByRole('textbox', { name: /Question or words/ }).fill('When is it descaled?');
+    await page.getByRole('textbox', { name: /Question or words/ }).fill('Descale monthly');
     await page.keyboard.press('Enter');
 
     await page.locator('mark', { hasText: 'Descale' }).first().waitFor();

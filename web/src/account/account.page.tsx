@@ -185,7 +185,7 @@ function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
                 </Text>
               )}
               {user.roles.map(({ roleId, roleName }) => (
-                <Badge key={roleId} variant="light" tt="none">
+                <Badge key={roleId} variant="light">
                   {roleName}
                 </Badge>
               ))}

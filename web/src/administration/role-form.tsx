@@ -105,7 +105,6 @@ export function RoleForm({ permissions, role, copied }: Props) {
             <TextInput
               label={t('roles.key')}
               description={t('roles.keyHelp')}
-              inputWrapperOrder={['label', 'input', 'description', 'error']}
               required
               maxLength={100}
               {...form.getInputProps('roleKey')}
@@ -113,7 +112,6 @@ export function RoleForm({ permissions, role, copied }: Props) {
             <NumberInput
               label={t('roles.order')}
               description={t('roles.orderHelp')}
-              inputWrapperOrder={['label', 'input', 'description', 'error']}
               min={0}
               max={1_000_000}
               allowDecimal={false}

@@ -288,6 +288,9 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       shortcut={null}
       highlightQuery
       scrollable
+      // At the same place however many results there are.
+      centered={false}
+      overlayProps={{ backgroundOpacity: 0.35 }}
       maxHeight={420}
       nothingFound={t('palette.nothing')}
       onSpotlightClose={onClose}

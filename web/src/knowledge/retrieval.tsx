@@ -421,7 +421,6 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
           color="yellow"
           c="var(--plinth-warn)"
           mb={8}
-          tt="none"
           className={styles['reason']}
         >
           {reason ? t(`retrieval.reason.${reason.reason}`, { limit: reason.limit }) : dropped}
@@ -495,14 +494,13 @@ function Moved({ place, before }: { readonly place: number; readonly before: num
   if (before === place) return null;
   if (before === -1)
     return (
-      <Badge tt="none" size="sm" variant="light" color="indigo" c="var(--mantine-color-anchor)">
+      <Badge size="sm" variant="light" color="indigo" c="var(--mantine-color-anchor)">
         {t('retrieval.isNew')}
       </Badge>
     );
   const up = before - place;
   return (
     <Badge
-      tt="none"
       size="sm"
       variant="light"
       color={up > 0 ? 'teal' : 'gray'}

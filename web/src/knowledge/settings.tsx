@@ -413,7 +413,7 @@ function Help({ field, text }: { readonly field: Field; readonly text: string })
       {needsParsing(field) && (
         <>
           {' '}
-          <Badge component="span" size="xs" variant="default" fw={400} tt="none">
+          <Badge component="span" size="xs" variant="default" fw={400}>
             {t('settings.needsParsing')}
           </Badge>
         </>

@@ -227,7 +227,6 @@ function Expected({ query: { expected } }: { readonly query: TestQueryView }) {
         <Badge
           key={docId ?? fid}
           variant="default"
-          tt="none"
           fw={400}
           className={sourceName === null ? styles['gone'] : undefined}
           title={t(`test.relevance.${relevance as 1 | 2 | 3}`)}
