@@ -132,8 +132,8 @@ describeConsole('providers, models, agents and home in the console', () => {
 
     // What is emptied is unknown from then on.
     await page.getByLabel('Context window').fill('');
-    await page.getByLabel('Price of input').fill('');
-    await page.getByRole('combobox', { name: 'Calls tools' }).click();
+    await page.getByLabel('Input price', { exact: true }).fill('');
+    await page.getByRole('combobox', { name: 'Supports tools' }).click();
     await page.getByRole('option', { name: 'Unknown' }).click();
     await keys.getByRole('button', { name: 'Remove key Second account' }).click();
     await page.getByRole('button', { name: 'Save model' }).click();

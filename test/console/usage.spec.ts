@@ -28,7 +28,7 @@ describeConsole('usage in the console', () => {
     const admin = await plinth.signIn();
     const page = await console.signedIn();
     await page.goto(`/models/${await modelId(admin)}`);
-    await page.getByLabel('Price of cached input').fill('0.25');
+    await page.getByLabel('Cached input price').fill('0.25');
     await page.getByRole('button', { name: 'Save model' }).click();
     await page.getByText('Saved').first().waitFor();
     await expectNoViolations(page);
