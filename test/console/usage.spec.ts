@@ -66,7 +66,7 @@ describeConsole('usage in the console', () => {
     await page.getByRole('button', { name: 'Add limit' }).click();
     await button('Add limit').click();
     await dialog.getByText('Enter a number from 0 on.').waitFor();
-    await dialog.getByRole('combobox', { name: 'Limited' }).click();
+    await dialog.getByRole('combobox', { name: 'Applies to' }).click();
     await page.getByRole('option', { name: 'Model', exact: true }).click();
     await dialog.getByRole('combobox', { name: 'Model' }).click();
     await page.getByRole('option', { name: LIMITED, exact: true }).click();
