@@ -133,8 +133,8 @@ describeConsole('the harness in the console', () => {
     await inbox.close();
     const summary = page.getByRole('region', { name: 'Summary of the run' });
     await eventually(
-      () => summary.evaluate((element) => element.getBoundingClientRect().bottom),
-      (bottom) => bottom <= 900,
+      () => summary.boundingBox(),
+      (box) => box !== null && box.y + box.height <= 900,
     );
 
     await page.reload();

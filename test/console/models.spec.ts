@@ -166,8 +166,7 @@ describeConsole('providers, models, agents and home in the console', () => {
     await page.getByRole('link', { name: 'Add agent' }).click();
     await page.getByRole('button', { name: 'Save agent' }).click();
     // The first field that needs a correction is above, where the page began.
-    await page.locator('input:focus[aria-invalid=true]').waitFor();
-    expect(await page.getByLabel('Name').evaluate((field) => field.matches(':focus'))).toBe(true);
+    await page.getByLabel('Name').and(page.locator(':focus')).waitFor();
     await page.getByText('Choose a model.').waitFor();
     await page.getByLabel('Name').fill('Calculator');
     await page.getByRole('combobox', { name: 'Model' }).click();
