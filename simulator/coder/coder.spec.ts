@@ -57,7 +57,7 @@ describe('a coder that repairs', () => {
     expect(JSON.stringify(calls.at(-1)?.arguments)).not.toContain('SKIPPED');
     expect(after.get('src/basket.js')).toBe(fixed);
     expect(report).toContain('+ return quantity >= 10');
-    expect(report).toContain('> # pass 2');
+    expect(report).toMatch(/```text\n[^`]*# pass 2\n[^`]*```/);
   });
 
   it('says so when it finds no cause, and when it may only read', () => {

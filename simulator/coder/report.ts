@@ -47,7 +47,7 @@ function checked(situation: Situation): string[] {
   const lines = last.result.split('\n').map((line) => line.trim());
   const counts = lines.filter((line) => /^(?:[#ℹ]\s*)?(?:tests|pass|fail)\s+\d+$/.test(line));
   const told = counts.length > 0 ? counts : lines.filter((line) => line !== '').slice(0, 3);
-  return [`The command \`${stringOf(last.arguments['command'])}\` answered:\n\n${quoted(told)}`];
+  return [`The command \`${stringOf(last.arguments['command'])}\` answered:\n\n${fenced(told)}`];
 }
 
 function refused(situation: Situation): string[] {
@@ -114,6 +114,11 @@ function exportsOf(texts: ReadonlyMap<string, string>): string[] {
 
 function quotedIfAny(lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [quoted(lines)];
+}
+
+/** What a command has written, as it stands: a # is no heading. */
+function fenced(lines: readonly string[]): string {
+  return ['```text', ...lines, '```'].join('\n');
 }
 
 function quoted(lines: readonly string[]): string {

@@ -87,6 +87,8 @@ describeConsole('the pages of administration and the account', () => {
     await button('Add API key', dialog()).click();
     await dialog().getByText('Enter a name.').waitFor();
     await dialog().getByRole('textbox', { name: 'Name' }).fill('Notebook');
+    await button('Add API key', dialog()).click();
+    await dialog().getByText('Choose at least one permission.').waitFor();
     const boxes = dialog().getByRole('checkbox');
     await boxes.first().waitFor();
     expect(await boxes.count()).toBeGreaterThan(20);
@@ -131,6 +133,8 @@ describeConsole('the pages of administration and the account', () => {
     await dialog().getByRole('textbox', { name: 'Name' }).fill('Nightly');
     await dialog().getByRole('combobox', { name: 'Owner' }).click();
     await page.getByRole('option', { name: 'reports' }).click();
+    await button('Expand Chat', dialog()).click();
+    await dialog().getByRole('checkbox', { name: 'Send messages' }).check();
     await button('Add API key', dialog()).click();
     await button('I have copied the key').click();
     await row('Nightly').getByText('service account').waitFor();

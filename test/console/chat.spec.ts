@@ -92,6 +92,17 @@ describeConsole('the chat', () => {
     await page.close();
   });
 
+  it('takes the question right after the choice of an agent', async () => {
+    const page = await console.signedIn();
+    await page.goto('/chat');
+
+    await page.getByRole('button', { name: /^Handbook clerk/ }).click();
+    await page.keyboard.type('How long?');
+
+    expect(await composer(page).inputValue()).toBe('How long?');
+    await page.close();
+  });
+
   it('edits a question and answers again, in branches', async () => {
     const page = await console.signedIn();
     await page.goto('/chat');
@@ -345,6 +356,7 @@ describeConsole('the chat', () => {
     const forbidden = await console.signedIn({ user: { name: 'reader', password: PASSWORD } });
     await forbidden.goto('/chat');
     await forbidden.getByText('system:session:list').waitFor();
+    expect(await forbidden.getByRole('link', { name: 'Chat', exact: true }).count()).toBe(0);
     await expectNoViolations(forbidden);
     await forbidden.close();
 

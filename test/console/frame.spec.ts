@@ -66,6 +66,52 @@ describeConsole('the frame of the console', () => {
     await page.close();
   });
 
+  it('keeps the menu beside a page that does not exist', async () => {
+    const page = await console.signedIn();
+
+    await page.goto('/no/such/page');
+
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await page.getByRole('link', { name: 'Knowledge', exact: true }).waitFor();
+    await expectNoViolations(page);
+    await page.close();
+  });
+
+  it('shows its menu without the texts of pages that are not open', async () => {
+    const page = await console.signedIn();
+    const loaded: string[] = [];
+    await page.route('**/assets/texts.en-*.js', async (route) => {
+      const response = await route.fetch();
+      loaded.push(await response.text());
+      await route.fulfill({ response });
+    });
+
+    await page.goto('/account');
+
+    await page.getByRole('link', { name: 'Harness', exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Account' }).waitFor();
+    expect(loaded.filter((texts) => texts.includes('What others see of you')).length).toBe(1);
+    expect(loaded.filter((texts) => texts.includes('decision waiting')).length).toBe(0);
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.close();
+  });
+
+  it('offers to reload when a part of it is no longer there, as after an update', async () => {
+    console.expectProblems(/palette-/, /dynamically imported module/);
+    const page = await console.signedIn();
+    await page.route('**/assets/palette-*.js', (route) => route.fulfill({ status: 404 }));
+    await page.goto('/account');
+    await page.getByRole('heading', { name: 'Account' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('heading', { name: 'Part of the page could not be loaded' }).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+
+    await page.getByRole('button', { name: 'Reload page' }).click();
+
+    await page.getByRole('heading', { name: 'Account' }).waitFor();
+    await page.close();
+  });
+
   it('leaves unknown addresses to the API for clients that read no HTML', async () => {
     const { text } = await console.plinth.anonymous().raw('GET', '/account');
 

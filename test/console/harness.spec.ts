@@ -131,6 +131,11 @@ describeConsole('the harness in the console', () => {
     await status(page, 'COMPLETED').waitFor();
     expect(existsSync(file('first', 'old.js'))).toBe(false);
     await inbox.close();
+    const summary = page.getByRole('region', { name: 'Summary of the run' });
+    await eventually(
+      () => summary.boundingBox(),
+      (box) => box !== null && box.y + box.height <= 900,
+    );
 
     await page.reload();
     await page.getByRole('region', { name: 'Summary of the run' }).waitFor();

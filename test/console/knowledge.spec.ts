@@ -183,6 +183,25 @@ describeConsole('the pages of knowledge bases', () => {
     expect(data.similarityThreshold).toBe(0.5);
   });
 
+  it('begin a long hit with the first word that was matched', async () => {
+    const lines = Array.from({ length: 20 }, (_, line) => `Line ${line} is about soft cloth.`);
+    const long = await createKnowledge(admin, {
+      ...{ name: 'Long', embeddingModel: 'demo-embedding-384' },
+      ...{ enableHybrid: 1, textBlockSize: 2_000 },
+    });
+    await upload(admin, long, [['machine.txt', [...lines, 'Descale it monthly.'].join('\n\n')]]);
+    await settled(admin, long);
+
+    await page.goto(`/knowledge/${long}?tab=retrieval`);
+    await page.getByRole('textbox', { name: /Question or words/ }).fill('Descale monthly');
+    await page.keyboard.press('Enter');
+
+    await page.locator('mark', { hasText: 'Descale' }).first().waitFor();
+    await text(/^… Descale it monthly/).waitFor();
+    await button('Show all').first().click();
+    await text(/^Line 0 is about soft cloth/).waitFor();
+  });
+
   it('measure the test set, keep the scores, and compare two runs', async () => {
     await page.goto(`/knowledge/${base}?tab=tests`);
     await text('How long is the warranty of a drill?').waitFor();

@@ -15,11 +15,11 @@ describeConsole('the media workspace of the console', () => {
   it('makes an image and shows it in the page', async () => {
     const page = await console.signedIn();
     await page.goto('/media');
-    await page.getByText('Nothing made yet').waitFor();
-    await page.getByRole('button', { name: 'Make image' }).click();
+    await page.getByText('Nothing generated yet').waitFor();
+    await page.getByRole('button', { name: 'Generate image' }).click();
     await page.getByText('Describe the image.').waitFor();
-    await page.getByLabel('What is to be seen').fill('A lighthouse at dusk');
-    await page.getByRole('button', { name: 'Make image' }).click();
+    await page.getByLabel('Describe the image').fill('A lighthouse at dusk');
+    await page.getByRole('button', { name: 'Generate image' }).click();
     const picture = page.getByRole('img', { name: 'A lighthouse at dusk' });
     await picture.waitFor();
     await page.waitForFunction('document.querySelector("article img")?.naturalWidth > 0');
@@ -32,8 +32,8 @@ describeConsole('the media workspace of the console', () => {
     await page.goto('/media?kind=video');
     await page.getByRole('combobox', { name: 'Model' }).click();
     await page.getByRole('option', { name: /demo-video-task/ }).click();
-    await page.getByLabel('What is to happen').fill('Waves roll onto a beach');
-    await page.getByRole('button', { name: 'Make video' }).click();
+    await page.getByLabel('Describe the video').fill('Waves roll onto a beach');
+    await page.getByRole('button', { name: 'Generate video' }).click();
     await page.getByText('Task', { exact: true }).waitFor();
     const pause = page.getByRole('button', { name: 'Pause' });
     await pause

@@ -33,6 +33,16 @@ describeConsole('providers, models, agents and home in the console', () => {
     expect(await page.getByRole('heading', { name: 'Set up Plinth' }).count()).toBe(0);
   });
 
+  it('shows the last page of a list where the address names one that is not there', async () => {
+    const page = await console.signedIn();
+
+    await page.goto('/models?page=9');
+
+    await page.getByRole('button', { name: /demo-rerank/ }).waitFor();
+    await page.waitForURL('**/models');
+    await page.close();
+  });
+
   it('adds a provider and a model, copies the address, and says what is wrong with it', async () => {
     const page = await console.signedIn();
     await page.goto('/providers');
@@ -122,8 +132,8 @@ describeConsole('providers, models, agents and home in the console', () => {
 
     // What is emptied is unknown from then on.
     await page.getByLabel('Context window').fill('');
-    await page.getByLabel('Price of input').fill('');
-    await page.getByRole('combobox', { name: 'Calls tools' }).click();
+    await page.getByLabel('Input price', { exact: true }).fill('');
+    await page.getByRole('combobox', { name: 'Supports tools' }).click();
     await page.getByRole('option', { name: 'Unknown' }).click();
     await keys.getByRole('button', { name: 'Remove key Second account' }).click();
     await page.getByRole('button', { name: 'Save model' }).click();
@@ -155,6 +165,8 @@ describeConsole('providers, models, agents and home in the console', () => {
     await page.goto('/agents');
     await page.getByRole('link', { name: 'Add agent' }).click();
     await page.getByRole('button', { name: 'Save agent' }).click();
+    // The first field that needs a correction is above, where the page began.
+    await page.getByLabel('Name').and(page.locator(':focus')).waitFor();
     await page.getByText('Choose a model.').waitFor();
     await page.getByLabel('Name').fill('Calculator');
     await page.getByRole('combobox', { name: 'Model' }).click();

@@ -85,7 +85,7 @@ describeConsole('single sign-on', () => {
     await own.goto('/account');
     const section = own.getByRole('region', { name: 'Single sign-on' });
     const drawer = own.getByRole('dialog');
-    const password = drawer.getByLabel('Present password', { exact: true });
+    const password = drawer.getByLabel('Current password', { exact: true });
     const connect = async (text: string): Promise<void> => {
       await button('Connect Company', section).click();
       await password.fill(text);
@@ -109,7 +109,7 @@ describeConsole('single sign-on', () => {
 
     await button('Disconnect Company', section).click();
     await button('Disconnect Company', drawer).click();
-    await drawer.getByText('Enter your present password.').waitFor();
+    await drawer.getByText('Enter your current password.').waitFor();
     await expectNoViolations(own);
     await password.fill(PASSWORD);
     await button('Disconnect Company', drawer).click();

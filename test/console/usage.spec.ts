@@ -28,7 +28,7 @@ describeConsole('usage in the console', () => {
     const admin = await plinth.signIn();
     const page = await console.signedIn();
     await page.goto(`/models/${await modelId(admin)}`);
-    await page.getByLabel('Price of cached input').fill('0.25');
+    await page.getByLabel('Cached input price').fill('0.25');
     await page.getByRole('button', { name: 'Save model' }).click();
     await page.getByText('Saved').first().waitFor();
     await expectNoViolations(page);
@@ -66,7 +66,7 @@ describeConsole('usage in the console', () => {
     await page.getByRole('button', { name: 'Add limit' }).click();
     await button('Add limit').click();
     await dialog.getByText('Enter a number from 0 on.').waitFor();
-    await dialog.getByRole('combobox', { name: 'Limited' }).click();
+    await dialog.getByRole('combobox', { name: 'Applies to' }).click();
     await page.getByRole('option', { name: 'Model', exact: true }).click();
     await dialog.getByRole('combobox', { name: 'Model' }).click();
     await page.getByRole('option', { name: LIMITED, exact: true }).click();

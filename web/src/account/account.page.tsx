@@ -40,6 +40,7 @@ import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { Connections, useConnections } from './connections';
 import { OwnSignIns } from './own-sign-ins';
+import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './account.module.css';
 
 /** What users see and change of themselves. */
@@ -141,7 +142,7 @@ function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
     done: t('profile.pictureRemoved'),
   });
   return (
-    <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values))}>
+    <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values), focusFirstInvalid)}>
       <LeaveGuard dirty={form.isDirty() && !save.isPending} />
       <Stack>
         <Group>
@@ -184,7 +185,7 @@ function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
                 </Text>
               )}
               {user.roles.map(({ roleId, roleName }) => (
-                <Badge key={roleId} variant="light" tt="none">
+                <Badge key={roleId} variant="light">
                   {roleName}
                 </Badge>
               ))}
@@ -300,7 +301,7 @@ function Password({ userName }: { readonly userName: string }) {
   );
   const show = { 'aria-label': t('password.show') };
   return (
-    <form noValidate onSubmit={form.onSubmit((values) => change.mutate(values))}>
+    <form noValidate onSubmit={form.onSubmit((values) => change.mutate(values), focusFirstInvalid)}>
       {/* A password manager needs the name that the password belongs to. */}
       <input type="text" name="username" autoComplete="username" value={userName} readOnly hidden />
       <Stack>

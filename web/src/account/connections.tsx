@@ -38,11 +38,7 @@ export function Connections({
         <Group key={one.id} justify="space-between">
           <Group gap="xs">
             <Text>{one.name}</Text>
-            {one.connected && (
-              <Badge variant="light" tt="none">
-                {t('connections.connected')}
-              </Badge>
-            )}
+            {one.connected && <Badge variant="light">{t('connections.connected')}</Badge>}
           </Group>
           <Button variant="default" size="xs" onClick={() => setChanged(one)}>
             {t(one.connected ? 'connections.disconnect' : 'connections.connect', {

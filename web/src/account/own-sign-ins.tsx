@@ -55,7 +55,7 @@ export function OwnSignIns() {
               <Group gap="xs">
                 <Text fw={600}>{softwareOf(signIn) || signIn.clientKey}</Text>
                 {signIn.current && (
-                  <Badge size="sm" variant="light" tt="none">
+                  <Badge size="sm" variant="light">
                     {t('signIns.thisOne')}
                   </Badge>
                 )}

@@ -66,7 +66,7 @@ export default function ClientsPage() {
         <>
           {client.clientKey}
           {inUse(client) && (
-            <Badge ml="xs" size="sm" variant="light" tt="none">
+            <Badge ml="xs" size="sm" variant="light">
               {t('clients.thisOne')}
             </Badge>
           )}

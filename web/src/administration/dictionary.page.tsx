@@ -268,15 +268,11 @@ function Entries({ type }: { readonly type: DictionaryTypeView }) {
             cell: ({ seeded, isDefault }) => (
               <Group gap={4}>
                 {seeded && (
-                  <Badge variant="light" color="gray" tt="none">
+                  <Badge variant="light" color="gray">
                     {t('dictionary.builtIn')}
                   </Badge>
                 )}
-                {isDefault === 'Y' && (
-                  <Badge variant="light" tt="none">
-                    {t('dictionary.default')}
-                  </Badge>
-                )}
+                {isDefault === 'Y' && <Badge variant="light">{t('dictionary.default')}</Badge>}
               </Group>
             ),
           },

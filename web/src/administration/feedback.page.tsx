@@ -216,7 +216,7 @@ function FeedbackDrawer({ feedback, onTest, onClose }: DrawerProps) {
                   {document}
                   {page !== null && ` · ${t('feedback.page', { page })}`}
                   {cited && (
-                    <Badge ml="xs" size="sm" variant="light" tt="none">
+                    <Badge ml="xs" size="sm" variant="light">
                       {t('feedback.cited')}
                     </Badge>
                   )}

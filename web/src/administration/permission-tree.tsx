@@ -142,7 +142,6 @@ function GroupRows({ group, chosen, readOnly, held, open, onOpen, onToggle }: Gr
         <Badge
           variant="light"
           color={given.length > 0 ? 'indigo' : 'gray'}
-          tt="none"
           className={styles['count']}
         >
           {t('role.someOf', { some: number(given.length), all: number(names.length) })}

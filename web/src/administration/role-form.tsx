@@ -22,6 +22,7 @@ import { FormFailure } from '../ui/form-drawer';
 import { LeaveGuard } from '../ui/leave-guard';
 import { PermissionTree } from './permission-tree';
 import { allowedBy, compacted, expanded, groupsOf, groupTitle } from './permissions';
+import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './role-form.module.css';
 
 interface Props {
@@ -86,7 +87,7 @@ export function RoleForm({ permissions, role, copied }: Props) {
   return (
     <form
       noValidate
-      onSubmit={form.onSubmit((values) => save.mutate(values))}
+      onSubmit={form.onSubmit((values) => save.mutate(values), focusFirstInvalid)}
       className={styles['form']}
     >
       <LeaveGuard dirty={form.isDirty() && !save.isPending} />
@@ -104,7 +105,6 @@ export function RoleForm({ permissions, role, copied }: Props) {
             <TextInput
               label={t('roles.key')}
               description={t('roles.keyHelp')}
-              inputWrapperOrder={['label', 'input', 'description', 'error']}
               required
               maxLength={100}
               {...form.getInputProps('roleKey')}
@@ -112,7 +112,6 @@ export function RoleForm({ permissions, role, copied }: Props) {
             <NumberInput
               label={t('roles.order')}
               description={t('roles.orderHelp')}
-              inputWrapperOrder={['label', 'input', 'description', 'error']}
               min={0}
               max={1_000_000}
               allowDecimal={false}

@@ -80,9 +80,7 @@ export default function RolesPage() {
       title: t('roles.permissions'),
       cell: ({ permissions, superAdmin }) =>
         superAdmin ? (
-          <Badge variant="light" tt="none">
-            {t('roles.everything')}
-          </Badge>
+          <Badge variant="light">{t('roles.everything')}</Badge>
         ) : (
           t('roles.permissionCount', {
             count: expanded(permissions, all).length,

@@ -78,7 +78,7 @@ function AllSignIns() {
             <Text span fw={600}>
               {userName}
               {current && (
-                <Badge ml="xs" size="sm" variant="light" tt="none">
+                <Badge ml="xs" size="sm" variant="light">
                   {t('signIns.thisOne')}
                 </Badge>
               )}

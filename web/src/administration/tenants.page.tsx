@@ -84,7 +84,7 @@ export default function TenantsPage() {
         <>
           {companyName}
           {tenantId === current && (
-            <Badge ml="xs" size="sm" variant="light" tt="none">
+            <Badge ml="xs" size="sm" variant="light">
               {t('tenants.current')}
             </Badge>
           )}

@@ -139,12 +139,7 @@ export default function UsersPage() {
         ) : (
           <Group gap={4}>
             {held.map(({ roleId, roleName, status }) => (
-              <Badge
-                key={roleId}
-                variant="light"
-                color={status === '0' ? 'indigo' : 'gray'}
-                tt="none"
-              >
+              <Badge key={roleId} variant="light" color={status === '0' ? 'indigo' : 'gray'}>
                 {roleName}
               </Badge>
             ))}

@@ -13,7 +13,6 @@ export function Verdict({ good, icon, children }: Props) {
   return (
     <Badge
       variant="transparent"
-      tt="none"
       className={good ? styles['good'] : styles['bad']}
       leftSection={icon}
     >

@@ -41,15 +41,10 @@ import { LeaveGuard } from '../ui/leave-guard';
 import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
 import { PageSkeleton } from '../ui/skeleton';
+import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './agent.module.css';
 
 const ALL = { pageSize: 1_000 } as const;
-const HELP_BELOW: ('label' | 'input' | 'description' | 'error')[] = [
-  'label',
-  'input',
-  'description',
-  'error',
-];
 
 /** A new agent at /agents/new, or an existing one. */
 export default function AgentPage() {
@@ -229,7 +224,7 @@ function AgentForm({ agent, choices }: FormProps) {
         onSubmit={form.onSubmit((values) => {
           setFailure(undefined);
           save.mutate(values);
-        })}
+        }, focusFirstInvalid)}
         noValidate
       >
         <fieldset disabled={!canEdit} className={styles['fieldset']}>
@@ -239,7 +234,6 @@ function AgentForm({ agent, choices }: FormProps) {
               <TextInput
                 label={t('description')}
                 description={t('descriptionHelp')}
-                inputWrapperOrder={HELP_BELOW}
                 {...form.getInputProps('agentDescribe')}
               />
               <Select
@@ -260,7 +254,6 @@ function AgentForm({ agent, choices }: FormProps) {
               <Textarea
                 label={t('prompt')}
                 description={t('promptHelp')}
-                inputWrapperOrder={HELP_BELOW}
                 autosize
                 minRows={4}
                 maxRows={20}
@@ -273,7 +266,6 @@ function AgentForm({ agent, choices }: FormProps) {
               <MultiSelect
                 label={t('knowledge')}
                 description={t('knowledgeHelp')}
-                inputWrapperOrder={HELP_BELOW}
                 data={[...baseChoices].map(([value, label]) => ({ value, label }))}
                 searchable
                 clearable
@@ -285,7 +277,6 @@ function AgentForm({ agent, choices }: FormProps) {
               <JsonInput
                 label={t('filter')}
                 description={t('filterHelp')}
-                inputWrapperOrder={HELP_BELOW}
                 autosize
                 minRows={2}
                 formatOnBlur
@@ -344,7 +335,6 @@ function AgentForm({ agent, choices }: FormProps) {
                   <NumberInput
                     label={t('maxSteps')}
                     description={t('maxStepsHelp')}
-                    inputWrapperOrder={HELP_BELOW}
                     min={1}
                     max={100}
                     allowDecimal={false}
@@ -364,7 +354,6 @@ function AgentForm({ agent, choices }: FormProps) {
                 <NumberInput
                   label={t('temperature')}
                   description={t('defaultOfModel')}
-                  inputWrapperOrder={HELP_BELOW}
                   min={0}
                   max={2}
                   step={0.1}
@@ -373,7 +362,6 @@ function AgentForm({ agent, choices }: FormProps) {
                 <NumberInput
                   label={t('topP')}
                   description={t('defaultOfModel')}
-                  inputWrapperOrder={HELP_BELOW}
                   min={0}
                   max={1}
                   step={0.05}
@@ -382,7 +370,6 @@ function AgentForm({ agent, choices }: FormProps) {
                 <NumberInput
                   label={t('maxTokens')}
                   description={t('defaultOfModel')}
-                  inputWrapperOrder={HELP_BELOW}
                   min={1}
                   allowDecimal={false}
                   thousandSeparator
@@ -392,7 +379,6 @@ function AgentForm({ agent, choices }: FormProps) {
               <JsonInput
                 label={t('responseFormat')}
                 description={t('responseFormatHelp')}
-                inputWrapperOrder={HELP_BELOW}
                 autosize
                 minRows={2}
                 maxRows={20}

@@ -75,7 +75,7 @@ export default function AgentsPage() {
       cell: (row) => (
         <Group gap={4}>
           {row.knowledgeNames.map((name) => (
-            <Badge key={name} variant="default" radius="sm" tt="none" fw={400}>
+            <Badge key={name} variant="default" radius="sm" fw={400}>
               {name}
             </Badge>
           ))}

@@ -77,6 +77,8 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
     },
     validate: {
       name: (value) => (value.trim() === '' ? t('nameMissing') : null),
+      permissions: (value) =>
+        !apiKey && (value ?? []).length === 0 ? t('permissionsMissing') : null,
       userId: (value) => (scope === 'tenant' && !apiKey && value === '' ? t('ownerMissing') : null),
     },
   });
@@ -183,6 +185,11 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
           held={(one) => offered.some(({ permission }) => permission === one)}
           onChange={(next) => form.setFieldValue('permissions', next)}
         />
+      )}
+      {form.errors['permissions'] && (
+        <Text size="sm" c="var(--mantine-color-error)" role="alert">
+          {form.errors['permissions']}
+        </Text>
       )}
       <Title order={3} mt="xs">
         {t('limits')}

@@ -86,7 +86,7 @@ export function KeysTable({ scope }: Props) {
               <>
                 {userName}
                 {isServiceAccount && (
-                  <Badge ml="xs" size="sm" variant="light" tt="none">
+                  <Badge ml="xs" size="sm" variant="light">
                     {t('account.badge')}
                   </Badge>
                 )}
@@ -136,7 +136,7 @@ export function KeysTable({ scope }: Props) {
       id: 'state',
       title: t('state'),
       cell: ({ state }) => (
-        <Badge variant="light" color={COLOURS[state]} tt="none">
+        <Badge variant="light" color={COLOURS[state]}>
           {t(`states.${state}`)}
         </Badge>
       ),

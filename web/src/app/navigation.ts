@@ -41,7 +41,7 @@ const entry = (
 
 export const WORK: readonly Entry[] = [
   entry('/', 'home', IconHome),
-  entry('/chat', 'chat', IconMessage),
+  entry('/chat', 'chat', IconMessage, 'system:session:list'),
   entry('/knowledge', 'knowledge', IconBook2, 'system:info:list'),
   entry('/agents', 'agents', IconRobot, 'agent:agent:list'),
   entry('/media', 'media', IconPhoto),

@@ -235,12 +235,16 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
     }),
   );
   const commands: SpotlightActionData[] = [
-    {
-      id: 'new chat',
-      label: t('palette.newChat'),
-      leftSection: <IconMessagePlus size={18} stroke={1.5} />,
-      onClick: go('/chat'),
-    },
+    ...(may('system:session:add')
+      ? [
+          {
+            id: 'new chat',
+            label: t('palette.newChat'),
+            leftSection: <IconMessagePlus size={18} stroke={1.5} />,
+            onClick: go('/chat'),
+          },
+        ]
+      : []),
     ...(records?.chatAgents ?? []).map(({ id, label, path }) => ({
       id,
       label: t('palette.newChatWith', { name: label }),
@@ -284,6 +288,9 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       shortcut={null}
       highlightQuery
       scrollable
+      // At the same place however many results there are.
+      centered={false}
+      overlayProps={{ backgroundOpacity: 0.35 }}
       maxHeight={420}
       nothingFound={t('palette.nothing')}
       onSpotlightClose={onClose}

@@ -93,6 +93,8 @@ const routes = root.addChildren([
     page('/audit', () => import('../administration/audit.page')),
     page('/feedback', () => import('../administration/feedback.page')),
     page('/files', () => import('../administration/files.page')),
+
+    page('/$', () => Promise.resolve({ default: NotFound })),
   ]),
 ]);
 

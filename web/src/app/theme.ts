@@ -81,13 +81,20 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
+    Badge: { defaultProps: { tt: 'none' } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
     Button: { defaultProps: { size: 'sm' } },
     Card: { defaultProps: { withBorder: true, shadow: 'none', padding: 'md' } },
+    // Help is under its field, where an error takes its place.
+    InputWrapper: {
+      defaultProps: { inputWrapperOrder: ['label', 'input', 'description', 'error'] },
+    },
     Drawer: { defaultProps: { position: 'right', size: 'lg', overlayProps: { opacity: 0.35 } } },
     Modal: { defaultProps: { centered: true, overlayProps: { opacity: 0.35 } } },
     Paper: { defaultProps: { withBorder: true } },
-    Table: { defaultProps: { verticalSpacing: 'xs', highlightOnHover: true } },
+    Table: {
+      defaultProps: { verticalSpacing: 'xs', horizontalSpacing: 'sm', highlightOnHover: true },
+    },
     Tooltip: { defaultProps: { openDelay: 400, withArrow: false, fz: 'xs' } },
     Menu: {
       defaultProps: {

@@ -205,6 +205,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   const navigate = useNavigate();
   const turn = useTurn(sessionId);
   const refusal = useRefusal(sessionId);
+  const field = useRef<HTMLTextAreaElement>(null);
   const [pages, setPages] = useState(1);
   const isNew = sessionId === undefined;
   const isOwn = turn !== undefined && !turn.isRemote;
@@ -301,7 +302,14 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
         {isNew ? t('session.new') : session?.sessionTitle || t('session.untitled')}
       </h1>
       {isEmpty ? (
-        <Start onAgent={(agentId) => choose({ agentId })} chosen={choice.agentId} />
+        <Start
+          chosen={choice.agentId}
+          onAgent={(agentId) => {
+            choose({ agentId });
+            // The question is what comes next.
+            field.current?.focus();
+          }}
+        />
       ) : conversation.data ? (
         <Suspense fallback={<ConversationSkeleton />}>
           <MessageList
@@ -325,6 +333,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
             </Alert>
           )}
           <Composer
+            field={field}
             sessionId={sessionId}
             choice={choice}
             onChoice={choose}

@@ -16,7 +16,7 @@ import {
 import type { Icon } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import type { ReactNode } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../app/me';
 import { failed } from '../ui/notify';
@@ -32,6 +32,7 @@ const MOST_FILES = 10;
 const KEEP_MS = 250;
 
 interface Props {
+  readonly field: RefObject<HTMLTextAreaElement | null>;
   readonly sessionId: string | undefined;
   readonly choice: Choice;
   readonly onChoice: (choice: Choice) => void;
@@ -54,6 +55,7 @@ let lastUpload = 0;
 
 /** Where a message is written. The text is not in React's state, so that typing is as quick as in a plain field. */
 export function Composer({
+  field,
   sessionId,
   choice,
   onChoice,
@@ -64,7 +66,6 @@ export function Composer({
 }: Props) {
   const { t } = useTranslation('chat');
   const { may } = useMe();
-  const input = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const [draft] = useState(() => draftOf(sessionId));
@@ -84,17 +85,17 @@ export function Composer({
     const keep = (): void => {
       clearTimeout(timer.current);
       timer.current = undefined;
-      if (input.current) draft.write({ text: input.current.value, files: latestFiles.current });
+      if (field.current) draft.write({ text: field.current.value, files: latestFiles.current });
     };
     const keepPending = (): void => {
       if (timer.current !== undefined) keep();
     };
     // A message that was refused comes back.
     const stop = onDraft((key) => {
-      if (key !== draft.key || timer.current !== undefined || !input.current) return;
+      if (key !== draft.key || timer.current !== undefined || !field.current) return;
       const { text, files: attached } = draft.read();
-      if (input.current.value === '' && text !== '') {
-        input.current.value = text;
+      if (field.current.value === '' && text !== '') {
+        field.current.value = text;
         setEmpty(text.trim() === '');
         setFiles(attached);
       }
@@ -105,20 +106,20 @@ export function Composer({
       removeEventListener('pagehide', keepPending);
       keepPending();
     };
-  }, [draft]);
+  }, [draft, field]);
 
   const keepLater = (): void => {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
       timer.current = undefined;
-      draft.write({ text: input.current?.value ?? '', files: latestFiles.current });
+      draft.write({ text: field.current?.value ?? '', files: latestFiles.current });
     }, KEEP_MS);
   };
   const attached = (change: (before: readonly AttachedFile[]) => readonly AttachedFile[]): void => {
     const next = change(latestFiles.current);
     latestFiles.current = next;
     setFiles(next);
-    draft.write({ text: input.current?.value ?? '', files: next });
+    draft.write({ text: field.current?.value ?? '', files: next });
   };
 
   const attach = async (given: readonly File[]): Promise<void> => {
@@ -151,23 +152,23 @@ export function Composer({
   };
 
   const send = async (): Promise<void> => {
-    const field = input.current;
-    if (!field || field.value.trim() === '' || isAnswering || isSending || uploads.length > 0)
+    const input = field.current;
+    if (!input || input.value.trim() === '' || isAnswering || isSending || uploads.length > 0)
       return;
-    const text = field.value;
+    const text = input.value;
     setSending(true);
     try {
       if (!(await onSend(text, latestFiles.current))) return;
       clearTimeout(timer.current);
       timer.current = undefined;
-      field.value = '';
+      input.value = '';
       setEmpty(true);
       latestFiles.current = [];
       setFiles([]);
       draft.write({ text: '', files: [] });
     } finally {
       setSending(false);
-      field.focus();
+      input.focus();
     }
   };
 
@@ -213,7 +214,7 @@ export function Composer({
         </ul>
       )}
       <textarea
-        ref={input}
+        ref={field}
         className={styles['input']}
         rows={1}
         autoFocus

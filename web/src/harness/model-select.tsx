@@ -13,29 +13,48 @@ interface Props {
   readonly required?: boolean;
 }
 
+interface HarnessModel {
+  readonly name: string;
+  /** It is known to call tools. */
+  readonly callsTools: boolean;
+}
+
 /**
- * A chat model by its name. Models that are hidden from the chat, such as that of the demo, are offered to who may list
- * models; every user may type their names.
+ * The chat models for runs, those first that are known to call tools. Models that are hidden from the chat, such as that
+ * of the demo, are there for who may list models.
  */
-export function ModelSelect({ onChange, ...props }: Props) {
+export function useHarnessModels() {
   const { may } = useMe();
   const listed = may('system:model:list');
-  const { data = [] } = useQuery({
+  return useQuery({
     queryKey: ['harness', 'models', listed],
     queryFn: async ({ signal }) => {
       const [shown, all] = await Promise.all([
         modelOptions({ query: { category: 'chat' }, signal }),
         listed ? modelList({ query: { category: 'chat', pageSize: 200 }, signal }) : undefined,
       ]);
-      const unfit = new Set(
-        (all?.rows ?? []).filter((one) => one.supportsTools === false).map((one) => one.modelName),
-      );
-      const names = [...(all?.rows ?? []), ...shown.rows].map((one) => one.modelName);
-      return [...new Set(names)].filter((name) => !unfit.has(name)).sort();
+      const tools = new Map((all?.rows ?? []).map((one) => [one.modelName, one.supportsTools]));
+      const names = [...tools.keys(), ...shown.rows.map(({ modelName }) => modelName)];
+      return [...new Set(names)]
+        .filter((name) => tools.get(name) !== false)
+        .map((name): HarnessModel => ({ name, callsTools: tools.get(name) === true }))
+        .sort((a, b) => Number(b.callsTools) - Number(a.callsTools) || (a.name < b.name ? -1 : 1));
     },
     staleTime: 60_000,
   });
+}
+
+/** A chat model by its name; every user may type that of a model which is not listed. */
+export function ModelSelect({ onChange, ...props }: Props) {
+  const { data = [] } = useHarnessModels();
   return (
-    <Autocomplete {...props} data={data} limit={20} onChange={onChange} openOnFocus clearable />
+    <Autocomplete
+      {...props}
+      data={data.map(({ name }) => name)}
+      limit={20}
+      onChange={onChange}
+      openOnFocus
+      clearable
+    />
   );
 }

@@ -3,13 +3,13 @@ import { useForm } from '@mantine/form';
 import { harnessSessionCreate, workspaceList } from '@plinth/client';
 import type { HarnessSessionView } from '@plinth/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../app/me';
 import { FormDrawer } from '../ui/form-drawer';
 import { Failure } from '../ui/failure';
 import { newKey } from './key';
-import { ModelSelect } from './model-select';
+import { ModelSelect, useHarnessModels } from './model-select';
 
 interface Props {
   readonly onClose: () => void;
@@ -46,6 +46,19 @@ export function NewSession({ onClose, onCreated }: Props) {
     onValuesChange: () => (key.current = newKey()),
   });
   const folders = workspaces.data?.data ?? [];
+  const { data: models } = useHarnessModels();
+  const folder = onlyOne(folders.filter(({ kind }) => kind !== 'ROOT'))?.path;
+  const model = onlyOne((models ?? []).filter(({ callsTools }) => callsTools))?.name;
+  // What can be meant is chosen, unless something else was chosen meanwhile.
+  useEffect(() => {
+    const chosen = {
+      workspacePath: form.values.workspacePath || (folder ?? ''),
+      model: form.values.model || (model ?? ''),
+    };
+    form.setValues(chosen);
+    form.resetDirty({ ...form.values, ...chosen });
+    // `form` is left out: it is new with every render.
+  }, [folder, model]);
   return (
     <FormDrawer
       title={t('session.create')}
@@ -76,6 +89,8 @@ export function NewSession({ onClose, onCreated }: Props) {
         }))}
         searchable
         required
+        allowDeselect={false}
+        openOnFocus={false}
         nothingFoundMessage={t('session.noWorkspace')}
         data-autofocus
         {...form.getInputProps('workspacePath')}
@@ -121,4 +136,8 @@ export function NewSession({ onClose, onCreated }: Props) {
       </Radio.Group>
     </FormDrawer>
   );
+}
+
+function onlyOne<T>(list: readonly T[]): T | undefined {
+  return list.length === 1 ? list[0] : undefined;
 }

@@ -31,7 +31,7 @@ export function RunView({ session, runId, feed, status }: Props) {
   const pending = pendingOf(timeline);
   const working = status === 'RUNNING' || status === 'QUEUED';
   useStepKeys(list);
-  const { atEnd, toEnd } = useFollowedEnd(list, state !== 'replaying' && !isEnded(status));
+  const { atEnd, toEnd } = useFollowedEnd(list, state !== 'replaying', isEnded(status));
 
   if (runId === undefined) {
     return (
@@ -173,11 +173,21 @@ function useStepKeys(list: React.RefObject<HTMLDivElement | null>): void {
 /** So near to the end, the reader is at the end. */
 const NEAR = 160;
 
-/** Keeps the end in view while the timeline grows, unless the reader has scrolled up. */
+/** What a reader does with a run that has ended: the page stays where they are. */
+const READING = ['wheel', 'pointerdown', 'keydown', 'touchstart'] as const;
+
+/**
+ * Keeps the end in view while the timeline grows, unless the reader has scrolled up. The last words and the summary of a
+ * run that ends meanwhile are followed as well; one that had ended before is shown from its beginning.
+ */
 function useFollowedEnd(
   list: React.RefObject<HTMLDivElement | null>,
-  follows: boolean,
+  isLive: boolean,
+  hasEnded: boolean,
 ): { atEnd: boolean; toEnd: () => void } {
+  const wasFollowed = useRef(false);
+  if (isLive && !hasEnded) wasFollowed.current = true;
+  const follows = isLive && wasFollowed.current;
   const [atEnd, setAtEnd] = useState(true);
   const kept = useRef(true);
   const toEnd = useCallback(() => {
@@ -204,7 +214,12 @@ function useFollowedEnd(
     const observer = new ResizeObserver(follow);
     observer.observe(grown);
     follow();
-    return () => observer.disconnect();
-  }, [list, follows]);
+    const stop = (): void => {
+      observer.disconnect();
+      for (const name of READING) removeEventListener(name, stop);
+    };
+    if (hasEnded) for (const name of READING) addEventListener(name, stop, { passive: true });
+    return stop;
+  }, [list, follows, hasEnded]);
   return { atEnd, toEnd };
 }

@@ -148,7 +148,7 @@ function SessionView({ session, runs, runId }: Props) {
     >
       <div className={styles['columns']}>
         <Box className={styles['main'] ?? ''}>
-          <Run session={session} runId={runId} feed={feed} status={status} />
+          <Run key={runId} session={session} runId={runId} feed={feed} status={status} />
           <Composer session={session} activeRunId={active} />
         </Box>
         {!isNarrow && (

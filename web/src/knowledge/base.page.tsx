@@ -53,13 +53,12 @@ export default function BasePage() {
         base && (
           <Group gap={6}>
             {base.share === 1 && (
-              <Badge tt="none" variant="default" fw={400}>
+              <Badge variant="default" fw={400}>
                 {t('base.shared')}
               </Badge>
             )}
             {access.readOnly && (
               <Badge
-                tt="none"
                 variant="default"
                 fw={400}
                 leftSection={<IconEye size={12} stroke={1.5} />}

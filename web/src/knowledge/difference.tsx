@@ -5,13 +5,12 @@ export function Difference({ value }: { readonly value: number }) {
   const rounded = Math.round(value * 1_000) / 1_000;
   if (rounded === 0)
     return (
-      <Badge tt="none" variant="default" fw={400}>
+      <Badge variant="default" fw={400}>
         ±0
       </Badge>
     );
   return (
     <Badge
-      tt="none"
       flex="none"
       miw="max-content"
       variant="light"

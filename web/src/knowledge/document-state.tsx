@@ -71,7 +71,6 @@ export function DocumentState({ document, base, mayParse }: Props) {
     <Stack gap={4} py={4} className={styles['state']}>
       <Group gap={8} wrap="nowrap">
         <Badge
-          tt="none"
           variant="light"
           color={COLOURS[status] ?? 'gray'}
           c={TEXTS[status]}

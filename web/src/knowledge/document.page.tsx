@@ -194,7 +194,7 @@ export default function DocumentPage() {
             >
               {entries.map(([key, value]) => (
                 <li key={key}>
-                  <Badge variant="default" fw={400} tt="none">
+                  <Badge variant="default" fw={400}>
                     {key}: {shown(value)}
                   </Badge>
                 </li>

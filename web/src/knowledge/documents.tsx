@@ -429,7 +429,7 @@ function DocumentName({ document: { name, metadata } }: { readonly document: Att
       {entries.length > 0 && (
         <Group gap={4}>
           {entries.slice(0, 4).map(([key, value]) => (
-            <Badge key={key} size="sm" variant="default" fw={400} tt="none">
+            <Badge key={key} size="sm" variant="default" fw={400}>
               {key}: {shown(value)}
             </Badge>
           ))}

@@ -78,3 +78,19 @@ export function piecesOf(text: string, terms: readonly string[]): readonly Piece
     .map((part, place) => ({ text: part, matched: place % 2 === 1 }))
     .filter(({ text: part }) => part !== '');
 }
+
+/** Characters before the first match that a short view of the text shows at most. */
+const LEAD = 160;
+
+/** The pieces from the line of the first match on, or from the beginning if that is near enough. */
+export function fromFirstMatch(pieces: readonly Piece[]): readonly Piece[] {
+  const first = pieces.findIndex(({ matched }) => matched);
+  const before = pieces
+    .slice(0, Math.max(0, first))
+    .map(({ text }) => text)
+    .join('');
+  if (before.length <= LEAD && before.split('\n').length <= 3) return pieces;
+  const line = before.slice(before.lastIndexOf('\n') + 1);
+  const lead = line.length <= LEAD ? line : line.slice(-LEAD).replace(/^\S*\s/, '');
+  return [{ text: `… ${lead}`, matched: false }, ...pieces.slice(first)];
+}

@@ -355,7 +355,7 @@ function FragmentCard({ fragment, marked, find, chosen, onChoose, onEdit, onDele
           </span>
           {edited && (
             <Tooltip label={t('fragment.editedHint')} multiline maw={320}>
-              <Badge tt="none" size="sm" color="yellow" c="var(--plinth-warn)" variant="light">
+              <Badge size="sm" color="yellow" c="var(--plinth-warn)" variant="light">
                 {t('fragment.edited')}
               </Badge>
             </Tooltip>

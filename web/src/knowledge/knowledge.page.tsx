@@ -53,7 +53,7 @@ export default function KnowledgePage() {
       sort: 'embeddingModel',
       cell: ({ embeddingModel }) =>
         embeddingModel || (
-          <Badge tt="none" color="yellow" c="var(--plinth-warn)" variant="light">
+          <Badge color="yellow" c="var(--plinth-warn)" variant="light">
             {t('base.noModel')}
           </Badge>
         ),
@@ -178,7 +178,7 @@ function BaseName({ base: { name, description, vectorsLostTime } }: { base: Know
       <Group gap={8}>
         <span>{name}</span>
         {vectorsLostTime && (
-          <Badge tt="none" size="sm" color="yellow" c="var(--plinth-warn)" variant="light">
+          <Badge size="sm" color="yellow" c="var(--plinth-warn)" variant="light">
             {t('base.vectorsLost')}
           </Badge>
         )}

@@ -27,6 +27,10 @@ export default function LengthChart({ lengths }: { readonly lengths: readonly nu
         gridAxis="none"
         barProps={{ isAnimationActive: false }}
       />
+      <div className={styles['axis']}>
+        <span>0</span>
+        <span>{t('fragment.characters', { count: longest, shown: number(longest) })}</span>
+      </div>
     </figure>
   );
 }

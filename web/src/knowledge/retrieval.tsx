@@ -36,7 +36,7 @@ import { duration, number } from '../ui/format';
 import { RowsSkeleton } from '../ui/skeleton';
 import { ApplySettings } from './apply-settings';
 import { baseKey, useBaseAccess } from './base';
-import { explanationOf, MOST_FUSED, piecesOf, reasonOf } from './explanation';
+import { explanationOf, fromFirstMatch, MOST_FUSED, piecesOf, reasonOf } from './explanation';
 import type { ChannelReport } from './explanation';
 import { MetadataFilter } from './metadata-filter';
 import { SearchFields } from './search-fields';
@@ -196,7 +196,7 @@ function SettingsCard({ base, title, settings, onChange, onRemove }: SettingsPro
       </Group>
       <SearchFields value={settings} onChange={onChange} />
       <Group mt="md" gap="xs">
-        <Button size="xs" variant="subtle" color="gray" onClick={() => onChange(savedOf(base))}>
+        <Button size="xs" variant="default" onClick={() => onChange(savedOf(base))}>
           {t('retrieval.ofBase')}
         </Button>
         {can('system:info:edit') && (
@@ -373,6 +373,8 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
     changes: [baseKey(base.id)],
   });
   const reason = dropped === null ? undefined : reasonOf(dropped);
+  const isClamped = isLong(hit) && !whole;
+  const pieces = piecesOf(hit.content, keyword?.terms ?? []);
   return (
     <li className={styles['card']} data-dropped={dropped !== null || undefined}>
       <Group justify="space-between" wrap="nowrap" gap="xs" align="flex-start" mb={8}>
@@ -419,7 +421,6 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
           color="yellow"
           c="var(--plinth-warn)"
           mb={8}
-          tt="none"
           className={styles['reason']}
         >
           {reason ? t(`retrieval.reason.${reason.reason}`, { limit: reason.limit }) : dropped}
@@ -455,8 +456,8 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
           />
         )}
       </div>
-      <div className={styles['content']} data-clamped={(isLong(hit) && !whole) || undefined}>
-        {piecesOf(hit.content, keyword?.terms ?? []).map(({ text, matched }, part) =>
+      <div className={styles['content']} data-clamped={isClamped || undefined}>
+        {(isClamped ? fromFirstMatch(pieces) : pieces).map(({ text, matched }, part) =>
           matched ? (
             <mark key={part} className={styles['mark']}>
               {text}
@@ -493,14 +494,13 @@ function Moved({ place, before }: { readonly place: number; readonly before: num
   if (before === place) return null;
   if (before === -1)
     return (
-      <Badge tt="none" size="sm" variant="light" color="indigo" c="var(--mantine-color-anchor)">
+      <Badge size="sm" variant="light" color="indigo" c="var(--mantine-color-anchor)">
         {t('retrieval.isNew')}
       </Badge>
     );
   const up = before - place;
   return (
     <Badge
-      tt="none"
       size="sm"
       variant="light"
       color={up > 0 ? 'teal' : 'gray'}

@@ -80,7 +80,7 @@ function Share({ label, help, value, ends, onChange }: ShareProps) {
   return (
     <div>
       <Group justify="space-between">
-        <Text size="sm" fw={500} id={id}>
+        <Text size="sm" fw={600} id={id}>
           {label}
         </Text>
         <Text size="sm">{shown.toFixed(2)}</Text>

@@ -41,6 +41,7 @@ import {
   useShownSetting,
 } from './base-settings';
 import type { Field, Settings as Values } from './base-settings';
+import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './knowledge.module.css';
 
 /** Every setting of the base with what it does and what its change costs. */
@@ -101,7 +102,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
         onSubmit={form.onSubmit(() => {
           setFailure(undefined);
           save.mutate();
-        })}
+        }, focusFirstInvalid)}
       >
         <fieldset disabled={readOnly !== undefined} className={styles['bare']}>
           <Stack gap="lg">
@@ -412,7 +413,7 @@ function Help({ field, text }: { readonly field: Field; readonly text: string })
       {needsParsing(field) && (
         <>
           {' '}
-          <Badge component="span" size="xs" variant="default" fw={400} tt="none">
+          <Badge component="span" size="xs" variant="default" fw={400}>
             {t('settings.needsParsing')}
           </Badge>
         </>

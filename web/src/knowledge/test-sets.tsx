@@ -100,45 +100,43 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
       {t('test.add')}
     </Button>
   );
-  const transfer = (
-    <>
-      {mayEdit && (
-        <FileButton
-          multiple
-          accept=".jsonl,.tsv,.txt,application/jsonl,text/tab-separated-values"
-          inputProps={{ 'aria-label': t('test.importFiles') }}
-          onChange={(files) => files.length > 0 && take.mutate(files)}
+  const importing = mayEdit && (
+    <FileButton
+      multiple
+      accept=".jsonl,.tsv,.txt,application/jsonl,text/tab-separated-values"
+      inputProps={{ 'aria-label': t('test.importFiles') }}
+      onChange={(files) => files.length > 0 && take.mutate(files)}
+    >
+      {(props) => (
+        <Button
+          {...props}
+          variant="default"
+          loading={take.isPending}
+          leftSection={<IconUpload size={16} stroke={1.5} />}
+          title={t('test.importHint')}
         >
-          {(props) => (
-            <Button
-              {...props}
-              variant="default"
-              loading={take.isPending}
-              leftSection={<IconUpload size={16} stroke={1.5} />}
-              title={t('test.importHint')}
-            >
-              {t('test.import')}
-            </Button>
-          )}
-        </FileButton>
+          {t('test.import')}
+        </Button>
       )}
-      <Menu>
-        <Menu.Target>
-          <Button
-            variant="default"
-            loading={give.isPending}
-            leftSection={<IconDownload size={16} stroke={1.5} />}
-            rightSection={<IconChevronDown size={14} stroke={1.5} />}
-          >
-            {t('test.export')}
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => give.mutate('queries')}>{t('test.exportQueries')}</Menu.Item>
-          <Menu.Item onClick={() => give.mutate('qrels')}>{t('test.exportQrels')}</Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-    </>
+    </FileButton>
+  );
+  const exporting = (
+    <Menu>
+      <Menu.Target>
+        <Button
+          variant="default"
+          loading={give.isPending}
+          leftSection={<IconDownload size={16} stroke={1.5} />}
+          rightSection={<IconChevronDown size={14} stroke={1.5} />}
+        >
+          {t('test.export')}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={() => give.mutate('queries')}>{t('test.exportQueries')}</Menu.Item>
+        <Menu.Item onClick={() => give.mutate('qrels')}>{t('test.exportQrels')}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
   );
   return (
     <Stack gap="xl">
@@ -164,7 +162,8 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
             <>
               <AddressSearch name="find" label={t('test.search')} />
               {add}
-              {transfer}
+              {importing}
+              {exporting}
             </>
           }
           empty={
@@ -174,7 +173,7 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
               action={
                 <Group gap="xs" justify="center">
                   {add}
-                  {mayEdit && transfer}
+                  {importing}
                 </Group>
               }
             >
@@ -228,7 +227,6 @@ function Expected({ query: { expected } }: { readonly query: TestQueryView }) {
         <Badge
           key={docId ?? fid}
           variant="default"
-          tt="none"
           fw={400}
           className={sourceName === null ? styles['gone'] : undefined}
           title={t(`test.relevance.${relevance as 1 | 2 | 3}`)}

@@ -22,6 +22,7 @@ import { Empty } from '../ui/empty';
 import { Page } from '../ui/page';
 import { ModelPicker } from '../ui/pickers';
 import { Time } from '../ui/time';
+import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './media.module.css';
 import { RecordCard } from './record-card';
 import { KINDS } from './task';
@@ -127,7 +128,7 @@ function RequestForm({ kind, firstModel, busy, onSubmit }: FormProps) {
       const options = given({ voice, responseFormat, speed, instructions });
       onSubmit({ kind, body: { model, input: prompt, ...options } });
     } else onSubmit({ kind, body: { model, prompt, ...given({ size, seconds, quality }) } });
-  });
+  }, focusFirstInvalid);
   return (
     <form onSubmit={submit} noValidate>
       <Stack>

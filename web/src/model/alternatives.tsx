@@ -24,7 +24,6 @@ import type { ModelValues } from './values';
 
 const MOST_FALLBACKS = 5;
 const MOST_KEYS = 20;
-const HELP_BELOW = ['label', 'input', 'description', 'error'] as const;
 
 interface Props {
   readonly form: UseFormReturnType<ModelValues>;
@@ -69,7 +68,6 @@ function Fallbacks({ form, modelId, disabled }: Props) {
     <MultiSelect
       label={t('alternatives.fallbacks')}
       description={t(category === 'vector' ? 'alternatives.sameVectors' : 'alternatives.inOrder')}
-      inputWrapperOrder={[...HELP_BELOW]}
       data={[
         ...fits.map(({ id, modelName: name, modelDescribe, providerCode }) => ({
           value: String(id),

@@ -72,7 +72,9 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
             name,
             title: t(`test.step.${name}`),
             state: stateOf(found, name === running, isOver),
-            detail: found?.detail ?? (isOver ? t('test.notReached') : undefined),
+            detail:
+              found?.detail ??
+              (isOver ? t(data?.ok ? 'test.notUsed' : 'test.notReached') : undefined),
             ms: found?.ms,
           };
         })}

@@ -38,6 +38,7 @@ import { PageSkeleton } from '../ui/skeleton';
 import { Alternatives } from './alternatives';
 import { CATEGORIES, isCategory } from './categories';
 import { Diagnosis } from './diagnosis';
+import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './model.module.css';
 import { bodyOf, hasAlternatives, valuesOf } from './values';
 
@@ -144,7 +145,7 @@ function ModelForm({ model, providers }: FormProps) {
         },
         () => undefined,
       );
-    });
+    }, focusFirstInvalid);
   /** A new model gets its own address; the test runs there, after the key was cleared from the form. */
   const saved = (id: number, isTested: boolean): void => {
     const search = isTested ? { test: 'now' } : {};
@@ -214,7 +215,6 @@ function ModelForm({ model, providers }: FormProps) {
               <TextInput
                 label={t('address')}
                 description={addressHelp()}
-                inputWrapperOrder={['label', 'input', 'description', 'error']}
                 placeholder="https://api.example.com/v1"
                 withAsterisk={isCustom(providerCode)}
                 {...form.getInputProps('apiHost')}
@@ -223,7 +223,6 @@ function ModelForm({ model, providers }: FormProps) {
                 <PasswordInput
                   label={t(model?.hasApiKey ? 'newKey' : 'key')}
                   description={t(model?.hasApiKey ? 'newKeyHelp' : 'keyHelp')}
-                  inputWrapperOrder={['label', 'input', 'description', 'error']}
                   autoComplete="off"
                   visibilityToggleButtonProps={{ 'aria-label': t('showKey') }}
                   {...form.getInputProps('apiKey')}
@@ -244,21 +243,18 @@ function ModelForm({ model, providers }: FormProps) {
                 <TextInput
                   label={t('name')}
                   description={t('nameHelp')}
-                  inputWrapperOrder={['label', 'input', 'description', 'error']}
                   withAsterisk
                   {...form.getInputProps('modelName')}
                 />
                 <TextInput
                   label={t('shownName')}
                   description={t('shownNameHelp')}
-                  inputWrapperOrder={['label', 'input', 'description', 'error']}
                   {...form.getInputProps('modelDescribe')}
                 />
                 {category === 'vector' && (
                   <NumberInput
                     label={t('dimension')}
                     description={t('dimensionHelp')}
-                    inputWrapperOrder={['label', 'input', 'description', 'error']}
                     withAsterisk
                     min={1}
                     allowDecimal={false}
@@ -271,7 +267,6 @@ function ModelForm({ model, providers }: FormProps) {
                     <NumberInput
                       label={t('contextWindow')}
                       description={t('contextWindowHelp')}
-                      inputWrapperOrder={['label', 'input', 'description', 'error']}
                       min={1}
                       allowDecimal={false}
                       thousandSeparator
@@ -280,7 +275,6 @@ function ModelForm({ model, providers }: FormProps) {
                     <NumberInput
                       label={t('maxOutput')}
                       description={t('maxOutputHelp')}
-                      inputWrapperOrder={['label', 'input', 'description', 'error']}
                       min={1}
                       allowDecimal={false}
                       thousandSeparator
@@ -306,7 +300,6 @@ function ModelForm({ model, providers }: FormProps) {
                     key={price}
                     label={t(price)}
                     description={t(PRICE_HELP[price])}
-                    inputWrapperOrder={['label', 'input', 'description', 'error']}
                     min={0}
                     {...form.getInputProps(price)}
                   />

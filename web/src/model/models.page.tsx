@@ -87,7 +87,7 @@ export default function ModelsPage() {
       sort: 'category',
       width: 130,
       cell: (row) => (
-        <Badge variant="default" radius="sm" tt="none" fw={400}>
+        <Badge variant="default" radius="sm" fw={400}>
           {categoryName(row.category)}
         </Badge>
       ),

@@ -64,7 +64,6 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       <Autocomplete
         label={t('code')}
         description={label ? t('codeIs', { label }) : t('codeHelp')}
-        inputWrapperOrder={['label', 'input', 'description', 'error']}
         withAsterisk
         data={codes?.map(({ value }) => value) ?? []}
         renderOption={({ option }) =>
@@ -75,7 +74,6 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       <TextInput
         label={t('address')}
         description={t('addressHelp')}
-        inputWrapperOrder={['label', 'input', 'description', 'error']}
         placeholder="https://api.example.com/v1"
         type="url"
         {...form.getInputProps('apiHost')}
@@ -91,7 +89,6 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       <NumberInput
         label={t('order')}
         description={t('orderHelp')}
-        inputWrapperOrder={['label', 'input', 'description', 'error']}
         allowDecimal={false}
         {...form.getInputProps('sortOrder')}
       />

@@ -76,7 +76,7 @@ export default function SsoPage() {
       title: t('state'),
       sort: 'status',
       cell: ({ status }) => (
-        <Badge variant="light" color={status === '0' ? 'indigo' : 'gray'} tt="none">
+        <Badge variant="light" color={status === '0' ? 'indigo' : 'gray'}>
           {t(status === '0' ? 'enabled' : 'disabled')}
         </Badge>
       ),

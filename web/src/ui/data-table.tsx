@@ -21,7 +21,7 @@ import {
   IconDownload,
 } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
@@ -126,13 +126,20 @@ export function DataTable<Row>({
         ? refetchInterval(state.data?.rows ?? [])
         : refetchInterval,
   });
+  // Rows of the last page were deleted, or the address is an old one: what is left is on the page before.
+  const last = Math.max(1, Math.ceil((data?.total ?? 0) / size));
+  const isBeyond = data !== undefined && !isPlaceholderData && page > last;
+  useEffect(() => {
+    if (isBeyond) change({ page: last === 1 ? undefined : String(last) });
+    // `change` is left out: it is new with every render.
+  }, [isBeyond, last]);
   const exporting = useAction(async () => onExport?.({ ...order, ...given }));
 
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
   const rows = data?.rows ?? [];
   const total = data?.total ?? 0;
   const filtered = Object.values(given).some((value) => value !== undefined && value !== '');
-  if (data && total === 0 && !filtered && page === 1) return empty;
+  if (data && total === 0 && !filtered) return empty;
 
   const hasChoice = columns.some(({ optional }) => optional);
   // Where rows can be chosen its place is kept, so that the table does not move with the first choice.
@@ -298,7 +305,7 @@ export function DataTable<Row>({
           </Group>
           <Pagination
             size="sm"
-            total={Math.ceil(total / size)}
+            total={last}
             value={page}
             onChange={(value) => change({ page: value === 1 ? undefined : String(value) })}
             getControlProps={(control) => ({ 'aria-label': t(`pagination.${control}`) })}
@@ -347,7 +354,10 @@ function HeadCell<Row>({
       ta={align}
       aria-sort={sorted === undefined ? 'none' : sorted === 'asc' ? 'ascending' : 'descending'}
     >
-      <UnstyledButton className={styles['sort']} onClick={() => onSort(next)}>
+      <UnstyledButton
+        className={align === 'right' ? styles['sortRight'] : styles['sort']}
+        onClick={() => onSort(next)}
+      >
         {title}
         <Arrow size={13} stroke={1.5} className={sorted ? undefined : styles['unsorted']} />
       </UnstyledButton>

@@ -1,5 +1,5 @@
 import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
-import { IconAlertCircle, IconLock, IconPlugConnectedX } from '@tabler/icons-react';
+import { IconAlertCircle, IconLock, IconPlugConnectedX, IconRefresh } from '@tabler/icons-react';
 import { ApiError, ConnectionError } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from './copy-button';
@@ -14,6 +14,7 @@ interface Props {
 export function Failure({ error, onRetry }: Props) {
   const { t } = useTranslation('ui');
   if (error instanceof ApiError && error.code === 403) return <Forbidden message={error.message} />;
+  if (isMissingPart(error)) return <PartMissing />;
   const lost = error instanceof ConnectionError;
   const Icon = lost ? IconPlugConnectedX : IconAlertCircle;
   const requestId = error instanceof ApiError ? error.requestId : undefined;
@@ -29,6 +30,27 @@ export function Failure({ error, onRetry }: Props) {
         </Button>
       )}
     </Stack>
+  );
+}
+
+/** A part of the page could not be loaded: mostly because the service was updated since the page was opened. */
+function PartMissing() {
+  const { t } = useTranslation('ui');
+  return (
+    <Stack className={styles['state']} role="alert">
+      <IconRefresh size={28} stroke={1.5} className={styles['icon']} />
+      <Title order={2}>{t('partMissing')}</Title>
+      <Text c="dimmed">{t('partMissingHint')}</Text>
+      <Button onClick={() => location.reload()}>{t('reload')}</Button>
+    </Stack>
+  );
+}
+
+/** How Chromium, Firefox and Safari say that a script which is loaded on demand is not there. */
+function isMissingPart(error: unknown): boolean {
+  return (
+    error instanceof TypeError &&
+    /dynamically imported module|module script failed/i.test(error.message)
   );
 }
 

@@ -23,7 +23,7 @@ export function Figure({ title, value, course, tone = 'usual', bad = false }: Pr
       <Text className={styles['value']} data-bad={bad}>
         {value}
       </Text>
-      <Sparkline values={course} tone={tone} />
+      <Sparkline values={course} tone={course.some((one) => one > 0) ? tone : 'usual'} />
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { messageOf, RequestId } from './failure';
+import { focusFirstInvalid } from './first-invalid';
 import styles from './form-drawer.module.css';
 
 interface Props<Values> {
@@ -47,7 +48,7 @@ export function FormDrawer<Values>({
     } finally {
       setSaving(false);
     }
-  });
+  }, focusFirstInvalid);
   const close = (): void => {
     if (form.isDirty() && !leaving) setLeaving(true);
     else onClose();
