@@ -11,6 +11,8 @@ COPY simulator ./simulator
 COPY src ./src
 COPY client ./client
 COPY web ./web
+# What npm start uses of a build to start faster takes 25 MB of memory, and 20 MB of the image.
+ENV NODE_DISABLE_COMPILE_CACHE=1
 RUN npm run build
 
 FROM node:24-bookworm-slim AS production-packages

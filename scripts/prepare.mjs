@@ -12,6 +12,9 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 /** Node 24, as npm installed it. */
 export const node = join(root, 'node_modules', '.bin', 'node');
 
+/** Where Node keeps what it has compiled of the built service and its packages; the build leaves all of it there. */
+export const compileCache = join(root, 'dist', 'compiled');
+
 const installStamp = join(root, 'node_modules', '.plinth-install');
 
 const buildStamp = join(root, 'dist', '.plinth-build');
@@ -83,7 +86,10 @@ function buildService() {
     if (name !== 'web') rmSync(join(built, name), { recursive: true, force: true });
   }
   quietly(node, [join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build']);
-  quietly(node, [join(root, 'dist', 'src', 'describe.js'), join(root, apiDocument)]);
+  quietly(node, [join(root, 'dist', 'src', 'describe.js'), join(root, apiDocument)], {
+    ...process.env,
+    NODE_COMPILE_CACHE: compileCache,
+  });
   writeFileSync(buildStamp, wanted);
 }
 

@@ -35,6 +35,14 @@ export function writeDurations(measured) {
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`);
 }
 
+/** Writes the seconds of processor time of all test files to a file, those that take most of it first. */
+export function writeCpu(target, measured) {
+  const seconds = measured
+    .map(({ test, cpuSeconds }) => [keyOf(test), Number(cpuSeconds.toFixed(2))])
+    .sort(([, a], [, b]) => b - a);
+  writeFileSync(target, `${JSON.stringify(Object.fromEntries(seconds), null, 2)}\n`);
+}
+
 /** A contract suite runs in two places. */
 function keyOf({ path, context: { config } }) {
   return `${config.displayName.name}: ${relative(root, path)}`;

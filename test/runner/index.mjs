@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { formatExecError, formatResultsErrors } from 'jest-message-util';
 import { Worker } from 'jest-worker';
-import { longestFirst, writeDurations } from './durations.mjs';
+import { longestFirst, writeCpu, writeDurations } from './durations.mjs';
 
 const workerPath = fileURLToPath(new URL('worker.mjs', import.meta.url));
 const hooks = new URL('../support/typescript-hooks.mjs', import.meta.url).href;
@@ -26,7 +26,10 @@ export default class TestRunner {
         const outcome = await worker.run(this.#taskOf(test)).catch((error) => ({ error }));
         if (outcome.error) await onFailure(test, outcome.error);
         else await onResult(test, this.#resultOf(test, outcome));
-        if (!outcome.error) measured.push({ test, milliseconds: outcome.end - outcome.start });
+        if (!outcome.error) {
+          const { start, end, cpuSeconds } = outcome;
+          measured.push({ test, milliseconds: end - start, cpuSeconds });
+        }
         if (outcome.error || outcome.residentBytes > this.globalConfig.workerIdleMemoryLimit) {
           await worker.end();
           worker = undefined;
@@ -37,6 +40,8 @@ export default class TestRunner {
     const lanes = serial ? 1 : Math.min(this.globalConfig.maxWorkers, tests.length);
     await Promise.all(Array.from({ length: lanes }, lane));
     if (process.env.PLINTH_TEST_DURATIONS === 'write') writeDurations(measured);
+    const { PLINTH_TEST_CPU: cpuFile } = process.env;
+    if (cpuFile) writeCpu(cpuFile, measured);
   }
 
   #createWorker() {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
@@ -10,6 +11,9 @@ import { captureProcess } from './process-state.mjs';
 const rejections = new Map();
 let files = 0;
 
+/** What Linux counts processor time in, on every machine (USER_HZ). */
+const TICKS_PER_SECOND = 100;
+
 process.setSourceMapsEnabled(true);
 addEventHandler(reportToExpect);
 watchForUnhandledErrors();
@@ -18,18 +22,32 @@ const restoreProcess = captureProcess();
 /** Runs one test file and leaves this process as it was before, but for the modules that are loaded. */
 export async function run(task) {
   const start = Date.now();
+  const cpuBefore = cpuSeconds();
   for (const name of task.withoutVariables) delete process.env[name];
   try {
     return {
       ...(await runFile(task)),
       start,
       end: Date.now(),
+      cpuSeconds: cpuSeconds() - cpuBefore,
       residentBytes: process.memoryUsage.rss(),
     };
   } finally {
     jest.useRealTimers();
     jest.restoreAllMocks();
     restoreProcess();
+  }
+}
+
+/** User and system time of this process and of all its children that have ended; NaN where there is no /proc. */
+function cpuSeconds() {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    return ticks / TICKS_PER_SECOND;
+  } catch {
+    return NaN;
   }
 }
 

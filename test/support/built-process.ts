@@ -12,6 +12,9 @@ import { eventually } from './wait.js';
 /** The built service; PLINTH_MAIN names another build of it. */
 const main = resolve(process.env['PLINTH_MAIN'] ?? 'dist/src/main.js');
 
+/** As `npm start` does: the build has compiled the modules. */
+const NODE_COMPILE_CACHE = resolve(dirname(main), '..', 'compiled');
+
 export const isBuilt = existsSync(main);
 if (!isBuilt) process.stdout.write(`Skipped: ${main} is missing. Build first: npm run build\n`);
 
@@ -51,6 +54,7 @@ function run(
   const child = spawn(process.execPath, command, {
     env: {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE,
       DATA_DIR: dataDir,
       PORT: '0',
       DEMO: 'off',

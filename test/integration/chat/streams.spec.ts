@@ -30,7 +30,7 @@ describe('chat streams', () => {
     admin = await plinth.signIn();
     await createProvider(admin, 'custom_api');
     const apiHost = `${simulator.url}/v1`;
-    for (const modelName of ['plain', 'sim--chunks-5000--delay-250', 'sim--chunks-400000']) {
+    for (const modelName of ['plain', 'sim--chunks-1000--delay-250', 'sim--chunks-400000']) {
       await createModel(admin, { modelName, apiHost, apiKey: 'key' });
     }
   });
@@ -98,7 +98,7 @@ describe('chat streams', () => {
     for (let left = clients; left > 0; left -= 50) {
       const chats = await Promise.all(
         Array.from({ length: Math.min(50, left) }, () =>
-          OpenChat.send(admin, { model: 'sim--chunks-5000--delay-250', content: 'x' }),
+          OpenChat.send(admin, { model: 'sim--chunks-1000--delay-250', content: 'x' }),
         ),
       );
       await Promise.all(chats.map((chat) => chat.until('tok1')));
