@@ -48,7 +48,9 @@ describeConsole('the test of a model in the console', () => {
 
     await page.getByText('The model works').waitFor();
     await step(page, 'Answer').getByLabel('Passed').waitFor();
-    await step(page, 'Certificate').getByText('Not used: the address begins with http://.').waitFor();
+    await step(page, 'Certificate')
+      .getByText('Not used: the address begins with http://.')
+      .waitFor();
   });
 
   it('ends the test when the drawer is closed', async () => {
