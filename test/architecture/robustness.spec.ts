@@ -24,7 +24,7 @@ const LIMIT_MS = 10_000;
 const CODES = [200, 400, 401, 403, 404, 405, 409, 429];
 
 /** HTTP statuses of failures below /v1, also of those of the service behind a model. */
-const STATUSES = [...CODES, 502, 503, 504];
+const STATUSES = [...CODES, 413, 502, 503, 504];
 
 /** A browser is led on, to the sign-in page at least. */
 const REDIRECTS = /^\/auth\/sso\/.*\/(start|callback)(\?|$)/;
