@@ -12,6 +12,16 @@ interface Part {
 
 const ASK_AGAIN_MS = 15_000;
 const PARTS = ['store', 'queue', 'vectorStore'] as const;
+/** What is no product. */
+const WORDS = new Map([
+  ['embedded', 'embedded'],
+  ['in process', 'inProcess'],
+] as const);
+const PRODUCTS: Readonly<Record<string, string>> = {
+  postgresql: 'PostgreSQL',
+  redis: 'Redis',
+  qdrant: 'Qdrant',
+};
 
 /** Health has no envelope: while a part is down, the status of the answer says so and the body which. */
 async function readHealth(signal: AbortSignal): Promise<Readonly<Record<string, Part>>> {
@@ -29,6 +39,10 @@ export function Health() {
     refetchInterval: ASK_AGAIN_MS,
   });
   if (!data) return null;
+  const nameOf = (kind: string): string => {
+    const word = WORDS.get(kind as 'embedded');
+    return word ? t(`health.kinds.${word}`) : (PRODUCTS[kind] ?? kind);
+  };
   return (
     <section aria-labelledby="health">
       <Title order={2} id="health" mb="sm">
@@ -48,7 +62,7 @@ export function Health() {
             <Text size="sm" c="dimmed">
               {[
                 t(`health.${status}`),
-                kind,
+                kind && nameOf(kind),
                 latencyMs === undefined
                   ? undefined
                   : latencyMs < 100
