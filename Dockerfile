@@ -24,12 +24,12 @@ COPY web/package.json ./web/package.json
 RUN npm ci --omit=dev --workspaces=false --no-audit --no-fund
 
 FROM node:24-bookworm-slim
-# For the commands of the coding harness: their sandbox, and what they want most beside Node.
-RUN apt-get update && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git \
+# For the commands of the coding harness: their sandbox, and what they want most beside Node. For the service: its allocator.
+RUN apt-get update && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git libjemalloc2 \
   && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=6039 DATA_DIR=/data LOG_FORMAT=json
-# glibc gives back memory that is no longer used (docs/OPERATIONS.md, Memory).
-ENV MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072
+# Gives back memory that is no longer used (docs/OPERATIONS.md, Memory).
+ENV LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=background_thread:true,dirty_decay_ms:5000,muzzy_decay_ms:0,narenas:2
 WORKDIR /app
 COPY --from=production-packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

@@ -53,6 +53,21 @@ const COMPRESSED_BYTES = 1_024;
 /** What a build or an editor leaves beside the sources, and suites. */
 const noInputs = /^(generated|node_modules|\.plinth-build)$|\.spec\.tsx?$/;
 
+/**
+ * The environment in which a service gives back memory that it no longer uses (docs/OPERATIONS.md, Memory): with jemalloc where
+ * Debian's package libjemalloc2 is installed, else with glibc, which keeps what lies between pieces in use.
+ */
+export function allocator() {
+  const cpu = { x64: 'x86_64', arm64: 'aarch64' }[process.arch];
+  const library = `/usr/lib/${cpu}-linux-gnu/libjemalloc.so.2`;
+  return existsSync(library)
+    ? {
+        LD_PRELOAD: library,
+        MALLOC_CONF: 'background_thread:true,dirty_decay_ms:5000,muzzy_decay_ms:0,narenas:2',
+      }
+    : { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
+}
+
 /** Installs the packages of package-lock.json, unless that is what node_modules already holds. */
 export function install() {
   // A tree that a container shares with its host must not run the other one's binaries.

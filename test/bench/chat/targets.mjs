@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { allocator } from '../../../scripts/prepare.mjs';
 import { untilReady } from './children.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -53,9 +54,8 @@ export async function startPlinth({ children, core, folder, mock, name, models, 
     env: {
       PATH: process.env.PATH,
       NODE_ENV: 'production',
-      // As `npm start` and the image set them.
-      MALLOC_ARENA_MAX: '2',
-      MALLOC_TRIM_THRESHOLD_: '131072',
+      // As `npm start` and the image set it.
+      ...allocator(),
       PORT: String(port),
       DATA_DIR: dataDir,
       DATABASE_URL: how.databaseUrl,
