@@ -68,6 +68,9 @@ export function allocator() {
     : { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
 }
 
+/** Of the service's Node, as in the Dockerfile: with V8's own 16 MB garbage collection takes a tenth more of a busy process. */
+export const serviceFlags = ['--max-semi-space-size=32'];
+
 /** Installs the packages of package-lock.json, unless that is what node_modules already holds. */
 export function install() {
   // A tree that a container shares with its host must not run the other one's binaries.

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { allocator, node, root } from './prepare.mjs';
+import { allocator, node, root, serviceFlags } from './prepare.mjs';
 
 const PASSWORD = 'smoke-test-password';
 const CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
@@ -56,7 +56,7 @@ async function start() {
   const environment = { ...process.env, ...allocator() };
   for (const name of ['DATABASE_URL', 'REDIS_URL', 'QDRANT_URL', 'DEMO', 'HOST', 'ROLE'])
     delete environment[name];
-  const child = spawn(node, [join(folder, 'dist', 'src', 'main.js')], {
+  const child = spawn(node, [...serviceFlags, join(folder, 'dist', 'src', 'main.js')], {
     cwd: folder,
     env: {
       ...environment,

@@ -1,5 +1,14 @@
 import { join } from 'node:path';
-import { allocator, build, compileCache, install, node, root, run } from './prepare.mjs';
+import {
+  allocator,
+  build,
+  compileCache,
+  install,
+  node,
+  root,
+  run,
+  serviceFlags,
+} from './prepare.mjs';
 
 // A person reads the output of npm start, also through a pipe; a container runs dist/ and logs JSON.
 process.env.LOG_FORMAT ??= 'text';
@@ -10,6 +19,7 @@ build();
 process.env.NODE_COMPILE_CACHE ??= compileCache;
 for (const [name, value] of Object.entries(allocator())) process.env[name] ??= value;
 process.exitCode = await run(node, [
+  ...serviceFlags,
   join(root, 'dist', 'src', 'main.js'),
   ...process.argv.slice(2),
 ]);

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { allocator } from '../../../scripts/prepare.mjs';
+import { allocator, serviceFlags } from '../../../scripts/prepare.mjs';
 import { untilReady } from './children.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -47,7 +47,7 @@ export async function startPlinth({ children, core, folder, mock, name, models, 
   const password = randomBytes(12).toString('hex');
   const dataDir = join(folder, `data-${port}`);
   mkdirSync(dataDir, { recursive: true });
-  const child = children.start(node, [...(how.nodeFlags ?? []), main], {
+  const child = children.start(node, [...serviceFlags, ...(how.nodeFlags ?? []), main], {
     core,
     log: join(folder, `${name}-${port}.log`),
     cwd: root,
