@@ -16,6 +16,7 @@ export type {
   ContentPart,
   Finish,
   FinishReason,
+  RelayedAnswer,
   RelayedBody,
   RelayedRead,
   RelayOptions,
@@ -24,6 +25,7 @@ export type {
   ToolCall,
   ToolDefinition,
 } from './adapter/chat/chat.adapter.js';
+export { partsOf } from './adapter/chat/protocol.adapter.js';
 export { formatInstruction } from './adapter/chat/response-format.js';
 export type {
   EmbeddingAdapter,

@@ -10,6 +10,11 @@ import type { ModelUse, ResolvedModel } from '../../src/model/index.js';
 /** The service itself tries something. */
 export const TRYING: ModelUse = { caller: systemCaller('000000', 1), feature: 'test' };
 
+/** Of relayed calls without a fallback of another protocol. */
+export function notTranslated(): never {
+  throw new Error('No request is translated here.');
+}
+
 const SETTINGS = {
   UPSTREAM_ATTEMPTS: 10,
   UPSTREAM_FALLBACK_SECONDS: 60,

@@ -9,12 +9,20 @@ import { currentRequest, localized } from '../../platform/http/index.js';
 import { ResponseFormats } from '../../agent/index.js';
 import { ChatStreams, StructuredAnswers, turnLimits } from '../../chat/index.js';
 import { ModelResolver, UpstreamCalls } from '../../model/index.js';
-import type { CallOptions, ResolvedChatModel } from '../../model/index.js';
+import type { CallOptions, RelaySettings, ResolvedChatModel } from '../../model/index.js';
+import { partsOf } from '../../provider/index.js';
 import type { ChatCall, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
 import { AgentAnswers, agentIdIn } from './agent-answers.js';
 import type { RunningAnswer } from './agent-answers.js';
+import { UnsupportedParameterError } from './door.errors.js';
 import { refuseUntranslatable, withParameter } from './door.request.js';
-import type { DoorRequest, RelayedRequest, TranslatedCall } from './door.request.js';
+import type {
+  AnswerContext,
+  AnswerWriter,
+  DoorRequest,
+  RelayedRequest,
+  TranslatedCall,
+} from './door.request.js';
 import { OpenAnswer } from './open-answer.js';
 
 /**
@@ -80,27 +88,21 @@ export class DoorAnswers {
     await this.writeParts(open, await this.translated(open, model, call), false);
   }
 
-  /** Passes the service's own events on. */
+  /** Passes the service's own events on. A service that does not stream and a fallback of another protocol have parts alone. */
   private async relayStream(
     open: OpenAnswer,
     first: ResolvedChatModel,
     { withUsage, headers }: RelayedRequest,
   ): Promise<void> {
-    const { body } = open.request;
-    const options = { ...this.optionsOf(open), withUsage, headers };
-    for await (const { bytes, parts } of this.calls.relayStream(first, body, options)) {
+    const { request } = open;
+    const options = { ...this.relayOptionsOf(open), withUsage, headers };
+    let writer: AnswerWriter | undefined;
+    for await (const { bytes, parts } of this.calls.relayStream(first, request.body, options)) {
       if (bytes) await open.write(bytes);
-      else await this.writeWhole(open, parts);
+      else await open.write((writer ??= request.writer(false)).add(parts));
     }
+    if (writer) await open.write(await writer.end(contextOf(request)));
     open.finish();
-  }
-
-  /** Of a service that was asked to stream and does not. */
-  private async writeWhole(open: OpenAnswer, parts: readonly ChatPart[]): Promise<void> {
-    const writer = open.request.writer(false);
-    const content = JSON.stringify(open.request.body['messages']);
-    const sent = [{ role: 'user', content } as const];
-    await open.write(writer.add(parts) + (await writer.end({ sent })));
   }
 
   private async relay(
@@ -108,8 +110,16 @@ export class DoorAnswers {
     first: ResolvedChatModel,
     { headers }: RelayedRequest,
   ): Promise<void> {
-    const options = { ...this.optionsOf(open), headers };
-    open.answer(await this.calls.relay(first, open.request.body, options));
+    const { request } = open;
+    const options = { ...this.relayOptionsOf(open), headers };
+    const answer = await this.calls.relay(first, request.body, options);
+    if (typeof answer === 'string') {
+      open.answer(answer);
+      return;
+    }
+    const writer = request.writer(false);
+    writer.add(partsOf(answer));
+    open.answer(JSON.stringify(await writer.whole(contextOf(request))));
   }
 
   /** The answer of a model of another protocol. */
@@ -138,20 +148,31 @@ export class DoorAnswers {
     { format, ...call }: Omit<TranslatedCall, 'format'> & { format: ResponseFormat | undefined },
   ): AsyncIterable<readonly ChatPart[]> {
     const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
-      const { adapter, connection, maxOutput } = model;
       // A fallback that cannot honour the request is passed over.
       if (model.id !== first.id) {
+        const { adapter, connection } = model;
         const asked = { ...call, format: undefined };
         refuseUntranslatable(asked, adapter.protocol(connection.address), open.request.names);
       }
-      const maxTokens = call.maxTokens ?? maxOutput;
-      return {
-        ...call,
-        ...(maxTokens !== undefined && { maxTokens }),
-        ...(format && { responseFormat: format }),
-      };
+      return { ...limitedBy(model, call), ...(format && { responseFormat: format }) };
     };
     return this.calls.stream(first, callOf, this.optionsOf(open));
+  }
+
+  /** A fallback of another protocol is passed over where it cannot honour the request. */
+  private relayOptionsOf(
+    open: OpenAnswer,
+  ): CallOptions<ResolvedChatModel> & Pick<RelaySettings, 'translated'> {
+    const { request } = open;
+    const translated = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
+      const { format, ...call } = request.translate();
+      // Such an answer is read whole and corrected, which would be too late to go elsewhere.
+      if (format) throw new UnsupportedParameterError(request.names.format);
+      const protocol = model.adapter.protocol(model.connection.address);
+      refuseUntranslatable({ ...call, format }, protocol, request.names);
+      return limitedBy(model, call);
+    };
+    return { ...this.optionsOf(open), translated };
   }
 
   private optionsOf({ caller, signal, trail }: OpenAnswer): CallOptions<ResolvedChatModel> {
@@ -185,4 +206,18 @@ export class DoorAnswers {
     const message = localized(known?.message ?? unexpectedMessage(currentRequest()?.id));
     open.fail(code, open.request.failureEvent({ code, message, error: known }));
   }
+}
+
+/** The call with the most that the model may write, where the client names no limit. */
+function limitedBy<T extends Pick<ChatCall, 'maxTokens'>>(
+  { maxOutput }: ResolvedChatModel,
+  call: T,
+): T {
+  const maxTokens = call.maxTokens ?? maxOutput;
+  return { ...call, ...(maxTokens !== undefined && { maxTokens }) };
+}
+
+/** What a relayed request was answered from: its messages are not read. */
+function contextOf({ body }: DoorRequest): AnswerContext {
+  return { sent: [{ role: 'user', content: JSON.stringify(body['messages']) }] };
 }

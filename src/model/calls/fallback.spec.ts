@@ -3,6 +3,8 @@ import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { limitsOf } from '../../../test/support/stream-faults.js';
 import { newBus, TestHealth, TRYING, unstoredCalls } from '../../../test/support/upstream-calls.js';
+import { InvalidInputError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 import { OutboundHttp } from '../../platform/outbound/index.js';
 import {
   ChatAdapterRegistry,
@@ -405,21 +407,52 @@ it('says to limits which attempts are made at a model again, also where its call
 });
 
 describe('a relayed body', () => {
-  const relay = async (fallback: ResolvedChatModel) => {
-    const model = { ...modelOf('sim--status-503'), fallbackIds: [SECOND] };
-    const calls = unstoredCalls(undefined, [], { fallbacks: [fallback], health });
-    const options = { use: TRYING, limits: LIMITS, signal: new AbortController().signal };
-    return calls.relay(model, { ...ASKED, model: 'as-asked', unknown: 1 }, options);
+  const asked = (): ResolvedChatModel => ({
+    ...modelOf('sim--status-503'),
+    fallbackIds: [SECOND],
+  });
+  const body = { ...ASKED, model: 'as-asked', unknown: 1 };
+  const ollama = (): ResolvedChatModel =>
+    fallbackOf({
+      ...{ providerCode: 'ollama', adapter: chats.get('ollama') },
+      connection: { address: second.url },
+    });
+  const callsTo = (fallback: ResolvedChatModel) =>
+    unstoredCalls(undefined, [], { fallbacks: [fallback], health });
+  const optionsWith = (translated: () => Omit<ChatCall, 'model'>) => {
+    const { signal } = new AbortController();
+    return { use: TRYING, limits: LIMITS, signal, translated };
   };
+  const options = optionsWith(() => ({ ...ASKED, maxTokens: 7 }));
 
   it('goes to a fallback of the same protocol', async () => {
-    expect(JSON.parse(await relay(fallbackOf()))).toHaveProperty('usage');
+    const json = await callsTo(fallbackOf()).relay(asked(), body, options);
+    expect(JSON.parse(json as string)).toHaveProperty('usage');
     expect(second.requests.at(-1)?.body).toMatchObject({ model: ANSWER, unknown: 1 });
   });
 
-  it('goes to none of another protocol', async () => {
-    const other = { providerCode: 'ollama', adapter: chats.get('ollama') };
-    await expect(relay(fallbackOf(other))).rejects.toMatchObject({ status: 503 });
+  it('is translated for a fallback of another protocol', async () => {
+    const answer = await callsTo(ollama()).relay(asked(), body, options);
+    expect(answer).toMatchObject({ text: expect.stringContaining('tok'), toolCalls: [] });
+    const sent = { model: ANSWER, options: { num_predict: 7 } };
+    expect(second.requests.at(-1)).toMatchObject({ path: '/api/chat', body: sent });
+
+    const parts: ChatPart[] = [];
+    for await (const read of callsTo(ollama()).relayStream(asked(), body, options)) {
+      expect(read.bytes).toBeUndefined();
+      parts.push(...read.parts);
+    }
+    expect(JSON.stringify(parts)).toContain('tok');
+    expect(second.requests).toHaveLength(2);
+  });
+
+  it('passes over a fallback that cannot honour it', async () => {
+    const refusing = optionsWith(() => {
+      throw new InvalidInputError(msg`This model has no seed. Remove it.`);
+    });
+    await expect(callsTo(ollama()).relay(asked(), body, refusing)).rejects.toMatchObject({
+      status: 503,
+    });
     expect(second.requests).toEqual([]);
   });
 });

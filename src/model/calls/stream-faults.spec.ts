@@ -3,7 +3,7 @@ import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { limitsOf, streamFaults } from '../../../test/support/stream-faults.js';
 import type { StreamFault } from '../../../test/support/stream-faults.js';
-import { TRYING, unstoredCalls } from '../../../test/support/upstream-calls.js';
+import { notTranslated, TRYING, unstoredCalls } from '../../../test/support/upstream-calls.js';
 import { OutboundHttp } from '../../platform/outbound/index.js';
 import { ChatAdapterRegistry, UpstreamError } from '../../provider/index.js';
 import type { ChatPart } from '../../provider/index.js';
@@ -158,7 +158,7 @@ describe.each(FAULTS)('with a fallback, the fault %s', (_, fault) => {
       async (code) => {
         const { calls, asked, attempted } = callsOf(code, fault);
         const passed: string[] = [];
-        const stream = partsOf(calls.relayStream(asked, BODY, optionsOf(fault)), passed);
+        const stream = partsOf(calls.relayStream(asked, BODY, relayOptionsOf(fault)), passed);
         const outcome = await outcomeOf(stream, attempted);
         const own = await relayedBy(calls, fallbackOf(code));
         return { ...outcome, isTheFallbacks: neutral(passed.join('')) === neutral(own) };
@@ -166,6 +166,11 @@ describe.each(FAULTS)('with a fallback, the fault %s', (_, fault) => {
     );
     expect(met).toEqual(expected);
   });
+});
+
+const relayOptionsOf = (fault: Parameters<typeof optionsOf>[0]) => ({
+  ...optionsOf(fault),
+  translated: notTranslated,
 });
 
 type Relayed = ReturnType<UpstreamCalls['relayStream']>;
@@ -183,7 +188,7 @@ async function* partsOf(
 /** What the model streams when it is called alone. */
 async function relayedBy(calls: UpstreamCalls, model: ResolvedChatModel): Promise<string> {
   const passed: string[] = [];
-  const stream = partsOf(calls.relayStream(model, BODY, optionsOf({})), passed);
+  const stream = partsOf(calls.relayStream(model, BODY, relayOptionsOf({})), passed);
   await outcomeOf(stream, []);
   expect(passed.join('')).toContain('said');
   return passed.join('');

@@ -39,7 +39,7 @@ function hasImage(value: unknown): boolean {
   return 'content' in value && hasImage(value.content);
 }
 
-/** A fallback that passes a body on must speak the protocol that its client speaks. */
+/** Whether a body for the asked model can be passed on to the fallback: both speak the protocol of the client. */
 export function relaysAlike(fallback: ResolvedChatModel, asked: ResolvedChatModel): boolean {
   const protocol = asked.adapter.protocol(asked.connection.address);
   return fallback.adapter.canRelay(fallback.connection.address, protocol);

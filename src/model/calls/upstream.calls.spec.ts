@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { TRYING, unstoredCalls } from '../../../test/support/upstream-calls.js';
+import { notTranslated, TRYING, unstoredCalls } from '../../../test/support/upstream-calls.js';
 import type { UpstreamCall } from '../../platform/observability/index.js';
 import { OutboundHttp } from '../../platform/outbound/index.js';
 import { ChatAdapterRegistry } from '../../provider/index.js';
@@ -87,9 +87,9 @@ it('counts calls with one answer, and passes a body on as it is but for the mode
   const answer = await calls.complete(modelOf('sim--chunks-3'), () => ASKED, options);
   expect(answer.text.trim()).toBe('tok0 tok1 tok2');
   const body = { ...ASKED, model: 'as-asked', unknown: 1 };
-  expect(JSON.parse(await calls.relay(modelOf('sim--chunks-2'), body, options))).toHaveProperty(
-    'usage',
-  );
+  const relayed = { ...options, translated: notTranslated };
+  const json = await calls.relay(modelOf('sim--chunks-2'), body, relayed);
+  expect(JSON.parse(json as string)).toHaveProperty('usage');
   expect(simulator.requests.at(-1)?.body).toMatchObject({ model: 'sim--chunks-2', unknown: 1 });
   expect(counted.map(({ outcome }) => outcome)).toEqual(['ok', 'ok']);
 });

@@ -14,6 +14,7 @@ import type {
   MediaCallOptions,
   MediaResult,
   RankedDocument,
+  RelayedAnswer,
   RelayedBody,
   RelayedRead,
   RelayOptions,
@@ -75,10 +76,16 @@ interface AnswerOptions<M extends ResolvedModel> extends CallOptions<M> {
   readonly within?: <T>(attempt: () => Promise<T>) => Promise<T>;
 }
 
-/** What a relayed call has beside that. */
-type RelaySettings = Pick<RelayOptions, 'headers' | 'withUsage'>;
-
 type Asking<M extends ResolvedModel, Call> = (model: M) => Omit<Call, 'model'>;
+
+/** What a relayed call has beside that. */
+export interface RelaySettings extends Pick<RelayOptions, 'headers' | 'withUsage'> {
+  /** The request in the words of the adapters, for a fallback of another protocol. Throws a DomainError for one that cannot honour it. */
+  readonly translated: Asking<ResolvedChatModel, ChatCall>;
+}
+
+/** A request that is relayed to the models that speak its protocol, and translated for the others. */
+type Passed = { readonly body: RelayedBody } | { readonly call: ChatCall };
 
 /** Whether a fallback can answer what the asked model was to be sent. */
 type Suits<M extends ResolvedModel, Call> = (fallback: M, asked: M, call: Call) => boolean;
@@ -150,51 +157,57 @@ export class UpstreamCalls {
         adapter.complete(call, connection, { limits, signal }),
       sentTokens: tokensOfCall,
       worst: worstOfCall,
-      settle: (attempt, { text, reasoning, toolCalls, usage }) => {
-        const called = toolCalls.map((call) => call.name + call.arguments).join('');
-        attempt.answered(usage, text + reasoning + called);
-      },
+      settle: settleCompletion,
     });
   }
 
-  /** As ChatAdapter.relayStream; opened again as retryBeforeFirstPart does. */
+  /** As ChatAdapter.relayStream, with the parts alone from a fallback of another protocol; opened again as retryBeforeFirstPart does. */
   relayStream(
     first: ResolvedChatModel,
     body: RelayedBody,
     options: CallOptions<ResolvedChatModel> & RelaySettings,
   ): AsyncIterable<RelayedRead> {
-    const { use, limits, signal, withUsage, headers } = options;
+    const { limits, signal, withUsage, headers } = options;
     return this.opened(first, options, {
-      callOf: (model): RelayedBody => this.limitedBody(model, use, bodyFor(body, model, first)),
-      suits: suitsBody,
+      callOf: (model): Passed => this.passed(first, body, options, model),
+      suits: suitsPassed,
       open: ({ adapter, connection }, sent) =>
-        adapter.relayStream(sent, connection, { limits, signal, withUsage, headers }),
-      sentTokens: estimateBodyTokens,
-      worst: worstOfBody,
+        'body' in sent
+          ? adapter.relayStream(sent.body, connection, { limits, signal, withUsage, headers })
+          : withoutBytes(adapter.stream(sent.call, connection, { limits, signal })),
+      sentTokens: tokensOfPassed,
+      worst: worstOfPassed,
       partsOf: ({ parts }) => parts,
     });
   }
 
-  /** As ChatAdapter.relay: JSON as the service sent it. */
+  /** As ChatAdapter.relay: JSON as the service sent it. The answer of a fallback of another protocol is that of ChatAdapter.complete. */
   async relay(
     first: ResolvedChatModel,
     body: RelayedBody,
     options: AnswerOptions<ResolvedChatModel> & RelaySettings,
-  ): Promise<string> {
-    const { use, limits, signal, headers } = options;
-    const { text } = await this.answered(first, options, {
+  ): Promise<string | ChatCompletion> {
+    const { limits, signal, headers } = options;
+    const answer = await this.answered(first, options, {
       kind: 'chat',
-      callOf: (model): RelayedBody => this.limitedBody(model, use, bodyFor(body, model, first)),
-      suits: suitsBody,
-      send: ({ adapter, connection }, sent) =>
-        adapter.relay(sent, connection, { limits, signal, headers }),
-      sentTokens: estimateBodyTokens,
-      worst: worstOfBody,
-      settle: (attempt, { usage, text: json }) => {
-        attempt.answered(usage, usage?.outputTokens === undefined ? json : '');
+      callOf: (model): Passed => this.passed(first, body, options, model),
+      suits: suitsPassed,
+      send: ({ adapter, connection }, sent): Promise<RelayedAnswer | ChatCompletion> =>
+        'body' in sent
+          ? adapter.relay(sent.body, connection, { limits, signal, headers })
+          : adapter.complete(sent.call, connection, { limits, signal }),
+      sentTokens: tokensOfPassed,
+      worst: worstOfPassed,
+      settle: (attempt, answer) => {
+        if ('toolCalls' in answer) settleCompletion(attempt, answer);
+        else
+          attempt.answered(
+            answer.usage,
+            answer.usage?.outputTokens === undefined ? answer.text : '',
+          );
       },
     });
-    return text;
+    return 'toolCalls' in answer ? answer : answer.text;
   }
 
   /** As ChatAdapter.relayCount: a call that uses no tokens. */
@@ -207,7 +220,8 @@ export class UpstreamCalls {
     return this.answered(first, options, {
       kind: 'chat',
       callOf: (model): RelayedBody => bodyFor(body, model, first),
-      suits: suitsBody,
+      // Services of other protocols do not count.
+      suits: (fallback, asked, sent) => relaysAlike(fallback, asked) && suitsBody(fallback, sent),
       send: ({ adapter, connection }, sent) =>
         adapter.relayCount(sent, connection, { limits, signal, headers }),
       sentTokens: () => 0,
@@ -439,8 +453,17 @@ export class UpstreamCalls {
     return model.limits ? this.limits.withMaximum(model, use, call) : call;
   }
 
-  private limitedBody(model: ResolvedChatModel, use: ModelUse, body: RelayedBody): RelayedBody {
-    return model.limits ? this.limits.bodyWithMaximum(model, use, body) : body;
+  private passed(
+    first: ResolvedChatModel,
+    body: RelayedBody,
+    { use, translated }: CallOptions<ResolvedChatModel> & RelaySettings,
+    model: ResolvedChatModel,
+  ): Passed {
+    if (!relaysAlike(model, first)) {
+      return { call: this.limited(model, use, callFor(translated(model), model, first)) };
+    }
+    const sent = bodyFor(body, model, first);
+    return { body: model.limits ? this.limits.bodyWithMaximum(model, use, sent) : sent };
   }
 
   /** Counts and books an attempt. Undefined where no service was called. */
@@ -505,13 +528,34 @@ function suitsCall(
   return canAnswer(fallback, needsOfCall(call, tokensOfCall(call)));
 }
 
-function suitsBody(
-  fallback: ResolvedChatModel,
-  asked: ResolvedChatModel,
-  body: RelayedBody,
-): boolean {
-  const needs = needsOfBody(body, estimateBodyTokens(body));
-  return relaysAlike(fallback, asked) && canAnswer(fallback, needs);
+function suitsBody(fallback: ResolvedChatModel, body: RelayedBody): boolean {
+  return canAnswer(fallback, needsOfBody(body, estimateBodyTokens(body)));
+}
+
+function suitsPassed(fallback: ResolvedChatModel, asked: ResolvedChatModel, sent: Passed): boolean {
+  return 'body' in sent ? suitsBody(fallback, sent.body) : suitsCall(fallback, asked, sent.call);
+}
+
+function worstOfPassed(sent: Passed, model: ResolvedChatModel): WorstCase {
+  return 'body' in sent ? worstOfBody(sent.body, model) : worstOfCall(sent.call, model);
+}
+
+function tokensOfPassed(sent: Passed): number {
+  return 'body' in sent ? estimateBodyTokens(sent.body) : tokensOfCall(sent.call);
+}
+
+async function* withoutBytes(
+  stream: AsyncIterable<readonly ChatPart[]>,
+): AsyncGenerator<RelayedRead, void, void> {
+  for await (const parts of stream) yield { bytes: undefined, parts };
+}
+
+function settleCompletion(
+  attempt: Attempt,
+  { text, reasoning, toolCalls, usage }: ChatCompletion,
+): void {
+  const called = toolCalls.map((call) => call.name + call.arguments).join('');
+  attempt.answered(usage, text + reasoning + called);
 }
 
 function tokensOfCall({ messages, tools }: ChatCall): number {

@@ -133,6 +133,56 @@ describe('the fallbacks of a model', () => {
     expect(direct.headers).not.toHaveProperty('x-plinth-model');
   });
 
+  describe('of another protocol', () => {
+    const OTHER = 'sim--chunks-4';
+    const CHATS = { model: 'sim--status-500', messages: MESSAGES };
+    const CLAUDE = { model: 'sim--status-529', max_tokens: 50, messages: MESSAGES };
+
+    beforeAll(async () => {
+      const address = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+      const messages = { ...address, providerCode: 'custom_messages' };
+      const other = await createModel(admin, { ...messages, modelName: OTHER });
+      const { model: chats } = CHATS;
+      await createModel(admin, { ...address, modelName: chats, fallbackIds: [other] });
+      const { model: claude } = CLAUDE;
+      await createModel(admin, { ...messages, modelName: claude, fallbackIds: [good] });
+    });
+
+    it.each([
+      ['/v1/chat/completions', CHATS, OTHER, '"role":"assistant"'],
+      ['/v1/messages', CLAUDE, GOOD, '"type":"message"'],
+    ])('answer %s in its own form', async (path, body, fallback, form) => {
+      const answered = { 'x-plinth-model': fallback, 'x-plinth-attempts': '2' };
+      const whole = await admin.raw('POST', path, body);
+      expect([whole.status, whole.text]).toEqual([200, expect.stringContaining(form)]);
+      expect(whole.text).toContain('tok0 tok1');
+      expect(whole.headers).toMatchObject(answered);
+      const stream = await admin.raw('POST', path, { ...body, stream: true });
+      expect(stream.headers).toMatchObject({
+        ...answered,
+        'content-type': expect.stringContaining('text/event-stream'),
+      });
+      expect(stream.text).toContain(form);
+      expect(stream.text).toMatch(/tok1[^]*(\[DONE\]|message_stop)/);
+    });
+
+    it('are passed over where they cannot honour the request', async () => {
+      for (const more of [{ seed: 1 }, { response_format: { type: 'json_object' } }]) {
+        const { status, text } = await admin.raw('POST', '/v1/chat/completions', {
+          ...CHATS,
+          ...more,
+        });
+        expect([status, text]).toEqual([503, expect.stringContaining('(500)')]);
+      }
+    });
+
+    it('answer in full what the client is to be told of its usage', async () => {
+      const body = { ...CHATS, stream: true, stream_options: { include_usage: true } };
+      const { text } = await admin.raw('POST', '/v1/chat/completions', body);
+      expect(text).toContain('"completion_tokens":');
+    });
+  });
+
   it.each([
     ['/v1/responses', { model: BROKEN, input: 'Hello', store: false }, 'tok'],
     ['/v1/messages', { model: BROKEN, max_tokens: 50, messages: MESSAGES }, 'tok'],

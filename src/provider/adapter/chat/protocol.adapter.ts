@@ -348,7 +348,8 @@ function mapped(map: (parts: ChatPart[]) => void, isLast: boolean): ReadParts {
   }
 }
 
-function partsOf(completion: ChatCompletion): ChatPart[] {
+/** An answer in one piece as the parts of a stream. */
+export function partsOf(completion: ChatCompletion): ChatPart[] {
   const { reasoning, text, toolCalls, usage, finish } = completion;
   return [
     ...(reasoning === '' ? [] : [{ type: 'reasoning-delta', text: reasoning } as const]),
