@@ -15,11 +15,13 @@ const TENANT = '000000';
 /** What the fallback answers. */
 const SAID = 'It was said elsewhere.';
 const FALLBACK = 'sim--echo';
+/** Of the protocol of messages. */
+const OTHER_FALLBACK = 'sim-other--echo';
 let failing: Simulator;
 let standIn: Simulator;
 let plinth: Plinth;
 let admin: Session;
-let fallback: number;
+const fallbacks = new Map<string, number>();
 
 beforeAll(async () => {
   failing = await startSimulator();
@@ -32,7 +34,13 @@ beforeAll(async () => {
   });
   admin = await plinth.signIn('admin', ADMIN_PASSWORD, TENANT, FULL_CLIENT);
   for (const code of ['custom_api', 'custom_messages']) await createProvider(admin, code);
-  fallback = await createModel(admin, { modelName: FALLBACK, apiHost: standIn.url, apiKey: 'key' });
+  for (const [modelName, providerCode] of [
+    [FALLBACK, 'custom_api'],
+    [OTHER_FALLBACK, 'custom_messages'],
+  ] as const) {
+    const service = { providerCode, apiHost: standIn.url, apiKey: 'key' };
+    fallbacks.set(modelName, await createModel(admin, { ...service, modelName }));
+  }
 });
 afterEach(() => {
   failing.reset();
@@ -45,10 +53,13 @@ afterAll(async () => {
 });
 
 /** A model that fails so, and falls back. */
-async function modelWith({ words }: StreamFault, name: string, code: string): Promise<string> {
+async function modelWith(
+  { words }: StreamFault,
+  { name, code, fallback = FALLBACK }: { name: string; code: string; fallback?: string },
+): Promise<string> {
   const modelName = `${name}--${words}`;
   const service = { providerCode: code, apiHost: `${failing.url}/v1`, apiKey: 'key' };
-  await createModel(admin, { ...service, modelName, fallbackIds: [fallback] });
+  await createModel(admin, { ...service, modelName, fallbackIds: [fallbacks.get(fallback)] });
   return modelName;
 }
 
@@ -62,9 +73,9 @@ async function booked(asked: string): Promise<readonly unknown[]> {
   );
 }
 
-function attempts(asked: string, { kind }: StreamFault, isElsewhere: boolean): unknown {
+function attempts(asked: string, { kind }: StreamFault, fallback: string | undefined): unknown {
   const first = { attempt: 1, model: asked, outcome: kind };
-  return isElsewhere ? [first, { attempt: 2, model: FALLBACK, outcome: 'ok' }] : [first];
+  return fallback ? [first, { attempt: 2, model: fallback, outcome: 'ok' }] : [first];
 }
 
 /** The text of the chunks. */
@@ -113,28 +124,31 @@ describe.each(FAULTS)('the fault %s of a model with a fallback', (_, fault) => {
   const isBeforeText = text === '' && !isOfCaller;
 
   it('is no part of a chat', async () => {
-    const model = await modelWith(fault, 'chat', 'custom_api');
+    const model = await modelWith(fault, { name: 'chat', code: 'custom_api' });
     expect(await chatted(model)).toEqual(
       isBeforeText
         ? { text: SAID, isDone: true, isError: false, state: 'complete' }
         : { text, isDone: false, isError: true, state: 'failed' },
     );
-    expect(await booked(model)).toEqual(attempts(model, fault, isBeforeText));
+    expect(await booked(model)).toEqual(
+      attempts(model, fault, isBeforeText ? FALLBACK : undefined),
+    );
     expect(standIn.requests).toHaveLength(isBeforeText ? 1 : 0);
   });
 
   it.each([
     // The first event of a relayed answer is passed on, whatever it says.
-    ['relayed', 'custom_api', isRefusal && !isOfCaller],
-    ['translated', 'custom_messages', isBeforeText],
-  ])('is no part of a stream that is %s at /v1', async (name, code, isElsewhere) => {
-    const model = await modelWith(fault, name, code);
+    ['relayed', 'custom_api', FALLBACK, isRefusal && !isOfCaller],
+    ['relayed first', 'custom_api', OTHER_FALLBACK, isRefusal && !isOfCaller],
+    ['translated', 'custom_messages', FALLBACK, isBeforeText],
+  ])('is no part of a stream that is %s at /v1', async (name, code, fallback, isElsewhere) => {
+    const model = await modelWith(fault, { name: name.replace(' ', '-'), code, fallback });
     expect(await streamed(model)).toEqual(
       isElsewhere
-        ? { text: SAID, ends: 1, isError: false, model: encodeURIComponent(FALLBACK) }
+        ? { text: SAID, ends: 1, isError: false, model: encodeURIComponent(fallback) }
         : { text, ends: 0, isError: true, model: undefined },
     );
-    expect(await booked(model)).toEqual(attempts(model, fault, isElsewhere));
+    expect(await booked(model)).toEqual(attempts(model, fault, isElsewhere ? fallback : undefined));
     expect(standIn.requests).toHaveLength(isElsewhere ? 1 : 0);
   });
 });
