@@ -9,7 +9,7 @@ import { localized } from '../../platform/http/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { msg } from '../../platform/message/index.js';
 import { ResponseFormatError } from '../../chat/index.js';
-import { ContentRefusedError } from '../../media/index.js';
+import { ContentMemoryError, ContentRefusedError } from '../../media/index.js';
 import { LimitReachedError, ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
 import type { UpstreamError, UpstreamErrorKind } from '../../provider/index.js';
 
@@ -81,6 +81,7 @@ export function headersFor(error: unknown): Record<string, string> {
     error instanceof ResponseFormatError ||
     // The medium was made, and would be paid for again.
     error instanceof ContentRefusedError ||
+    error instanceof ContentMemoryError ||
     (error instanceof LimitReachedError && !error.isPassing);
   return isFinal ? { 'x-should-retry': 'false' } : {};
 }

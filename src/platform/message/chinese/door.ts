@@ -28,8 +28,6 @@ export const door: Texts = {
     'The model could not finish its answer. Try again.': '模型未能完成回答。请重试。',
     'The messages must not contain the character NUL.': '消息不得包含 NUL 字符。',
     'The last message must be one of the user.': '最后一条消息必须是用户的消息。',
-    'The service of this model answers the address of an image. Ask for response_format url.':
-      '该模型的服务返回图片地址。请使用 response_format url。',
     'The service of this model answers the address of a sound. Use POST /media/speech, or another model.':
       '该模型的服务返回音频地址。请使用 POST /media/speech，或选择其他模型。',
   },
