@@ -1,11 +1,5 @@
-import {
-  DomainError,
-  InvalidInputError,
-  NotFoundError,
-  UnauthenticatedError,
-} from '../../platform/error/index.js';
+import { DomainError, InvalidInputError, NotFoundError } from '../../platform/error/index.js';
 import type { Failure } from '../../platform/error/index.js';
-import { localized } from '../../platform/http/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { msg } from '../../platform/message/index.js';
 import { ResponseFormatError } from '../../chat/index.js';
@@ -59,14 +53,6 @@ export function isModelError(error: unknown): boolean {
     error instanceof ModelNotFoundError ||
     error instanceof WrongCategoryError
   );
-}
-
-const NO_KEY = msg`No valid API key was sent, or the sign-in has ended. Send a key of Plinth as Authorization: Bearer sk-plinth-… or as x-api-key, or sign in again.`;
-
-/** The message of a failure for a program, which sends a key instead of signing in. */
-export function messageFor({ message, error }: Failure): string {
-  // Those of keys say more.
-  return error?.constructor === UnauthenticatedError ? localized(NO_KEY) : message;
 }
 
 /** The HTTP status of a failure of Plinth itself. The envelope has no code for a body that is too large. */

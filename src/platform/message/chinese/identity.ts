@@ -8,6 +8,8 @@ export const identity: Texts = {
     'The filter is not valid near {0}. Attributes are compared by eq, ne, co, sw, ew, gt, ge, lt, le and pr.':
       '过滤条件在 {0} 附近无效。属性使用 eq、ne、co、sw、ew、gt、ge、lt、le 和 pr 比较。',
     'The filter cannot compare the attribute {0}.': '过滤条件不能比较属性 {0}。',
+    'A resource must be a JSON object.': '资源必须是 JSON 对象。',
+    'An operation must be an object.': '操作必须是对象。',
     'Operations must be a list of at most {0} operations.':
       'Operations 必须是最多包含 {0} 个操作的列表。',
     'The op of an operation is add, remove or replace.':

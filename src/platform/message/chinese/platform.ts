@@ -2,6 +2,8 @@ import type { Texts } from '../catalogue.js';
 
 export const platform: Texts = {
   messages: {
+    'No valid API key was sent, or the sign-in has ended. Send a key of Plinth as Authorization: Bearer sk-plinth-… or as x-api-key, or sign in again.':
+      '没有发送有效的 API 密钥，或登录已结束。请以 Authorization: Bearer sk-plinth-… 或 x-api-key 发送 Plinth 的密钥，或重新登录。',
     'You need the permission {0}. Ask an administrator for it.':
       '您需要权限 {0:phrase}。请联系管理员授予。',
     'This API key is limited to chosen {0} and cannot change others. Use a key without this limit, or sign in.':
