@@ -282,6 +282,15 @@ describe('failures before an answer', () => {
     expect(simulator.requests).toEqual([]);
   });
 
+  it('of a schema name the parameter as the client does', async () => {
+    const response_format = schemaFormat({ type: 'object', properties: { a: { typ: 'x' } } });
+    const asked = { model: 'sim-messages', messages: QUESTION, response_format };
+    const { message } = await failure(postOdd('/chat/completions', asked));
+
+    expect(message).toContain('response_format.json_schema.schema cannot be used: /properties/a');
+    expect(message).not.toContain('responseFormat');
+  });
+
   it('names a model that is not there, and one of another category', async () => {
     for (const name of ['none', 'sim-embed-256', 'agent-999999']) {
       const call = client().chat.completions.create({ model: name, messages: [...QUESTION] });
