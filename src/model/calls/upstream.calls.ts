@@ -46,7 +46,7 @@ import { Attempt } from './attempt.js';
 import type { MediaUnits } from './attempt.js';
 import { estimateBodyTokens } from './body-tokens.js';
 import { CallRoute } from './call.route.js';
-import type { ModelUse } from './model-use.js';
+import type { AuxiliaryKind, ModelUse } from './model-use.js';
 import { bodyFor, callFor, canAnswer, needsOfBody, needsOfCall, relaysAlike } from './suitable.js';
 import { UpstreamHealth } from './upstream.health.js';
 
@@ -86,6 +86,7 @@ type Suits<M extends ResolvedModel, Call> = (fallback: M, asked: M, call: Call) 
 /** The parts of one call with one answer. */
 interface Exchange<M extends ResolvedModel, Call, T> {
   readonly kind: UpstreamKind;
+  readonly auxiliary?: AuxiliaryKind | undefined;
   readonly callOf: (model: M) => Call;
   readonly suits: Suits<M, Call>;
   readonly send: (model: M, call: Call) => Promise<T>;
@@ -206,6 +207,7 @@ export class UpstreamCalls {
     const { limits, signal, headers } = options;
     return this.answered(first, options, {
       kind: 'chat',
+      auxiliary: 'count',
       callOf: (model): RelayedBody => bodyFor(body, model, first),
       suits: suitsBody,
       send: ({ adapter, connection }, sent) =>
@@ -262,13 +264,13 @@ export class UpstreamCalls {
   }
 
   /**
-   * One call of a media model; `units` are paid when it succeeds. What `make` throws at once, instead of its promise, is no
+   * One call of a media model; `units` are paid when it succeeds, and without them it is a look at a task. What `make` throws at once, instead of its promise, is no
    * call.
    */
   media(
     model: ResolvedMediaModel,
     make: (options: MediaCallOptions) => Promise<MediaResult>,
-    options: CallOptions<ResolvedMediaModel> & { readonly units: MediaUnits },
+    options: CallOptions<ResolvedMediaModel> & { readonly units?: MediaUnits | undefined },
   ): Promise<MediaResult> {
     const { limits, signal, units } = options;
     return this.answered(
@@ -276,6 +278,7 @@ export class UpstreamCalls {
       { ...options, current: () => model },
       {
         kind: 'media',
+        auxiliary: units ? undefined : 'lookup',
         callOf: () => undefined,
         suits: () => false,
         send: () => {
@@ -287,7 +290,7 @@ export class UpstreamCalls {
         },
         sentTokens: () => 0,
         worst: () => ({ ...NO_TOKENS, ...units }),
-        settle: (attempt) => attempt.made(units),
+        settle: (attempt) => attempt.made(units ?? {}),
       },
     );
   }
@@ -345,7 +348,7 @@ export class UpstreamCalls {
   ): Promise<T> {
     const { use, signal, firstAttempt = 1 } = options;
     const within = options.within ?? ((once) => once());
-    const { kind, callOf, send, sentTokens, worst, settle } = exchange;
+    const { kind, auxiliary, callOf, send, sentTokens, worst, settle } = exchange;
     const route = this.routeOf(first, options, exchange);
     const once = async (number: number): Promise<T> => {
       const model = await route.next(number);
@@ -355,7 +358,7 @@ export class UpstreamCalls {
       try {
         if (signal.aborted) throw abortedError();
         call = callOf(model);
-        if (model.limits) {
+        if (model.limits && !auxiliary) {
           const asking = { worst: worst(call, model), isRepeat: isRepeated(route, model, options) };
           reservation = await this.reserved({ ...made, ...asking }, signal);
         }
@@ -364,8 +367,7 @@ export class UpstreamCalls {
         throw error;
       }
       const attempt = new Attempt({
-        ...made,
-        kind,
+        ...{ ...made, kind, auxiliary },
         asked: first.modelName,
         sentTokens: () => sentTokens(call),
         reservation,

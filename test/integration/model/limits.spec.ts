@@ -590,8 +590,9 @@ describe('a budget', () => {
     expect(await statusOf(running)).toBe(200);
   });
 
-  it('counts no tokens for a count of tokens', async () => {
+  it('counts neither tokens nor a request for a count of tokens', async () => {
     await limit({ cap: 0 });
+    await limit({ measure: 'requests-minute', cap: 0 });
     const body = { model: 'sim-messages', messages: [{ role: 'user', content: 'Hello' }] };
     expect((await admin.raw('POST', '/v1/messages/count_tokens', body)).status).toBe(200);
   });
