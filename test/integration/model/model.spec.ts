@@ -173,6 +173,7 @@ describe('models', () => {
         'The provider nobody does not exist or is not enabled. Enable the provider, or choose another one.',
       ],
       [{ inputPrice: -1 }, 'inputPrice must be at least 0'],
+      [{ inputPrice: 0.000_000_4 }, 'inputPrice must be 0 or at least 0.000001'],
     ])('refuses %j', async (fields, msg) => {
       const answer = await admin.post('/system/model', body(fields));
       expect(answer.code).toBe(400);
