@@ -116,6 +116,12 @@ describe('GET /v1/models', () => {
     });
   });
 
+  it('says since when there is a model and an agent', async () => {
+    for (const { created } of (await client().models.list()).data) {
+      expect(Math.abs(Date.now() / 1_000 - created)).toBeLessThan(3_600);
+    }
+  });
+
   it('answers one of them, and 404 in the form of the protocol for others', async () => {
     expect(await client().models.retrieve(`agent-${agentId}`)).toMatchObject({
       name: 'Shop clerk',
