@@ -7,6 +7,7 @@ import type { AppOptions } from './app.module.js';
 import {
   AnthropicFailureView,
   anthropicFailures,
+  anthropicModelFailures,
   OpenAiFailureView,
   openAiFailures,
 } from './door/index.js';
@@ -41,10 +42,11 @@ interface CreateOptions extends AppOptions {
 /** The failures of the coding harness have `data` of their own, those of the doors, of SCIM and of back-channel logout another body. */
 const FAILURES: readonly FailureViews[] = [
   { paths: CODED_ERRORS, data: HarnessFailureData },
-  { paths: anthropicFailures.paths, body: AnthropicFailureView },
-  { paths: openAiFailures.paths, body: OpenAiFailureView },
-  { paths: scimFailures.paths, body: ScimFailureView, type: SCIM_TYPE },
-  { paths: ssoFailures.paths, body: LogoutFailureView },
+  { paths: anthropicFailures.paths, bodies: [AnthropicFailureView] },
+  { paths: anthropicModelFailures.paths, bodies: [OpenAiFailureView, AnthropicFailureView] },
+  { paths: openAiFailures.paths, bodies: [OpenAiFailureView] },
+  { paths: scimFailures.paths, bodies: [ScimFailureView], type: SCIM_TYPE },
+  { paths: ssoFailures.paths, bodies: [LogoutFailureView] },
 ];
 
 /** The OpenAPI document of an application. */

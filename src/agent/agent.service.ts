@@ -27,6 +27,7 @@ import { AgentRepository } from './agent.repository.js';
 import type { AgentForChat, AgentValues } from './agent.repository.js';
 import { toAgentOptionView, toAgentView } from './agent.view.js';
 import type {
+  AgentOption,
   AgentOptionView,
   AgentView,
   RuntimeOptionView,
@@ -91,6 +92,11 @@ export class AgentService {
   /** The enabled agents, for every signed-in user. */
   async options(caller: Caller): Promise<AgentOptionView[]> {
     return (await this.agents.options(caller)).map(toAgentOptionView);
+  }
+
+  /** Those of them that can answer. */
+  async callable(caller: Caller): Promise<AgentOption[]> {
+    return (await this.agents.options(caller)).filter(({ modelName }) => modelName !== null);
   }
 
   /** The tools that an agent can switch on. Those for skills come with `useSkills`. */

@@ -110,13 +110,16 @@ export class AgentOptionView extends View({
 }) {}
 
 /** What the repository reads for an AgentOptionView. */
-export type AgentOption = Pick<Agent, 'id' | 'agentName' | 'agentDescribe' | 'agentShow'> & {
+export type AgentOption = Pick<
+  Agent,
+  'id' | 'agentName' | 'agentDescribe' | 'agentShow' | 'createTime'
+> & {
   readonly modelName: string | null;
 };
 
 export function toAgentOptionView(agent: AgentOption): AgentOptionView {
-  const { agentDescribe, agentShow } = agent;
-  return { ...agent, agentDescribe: agentDescribe ?? '', agentShow: agentShow ?? '' };
+  const { createTime: _, agentDescribe, agentShow, ...shown } = agent;
+  return { ...shown, agentDescribe: agentDescribe ?? '', agentShow: agentShow ?? '' };
 }
 
 export class SkillOptionView extends View({

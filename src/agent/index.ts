@@ -1,4 +1,5 @@
 export { InvalidResponseFormatError } from './format/format.errors.js';
+export type { FormatNames } from './format/format.errors.js';
 export type { Agent } from './agent.entity.js';
 export { AgentModule } from './agent.module.js';
 export { AgentService } from './agent.service.js';

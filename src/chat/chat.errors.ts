@@ -34,10 +34,13 @@ export class MessageTooLongError extends InvalidInputError {
   }
 }
 
+/** The limit of the process, or of one user in it. */
 export class TooManyStreamsError extends TooManyRequestsError {
-  constructor() {
+  constructor(setting: 'CHAT_STREAMS' | 'CHAT_STREAMS_PER_USER', limit: number) {
     super(
-      msg`Too many answers are being written at the same time. Wait until one ends, or stop one.`,
+      setting === 'CHAT_STREAMS'
+        ? msg`The service is writing ${limit} answers, as many as it may at the same time. Try again soon. An operator can raise the limit with CHAT_STREAMS.`
+        : msg`${limit} answers are being written for you, as many as one user or service account may have at the same time. Wait until one ends, or stop one. An operator can raise the limit with CHAT_STREAMS_PER_USER.`,
       { retryAfterSeconds: 5 },
     );
   }

@@ -21,9 +21,11 @@ export class ChatStreams {
    */
   reserve(caller: Caller): StreamPlace {
     const { CHAT_STREAMS, CHAT_STREAMS_PER_USER: perUser } = this.config;
-    if (this.answering >= CHAT_STREAMS) throw new TooManyStreamsError();
+    if (this.answering >= CHAT_STREAMS) {
+      throw new TooManyStreamsError('CHAT_STREAMS', CHAT_STREAMS);
+    }
     const place = this.streams.reserve(caller, { perUser });
-    if (!place) throw new TooManyStreamsError();
+    if (!place) throw new TooManyStreamsError('CHAT_STREAMS_PER_USER', perUser);
     this.answering += 1;
     return place;
   }

@@ -4,7 +4,7 @@ import { openAiFailures } from './openai/openai.errors.js';
 export { AnthropicFailureView } from './anthropic/anthropic.view.js';
 export { DoorModule } from './door.module.js';
 export { OpenAiFailureView } from './openai/openai.view.js';
-export { anthropicFailures, openAiFailures };
+export { anthropicFailures, anthropicModelFailures, openAiFailures };
 
 /** How the doors answer failures; the first whose paths fit counts. */
 export const DOOR_FAILURES = [anthropicFailures, anthropicModelFailures, openAiFailures] as const;

@@ -1,4 +1,4 @@
-export { ContentRefusedError } from './content/content.checks.js';
+export { ContentMemoryError, ContentRefusedError } from './content/content.checks.js';
 export { ContentService } from './content/content.service.js';
 export { MediaFailedError } from './media.errors.js';
 export { MediaModule } from './media.module.js';

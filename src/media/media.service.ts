@@ -255,11 +255,7 @@ export class MediaService {
     };
     try {
       const use = { caller, feature: 'media' } as const;
-      const options = { use, limits: this.limits, signal };
-      // Who waits for a task looks at it many times: only the request that began it counts for limits.
-      return units
-        ? await this.calls.media(model, begin, { ...options, units })
-        : await this.calls.media({ ...model, limits: undefined }, begin, { ...options, units: {} });
+      return await this.calls.media(model, begin, { use, limits: this.limits, signal, units });
     } catch (error) {
       // A client that left needs no reason, and an error that is no DomainError is reported by the filter.
       const isSaid =

@@ -138,11 +138,14 @@ export class ModelController {
     return this.models.changeKeys(caller, body);
   }
 
-  /** Deletes models for good. */
+  /** Deletes models for good. The message says how many knowledge bases and agents used them. */
   @Delete(':ids')
   @RequirePermission('system:model:remove')
   @AnswersStatus()
-  remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
+  remove(
+    @CurrentCaller() caller: Caller,
+    @Param('ids', IdsPipe) ids: number[],
+  ): Promise<Answer<null>> {
     return this.models.remove(caller, ids);
   }
 

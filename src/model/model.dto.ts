@@ -19,6 +19,7 @@ import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.errors.js';
 
 const INTEGER = 2_147_483_647;
 /** What numeric(14, 6) holds. */
+export const SMALLEST_AMOUNT = 0.000_001;
 const HIGHEST_PRICE = 99_999_999;
 const CATEGORIES = [...MODEL_CATEGORIES, LEGACY_RERANK];
 const MODEL_NAME = {
@@ -169,6 +170,7 @@ const modelFields = {
     clearable: true,
     min: 0,
     max: HIGHEST_PRICE,
+    smallest: SMALLEST_AMOUNT,
     description: `Per million tokens read${UNKNOWN}`,
   }),
   outputPrice: Decimal({
@@ -176,6 +178,7 @@ const modelFields = {
     clearable: true,
     min: 0,
     max: HIGHEST_PRICE,
+    smallest: SMALLEST_AMOUNT,
     description: `Per million tokens written${UNKNOWN}`,
   }),
   cachedInputPrice: Decimal({
@@ -183,6 +186,7 @@ const modelFields = {
     clearable: true,
     min: 0,
     max: HIGHEST_PRICE,
+    smallest: SMALLEST_AMOUNT,
     description: 'Per million tokens read from the cache of the service; empty: as other tokens',
   }),
   imagePrice: Decimal({
@@ -190,6 +194,7 @@ const modelFields = {
     clearable: true,
     min: 0,
     max: HIGHEST_PRICE,
+    smallest: SMALLEST_AMOUNT,
     description: `Per image${UNKNOWN}`,
   }),
   secondPrice: Decimal({
@@ -197,6 +202,7 @@ const modelFields = {
     clearable: true,
     min: 0,
     max: HIGHEST_PRICE,
+    smallest: SMALLEST_AMOUNT,
     description: `Per second of video${UNKNOWN}`,
   }),
   characterPrice: Decimal({
@@ -204,6 +210,7 @@ const modelFields = {
     clearable: true,
     min: 0,
     max: HIGHEST_PRICE,
+    smallest: SMALLEST_AMOUNT,
     description: `Per million characters spoken${UNKNOWN}`,
   }),
 };

@@ -16,6 +16,12 @@ export type ModelValues = Partial<
   Omit<Model, 'id' | 'tenantId' | 'credential' | 'priceVersion' | 'createTime' | 'updateTime'>
 >;
 
+/** What was left without its model. */
+interface WithoutModel {
+  readonly agents: number;
+  readonly knowledgeBases: number;
+}
+
 /** Whose tenant, and whose key, a model must be of. */
 type KeyOwner = Pick<Caller, 'tenantId' | 'apiKey'>;
 
@@ -81,6 +87,10 @@ export class ModelRepository {
       order: { id: 'ASC' },
       lock: { mode: 'for_key_share' },
     });
+  }
+
+  async withIds(tenantId: string, ids: readonly number[]): Promise<Model[]> {
+    return this.models.find(tenantId, { id: In([...ids]) }, { id: 'ASC' });
   }
 
   /** All models with the name, by id: of each category, the first is the one that is called by that name. */
@@ -168,6 +178,28 @@ export class ModelRepository {
     return this.vault.open(modelPlace(model.tenantId, model.id), model.credential);
   }
 
+  /** How many agents and knowledge bases are left without a model that they use. */
+  async countWithout(tenantId: string, removed: readonly Model[]): Promise<WithoutModel> {
+    const lost = new Map<string, string[]>([
+      ['vector', []],
+      ['rerank', []],
+      ['chat', []],
+    ]);
+    for (const { modelName, category } of removed) {
+      const others = await this.named(tenantId, modelName);
+      const isLeft = others.some(
+        (one) => storedCategory(one.category) === storedCategory(category),
+      );
+      if (!isLeft) lost.get(storedCategory(category))?.push(modelName);
+    }
+    const ids = removed.map(({ id }) => id);
+    const [row] = await this.database.query<WithoutModel>(COUNT_WITHOUT, [
+      ...[tenantId, ids],
+      ...lost.values(),
+    ]);
+    return row ?? { agents: 0, knowledgeBases: 0 };
+  }
+
   /**
    * The models leave the lists of the others, too. They are locked first: who is adding one of them to a list has committed
    * by then, or finds it gone.
@@ -178,6 +210,14 @@ export class ModelRepository {
     await this.models.remove(tenantId, ids);
   }
 }
+
+/** Agents name a model by its id, knowledge bases by its name. */
+const COUNT_WITHOUT = `
+  SELECT (SELECT count(*) FROM agent WHERE tenant_id = $1 AND model_id = ANY ($2::bigint[])) AS agents,
+         (SELECT count(*) FROM knowledge_base
+           WHERE tenant_id = $1
+             AND (embedding_model = ANY ($3) OR (enable_rerank = 1 AND rerank_model = ANY ($4))
+                  OR (enable_ocr = 1 AND ocr_model = ANY ($5)) OR context_model = ANY ($5))) AS "knowledgeBases"`;
 
 /** In one order, so that no two of those who lock models wait for each other. */
 const LOCK = `

@@ -15,6 +15,7 @@ import { Database } from '../platform/database/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg, phrase, sentences } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
   CredentialRequiredError,
@@ -201,14 +202,37 @@ export class ModelService {
     });
   }
 
-  async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+  /** The message says what used the models and can no longer call them. */
+  async remove(caller: Caller, ids: readonly number[]): Promise<Answer<null>> {
     requireWithinKey(caller, 'models', ids, LABEL);
     const { tenantId } = caller;
-    await this.database.transaction(async () => {
+    return this.database.transaction(async () => {
+      const removed = await this.models.withIds(tenantId, ids);
       await this.models.remove(tenantId, ids);
       for (const id of ids) await this.record(caller, 'delete', id);
       await this.revision.increment(tenantId);
+      return new Answer(null, await this.removedMessage(tenantId, removed));
     });
+  }
+
+  private async removedMessage(tenantId: string, removed: readonly Model[]): Promise<Message> {
+    const { agents, knowledgeBases } = await this.models.countWithout(tenantId, removed);
+    const names = removed.map(({ modelName }) => modelName).join(', ');
+    const warnings: Message[] = [];
+    if (knowledgeBases === 1) {
+      warnings.push(
+        msg`1 knowledge base uses ${names}. Choose another model in its settings, or create one of the same name.`,
+      );
+    } else if (knowledgeBases > 1) {
+      warnings.push(
+        msg`${knowledgeBases} knowledge bases use ${names}. Choose another model in their settings, or create one of the same name.`,
+      );
+    }
+    if (agents === 1) warnings.push(msg`1 agent uses ${names}. Choose another model for it.`);
+    else if (agents > 1) {
+      warnings.push(msg`${agents} agents use ${names}. Choose another model for them.`);
+    }
+    return sentences([OK_MESSAGE, ...warnings]);
   }
 
   /**

@@ -417,8 +417,14 @@ describe('the OpenAPI document', () => {
       const responses = operationOf(route)?.responses;
       if (route.path.startsWith('/v1/')) {
         const own = responses?.['default']?.content?.['application/json']?.schema;
-        const view = route.path.startsWith('/v1/messages') ? 'Anthropic' : 'OpenAi';
-        return JSON.stringify(own) !== `{"$ref":"#/components/schemas/${view}FailureView"}`;
+        const [openAi, anthropic] = ['OpenAi', 'Anthropic'].map((name) => {
+          return `{"$ref":"#/components/schemas/${name}FailureView"}`;
+        });
+        if (route.path.startsWith('/v1/models')) {
+          return JSON.stringify(own) !== `{"oneOf":[${openAi},${anthropic}]}`;
+        }
+        const isMessages = route.path.startsWith('/v1/messages');
+        return JSON.stringify(own) !== (isMessages ? anthropic : openAi);
       }
       if (route.path.startsWith('/scim/')) {
         const own = responses?.['default']?.content?.['application/scim+json']?.schema;

@@ -276,7 +276,7 @@ describeConsole('the pages of administration and the account', () => {
     const roleId = await makeRole(root, 'changed', ['system:model:list']);
     done(await root.put('/system/role', { roleId, permissions: ['system:dict:list'] }));
     await page.goto(`/audit?kind=role&record=${roleId}`);
-    await button(/changed the permissions of role/).click();
+    await button(new RegExp(`changed the permissions of role changed \\(${roleId}\\)`)).click();
     const change = page.getByRole('list', { name: 'Change' });
     expect(await change.getByRole('listitem').allInnerTexts()).toEqual([
       expect.stringContaining('system:model:list'),

@@ -66,6 +66,35 @@ describeConsole('the frame of the console', () => {
     await page.close();
   });
 
+  it('gives the filters of a list the width of a phone, and its menu no hint of a keyboard', async () => {
+    const page = await console.signedIn({ width: 390 });
+    await page.goto('/audit');
+    const place = async (role: 'combobox' | 'searchbox', name: string) => {
+      const field = page.getByRole(role, { name, exact: true });
+      await field.waitFor();
+      const { x = 0, y = 0, width = 0 } = (await field.boundingBox()) ?? {};
+      return { y, right: Math.round(x + width) };
+    };
+    const who = await place('searchbox', 'User');
+    const action = await place('combobox', 'Any action');
+    const kind = await place('combobox', 'Any kind of record');
+    expect(action.y).toBeGreaterThan(who.y);
+    expect(kind).toEqual({ y: action.y, right: who.right });
+    const overflow = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    expect(overflow).toBe(0);
+
+    await page.getByRole('button', { name: 'Open menu' }).click();
+    await page.getByRole('link', { name: 'Usage' }).waitFor();
+    expect(await page.getByText('Ctrl K').isVisible()).toBe(false);
+    await page.close();
+    const wide = await console.signedIn();
+    await wide.goto('/audit');
+    await wide.getByText('Ctrl K').waitFor();
+    await wide.close();
+  });
+
   it('keeps the menu beside a page that does not exist', async () => {
     const page = await console.signedIn();
 

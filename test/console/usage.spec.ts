@@ -38,6 +38,7 @@ describeConsole('usage in the console', () => {
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
     await page.getByRole('row', { name: new RegExp(MODEL) }).waitFor();
+    await page.getByText('costs in the currency of your prices').waitFor();
     await expectNoViolations(page);
 
     await page.getByRole('combobox', { name: 'Group by' }).click();

@@ -57,20 +57,25 @@ export class ResponseFormats implements OnApplicationShutdown {
     const { type, name = DEFAULT_NAME, schema } = given;
     if (type === 'text') return null;
     if (type !== 'json_schema') {
-      throw new InvalidResponseFormatError(msg`responseFormat.type must be json_schema or text`);
+      throw new InvalidResponseFormatError(
+        (names) => msg`${names.type} must be json_schema or text`,
+      );
     }
     if (typeof name !== 'string' || !NAME.test(name)) {
       throw new InvalidResponseFormatError(
-        msg`responseFormat.name must be 1 to 64 letters, digits, _ or -`,
+        (names) => msg`${names.name} must be 1 to 64 letters, digits, _ or -`,
       );
     }
     if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-      throw new InvalidResponseFormatError(msg`responseFormat.schema must be a JSON Schema object`);
+      throw new InvalidResponseFormatError(
+        (names) => msg`${names.schema} must be a JSON Schema object`,
+      );
     }
     const text = JSON.stringify(schema);
     if (text.length > LONGEST_SCHEMA) {
       throw new InvalidResponseFormatError(
-        msg`responseFormat.schema has ${text.length} characters, and at most ${LONGEST_SCHEMA} are allowed`,
+        (names) =>
+          msg`${names.schema} has ${text.length} characters, and at most ${LONGEST_SCHEMA} are allowed`,
       );
     }
     const task: SchemaTask = { schema: text, limitMs: LIMIT_MS };

@@ -31,8 +31,9 @@ const figures = {
   failures: integer({ description: 'Of those, the ones that failed' }),
   inputTokens: integer({ description: 'Tokens read, where they are known' }),
   outputTokens: integer({ description: 'Tokens written, where they are known' }),
+  firstTokens: integer({ description: 'Answers with a first token' }),
   firstTokenMs: nullable(
-    number({ description: 'Milliseconds to the first token, median; null without answers' }),
+    number({ description: 'Mean milliseconds to the first token; null where there was none' }),
   ),
 };
 

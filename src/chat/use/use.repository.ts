@@ -13,11 +13,13 @@ const FIGURES = `count(*)::int AS turns,
   count(*) FILTER (WHERE state = 'failed')::int AS failures,
   coalesce(sum(input_tokens), 0)::bigint AS "inputTokens",
   coalesce(sum(output_tokens), 0)::bigint AS "outputTokens",
-  percentile_cont(0.5) WITHIN GROUP (ORDER BY first_token_ms) AS "firstTokenMs"`;
+  count(first_token_ms)::int AS "firstTokens",
+  avg(first_token_ms)::float8 AS "firstTokenMs"`;
 
 const DAYS = `
   SELECT to_char(day, 'YYYY-MM-DD') AS day, coalesce(turns, 0) AS turns, coalesce(failures, 0) AS failures,
-         coalesce("inputTokens", 0) AS "inputTokens", coalesce("outputTokens", 0) AS "outputTokens", "firstTokenMs"
+         coalesce("inputTokens", 0) AS "inputTokens", coalesce("outputTokens", 0) AS "outputTokens",
+         coalesce("firstTokens", 0) AS "firstTokens", "firstTokenMs"
     FROM generate_series(date_trunc('day', now() AT TIME ZONE $2) - make_interval(days => $3 - 1),
                          date_trunc('day', now() AT TIME ZONE $2), interval '1 day') AS calendar (day)
     LEFT JOIN (SELECT date_trunc('day', create_time AT TIME ZONE $2) AS day, ${FIGURES} FROM ${ANSWERS} GROUP BY 1) used

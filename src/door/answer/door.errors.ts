@@ -1,15 +1,9 @@
-import {
-  DomainError,
-  InvalidInputError,
-  NotFoundError,
-  UnauthenticatedError,
-} from '../../platform/error/index.js';
+import { DomainError, InvalidInputError, NotFoundError } from '../../platform/error/index.js';
 import type { Failure } from '../../platform/error/index.js';
-import { localized } from '../../platform/http/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { msg } from '../../platform/message/index.js';
 import { ResponseFormatError } from '../../chat/index.js';
-import { ContentRefusedError } from '../../media/index.js';
+import { ContentMemoryError, ContentRefusedError } from '../../media/index.js';
 import { LimitReachedError, ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
 import type { UpstreamError, UpstreamErrorKind } from '../../provider/index.js';
 
@@ -61,14 +55,6 @@ export function isModelError(error: unknown): boolean {
   );
 }
 
-const NO_KEY = msg`No valid API key was sent, or the sign-in has ended. Send a key of Plinth as Authorization: Bearer sk-plinth-… or as x-api-key, or sign in again.`;
-
-/** The message of a failure for a program, which sends a key instead of signing in. */
-export function messageFor({ message, error }: Failure): string {
-  // Those of keys say more.
-  return error?.constructor === UnauthenticatedError ? localized(NO_KEY) : message;
-}
-
 /** The HTTP status of a failure of Plinth itself. The envelope has no code for a body that is too large. */
 export function statusOf({ code, error }: Failure): number {
   const data: unknown = error instanceof DomainError ? error.data : null;
@@ -81,6 +67,7 @@ export function headersFor(error: unknown): Record<string, string> {
     error instanceof ResponseFormatError ||
     // The medium was made, and would be paid for again.
     error instanceof ContentRefusedError ||
+    error instanceof ContentMemoryError ||
     (error instanceof LimitReachedError && !error.isPassing);
   return isFinal ? { 'x-should-retry': 'false' } : {};
 }

@@ -1,7 +1,7 @@
 import type { Failure } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { InvalidResponseFormatError } from '../../agent/index.js';
-import type { Source, TurnPart } from '../../agent/index.js';
+import type { FormatNames, Source, TurnPart } from '../../agent/index.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -36,6 +36,7 @@ export interface ParameterNames {
   readonly message: (index: number) => string;
   readonly messages: string;
   readonly format: string;
+  readonly formatParts: FormatNames;
   readonly parallelToolCalls: string;
   readonly imageDetail: string;
   readonly strictTool: (index: number) => string;
@@ -67,9 +68,9 @@ export interface TranslatedCall extends Omit<ChatCall, 'model' | 'responseFormat
 }
 
 /** An error of the schema of an answer names the parameter that it came in. */
-export function withParameter(error: unknown, { format }: ParameterNames): unknown {
+export function withParameter(error: unknown, { format, formatParts }: ParameterNames): unknown {
   return error instanceof InvalidResponseFormatError
-    ? new ParameterError(format, error.message)
+    ? new ParameterError(format, error.messageFor(formatParts))
     : error;
 }
 

@@ -1,10 +1,9 @@
 import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/index.js';
-import { currentRequest } from '../../platform/http/index.js';
+import { currentRequest, messageForProgram } from '../../platform/http/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import {
   headersFor,
   isModelError,
-  messageFor,
   retryAfterOf,
   statusOf,
   statusOfUpstream,
@@ -54,7 +53,7 @@ export function anthropicFailure(failure: Failure): ShapedFailure {
     status,
     body: {
       type: 'error',
-      error: { type: typeOf(status), message: messageFor(failure) },
+      error: { type: typeOf(status), message: messageForProgram(failure) },
       request_id: currentRequest()?.id ?? null,
     },
     headers: { ...requestIdHeader(), ...headersFor(error) },

@@ -44,6 +44,11 @@ export class MessagesRequest implements DoorRequest {
     message: () => 'messages',
     messages: 'messages',
     format: 'output_config.format',
+    formatParts: {
+      type: 'output_config.format.type',
+      name: 'output_config.format.name',
+      schema: 'output_config.format.schema',
+    },
     parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
     imageDetail: 'messages',
     strictTool: (index) => `tools[${index}].strict`,

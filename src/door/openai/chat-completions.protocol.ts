@@ -47,6 +47,11 @@ export class CompletionRequest implements DoorRequest {
     message: (index) => `messages[${index}]`,
     messages: 'messages',
     format: 'response_format',
+    formatParts: {
+      type: 'response_format.type',
+      name: 'response_format.json_schema.name',
+      schema: 'response_format.json_schema.schema',
+    },
     parallelToolCalls: 'parallel_tool_calls',
     imageDetail: 'detail',
     strictTool: (index) => `tools[${index}].function.strict`,

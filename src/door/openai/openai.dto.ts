@@ -64,7 +64,8 @@ export class ImageGenerationBody extends Input({
   n: Given(INTEGER, { description: '1' }),
   size: Given(TEXT, { description: 'A size of the model, or auto', example: '1024x1024' }),
   response_format: Given(TEXT, {
-    description: 'url or b64_json; default what the service answers',
+    description:
+      'url or b64_json; default what the service answers. An image of which the service answers the address is fetched for b64_json',
   }),
   user: Given(TEXT, { description: 'Not read' }),
 }) {}

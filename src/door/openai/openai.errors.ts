@@ -1,11 +1,11 @@
 import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/index.js';
+import { messageForProgram } from '../../platform/http/index.js';
 import { MediaFailedError } from '../../media/index.js';
 import { LimitReachedError } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import {
   headersFor,
   isModelError,
-  messageFor,
   ParameterError,
   retryAfterOf,
   statusOf,
@@ -51,7 +51,12 @@ export function openAiFailure(failure: Failure): ShapedFailure {
   return {
     status,
     body: {
-      error: { message: messageFor(failure), type, param: param ?? null, code: word ?? null },
+      error: {
+        message: messageForProgram(failure),
+        type,
+        param: param ?? null,
+        code: word ?? null,
+      },
     },
     headers: headersFor(error),
     ...(error instanceof UpstreamError && { retryAfterSeconds: retryAfterOf(error) }),

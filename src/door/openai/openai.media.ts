@@ -49,25 +49,24 @@ export class OpenAiMedia {
     private readonly contents: ContentService,
   ) {}
 
-  /** One image. Fails like MediaService, and with ParameterError. */
+  /**
+   * One image. Where base64 is asked for and the service answers an address, the image is fetched. Fails like MediaService and
+   * ContentService, and with ParameterError.
+   */
   async image(caller: Caller, body: unknown, disconnected: AbortSignal): Promise<ImagesView> {
     const request = parameters(imageRequest, body);
     const { model, prompt, size, response_format: format } = request;
-    await this.models.resolveMedia(caller, model, ['image']);
+    const resolved = await this.models.resolveMedia(caller, model, ['image']);
     const asked = { model, prompt, ...(size && size !== ANY_SIZE && { size }) };
     const begun = await this.media.image(caller, asked, disconnected);
     const made = await this.media.finished(caller, model, begun, disconnected);
-    const address = made.url ?? made.dataUrl;
+    const address = made.url ?? made.dataUrl ?? '';
     const wantsAddress = format ? format === 'url' : made.url !== null;
-    if (!wantsAddress && made.b64Json === null) {
-      throw new ParameterError(
-        'response_format',
-        msg`The service of this model answers the address of an image. Ask for response_format url.`,
-      );
-    }
+    const fetched = async (): Promise<string> =>
+      (await this.contents.image(address, resolved, disconnected)).toString('base64');
     return {
       created: Math.floor(Date.now() / 1_000),
-      data: [wantsAddress ? { url: address ?? '' } : { b64_json: made.b64Json ?? '' }],
+      data: [wantsAddress ? { url: address } : { b64_json: made.b64Json ?? (await fetched()) }],
     };
   }
 

@@ -24,7 +24,7 @@ export class OpenAiModels {
 
   async list(caller: Caller, categories = CATEGORIES): Promise<OpenAiModelsView> {
     const models = await this.models.callable(caller, categories);
-    const agents = await this.agents.options(caller);
+    const agents = await this.agents.callable(caller);
     return {
       object: 'list',
       data: [
@@ -34,18 +34,16 @@ export class OpenAiModels {
             id: modelName,
             name: modelDescribe || modelName,
             object: 'model',
-            created: Math.floor(createTime.getTime() / 1_000),
+            created: secondsOf(createTime),
             owned_by: providerCode,
           })),
-        ...agents
-          .filter(({ modelName }) => modelName !== null)
-          .map(({ id, agentName }) => ({
-            id: `agent-${id}`,
-            name: agentName,
-            object: 'model',
-            created: 0,
-            owned_by: 'plinth',
-          })),
+        ...agents.map(({ id, agentName, createTime }) => ({
+          id: `agent-${id}`,
+          name: agentName,
+          object: 'model',
+          created: secondsOf(createTime),
+          owned_by: 'plinth',
+        })),
       ],
     };
   }
@@ -73,6 +71,10 @@ export class OpenAiModels {
   async getForMessages(caller: Caller, id: string): Promise<AnthropicModelView> {
     return named(id, await this.listForMessages(caller));
   }
+}
+
+function secondsOf(time: Date): number {
+  return Math.floor(time.getTime() / 1_000);
 }
 
 function named<Model extends { readonly id: string }>(

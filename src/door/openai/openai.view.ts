@@ -31,7 +31,7 @@ export class OpenAiModelView extends View({
     description: 'For people: the description of a model, or the name of an agent',
   }),
   object: oneOf(['model']),
-  created: integer({ description: 'Seconds since the epoch; 0 for agents' }),
+  created: integer({ description: 'Seconds since the epoch' }),
   owned_by: text({ example: 'openai', description: 'The provider code, or plinth for agents' }),
 }) {}
 

@@ -38,7 +38,7 @@ export class NoticeController {
     const place = this.streams.reserve(caller, { perUser, endless: true });
     if (!place) {
       throw new TooManyRequestsError(
-        msg`You have too many streams open. Close one and try again.`,
+        msg`You have ${perUser} streams open, as many as one user may have at the same time. Close one and try again. An operator can raise the limit with CHAT_STREAMS_PER_USER.`,
         {
           retryAfterSeconds: 5,
         },

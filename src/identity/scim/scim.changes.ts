@@ -46,13 +46,13 @@ interface Step {
 /** The changes of POST and PUT. Attributes that are missing stay as they are (RFC 7644, 3.5.1). */
 export function userOf(resource: unknown): UserChanges {
   const changes: UserChanges = {};
-  for (const step of stepsOf({ op: 'replace', value: resource })) changeUser(changes, step);
+  for (const step of resourceSteps(resource)) changeUser(changes, step);
   return changes;
 }
 
 export function groupOf(resource: unknown): GroupChanges {
   const changes: GroupChanges = {};
-  for (const step of stepsOf({ op: 'replace', value: resource })) changeGroup(changes, step);
+  for (const step of resourceSteps(resource)) changeGroup(changes, step);
   return changes;
 }
 
@@ -69,6 +69,13 @@ export function patchedGroup(body: unknown): GroupChanges {
   return changes;
 }
 
+function resourceSteps(resource: unknown): Step[] {
+  if (!isObject(resource)) {
+    throw new ScimError('invalidSyntax', msg`A resource must be a JSON object.`);
+  }
+  return stepsOf({ op: 'replace', value: resource });
+}
+
 function patchSteps(body: unknown): Step[] {
   const operations = isObject(body) ? entryOf(body, 'operations') : undefined;
   if (!Array.isArray(operations) || operations.length > MOST_OPERATIONS) {
@@ -78,7 +85,9 @@ function patchSteps(body: unknown): Step[] {
     );
   }
   return operations.flatMap((operation: unknown) => {
-    if (!isObject(operation)) throw invalidValue('Operations');
+    if (!isObject(operation)) {
+      throw new ScimError('invalidSyntax', msg`An operation must be an object.`);
+    }
     const op = String(entryOf(operation, 'op')).toLowerCase();
     if (op !== 'add' && op !== 'remove' && op !== 'replace') {
       throw new ScimError('invalidSyntax', msg`The op of an operation is add, remove or replace.`);

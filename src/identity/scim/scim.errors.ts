@@ -1,5 +1,6 @@
 import type { Failure, FailureShape } from '../../platform/error/index.js';
 import { ConflictError, InvalidInputError } from '../../platform/error/index.js';
+import { messageForProgram, UnreadableBodyError } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 
@@ -54,7 +55,7 @@ export const scimFailures: FailureShape = {
         schemas: [ERROR_SCHEMA],
         status: String(status),
         ...(scimType && { scimType }),
-        detail: failure.message,
+        detail: messageForProgram(failure),
       },
     };
   },
@@ -72,6 +73,7 @@ function dataOf(error: unknown): unknown {
 function typeOf(failure: Failure): string | undefined {
   const { code, error } = failure;
   if (error instanceof ScimError) return error.scimType;
+  if (error instanceof UnreadableBodyError) return 'invalidSyntax';
   if (code === 409) return 'uniqueness';
   return statusOf(failure) === 400 ? 'invalidValue' : undefined;
 }

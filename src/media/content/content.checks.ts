@@ -45,6 +45,22 @@ export function contentAddress(
   { hosts, port = DEFAULT_PORT }: { readonly hosts: ContentHosts; readonly port?: number },
 ): string {
   const [imagesAndAudio, videos] = hosts;
+  if (hostOf(address, port) !== (type === 'video' ? videos : imagesAndAudio)) {
+    throw new ContentRefusedError(
+      msg`The resource’s address is refused: its host is not the one for category ${type}. An operator sets it with MEDIA_CONTENT_HOSTS.`,
+    );
+  }
+  return address;
+}
+
+/** The address, if it may be that of a resource whatever its host. Fails like contentAddress. */
+export function publicAddress(address: string, port = DEFAULT_PORT): string {
+  hostOf(address, port);
+  return address;
+}
+
+/** In lower case. */
+function hostOf(address: string, port: number): string {
   const parts = PLAIN.exec(address)?.groups;
   if (!parts) {
     throw new ContentRefusedError(
@@ -54,12 +70,7 @@ export function contentAddress(
   if (Number(parts['port'] ?? DEFAULT_PORT) !== port) {
     throw new ContentRefusedError(msg`The resource’s address is refused: its port must be 443.`);
   }
-  if (parts['host']?.toLowerCase() !== (type === 'video' ? videos : imagesAndAudio)) {
-    throw new ContentRefusedError(
-      msg`The resource’s address is refused: its host is not the one for category ${type}. An operator sets it with MEDIA_CONTENT_HOSTS.`,
-    );
-  }
-  return address;
+  return parts['host']?.toLowerCase() ?? '';
 }
 
 /** The first bytes that identify every format below. */

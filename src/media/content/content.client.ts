@@ -48,11 +48,19 @@ export class ContentClient {
     this.http = new OutboundHttp({ allowedPrivateHosts: [], ...options, allowedPorts: [port] });
   }
 
-  /** The answer with status 200. Fails with ContentRefusedError; with OutboundError when the signal ends the call. */
-  async get(address: string, signal: AbortSignal): Promise<OutboundResponse> {
+  /**
+   * The answer with status 200. Fails with ContentRefusedError; with OutboundError when the signal ends the call.
+   *
+   * @param http For an address that is no public one.
+   */
+  async get(
+    address: string,
+    signal: AbortSignal,
+    http: OutboundHttp = this.http,
+  ): Promise<OutboundResponse> {
     const { timeouts } = this;
     const response = await this.reasoned(() =>
-      this.http.request(address, { method: 'GET', headers: {}, signal, timeouts }),
+      http.request(address, { method: 'GET', headers: {}, signal, timeouts }),
     );
     if (response.status === 200) return response;
     response.discard();

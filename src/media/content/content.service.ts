@@ -3,7 +3,9 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import type { ResolvedMediaModel } from '../../model/index.js';
 import type { MediaType } from '../../provider/index.js';
+import { OutboundHttp } from '../../platform/outbound/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { msg } from '../../platform/message/index.js';
 import { isCompleted, MediaService } from '../media.service.js';
@@ -12,6 +14,7 @@ import {
   ContentMemoryError,
   ContentNotReadyError,
   ContentRefusedError,
+  publicAddress,
 } from './content.checks.js';
 import { ContentClient } from './content.client.js';
 import type { ContentQuery } from '../media.dto.js';
@@ -36,7 +39,7 @@ interface Found {
 
 const MIB = 2 ** 20;
 
-/** Proxies the result of a prediction, so that browsers need neither its host nor its address. Nothing is stored. */
+/** Fetches what media services answer the address of, so that clients need neither its host nor its address. Nothing is stored. */
 @Injectable()
 export class ContentService {
   private readonly logger = new Logger('Media');
@@ -46,6 +49,7 @@ export class ContentService {
   constructor(
     private readonly media: MediaService,
     private readonly client: ContentClient,
+    private readonly http: OutboundHttp,
     @Inject(CONFIG) private readonly config: Config,
     metrics: Metrics,
   ) {
@@ -79,6 +83,29 @@ export class ContentService {
         this.logger.warn({ msg: 'Media stream interrupted', err: error });
       }
     } finally {
+      await resource.close();
+    }
+  }
+
+  /**
+   * The image at an address that a model has answered: of any public host, or of the model's own service, wherever that is.
+   * Fails like `send`.
+   */
+  async image(
+    address: string,
+    { connection }: Pick<ResolvedMediaModel, 'connection'>,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    const isOwn = URL.parse(address)?.origin === URL.parse(connection.address)?.origin;
+    const answer = await (isOwn
+      ? this.client.get(address, signal, this.http)
+      : this.client.get(publicAddress(address, this.client.port), signal));
+    const resource = await this.client.reasoned(() => ContentResource.open(answer, 'image'));
+    const reservation = { bytes: 0 };
+    try {
+      return Buffer.concat(await this.client.reasoned(() => this.collect(resource, reservation)));
+    } finally {
+      this.held -= reservation.bytes;
       await resource.close();
     }
   }

@@ -33,7 +33,7 @@ export class BookedCall {
   @Bigint() modelId: number;
   @Varchar(200) modelName: string;
   @Varchar(50) providerCode: string;
-  /** chat, embedding, rerank or media. */
+  /** chat, embedding, rerank, media, or one of AUXILIARY_KINDS. */
   @Varchar(10) kind: string;
   /** Counts from 1; null in a roll-up. */
   @Smallint(nullable) attempt: number | null;

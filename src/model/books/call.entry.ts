@@ -39,7 +39,7 @@ export type CallEntry = z.infer<typeof callEntry>;
 export const callEntries: z.ZodType<CallEntry[]> = z.array(callEntry);
 
 export function entryOf(attempt: Attempt): CallEntry {
-  const { use, asked, model, kind, number, reservation } = attempt.start;
+  const { use, asked, model, kind, auxiliary, number, reservation } = attempt.start;
   const { caller, feature, agentId } = use;
   const { images, seconds, characters } = attempt.mediaUnits;
   const tokens = attempt.tokens;
@@ -56,7 +56,7 @@ export function entryOf(attempt: Attempt): CallEntry {
     model_id: model.id,
     model_name: model.modelName,
     provider_code: model.providerCode,
-    kind,
+    kind: auxiliary ?? kind,
     attempt: number,
     outcome: attempt.outcome,
     estimated: tokens.estimated,

@@ -20,7 +20,7 @@ import {
   Whole,
 } from '../../platform/http/index.js';
 import { anyOf, msg } from '../../platform/message/index.js';
-import { FEATURES } from '../calls/model-use.js';
+import { AUXILIARY_KINDS, FEATURES } from '../calls/model-use.js';
 
 /** What a report can be grouped by. */
 export const GROUPS = [
@@ -36,6 +36,8 @@ export const GROUPS = [
   'kind',
 ] as const;
 export type UsageGroup = (typeof GROUPS)[number];
+
+export const KINDS = ['chat', 'embedding', 'rerank', 'media', ...AUXILIARY_KINDS] as const;
 
 const MOST_GROUPS = 2;
 const USUAL_DAYS = 30;
@@ -61,6 +63,11 @@ const ownFields = {
   agentId: Id({ optional: true }),
   door: OneOf(ORIGINS, { optional: true }),
   feature: OneOf(FEATURES, { optional: true }),
+  kind: OneOf(KINDS, {
+    optional: true,
+    description:
+      'Absent: all but lookup (looks at the tasks of media) and count (counts of tokens), which cost nothing',
+  }),
 };
 
 const groupFields = {
@@ -88,7 +95,7 @@ export class UsageExportQuery extends Input({ ...ownFields, ...ofOthers }) {}
 /** The filters of a report; `until` is exclusive. */
 export interface UsageFilter extends Pick<
   UsageExportQuery,
-  'userId' | 'apiKeyId' | 'modelId' | 'providerCode' | 'agentId' | 'door' | 'feature'
+  'userId' | 'apiKeyId' | 'modelId' | 'providerCode' | 'agentId' | 'door' | 'feature' | 'kind'
 > {
   readonly from: Date;
   readonly until: Date;

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
+import { AUXILIARY_KINDS } from '../calls/model-use.js';
 import type { UsageFilter, UsageGroup, UsageView } from './usage.dto.js';
 
 /** One group of a report, as its key and its name. */
@@ -43,7 +44,11 @@ const COLUMN_OF = {
   agentId: 'agent_id',
   door: 'door',
   feature: 'feature',
+  kind: 'kind',
 } as const;
+
+/** What is left out unless it is asked for. */
+const NOT_AUXILIARY = `kind NOT IN (${AUXILIARY_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
 
 const FIGURES = `coalesce(sum(calls), 0) AS calls, coalesce(sum(failures), 0) AS failures,
   coalesce(sum(aborts), 0) AS aborts, coalesce(sum(estimates), 0) AS estimates,
@@ -139,6 +144,7 @@ export class UsageRepository {
   ): { readonly where: string; readonly values: readonly unknown[] } {
     const values: unknown[] = [tenantId, this.config.TZ, from, until];
     const parts = ['tenant_id = $1', '$2::text IS NOT NULL', 'call_time >= $3', 'call_time < $4'];
+    if (!fields.kind) parts.push(NOT_AUXILIARY);
     for (const [field, column] of Object.entries(COLUMN_OF)) {
       const value: unknown = fields[field as keyof typeof COLUMN_OF];
       if (value === undefined || value === null || value === '') continue;

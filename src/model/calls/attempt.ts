@@ -4,12 +4,14 @@ import { UpstreamError } from '../../provider/index.js';
 import type { ChatPart, Usage } from '../../provider/index.js';
 import { tokensOfCharacters, wideCharactersIn } from '../model-window.js';
 import type { ResolvedModel } from '../model.resolver.js';
-import type { ModelUse } from './model-use.js';
+import type { AuxiliaryKind, ModelUse } from './model-use.js';
 
 /** What an attempt is made with. */
 export interface AttemptStart {
   readonly use: ModelUse;
   readonly kind: UpstreamKind;
+  /** What it is in the books instead of its kind. */
+  readonly auxiliary?: AuxiliaryKind | undefined;
   /** The name of the model that was asked for. */
   readonly asked: string;
   /** The model that is called. */

@@ -15,6 +15,13 @@ export const FEATURES = [
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 
+/**
+ * Calls that work for others and cost nothing: a look at the task of a medium, a count of tokens. They are booked as rows of
+ * these kinds, and reports and limits do not count them.
+ */
+export const AUXILIARY_KINDS = ['lookup', 'count'] as const;
+export type AuxiliaryKind = (typeof AUXILIARY_KINDS)[number];
+
 /** On whose behalf a model is called. */
 export type ModelUser = Pick<Caller, 'tenantId' | 'userId' | 'door' | 'apiKey'>;
 

@@ -47,7 +47,7 @@ import { Attempt } from './attempt.js';
 import type { MediaUnits } from './attempt.js';
 import { estimateBodyTokens } from './body-tokens.js';
 import { CallRoute } from './call.route.js';
-import type { ModelUse } from './model-use.js';
+import type { AuxiliaryKind, ModelUse } from './model-use.js';
 import { bodyFor, callFor, canAnswer, needsOfBody, needsOfCall, relaysAlike } from './suitable.js';
 import { UpstreamHealth } from './upstream.health.js';
 
@@ -93,6 +93,7 @@ type Suits<M extends ResolvedModel, Call> = (fallback: M, asked: M, call: Call) 
 /** The parts of one call with one answer. */
 interface Exchange<M extends ResolvedModel, Call, T> {
   readonly kind: UpstreamKind;
+  readonly auxiliary?: AuxiliaryKind | undefined;
   readonly callOf: (model: M) => Call;
   readonly suits: Suits<M, Call>;
   readonly send: (model: M, call: Call) => Promise<T>;
@@ -219,6 +220,7 @@ export class UpstreamCalls {
     const { limits, signal, headers } = options;
     return this.answered(first, options, {
       kind: 'chat',
+      auxiliary: 'count',
       callOf: (model): RelayedBody => bodyFor(body, model, first),
       // Services of other protocols do not count.
       suits: (fallback, asked, sent) => relaysAlike(fallback, asked) && suitsBody(fallback, sent),
@@ -276,13 +278,13 @@ export class UpstreamCalls {
   }
 
   /**
-   * One call of a media model; `units` are paid when it succeeds. What `make` throws at once, instead of its promise, is no
+   * One call of a media model; `units` are paid when it succeeds, and without them it is a look at a task. What `make` throws at once, instead of its promise, is no
    * call.
    */
   media(
     model: ResolvedMediaModel,
     make: (options: MediaCallOptions) => Promise<MediaResult>,
-    options: CallOptions<ResolvedMediaModel> & { readonly units: MediaUnits },
+    options: CallOptions<ResolvedMediaModel> & { readonly units?: MediaUnits | undefined },
   ): Promise<MediaResult> {
     const { limits, signal, units } = options;
     return this.answered(
@@ -290,6 +292,7 @@ export class UpstreamCalls {
       { ...options, current: () => model },
       {
         kind: 'media',
+        auxiliary: units ? undefined : 'lookup',
         callOf: () => undefined,
         suits: () => false,
         send: () => {
@@ -301,7 +304,7 @@ export class UpstreamCalls {
         },
         sentTokens: () => 0,
         worst: () => ({ ...NO_TOKENS, ...units }),
-        settle: (attempt) => attempt.made(units),
+        settle: (attempt) => attempt.made(units ?? {}),
       },
     );
   }
@@ -359,7 +362,7 @@ export class UpstreamCalls {
   ): Promise<T> {
     const { use, signal, firstAttempt = 1 } = options;
     const within = options.within ?? ((once) => once());
-    const { kind, callOf, send, sentTokens, worst, settle } = exchange;
+    const { kind, auxiliary, callOf, send, sentTokens, worst, settle } = exchange;
     const route = this.routeOf(first, options, exchange);
     const once = async (number: number): Promise<T> => {
       const model = await route.next(number);
@@ -369,7 +372,7 @@ export class UpstreamCalls {
       try {
         if (signal.aborted) throw abortedError();
         call = callOf(model);
-        if (model.limits) {
+        if (model.limits && !auxiliary) {
           const asking = { worst: worst(call, model), isRepeat: isRepeated(route, model, options) };
           reservation = await this.reserved({ ...made, ...asking }, signal);
         }
@@ -378,8 +381,7 @@ export class UpstreamCalls {
         throw error;
       }
       const attempt = new Attempt({
-        ...made,
-        kind,
+        ...{ ...made, kind, auxiliary },
         asked: first.modelName,
         sentTokens: () => sentTokens(call),
         reservation,

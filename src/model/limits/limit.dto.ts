@@ -1,4 +1,5 @@
 import { Decimal, Id, Input, OneOf, pageFields, Whole } from '../../platform/http/index.js';
+import { SMALLEST_AMOUNT } from '../model.dto.js';
 import { MEASURES, SCOPES } from './limit.entity.js';
 
 /** What the column holds, and a client reads exactly. */
@@ -7,8 +8,10 @@ const MOST = 1_000_000_000_000;
 const cap = Decimal({
   min: 0,
   max: MOST,
+  smallest: SMALLEST_AMOUNT,
   example: 1_000_000,
-  description: 'Requests, tokens, or an amount in the currency of the prices with 6 decimals',
+  description:
+    'Requests, tokens, or an amount in the currency of the prices with 6 decimals. 0 refuses every call that uses something',
 });
 
 const filters = {

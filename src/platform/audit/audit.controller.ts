@@ -22,7 +22,8 @@ export class AuditController {
     @Query() query: AuditListQuery,
   ): Promise<Page<AuditEntryView>> {
     const page = await this.entries.page(caller.tenantId, query);
-    return page.map((entry) => AuditEntryView.of(entry));
+    const nameOf = await this.entries.names(caller.tenantId, page.rows);
+    return page.map((entry) => AuditEntryView.of(entry, { targetName: nameOf(entry) }));
   }
 
   /** The rows of the list as a workbook. */

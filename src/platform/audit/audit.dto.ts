@@ -41,6 +41,13 @@ export class AuditEntryView extends View({
   action: text({ example: 'update' }),
   targetType: text({ example: 'provider' }),
   targetId: nullable(text({ example: '12' })),
+  targetName: nullable(
+    text({
+      example: 'Example AI',
+      description:
+        'The name that the record has now; null for one that is deleted, and for kinds without a name',
+    }),
+  ),
   detail: schema<Record<string, unknown>>({
     type: 'object',
     additionalProperties: true,
@@ -59,6 +66,7 @@ export const auditSheet = sheetOf<AuditEntryView>('Audit log', {
   action: 'Action',
   targetType: 'Record type',
   targetId: 'Record',
+  targetName: 'Record name',
   detail: 'Detail',
   ip: 'Address',
   requestId: 'Request',

@@ -325,7 +325,11 @@ export const variables = {
     'Fallbacks: how long an address is put aside before one call tries it',
     3_600,
   ),
-  CHAT_STREAMS_PER_USER: count(20, 'Chat: open streams of one user per process', 1_000_000),
+  CHAT_STREAMS_PER_USER: count(
+    20,
+    'Chat: open streams of one user, or of one service account with all of its keys, per process',
+    1_000_000,
+  ),
   CHAT_RETRIEVED_PIECES: count(
     20,
     'Chat: fragments of knowledge bases sent to the model at most',

@@ -44,7 +44,8 @@ class TooLargeError extends BodyError {
   }
 }
 
-class UnreadableBodyError extends BodyError {
+/** A body that is not JSON. */
+export class UnreadableBodyError extends BodyError {
   constructor(cause?: unknown) {
     super(msg`The request body is not readable JSON.`, { cause });
   }

@@ -22,6 +22,7 @@ import {
   Min,
   MinLength,
   NotContains,
+  ValidateBy,
 } from 'class-validator';
 import { msg, phrase } from '../message/index.js';
 import type { Message, Phrase } from '../message/index.js';
@@ -99,6 +100,11 @@ interface NumberOptions extends FieldOptions {
   readonly max?: number;
 }
 
+interface DecimalOptions extends NumberOptions {
+  /** The smallest value but 0 that is kept: a column with so many decimals would store 0 for a smaller one. */
+  readonly smallest?: number;
+}
+
 /** A string, kept as given. Required text must not be blank; numbers are read as their digits. */
 export const Text: Kind<string, TextOptions> = (options: TextOptions = {}) => {
   return field(options, { type: String, minLength: options.min, maxLength: options.max }, [
@@ -145,7 +151,8 @@ export const Whole: Kind<number, NumberOptions> = (options: NumberOptions = {}) 
 };
 
 /** A number, with fractions. */
-export const Decimal: Kind<number, NumberOptions> = (options: NumberOptions = {}) => {
+export const Decimal: Kind<number, DecimalOptions> = (options: DecimalOptions = {}) => {
+  const { smallest } = options;
   const min = options.min ?? -Number.MAX_VALUE;
   const max = options.max ?? Number.MAX_VALUE;
   return field(options, { type: 'number', minimum: options.min, maximum: options.max }, [
@@ -156,8 +163,17 @@ export const Decimal: Kind<number, NumberOptions> = (options: NumberOptions = {}
     ),
     Min(min, { message: msg`$property must be at least ${min}` }),
     Max(max, { message: msg`$property must be at most ${max}` }),
+    ...(smallest === undefined ? [] : [NotBelow(smallest)]),
   ]);
 };
+
+function NotBelow(smallest: number): PropertyDecorator {
+  const validate = (value: unknown): boolean => value === 0 || Math.abs(Number(value)) >= smallest;
+  return ValidateBy(
+    { name: 'notBelow', validator: { validate } },
+    { message: msg`$property must be 0 or at least ${smallest}` },
+  );
+}
 
 /** The id of a record: a whole number above 0. */
 export const Id: Kind<number, FieldOptions> = (options: FieldOptions = {}): PropertyDecorator =>

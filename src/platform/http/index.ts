@@ -8,7 +8,7 @@ export {
   NoBody,
   SmallBody,
 } from './body.interceptor.js';
-export { BodyBudget, BodyReader } from './body.reader.js';
+export { BodyBudget, BodyReader, UnreadableBodyError } from './body.reader.js';
 export { clientNetwork } from './client-network.js';
 export { clientSoftware } from './client-software.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
@@ -41,6 +41,7 @@ export { ICON } from './icon.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
 export { localized } from './localized.js';
+export { messageForProgram } from './message-for-programs.js';
 export {
   isWholeList,
   MOST_CHOICES,

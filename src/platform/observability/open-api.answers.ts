@@ -7,10 +7,17 @@ type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 type Schema = Schemas[string];
 type SchemaObject = Exclude<Schema, { $ref: string }>;
 
-/** Routes whose failures always have `data` of one view, or a body of their own with an HTTP status instead of the envelope. */
-export type FailureViews =
-  | { readonly paths: RegExp; readonly data: Type }
-  | { readonly paths: RegExp; readonly body: Type; readonly type?: string };
+/**
+ * Routes whose failures always have `data` of one view, or a body of their own with an HTTP status instead of the envelope; of
+ * several bodies that which the client speaks.
+ */
+export type FailureViews = { readonly paths: RegExp; readonly data: Type } | BodyViews;
+
+interface BodyViews {
+  readonly paths: RegExp;
+  readonly bodies: readonly Type[];
+  readonly type?: string;
+}
 
 /** The value null in OpenAPI 3.0, where `nullable` has a meaning only beside a `type`. */
 const NULL: SchemaObject = { type: 'object', nullable: true, enum: [null] };
@@ -33,7 +40,7 @@ export function describeFailures(
   }
   for (const [path, item] of Object.entries(document.paths)) {
     const view = views.find(({ paths }) => paths.test(path));
-    if (view && 'body' in view) {
+    if (view && 'bodies' in view) {
       for (const operation of Object.values(item as Record<string, Operation>)) {
         describeBody(operation, view);
       }
@@ -52,12 +59,11 @@ export function describeFailures(
   }
 }
 
-function describeBody(
-  { responses }: Operation,
-  { body, type = JSON_TYPE }: { readonly body: Type; readonly type?: string },
-): void {
+function describeBody({ responses }: Operation, { bodies, type = JSON_TYPE }: BodyViews): void {
   if (!responses) return;
-  const content = { [type]: { schema: refTo(body) } };
+  const refs = bodies.map(refTo);
+  const schema = refs.length > 1 ? { oneOf: refs } : refs[0];
+  const content: Content = { [type]: { ...(schema && { schema }) } };
   responses['default'] = { description: 'A failure, with its HTTP status', content };
 }
 

@@ -87,7 +87,7 @@ export function openApiOf(
     .build();
   const extraModels = [
     FailureData,
-    ...failures.map((view) => ('data' in view ? view.data : view.body)),
+    ...failures.flatMap((view) => ('data' in view ? [view.data] : view.bodies)),
   ];
   const document = withoutCreated(
     SwaggerModule.createDocument(app, settings, { extraModels, operationIdFactory: operationIdOf }),

@@ -72,7 +72,9 @@ describe('messages that one user sends at once', () => {
     );
     expect(replies).toHaveLength(REQUESTS - PER_USER);
     expect(simulator.requests).toHaveLength(PER_USER);
-    expect(replies.every(({ error }) => /too many/i.test(error ?? ''))).toBe(true);
+    const refusal = `${PER_USER} answers are being written for you`;
+    expect(replies.every(({ error }) => error?.startsWith(refusal))).toBe(true);
+    expect(replies[0]?.error).toContain('raise the limit with CHAT_STREAMS_PER_USER');
     simulator.release();
     await all;
     expect(replies.filter(({ text }) => text === 'Answered.')).toHaveLength(PER_USER);

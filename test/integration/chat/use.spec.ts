@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
+import { Database, inTenant } from '../../../src/platform/database/index.js';
 import { sendChat } from '../../support/chat.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { makeUser, roleId } from '../../support/people.js';
@@ -12,6 +13,7 @@ interface Figures {
   readonly failures: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  readonly firstTokens: number;
   readonly firstTokenMs: number | null;
 }
 
@@ -72,6 +74,23 @@ describe('the report of use', () => {
     expect(data.failures).toHaveLength(1);
     expect(data.failures[0]?.modelName).toBe('sim-gone');
     expect(data.failures[0]?.error).not.toBe('');
+  });
+
+  it('tells the mean time to the first token, as the report of usage does', async () => {
+    await sendChat(admin, { model: 'sim-chat', content: 'Four' });
+    await inTenant('000000', () =>
+      plinth.app.get(Database).query(
+        `UPDATE chat_message answer SET first_token_ms = (ARRAY[100, 200, 900])[place]
+           FROM (SELECT id, row_number() OVER (ORDER BY id) AS place FROM chat_message
+                  WHERE tenant_id = $1 AND model_name = 'sim-chat' AND role = 'assistant') numbered
+          WHERE answer.tenant_id = $1 AND answer.id = numbered.id`,
+        ['000000'],
+      ),
+    );
+    const { data } = await admin.get<Use>('/monitor/use');
+    expect(data.models[0]).toMatchObject({ firstTokens: 3, firstTokenMs: 400 });
+    expect(data.days.at(-1)).toMatchObject({ firstTokens: 3, firstTokenMs: 400 });
+    expect(data.days[0]).toMatchObject({ firstTokens: 0, firstTokenMs: null });
   });
 
   it('needs its permission and refuses more days than a quarter has', async () => {

@@ -4,7 +4,7 @@ import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
 import { heads } from '../../support/media/file-heads.js';
-import { IMAGE_HOST, MediaHost, VIDEO_HOST } from '../../support/media/media-host.js';
+import { IMAGE_HOST, MediaHost, OTHER_HOST, VIDEO_HOST } from '../../support/media/media-host.js';
 import { createMediaModels, scriptPrediction } from '../../support/media/media-models.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { Plinth } from '../../support/plinth.js';
@@ -93,10 +93,47 @@ describe('POST /v1/images/generations', () => {
     expect([head(plain?.b64_json), plain?.url]).toEqual(['PNG', undefined]);
     expect(linked?.url).toMatch(/^data:image\/png;base64,/);
     expect(address?.url).toMatch(/^http/);
-    expect(await failure(ask({ model: 'sim-url', response_format: 'b64_json' }))).toEqual([
-      ...[400, 'invalid_value', 'response_format'],
-    ]);
   });
+
+  it('fetches an image of which the service answers the address for b64_json', async () => {
+    const { data: own } = await ask({ model: 'sim-url', response_format: 'b64_json' });
+    expect([head(own?.[0]?.b64_json), own?.[0]?.url]).toEqual(['PNG', undefined]);
+    const { data: waited } = await ask({ model: 'async-image', response_format: 'b64_json' });
+    expect(head(waited?.[0]?.b64_json)).toBe('PNG');
+
+    host.answers((_request, response) => {
+      response.writeHead(200, { 'content-type': 'image/png' });
+      response.end(heads.png);
+    });
+    scriptAddress(host.address(OTHER_HOST));
+    const { data: other } = await ask({ model: 'sim-url', response_format: 'b64_json' });
+    expect(other?.[0]?.b64_json).toBe(heads.png.toString('base64'));
+  });
+
+  it.each([
+    ['a private address', () => `https://10.1.2.3:${host.port}/a.png`, 'must not be called'],
+    ['a plain address of another port', () => `${plinth.url}/health`, 'must be https'],
+    ['what is no image', () => host.address(OTHER_HOST), 'something else'],
+  ])('refuses %s, which no client makes again', async (_name, address, reason) => {
+    host.answers((_request, response) => {
+      response.writeHead(200, { 'content-type': 'image/png' });
+      response.end('<html></html>');
+    });
+    scriptAddress(address());
+    const body = { model: 'sim-url', prompt: PROMPT, response_format: 'b64_json' };
+    const eager = client.withOptions({ maxRetries: 2 });
+    await expect(eager.post('/images/generations', { body })).rejects.toMatchObject({
+      status: 500,
+      message: expect.stringContaining(reason),
+    });
+    const made = simulator.requests.filter(({ path }) => path.endsWith('/images/generations'));
+    expect(made).toHaveLength(1);
+  });
+
+  function scriptAddress(url: string): void {
+    const match = { path: '/images/generations' };
+    simulator.script({ match, body: { created: 1, data: [{ url }] } });
+  }
 
   it('waits for a task, and says that one has failed', async () => {
     const { data } = await ask({ model: 'async-image' });

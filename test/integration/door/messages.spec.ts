@@ -137,6 +137,18 @@ describe('failures before an answer', () => {
       'tools has no function x',
     ],
     [{ ...asked('sim-ollama'), output_config: { effort: 'low' } }, 'output_config.effort'],
+    [
+      {
+        ...chat,
+        output_config: {
+          format: {
+            type: 'json_schema',
+            schema: { type: 'object', properties: { a: { typ: 1 } } },
+          },
+        },
+      },
+      'output_config.format.schema cannot be used: /properties/a',
+    ],
     [{ ...asked('sim-ollama'), tools: [LOOK_UP], tool_choice: { type: 'any' } }, 'tool_choice'],
     [
       {

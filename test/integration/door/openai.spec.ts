@@ -116,6 +116,12 @@ describe('GET /v1/models', () => {
     });
   });
 
+  it('says since when there is a model and an agent', async () => {
+    for (const { created } of (await client().models.list()).data) {
+      expect(Math.abs(Date.now() / 1_000 - created)).toBeLessThan(3_600);
+    }
+  });
+
   it('answers one of them, and 404 in the form of the protocol for others', async () => {
     expect(await client().models.retrieve(`agent-${agentId}`)).toMatchObject({
       name: 'Shop clerk',
@@ -280,6 +286,15 @@ describe('failures before an answer', () => {
     expect([error.status, error.param, error.code]).toEqual([400, param, code]);
     expect(error.message).toMatch(/\.$/);
     expect(simulator.requests).toEqual([]);
+  });
+
+  it('of a schema name the parameter as the client does', async () => {
+    const response_format = schemaFormat({ type: 'object', properties: { a: { typ: 'x' } } });
+    const asked = { model: 'sim-messages', messages: QUESTION, response_format };
+    const { message } = await failure(postOdd('/chat/completions', asked));
+
+    expect(message).toContain('response_format.json_schema.schema cannot be used: /properties/a');
+    expect(message).not.toContain('responseFormat');
   });
 
   it('names a model that is not there, and one of another category', async () => {

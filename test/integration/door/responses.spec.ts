@@ -323,6 +323,14 @@ describe('a parameter', () => {
     expect(simulator.requests).toEqual([]);
   });
 
+  it('of a schema names it as the client does', async () => {
+    const schema = { type: 'object', properties: { a: { typ: 'x' } } };
+    const text = { format: { type: 'json_schema', name: 'book', schema } };
+    const { message } = await failure(client().post('/responses', { body: { ...chat, text } }));
+
+    expect(message).toContain('text.format.schema cannot be used: /properties/a');
+  });
+
   it('of an image is passed on to a service that honours it, and refused by name for others', async () => {
     const url = 'https://files.test/a.png';
     const image = { type: 'input_image', image_url: url, detail: 'low' } as const;

@@ -364,7 +364,10 @@ describe('the own account', () => {
     const session = await small.signIn('admin', ADMIN_PASSWORD);
     const held = await fetch(`${small.url}/resource/sse`, { headers: session.headers });
     const refused = await session.raw('GET', '/resource/sse');
-    expect(JSON.parse(refused.text)).toMatchObject({ code: 429 });
+    expect(JSON.parse(refused.text)).toMatchObject({
+      code: 429,
+      msg: expect.stringContaining('CHAT_STREAMS_PER_USER'),
+    });
     expect(refused.headers['retry-after']).toBe('5');
     await held.body?.cancel();
     await small.stop();

@@ -44,6 +44,7 @@ interface Row {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly feature: string;
+  readonly kind: string;
 }
 
 const KEY = 'key-of-the-service-12345';
@@ -64,7 +65,8 @@ beforeAll(async () => {
   simulator = await startSimulator();
   plinth = await Plinth.start({
     CHAT_ATTEMPTS: '2',
-    CHAT_STREAMS_PER_USER: String(AT_ONCE),
+    // The place of a client that has left is free when the service notices it.
+    CHAT_STREAMS_PER_USER: String(10 * AT_ONCE),
     USAGE_DETAIL_DAYS: '10',
   });
   admin = await plinth.signIn();
@@ -134,7 +136,7 @@ async function usage(path = '', by = admin): Promise<Report> {
 async function rows(): Promise<Row[]> {
   await books();
   return query<Row>(
-    `SELECT outcome, attempt, estimates, input_tokens AS "inputTokens", output_tokens AS "outputTokens", feature
+    `SELECT outcome, attempt, estimates, input_tokens AS "inputTokens", output_tokens AS "outputTokens", feature, kind
        FROM upstream_call ORDER BY call_time, id`,
   );
 }
@@ -330,6 +332,25 @@ describe('the books', () => {
     expect((await usage('?groupBy=kind')).rows).toMatchObject([
       { calls: 2, images: 1, characters: 8, cost: '0.04012' },
     ]);
+  });
+
+  it('have looks at tasks and counts of tokens, which reports tell only when asked', async () => {
+    const image = { model: 'async-image', prompt: 'A house' };
+    expect((await admin.raw('POST', '/v1/images/generations', image)).status).toBe(200);
+    const counted = { model: 'sim-messages', messages: [{ role: 'user', content: 'Hello' }] };
+    expect((await admin.raw('POST', '/v1/messages/count_tokens', counted)).status).toBe(200);
+    await books();
+
+    const kinds = (await rows()).map(({ kind }) => kind);
+    expect(kinds).toHaveLength(simulator.total);
+    const looks = kinds.filter((kind) => kind === 'lookup').length;
+    expect(looks).toBeGreaterThan(0);
+    expect([...new Set(kinds)].sort()).toEqual(['count', 'lookup', 'media']);
+    expect(by(await usage('?groupBy=kind'))).toEqual({ media: 1 });
+    expect((await usage('?kind=lookup')).total).toMatchObject({ calls: looks, cost: null });
+    expect(by(await usage('?groupBy=kind&kind=count'))).toEqual({ count: 1 });
+    const { text } = await admin.raw('GET', '/monitor/usage/export?kind=count');
+    expect(text.trim().split('\n')).toHaveLength(2);
   });
 
   it('keeps the price of the time of a call', async () => {

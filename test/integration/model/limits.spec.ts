@@ -590,8 +590,18 @@ describe('a budget', () => {
     expect(await statusOf(running)).toBe(200);
   });
 
-  it('counts no tokens for a count of tokens', async () => {
+  it.each([0.000_000_5, 1e-9])('refuses a cost of %d, which would be stored as 0', async (cap) => {
+    expect(
+      await admin.post('/system/limit', { scope: 'tenant', measure: 'cost-day', cap }),
+    ).toMatchObject({
+      code: 400,
+      msg: 'cap must be 0 or at least 0.000001',
+    });
+  });
+
+  it('counts neither tokens nor a request for a count of tokens', async () => {
     await limit({ cap: 0 });
+    await limit({ measure: 'requests-minute', cap: 0 });
     const body = { model: 'sim-messages', messages: [{ role: 'user', content: 'Hello' }] };
     expect((await admin.raw('POST', '/v1/messages/count_tokens', body)).status).toBe(200);
   });

@@ -6,6 +6,8 @@ import { Database } from '../../../src/platform/database/index.js';
 import { ModelResolver } from '../../../src/model/index.js';
 import type { ResolvedChatModel } from '../../../src/model/index.js';
 import { canary } from '../../support/canary.js';
+import { createAgent } from '../../support/agents.js';
+import { createKnowledge } from '../../support/knowledge.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
@@ -173,6 +175,7 @@ describe('models', () => {
         'The provider nobody does not exist or is not enabled. Enable the provider, or choose another one.',
       ],
       [{ inputPrice: -1 }, 'inputPrice must be at least 0'],
+      [{ inputPrice: 0.000_000_4 }, 'inputPrice must be 0 or at least 0.000001'],
     ])('refuses %j', async (fields, msg) => {
       const answer = await admin.post('/system/model', body(fields));
       expect(answer.code).toBe(400);
@@ -276,6 +279,33 @@ describe('models', () => {
       expect(described.rows.map((row) => row.modelName)).toEqual(['pg-three', 'pg-two']);
       const coded = await admin.get<Model[]>('/system/model/list?providerCode=custom_m');
       expect(coded.total).toBe(0);
+    });
+
+    it('says what used a deleted model and has none any more', async () => {
+      const vector = { category: 'vector', modelDimension: 8 };
+      const embedding = await create({ ...vector, modelName: 'embed' });
+      const again = body({ ...vector, modelName: 'embed', apiHost });
+      const reranking = await create({ category: 'rerank', modelName: 'rerank' });
+      const reading = await create({ modelName: 'reads', supportsVision: true });
+      const base = { embeddingModel: 'embed', rerankModel: 'rerank' };
+      await createKnowledge(admin, { ...base, name: 'Ranked', enableRerank: 1 });
+      const read = { ...base, name: 'Read', enableOcr: 1, ocrModel: 'reads' };
+      await createKnowledge(admin, read);
+      await createAgent(admin, reading.id);
+      const settings = 'Choose another model in its settings, or create one of the same name.';
+
+      expect((await admin.delete(`/system/model/${reranking.id}`)).msg).toBe(
+        `Done. 1 knowledge base uses rerank. ${settings}`,
+      );
+      expect((await admin.delete(`/system/model/${reading.id}`)).msg).toBe(
+        `Done. 1 knowledge base uses reads. ${settings} 1 agent uses reads. Choose another model for it.`,
+      );
+      const { data: second } = await admin.post<Model>('/system/model', again);
+      // The other one answers to the name.
+      expect((await admin.delete(`/system/model/${second.id}`)).msg).toBe('Done.');
+      expect((await admin.delete(`/system/model/${embedding.id}`)).msg).toBe(
+        `Done. 2 knowledge bases use embed. ${settings.replace('its', 'their')}`,
+      );
     });
 
     it('deletes all of a list or none, for good', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AuditLog } from '../../../src/platform/audit/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { Plinth } from '../../support/plinth.js';
+import { done } from '../../support/people.js';
 import type { Session } from '../../support/session.js';
 
 interface Entry {
@@ -11,6 +12,7 @@ interface Entry {
   action: string;
   targetType: string;
   targetId: string | null;
+  targetName: string | null;
   detail: Record<string, unknown>;
   ip: string | null;
   requestId: string | null;
@@ -56,6 +58,22 @@ describe('the audit log', () => {
     });
     expect(entry?.ip).toMatch(/127\.0\.0\.1$/);
     expect(entry?.createTime).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+  });
+
+  it('names records as they are called now, and those that are gone by their id alone', async () => {
+    const made = { dictName: 'Sizes', dictType: 'size' };
+    done(await admin.post('/system/dict/type', made));
+    const [{ targetId } = { targetId: null }] = await list('targetType=dictionary_type');
+    const named = async (): Promise<unknown[]> =>
+      (await list(`targetType=dictionary_type&targetId=${targetId}`)).map((one) => one.targetName);
+    expect(await named()).toEqual(['Sizes']);
+    const renamed = { ...made, dictId: targetId, dictName: 'Measures' };
+    done(await admin.put('/system/dict/type', renamed));
+    expect(await named()).toEqual(['Measures', 'Measures']);
+    done(await admin.delete(`/system/dict/type/${targetId}`));
+    expect(await named()).toEqual([null, null, null]);
+    await audit.record({ tenantId: '000000' }, { action: 'update', target: 'role', id: 'x' });
+    expect(await list('targetId=x')).toMatchObject([{ targetName: null }]);
   });
 
   it('is append-only: the database refuses UPDATE and DELETE', async () => {

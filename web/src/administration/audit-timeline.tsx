@@ -100,7 +100,7 @@ export function AuditTimeline() {
   );
   return (
     <Box>
-      <Group justify="space-between" align="flex-start" mb="md" wrap="nowrap">
+      <Group justify="space-between" align="flex-start" mb="md" gap="xs">
         <Group gap="xs" className={styles['filters']} role="search" aria-label={t('audit.filters')}>
           <AddressSearch name="who" label={t('audit.who')} />
           <AddressSelect
@@ -122,6 +122,7 @@ export function AuditTimeline() {
           <Tooltip label={t('audit.export')}>
             <ActionIcon
               size="lg"
+              ml="auto"
               aria-label={t('audit.export')}
               loading={download.isPending}
               onClick={() => download.mutate()}

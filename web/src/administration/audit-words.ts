@@ -57,16 +57,19 @@ interface Entry {
   readonly action: string;
   readonly targetType: string;
   readonly targetId: string | null;
+  readonly targetName: string | null;
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** "user 12" */
-function targetOf(t: TFunction<'administration'>, { targetType, targetId }: Entry): string {
+/** "user jo (12)"; "user 12" where it has no name, or has no longer one. */
+function targetOf(t: TFunction<'administration'>, entry: Entry): string {
+  const { targetType, targetId: id, targetName: name } = entry;
   const kind = t(`audit.target.${targetType as Target}`, { defaultValue: targetType });
-  return targetId === null ? kind : t('audit.record', { kind, id: targetId });
+  if (id === null) return kind;
+  return name === null ? t('audit.record', { kind, id }) : t('audit.named', { kind, name, id });
 }
 
-/** "admin changed user 12" */
+/** "admin changed user jo (12)" */
 export function sentenceOf(t: TFunction<'administration'>, entry: Entry): string {
   const values = {
     who: entry.actorName ?? t('audit.service'),

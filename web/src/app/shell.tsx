@@ -158,7 +158,9 @@ function SearchButton({ small, onOpen }: { readonly small: boolean; readonly onO
     <UnstyledButton className={styles['search']} onClick={onOpen}>
       <IconSearch size={16} stroke={1.5} />
       <span>{t('search')}</span>
-      <Kbd size="xs">Ctrl K</Kbd>
+      <Kbd size="xs" visibleFrom="sm">
+        Ctrl K
+      </Kbd>
     </UnstyledButton>
   );
 }

@@ -56,8 +56,8 @@ function Report({ use }: { readonly use: UseView }) {
     days.reduce((total, day) => total + figure(day), 0);
   const turns = sum((day) => day.turns);
   const failed = sum((day) => day.failures);
-  const times = days.flatMap(({ firstTokenMs }) => (firstTokenMs === null ? [] : [firstTokenMs]));
-  const latest = times.at(-1);
+  const started = sum((day) => day.firstTokens);
+  const waited = sum((day) => day.firstTokens * (day.firstTokenMs ?? 0));
   const figures = [
     { name: 'turns', value: shortNumber(turns), data: days.map((day) => day.turns) },
     {
@@ -67,7 +67,7 @@ function Report({ use }: { readonly use: UseView }) {
     },
     {
       name: 'firstToken',
-      value: latest === undefined ? '–' : duration(Math.round(latest)),
+      value: started === 0 ? '–' : duration(Math.round(waited / started)),
       data: days.map((day) => day.firstTokenMs ?? 0),
     },
     { name: 'failures', value: number(failed), data: days.map((day) => day.failures) },

@@ -85,9 +85,6 @@ function Share({ label, help, value, ends, onChange }: ShareProps) {
         </Text>
         <Text size="sm">{shown.toFixed(2)}</Text>
       </Group>
-      <Text size="xs" c="dimmed" mb={6}>
-        {help}
-      </Text>
       <Slider
         min={0}
         max={1}
@@ -111,6 +108,9 @@ function Share({ label, help, value, ends, onChange }: ShareProps) {
           ))}
         </Group>
       )}
+      <Text size="xs" c="dimmed" mt={6}>
+        {help}
+      </Text>
     </div>
   );
 }

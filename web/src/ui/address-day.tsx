@@ -1,5 +1,6 @@
 import { TextInput } from '@mantine/core';
 import { useAddress } from '../app/address';
+import { PHONE_SHARE } from './address-fields';
 import styles from './address-day.module.css';
 
 interface Props {
@@ -17,7 +18,8 @@ export function AddressDay({ name, label }: Props) {
       aria-label={label}
       leftSection={<span className={styles['label']}>{label}</span>}
       leftSectionWidth={56}
-      w={{ base: '100%', xs: 196 }}
+      w={{ base: 'auto', xs: 196 }}
+      flex={PHONE_SHARE}
       value={address[name] ?? ''}
       onChange={({ currentTarget }) =>
         change({ [name]: currentTarget.value || undefined, page: undefined })

@@ -6,6 +6,8 @@ import { useState } from 'react';
 import { useAddress } from '../app/address';
 
 const PAUSE_MS = 250;
+/** On a phone two choices share a row. */
+export const PHONE_SHARE = { base: '1 1 40%', xs: '0 0 auto' };
 
 interface Props {
   /** The parameter of the address. */
@@ -51,7 +53,8 @@ export function AddressSelect({
       data={data}
       value={address[name] ?? null}
       clearable
-      w={{ base: '100%', xs: 180 }}
+      w={{ base: 'auto', xs: 180 }}
+      flex={PHONE_SHARE}
       onChange={(value) => change({ [name]: value ?? undefined, page: undefined })}
     />
   );

@@ -173,7 +173,7 @@ export function DataTable<Row>({
               toolbar
             )}
           </Group>
-          <Group gap={4}>
+          <Group gap={4} ml="auto">
             {hasChoice && <ColumnChoice columns={columns} shown={shown} onChange={setShown} />}
             {onExport && (
               <Tooltip label={t('export')}>

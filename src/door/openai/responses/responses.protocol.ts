@@ -29,6 +29,11 @@ export class ResponsesRequest implements DoorRequest {
     message: () => 'input',
     messages: 'input',
     format: 'text.format',
+    formatParts: {
+      type: 'text.format.type',
+      name: 'text.format.name',
+      schema: 'text.format.schema',
+    },
     parallelToolCalls: 'parallel_tool_calls',
     imageDetail: 'detail',
     strictTool: (index) => `tools[${index}].strict`,

@@ -17,17 +17,13 @@ export const agent: Texts = {
     'There is no tool named {0}. The tools are {1}.': '没有名为 {0} 的工具。可用的工具：{1}。',
     'There are no MCP tools yet. Leave mcpToolIds empty.':
       '目前还没有 MCP 工具。请将 mcpToolIds 留空。',
-    'responseFormat.schema cannot be used: {0}.': 'responseFormat.schema 无法使用：{0}。',
-    'responseFormat.schema takes too long to check. Simplify its patterns, and alternatives that refer to each other.':
-      '检查 responseFormat.schema 耗时过长。请简化其中的正则表达式和互相引用的分支。',
-    'responseFormat.type must be json_schema or text':
-      'responseFormat.type 必须是 json_schema 或 text',
-    'responseFormat.name must be 1 to 64 letters, digits, _ or -':
-      'responseFormat.name 必须由 1 到 64 个字母、数字、_ 或 - 组成',
-    'responseFormat.schema must be a JSON Schema object':
-      'responseFormat.schema 必须是 JSON Schema 对象',
-    'responseFormat.schema has {0} characters, and at most {1} are allowed':
-      'responseFormat.schema 有 {0} 个字符，最多允许 {1} 个',
+    '{0} cannot be used: {1}.': '{0} 无法使用：{1}。',
+    '{0} takes too long to check. Simplify its patterns, and alternatives that refer to each other.':
+      '检查 {0} 耗时过长。请简化其中的正则表达式和互相引用的分支。',
+    '{0} must be json_schema or text': '{0} 必须是 json_schema 或 text',
+    '{0} must be 1 to 64 letters, digits, _ or -': '{0} 必须由 1 到 64 个字母、数字、_ 或 - 组成',
+    '{0} must be a JSON Schema object': '{0} 必须是 JSON Schema 对象',
+    '{0} has {1} characters, and at most {2} are allowed': '{0} 有 {1} 个字符，最多允许 {2} 个',
     'There is no runtime named "{0}". The runtimes are {1}.':
       '没有名为“{0}”的运行时。可用的运行时：{1}。',
     'The model {0} does not support tools, which the runtime {1} of the agent needs. Give the agent another model, or the runtime direct.':

@@ -6,8 +6,6 @@ export const door: Texts = {
       '该模型不支持参数 {0}。请移除该参数，或选择其他模型。',
     'There is no model {0}. GET /v1/models lists those that you can use.':
       '没有模型 {0}。GET /v1/models 列出您可以使用的模型。',
-    'No valid API key was sent, or the sign-in has ended. Send a key of Plinth as Authorization: Bearer sk-plinth-… or as x-api-key, or sign in again.':
-      '没有发送有效的 API 密钥，或登录已结束。请以 Authorization: Bearer sk-plinth-… 或 x-api-key 发送 Plinth 的密钥，或重新登录。',
     'The request has no JSON body. Send one with the header Content-Type: application/json.':
       '请求没有 JSON 正文。请带上请求头 Content-Type: application/json 发送。',
     'The parameter {0} is required.': '缺少参数 {0}。',
@@ -28,8 +26,6 @@ export const door: Texts = {
     'The model could not finish its answer. Try again.': '模型未能完成回答。请重试。',
     'The messages must not contain the character NUL.': '消息不得包含 NUL 字符。',
     'The last message must be one of the user.': '最后一条消息必须是用户的消息。',
-    'The service of this model answers the address of an image. Ask for response_format url.':
-      '该模型的服务返回图片地址。请使用 response_format url。',
     'The service of this model answers the address of a sound. Use POST /media/speech, or another model.':
       '该模型的服务返回音频地址。请使用 POST /media/speech，或选择其他模型。',
   },

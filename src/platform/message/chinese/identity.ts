@@ -8,6 +8,8 @@ export const identity: Texts = {
     'The filter is not valid near {0}. Attributes are compared by eq, ne, co, sw, ew, gt, ge, lt, le and pr.':
       '过滤条件在 {0} 附近无效。属性使用 eq、ne、co、sw、ew、gt、ge、lt、le 和 pr 比较。',
     'The filter cannot compare the attribute {0}.': '过滤条件不能比较属性 {0}。',
+    'A resource must be a JSON object.': '资源必须是 JSON 对象。',
+    'An operation must be an object.': '操作必须是对象。',
     'Operations must be a list of at most {0} operations.':
       'Operations 必须是最多包含 {0} 个操作的列表。',
     'The op of an operation is add, remove or replace.':
@@ -28,8 +30,8 @@ export const identity: Texts = {
     'You are signed in with this client and would lock yourself out. Use another client.':
       '您正通过此客户端登录，这样会把自己锁在外面。请使用其他客户端操作。',
     'grantTypeList must contain one or more of {0}.': 'grantTypeList 必须包含以下一项或多项：{0}。',
-    'You have too many streams open. Close one and try again.':
-      '您打开的流过多。请关闭一个后再试。',
+    'You have {0} streams open, as many as one user may have at the same time. Close one and try again. An operator can raise the limit with CHAT_STREAMS_PER_USER.':
+      '您已打开 {0} 个流，已达到每个用户同时打开的上限。请关闭一个后重试。运维人员可通过 CHAT_STREAMS_PER_USER 提高上限。',
     'Too many sign-ins at the same time. Try again in {0} second.':
       '同时登录的人数过多。请 {0} 秒后再试。',
     'The user name or the password is wrong.': '用户名或密码错误。',

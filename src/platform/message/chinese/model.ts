@@ -2,6 +2,13 @@ import type { Texts } from '../catalogue.js';
 
 export const model: Texts = {
   messages: {
+    '1 knowledge base uses {0}. Choose another model in its settings, or create one of the same name.':
+      '1 个知识库使用 {0}。请在其设置中选择其他模型，或创建同名模型。',
+    '{0} knowledge bases use {1}. Choose another model in their settings, or create one of the same name.':
+      '{0} 个知识库使用 {1}。请在其设置中选择其他模型，或创建同名模型。',
+    '1 agent uses {0}. Choose another model for it.': '1 个智能体使用 {0}。请为其选择其他模型。',
+    '{0} agents use {1}. Choose another model for them.':
+      '{0} 个智能体使用 {1}。请为其选择其他模型。',
     'This API key cannot use the model {0}. Add the model to the key, or use another model.':
       '此 API 密钥不能使用模型 {0}。请将该模型加入密钥，或使用其他模型。',
     'Connected.': '已连接。',
