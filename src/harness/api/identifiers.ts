@@ -15,8 +15,8 @@ export const SHA256 = {
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** Id of a session or a run in a body, in any case. */
-export const RUN_ID = {
+/** An id in a body or query, in any case. */
+export const UUID_TEXT = {
   pattern: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i,
   patternMessage: phrase`must be a UUID`,
 } as const;
