@@ -91,14 +91,16 @@ describe('scanWorkspace', () => {
 describe('plantedPathsIn', () => {
   it('lets other work go on, however much was there before', async () => {
     let reads = 0;
-    const before = Array.from({ length: 20_000 }, (_, index) =>
-      Object.defineProperty(['', `0:${index}:0`], 0, {
-        get: () => {
-          reads += 1;
-          return `folder-${index}/config`;
-        },
-      }),
-    ) as unknown as ProtectedPath[];
+    const counted: ProxyHandler<ProtectedPath> = {
+      get(path, key): unknown {
+        if (key === '0') reads += 1;
+        return Reflect.get(path, key);
+      },
+    };
+    const before = Array.from(
+      { length: 20_000 },
+      (_, index) => new Proxy<ProtectedPath>([`folder-${index}/config`, `0:${index}:0`], counted),
+    );
     const readsAtOnce: number[] = [];
     let isOver = false;
     const watch = (last: number): void => {
