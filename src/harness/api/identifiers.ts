@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { NotFoundError } from '../../platform/error/index.js';
 import { phrase } from '../../platform/message/index.js';
+import type { Phrase } from '../../platform/message/index.js';
 import { RunNotFoundError, SessionNotFoundError } from '../store/errors.js';
 
 /** Longest key that makes a repeated request harmless. */
@@ -21,6 +22,14 @@ export const UUID_TEXT = {
   patternMessage: phrase`must be a UUID`,
 } as const;
 
+/** What the ids of paths are of, beside sessions and runs, which have errors of their own. */
+const NAMES: ReadonlyMap<string, Phrase> = new Map([
+  ['approvalId', phrase`The approval`],
+  ['artifactId', phrase`The artifact`],
+  ['grantId', phrase`The grant`],
+  ['toolCallId', phrase`The tool call`],
+]);
+
 /** Reads a UUID out of a path, in lower case. Any other text names nothing, and is answered like an unknown id. */
 @Injectable()
 export class UuidPipe implements PipeTransform<string, string> {
@@ -29,6 +38,6 @@ export class UuidPipe implements PipeTransform<string, string> {
     if (UUID.test(id)) return id;
     if (parameter === 'sessionId') throw new SessionNotFoundError();
     if (parameter === 'runId') throw new RunNotFoundError();
-    throw new NotFoundError(phrase`What the path names as ${value.slice(0, 100)}`);
+    throw new NotFoundError(NAMES.get(parameter ?? '') ?? phrase`The record`);
   }
 }

@@ -341,7 +341,9 @@ describe('a resolution', () => {
     expect(refused).toMatchObject({ code: 403 });
     const other = await suspended();
     expect(await resolve(other, run.toolCallIds[0])).toMatchObject({ code: 404 });
-    expect(await resolve(run, 'nothing')).toMatchObject({ code: 404 });
+    const unknown = await resolve(run, 'nothing');
+    expect(unknown).toMatchObject({ code: 404 });
+    expect(unknown.msg).toMatch(/^The tool call was not found\./);
   });
 
   it('is audited', async () => {
