@@ -187,7 +187,7 @@ describe('list_files', () => {
     expect(lines).toHaveLength(502);
     expect(lines.filter((line) => line.startsWith('z'))).toHaveLength(300);
     expect(lines.at(-1)).toMatch(/^\[The first 500 entries; there are more\./);
-    expect(outcome).toMatchObject({ truncated: true, summary: 'listed 500 and more in .' });
+    expect(outcome).toMatchObject({ truncated: true, summary: 'listed 500 entries and more in .' });
   });
 
   it.each([
