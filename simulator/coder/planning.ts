@@ -19,7 +19,8 @@ export function planOf(situation: Situation, tool: OfferedTool): JsonObject {
     summary: `${quotable(task.text)} – ${size(changes.length)}`,
     steps: texts.map((text, index) => planStep(text, index, tool)),
     files: changes.map(({ path }) => path),
-    risks: changes.length === 0 ? [] : ['Whoever relies on the present behaviour sees another one'],
+    risks:
+      changes.length === 0 ? [] : ['Code that relies on the present behaviour sees another one'],
   };
 }
 

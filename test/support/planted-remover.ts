@@ -8,4 +8,4 @@ if (user > 0) {
   process.setuid?.(user);
 }
 const { root, kept } = JSON.parse(process.argv[2] ?? '') as { root: string; kept: string };
-process.stdout.write(`\n${JSON.stringify(await removePlantedPaths(root, [], kept))}`);
+process.stdout.write(`\n${JSON.stringify(await removePlantedPaths(root, [], { kept }))}`);

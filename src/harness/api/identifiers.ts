@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { NotFoundError } from '../../platform/error/index.js';
 import { phrase } from '../../platform/message/index.js';
+import type { Phrase } from '../../platform/message/index.js';
 import { RunNotFoundError, SessionNotFoundError } from '../store/errors.js';
 
 /** Longest key that makes a repeated request harmless. */
@@ -15,11 +16,19 @@ export const SHA256 = {
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** Id of a session or a run in a body, in any case. */
-export const RUN_ID = {
+/** An id in a body or query, in any case. */
+export const UUID_TEXT = {
   pattern: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i,
   patternMessage: phrase`must be a UUID`,
 } as const;
+
+/** What the ids of paths are of, beside sessions and runs, which have errors of their own. */
+const NAMES: ReadonlyMap<string, Phrase> = new Map([
+  ['approvalId', phrase`The approval`],
+  ['artifactId', phrase`The artifact`],
+  ['grantId', phrase`The grant`],
+  ['toolCallId', phrase`The tool call`],
+]);
 
 /** Reads a UUID out of a path, in lower case. Any other text names nothing, and is answered like an unknown id. */
 @Injectable()
@@ -29,6 +38,6 @@ export class UuidPipe implements PipeTransform<string, string> {
     if (UUID.test(id)) return id;
     if (parameter === 'sessionId') throw new SessionNotFoundError();
     if (parameter === 'runId') throw new RunNotFoundError();
-    throw new NotFoundError(phrase`What the path names as ${value.slice(0, 100)}`);
+    throw new NotFoundError(NAMES.get(parameter ?? '') ?? phrase`The record`);
   }
 }

@@ -16,7 +16,7 @@ import type {
 } from '../../provider/index.js';
 import type { ModelRequest } from '../context/context.builder.js';
 import { countedUsage, writtenIn } from '../context/counted.usage.js';
-import { costOf } from '../protocol/run.values.js';
+import { costOf, totalCost } from '../protocol/run.values.js';
 import { newId, sha256 } from '../protocol/ids.js';
 import type { RunClaim } from '../protocol/lease.js';
 import { EffectRepository } from '../store/effect.repository.js';
@@ -372,7 +372,7 @@ export class ModelCalls {
       inputTokens: run.inputTokens - sentTokens + (used?.inputTokens ?? 0),
       outputTokens: run.outputTokens + (used?.outputTokens ?? 0),
       cachedTokens: run.cachedTokens + (used?.cachedInputTokens ?? 0),
-      cost: cost === undefined ? run.cost : (run.cost ?? 0) + cost,
+      cost: cost === undefined ? run.cost : totalCost(run.cost ?? 0, cost),
     });
     if (used) announceUsage(writer);
   }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Message, Phrase } from '../../platform/message/index.js';
 import type { Caller } from '../../platform/access/index.js';
+import { Database } from '../../platform/database/index.js';
 import { msg, phrase, sentences } from '../../platform/message/index.js';
 import type { UpstreamError } from '../../provider/index.js';
 import { abandonedAs, isSettled } from '../protocol/effect.state.js';
@@ -15,6 +16,7 @@ import { RunLedger } from '../store/run.ledger.js';
 import type { RunEnd, RunWriter } from '../store/run.ledger.js';
 import { SessionRepository } from '../store/session.repository.js';
 import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
+import { PartialOutputs } from './partial.outputs.js';
 import { ToolResults } from './tool.results.js';
 
 const NOT_RUN = 'Not run: the run ended before this call began.';
@@ -37,6 +39,8 @@ export class RunEnding {
     private readonly modelCalls: ModelCallRepository,
     private readonly locks: WorkspaceLockRepository,
     private readonly sessions: SessionRepository,
+    private readonly outputs: PartialOutputs,
+    private readonly database: Database,
   ) {}
 
   /**
@@ -91,9 +95,13 @@ export class RunEnding {
     const { run } = writer;
     const open = await this.effects.unanswered(run);
     for (const effect of open) await this.answer(writer, effect);
-    // One that this process has run itself has left nothing behind.
+    // One that this process has run itself has left nothing in the workspace.
     const isOwnCommand = !writer.isAnothers && !run.recovering;
-    if (isOwnCommand && open.some(isBegunCommand)) await this.locks.markTidied(run);
+    const ownCommands = isOwnCommand ? open.filter(isBegunCommand) : [];
+    if (ownCommands.length > 0) await this.locks.markTidied(run);
+    for (const command of ownCommands) {
+      await this.database.afterCommit(() => this.outputs.remove(command));
+    }
     for (const { id, toolCallId } of await this.approvals.cancelPending(run)) {
       writer.event(
         'approval.resolved',

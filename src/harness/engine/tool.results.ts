@@ -98,7 +98,7 @@ function keptOperations(operations: readonly FileOperation[]): readonly FileOper
 }
 
 export function shellOutcome(
-  { exitCode, signal: _signal, timedOut: _timedOut, changes: operations, ...outcome }: ShellOutcome,
+  { exitCode, changes: operations, ...outcome }: ShellOutcome,
   changes: DescribedChanges,
 ): CallOutcome {
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { costOf } from './run.values.js';
+import { costOf, totalCost } from './run.values.js';
 
 describe('costOf', () => {
   it('reckons by the million tokens', () => {
@@ -12,6 +12,13 @@ describe('costOf', () => {
     expect(costOf(usage, { inputPrice: 3 })).toBeUndefined();
     expect(costOf(usage, {})).toBeUndefined();
     expect(costOf({ inputTokens: 5 }, { inputPrice: 3, outputPrice: 15 })).toBeUndefined();
+  });
+
+  it('has no more digits than its parts', () => {
+    const prices = { inputPrice: 100_000, outputPrice: 100_000 };
+    expect(costOf({ inputTokens: 1, outputTokens: 2 }, prices)).toBe(0.3);
+    expect(totalCost(0.000646, 0.001261)).toBe(0.001907);
+    expect(totalCost(0.004778, 0.0017845)).toBe(0.0065625);
   });
 
   it('needs no count of what costs nothing, and no price only for a model that has one', () => {

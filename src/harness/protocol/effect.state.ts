@@ -9,17 +9,19 @@ export type EffectClass = 'READ' | 'META' | 'FILE' | 'SHELL';
 export const OPEN_EFFECTS = ['PREPARED', 'STARTED', 'UNCERTAIN'] as const;
 export type OpenEffectState = (typeof OPEN_EFFECTS)[number];
 
-export type SettledEffectState =
-  | 'SUCCEEDED'
-  | 'FAILED'
-  | 'TIMED_OUT'
-  | 'CANCELLED'
+export const SETTLED_EFFECTS = [
+  'SUCCEEDED',
+  'FAILED',
+  'TIMED_OUT',
+  'CANCELLED',
   /** Certainly without any effect. */
-  | 'NOT_EXECUTED'
+  'NOT_EXECUTED',
   /** Refused by the policy or a person. */
-  | 'DENIED'
+  'DENIED',
   /** The arguments broke the tool's rules, or there is no such tool. */
-  | 'INVALID';
+  'INVALID',
+] as const;
+export type SettledEffectState = (typeof SETTLED_EFFECTS)[number];
 
 export type EffectState = OpenEffectState | SettledEffectState;
 

@@ -134,7 +134,7 @@ function escaped(text: string): string {
 export class PlanNotAwaitingError extends ConflictError {
   constructor(plan: Plan | null) {
     super(
-      msg`No plan of this run waits for a review, so nothing was changed. Reload it and try again.`,
+      msg`No plan of this run waits for a review, so nothing was changed. Reload the run to see what was decided.`,
       {
         data: { errorCode: 'PLAN_NOT_AWAITING', reviewState: plan?.reviewState ?? null },
       },

@@ -28,7 +28,6 @@ const FACTS = {
 const SUBJECTS = {
   read: { kind: 'read', secret: false },
   'read of a secret path': { kind: 'read', secret: true },
-  'plan tools': { kind: 'run' },
   'file of the plan': files({ planned: true }),
   'other file': files({}),
   'other file, granted': files({ granted: true }),
@@ -64,7 +63,6 @@ const MATRIX: Record<keyof typeof SUBJECTS, readonly string[]> = {
     'ask',
     'SECRET_PATH',
   ],
-  'plan tools': ['+', '+', '+', '+', '+', '+'],
   'file of the plan': ['TOOL_NOT_OFFERED', 'TOOL_NOT_OFFERED', '+', '+', '+', '+'],
   'other file': ['TOOL_NOT_OFFERED', 'TOOL_NOT_OFFERED', 'grant', '+', '+', '+'],
   'other file, granted': ['TOOL_NOT_OFFERED', 'TOOL_NOT_OFFERED', '+', '+', '+', '+'],
@@ -171,7 +169,6 @@ const anyFile: fc.Arbitrary<FileSubject> = fc.record({
 });
 const anySubject: fc.Arbitrary<PolicySubject> = fc.oneof(
   fc.record({ kind: fc.constant('read' as const), secret: fc.boolean() }),
-  fc.record({ kind: fc.constant('run' as const) }),
   fc.record({ kind: fc.constant('shell' as const), granted: fc.boolean() }),
   fc.record({ kind: fc.constant('files' as const), files: fc.array(anyFile, { maxLength: 5 }) }),
 );

@@ -30,7 +30,6 @@ export interface FileSubject {
 /** What a tool call would do, as far as the policy must know. */
 export type PolicySubject =
   | { readonly kind: 'read'; readonly secret: boolean }
-  | { readonly kind: 'run' }
   | { readonly kind: 'files'; readonly files: readonly FileSubject[] }
   | { readonly kind: 'shell'; readonly granted: boolean };
 
@@ -56,8 +55,6 @@ const ASK_OR_GRANT: PolicyDecision = { verdict: 'ask', grantable: true };
  */
 export function decidePolicy(facts: PolicyFacts, subject: PolicySubject): PolicyDecision {
   switch (subject.kind) {
-    case 'run':
-      return ALLOW;
     case 'read':
       return subject.secret ? ofSecretRead(facts) : ALLOW;
     case 'shell':

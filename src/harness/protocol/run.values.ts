@@ -73,6 +73,7 @@ export interface CountedTokens {
 }
 
 const TOKENS_OF_A_PRICE = 1_000_000;
+const COST_DIGITS = 12;
 
 /**
  * What the tokens cost, in the currency of the prices; undefined when a price or a count that it takes is not known,
@@ -85,7 +86,12 @@ export function costOf(
 ): number | undefined {
   const read = share(inputTokens, inputPrice);
   const written = share(outputTokens, outputPrice);
-  return read === undefined || written === undefined ? undefined : read + written;
+  return read === undefined || written === undefined ? undefined : totalCost(read, written);
+}
+
+/** The sum without what binary fractions add to it: 0.1 and 0.2 are 0.3. */
+export function totalCost(one: number, other: number): number {
+  return Number((one + other).toPrecision(COST_DIGITS));
 }
 
 function share(tokens: number | undefined, price: number | undefined): number | undefined {

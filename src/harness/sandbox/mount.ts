@@ -1,3 +1,6 @@
+import type { Dirent } from 'node:fs';
+import { lstat, opendir, readdir } from 'node:fs/promises';
+
 /**
  * A path below the workspace's root, one character a byte (latin1): names on Linux are bytes, and a name that is no
  * UTF-8 must be as well hidden as any other.
@@ -38,6 +41,23 @@ export function textOf(path: BytePath): string {
 /** As the functions of node:fs take it. */
 export function bufferOf(path: BytePath): Buffer {
   return Buffer.from(path, 'latin1');
+}
+
+/** Of a folder itself: 50,000 names or more, which take 30 ms to read at once. */
+const LARGE_FOLDER = 2 * 1024 * 1024;
+const ENTRIES_AT_ONCE = 1_000;
+
+/** What is in the folder. One that is large is read in pieces, between which other work gets its turn. */
+export async function entriesIn(folder: BytePath): Promise<Dirent[]> {
+  const path = bufferOf(folder);
+  const encoding = 'latin1';
+  const { size } = await lstat(path);
+  // Of a small one that would take three times as long.
+  if (size < LARGE_FOLDER) return readdir(path, { encoding, withFileTypes: true });
+  const entries: Dirent[] = [];
+  const options = { encoding, bufferSize: ENTRIES_AT_ONCE } as const;
+  for await (const entry of await opendir(path, options)) entries.push(entry);
+  return entries;
 }
 
 export function joined(folder: BytePath, name: BytePath): BytePath {

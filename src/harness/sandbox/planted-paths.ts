@@ -1,20 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, cp, lstat, mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { bufferOf, bytesOf, joined, textOf } from './mount.js';
+import { inTurns } from '../protocol/turns.js';
+import { bufferOf, bytesOf, entriesIn, joined, textOf } from './mount.js';
 import type { BytePath } from './mount.js';
 import { plantedPathsIn, type ProtectedPath } from './workspace-scan.js';
 
 const LIMIT_MS = 10 * 60 * 1_000;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
 const MOVED_AT_ONCE = 16;
+const MOST_IN_ORDER = 10_000;
 /** The longest path of a folder of which every name can be reached by its path. */
 const FOLDER_BYTES = 4_096 - 256 - 1;
 const OWNER = 0o700;
 
 /** What `removePlantedPaths` has done to a workspace. */
 export interface Tidied {
-  /** Paths below the workspace, in order. */
+  /** Paths below the workspace, in order unless there are more than 10,000. */
   readonly removed: string[];
   /** Whether folders were opened that the service could not look through. */
   readonly opened: boolean;
@@ -25,14 +27,15 @@ export interface Tidied {
  * programs would run or obey them. What was there before, by its name and identity, stays, wherever it is now, unless it
  * has become part of a repository. No command may run in the workspace meanwhile. They are in a new folder below `kept`
  * then; what cannot be copied to another file system is removed. Goes on where one cannot be moved, and fails at the end;
- * fails also after ten minutes.
+ * fails also after ten minutes, and with the signal's reason when that aborts. What was moved until then stays moved.
  */
 export async function removePlantedPaths(
   root: string,
   before: readonly ProtectedPath[],
-  kept: string,
+  { kept, signal: given }: { readonly kept: string; readonly signal?: AbortSignal },
 ): Promise<Tidied> {
-  const signal = AbortSignal.timeout(LIMIT_MS);
+  const limit = AbortSignal.timeout(LIMIT_MS);
+  const signal = given ? AbortSignal.any([given, limit]) : limit;
   const into = bytesOf(join(kept, `${Date.now()}-${randomUUID()}`));
   const removed: string[] = [];
   let hasOpened = false;
@@ -40,9 +43,13 @@ export async function removePlantedPaths(
     const { planted, opened } = await plantedPathsIn(root, before, signal);
     hasOpened ||= opened;
     // What lies in parts of a repository is looked through once they are part of none.
-    if (planted.length === 0) return { removed: removed.sort(), opened: hasOpened };
+    if (planted.length === 0) {
+      // To sort more would block the process.
+      if (removed.length <= MOST_IN_ORDER) removed.sort();
+      return { removed, opened: hasOpened };
+    }
     await moveAll(bytesOf(root), planted, { into, signal });
-    for (const path of planted) removed.push(textOf(path));
+    for await (const piece of inTurns(planted)) removed.push(...piece.map(textOf));
   }
 }
 
@@ -56,12 +63,13 @@ async function moveAll(
     signal.throwIfAborted();
     const moves = planted
       .slice(start, start + MOVED_AT_ONCE)
-      .map((path) => move(`${root}/${path}`, { path, into }));
+      .map((path) => move(`${root}/${path}`, { path, into, signal }));
     for (const move of await Promise.allSettled(moves)) {
       if (move.status === 'rejected') failures.push(move.reason);
     }
   }
   if (failures.length === 0) return;
+  signal.throwIfAborted();
   const count = failures.length;
   const message = `${count} protected paths that a command had made could not be removed from the workspace.`;
   throw new AggregateError(failures, message);
@@ -69,7 +77,11 @@ async function moveAll(
 
 async function move(
   from: BytePath,
-  { path, into }: { readonly path: BytePath; readonly into: BytePath },
+  {
+    path,
+    into,
+    signal,
+  }: { readonly path: BytePath; readonly into: BytePath; readonly signal: AbortSignal },
 ): Promise<void> {
   try {
     await renameInto(from, `${into}/${path}`);
@@ -79,7 +91,7 @@ async function move(
         return;
       case 'EXDEV':
         await copy(from, `${into}/${path}`);
-        await removeTree(from);
+        await removeTree(from, signal);
         return;
       case 'EACCES':
       case 'EPERM':
@@ -92,7 +104,7 @@ async function move(
     }
     await renameInto(from, `${into}/${randomUUID()}`).catch(async (again: unknown) => {
       if (codeOf(again) === 'ENOENT') return;
-      await removeTree(from);
+      await removeTree(from, signal);
     });
   }
 }
@@ -114,8 +126,11 @@ async function copy(from: BytePath, to: BytePath): Promise<void> {
   await cp(textOf(from), textOf(to), options).catch(() => undefined);
 }
 
-/** Removes a file or a folder with all that is in it, whatever its names and modes are and however deep it is. */
-async function removeTree(top: BytePath): Promise<void> {
+/**
+ * Removes a file or a folder with all that is in it, whatever its names and modes are and however deep it is. Fails with
+ * the signal's reason when that aborts.
+ */
+async function removeTree(top: BytePath, signal: AbortSignal): Promise<void> {
   const found = await lstat(bufferOf(top)).catch(() => undefined);
   if (!found?.isDirectory()) {
     if (found) await unlink(bufferOf(top));
@@ -123,9 +138,9 @@ async function removeTree(top: BytePath): Promise<void> {
   }
   const pending = [top];
   for (let folder = pending.at(-1); folder !== undefined; folder = pending.at(-1)) {
+    signal.throwIfAborted();
     await openForOwner(folder);
-    const options = { encoding: 'latin1', withFileTypes: true } as const;
-    const entries = await readdir(bufferOf(folder), options);
+    const entries = await entriesIn(folder);
     if (entries.length === 0) {
       await rmdir(bufferOf(folder));
       pending.pop();
@@ -153,11 +168,11 @@ function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** Removes what was moved to the folder more than 30 days ago. */
-export async function forgetPlantedPaths(kept: string): Promise<void> {
+/** Removes what was moved to the folder more than 30 days ago; ends soon after the signal. */
+export async function forgetPlantedPaths(kept: string, signal: AbortSignal): Promise<void> {
   for (const name of await readdir(kept).catch(() => [])) {
     const movedAt = Number.parseInt(name, 10);
     if (movedAt > Date.now() - KEPT_MS) continue;
-    await removeTree(bytesOf(join(kept, name))).catch(() => undefined);
+    await removeTree(bytesOf(join(kept, name)), signal).catch(() => undefined);
   }
 }

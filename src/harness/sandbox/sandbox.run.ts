@@ -226,18 +226,20 @@ export async function runInSandbox(
     request.onReady?.(protectedPathsOf(scan)),
   ]);
   const asRoot = process.getuid?.() === 0;
+  const kept = { kept: place.removed };
   try {
     const result = await withCopies(workspace, mounts, (copies) =>
       execute(request, { ...place, workspace, mounts, copies, asRoot }, place.limits),
     );
     request.onEnded?.();
     const masked = mounts.filter(({ cover }) => MASKING.includes(cover));
-    const { removed, opened } = await removePlantedPaths(workspace, protectedPaths, place.removed);
+    // Also when the request's signal has aborted, because the run may be over with the end of its command.
+    const { removed, opened } = await removePlantedPaths(workspace, protectedPaths, kept);
     const tidied = opened || removed.length > 0;
     return { ...result, masked: masked.map(({ path }) => textOf(path)), removed, tidied };
   } catch (error) {
     // However it has ended; what is wrong with this is said by the next command.
-    await removePlantedPaths(workspace, protectedPaths, place.removed).catch(() => undefined);
+    await removePlantedPaths(workspace, protectedPaths, kept).catch(() => undefined);
     throw error;
   }
 }

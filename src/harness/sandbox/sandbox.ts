@@ -116,8 +116,8 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /**
    * Removes what the command of a service that was lost has made under protected names, as `run` does after each.
-   * `before` is what the promise of `onReady` resolved to. Fails with the signal's reason, and with nothing removed, when that
-   * aborts before earlier commands have ended.
+   * `before` is what the promise of `onReady` resolved to. Fails with the signal's reason when that aborts; what was removed
+   * until then stays removed.
    */
   async tidy(
     workspace: string,
@@ -125,7 +125,8 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     signal: AbortSignal,
   ): Promise<void> {
     await this.afterEarlier(workspace, signal, async () => {
-      const { removed } = await removePlantedPaths(workspace, before, this.place.removed);
+      const options = { kept: this.place.removed, signal };
+      const { removed } = await removePlantedPaths(workspace, before, options);
       this.logRemoved(workspace, removed);
     });
   }
@@ -170,7 +171,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async probe(): Promise<void> {
     try {
-      await forgetPlantedPaths(this.place.removed);
+      await forgetPlantedPaths(this.place.removed, this.stopping.signal);
       const { reason, limitsBy } = await probeSandbox(this.place, this.stopping.signal);
       const before = this.state;
       this.state = { available: reason === null, reason, limitsBy };

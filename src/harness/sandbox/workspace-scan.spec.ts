@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { scanWorkspace } from './workspace-scan.js';
-import type { ScanLimits } from './workspace-scan.js';
+import { plantedPathsIn, scanWorkspace } from './workspace-scan.js';
+import type { ProtectedPath, ScanLimits } from './workspace-scan.js';
 
 const { signal } = new AbortController();
 let root: string;
@@ -85,5 +85,33 @@ describe('scanWorkspace', () => {
       await expect(covers({ ...limits, ...limit })).rejects.toMatchObject({ code: 'TOO_LARGE' });
     }
     await expect(scanWorkspace(root, AbortSignal.abort())).rejects.toThrow('aborted');
+  });
+});
+
+describe('plantedPathsIn', () => {
+  it('lets other work go on, however much was there before', async () => {
+    let reads = 0;
+    const counted: ProxyHandler<ProtectedPath> = {
+      get(path, key): unknown {
+        if (key === '0') reads += 1;
+        return Reflect.get(path, key);
+      },
+    };
+    const before = Array.from(
+      { length: 20_000 },
+      (_, index) => new Proxy<ProtectedPath>([`folder-${index}/config`, `0:${index}:0`], counted),
+    );
+    const readsAtOnce: number[] = [];
+    let isOver = false;
+    const watch = (last: number): void => {
+      readsAtOnce.push(reads - last);
+      if (!isOver) setImmediate(watch, reads);
+    };
+    setImmediate(watch, 0);
+    const { planted } = await plantedPathsIn(root, before, signal);
+    isOver = true;
+    expect(planted).toEqual([]);
+    expect(reads).toBeGreaterThanOrEqual(before.length);
+    expect(Math.max(...readsAtOnce)).toBeLessThan(before.length / 2);
   });
 });

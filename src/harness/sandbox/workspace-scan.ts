@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs';
-import { access, chmod, constants, lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { access, chmod, constants, lstat, realpath, stat } from 'node:fs/promises';
 import { ToolError } from '../fault/tool.error.js';
 import { inTurns } from '../protocol/turns.js';
 import {
@@ -11,7 +11,7 @@ import {
   UNPROTECTED,
 } from '../workspace/protected-path.js';
 import type { PathClass } from '../workspace/protected-path.js';
-import { bufferOf, bytesOf, foldersAbove, joined, ordered, textOf } from './mount.js';
+import { bufferOf, bytesOf, entriesIn, foldersAbove, joined, ordered, textOf } from './mount.js';
 import type { BytePath, Cover, Mount } from './mount.js';
 import { holdsSecret } from './secret-content.js';
 
@@ -86,26 +86,47 @@ export async function plantedPathsIn(
   signal: AbortSignal,
 ): Promise<{ readonly planted: readonly BytePath[]; readonly opened: boolean }> {
   const limits = { entries: Infinity, milliseconds: Infinity, mounts: Infinity };
-  const scan = new Scan(bytesOf(root), signal, limits, new KnownPaths(before));
+  const scan = new Scan(bytesOf(root), signal, limits, await KnownPaths.of(before));
   await scan.run();
-  const all = new Set(scan.planted);
-  const planted = [...all].filter((path) => !foldersAbove(path).some((above) => all.has(above)));
+  const planted: BytePath[] = [];
+  for await (const piece of inTurns([...scan.planted])) {
+    for (const path of piece) {
+      if (!foldersAbove(path).some((above) => scan.planted.has(above))) planted.push(path);
+    }
+  }
   return { planted, opened: scan.opened };
 }
 
 /** What was there before a command. */
 class KnownPaths {
-  private readonly paths: ReadonlySet<string>;
-  /** Those in folders that were repositories. */
-  private readonly ofRepositories: ReadonlySet<string>;
+  private constructor(
+    private readonly paths: ReadonlySet<string>,
+    /** Parts of folders that were repositories. */
+    private readonly ofRepositories: ReadonlySet<string>,
+  ) {}
 
-  constructor(before: readonly ProtectedPath[]) {
-    const folders = Map.groupBy(before, ([path]) => path.slice(0, path.lastIndexOf('/') + 1));
-    const repositories = [...folders.values()].filter((entries) =>
-      isRepository(entries.map(([path]) => textOf(nameOf(path)))),
-    );
-    this.paths = new Set(before.map(knownKey));
-    this.ofRepositories = new Set(repositories.flat().map(knownKey));
+  static async of(before: readonly ProtectedPath[]): Promise<KnownPaths> {
+    const paths = new Set<string>();
+    const partsByFolder = new Map<BytePath, ProtectedPath[]>();
+    for await (const piece of inTurns(before)) {
+      for (const known of piece) {
+        paths.add(knownKey(known));
+        const name = nameOf(known[0]);
+        if (repositoryPart(textOf(name)) === undefined) continue;
+        const folder = known[0].slice(0, -name.length);
+        const parts = partsByFolder.get(folder);
+        if (parts) parts.push(known);
+        else partsByFolder.set(folder, [known]);
+      }
+    }
+    const ofRepositories = new Set<string>();
+    for await (const piece of inTurns([...partsByFolder.values()])) {
+      for (const parts of piece) {
+        if (!isRepository(parts.map(([path]) => textOf(nameOf(path))))) continue;
+        for (const part of parts) ofRepositories.add(knownKey(part));
+      }
+    }
+    return new KnownPaths(paths, ofRepositories);
   }
 
   has(path: ProtectedPath): boolean {
@@ -139,7 +160,7 @@ interface Folder {
 }
 
 class Scan {
-  readonly planted: BytePath[] = [];
+  readonly planted = new Set<BytePath>();
   /** Whether the rights of a folder were changed. */
   opened = false;
   private readonly mounts: Mount[] = [];
@@ -179,14 +200,19 @@ class Scan {
   /** The folders in it that are to be looked through. */
   private async folder(folder: Folder): Promise<Folder[]> {
     const entries = await this.list(folder.path);
-    if (entries.some(({ name }) => this.isTooLong(joined(folder.path, name)))) {
-      if (this.covers) throw tooLarge(`has a path of more than ${PATH_BYTES} bytes`);
-      if (folder.path !== '') this.planted.push(folder.path);
-      return [];
-    }
-    const isBare = isRepository(entries.map(({ name }) => name));
     // What a repository could be made of later is noted as well, to be told from what makes it one.
-    const parts = entries.filter(({ name }) => repositoryPart(textOf(name)) !== undefined);
+    const parts: Dirent[] = [];
+    for await (const piece of inTurns(entries)) {
+      if (piece.some(({ name }) => this.isTooLong(joined(folder.path, name)))) {
+        if (this.covers) throw tooLarge(`has a path of more than ${PATH_BYTES} bytes`);
+        if (folder.path !== '') this.planted.add(folder.path);
+        return [];
+      }
+      for (const entry of piece) {
+        if (repositoryPart(textOf(entry.name)) !== undefined) parts.push(entry);
+      }
+    }
+    const isBare = isRepository(parts.map(({ name }) => textOf(name)));
     if (parts.length > 0 && !folder.covered) await this.parts(folder, parts);
     if (isBare) await this.bareRepository(folder);
     // The workspace itself can be written, whatever is in it.
@@ -224,7 +250,7 @@ class Scan {
       const identity = await this.identity(path);
       if (identity === undefined) continue;
       if (known.has([path, identity])) found.push([path, identity]);
-      else this.planted.push(path);
+      else this.planted.add(path);
     }
     const nameIn = ([path]: ProtectedPath): string => textOf(nameOf(path));
     if (!isRepository(found.map(nameIn))) return;
@@ -233,7 +259,7 @@ class Scan {
     const wasRepository = heads.some((path) => known.hasInRepository(path));
     const control = found.filter((path) => repositoryPart(nameIn(path)) === 'control');
     for (const path of wasRepository ? control : heads) {
-      if (!known.hasInRepository(path)) this.planted.push(path[0]);
+      if (!known.hasInRepository(path)) this.planted.add(path[0]);
     }
   }
 
@@ -295,7 +321,7 @@ class Scan {
       this.protectedPaths.push([path, identity]);
       return 'known';
     }
-    this.planted.push(path);
+    this.planted.add(path);
     return 'planted';
   }
 
@@ -386,8 +412,7 @@ class Scan {
   private async list(path: BytePath): Promise<Dirent[]> {
     try {
       if (!this.covers) await this.open(path);
-      const options = { encoding: 'latin1', withFileTypes: true } as const;
-      const entries = await readdir(this.at(path), options);
+      const entries = await entriesIn(this.pathOf(path));
       this.entries += entries.length;
       this.check();
       return entries;
@@ -438,8 +463,12 @@ class Scan {
     if (this.covers) this.mounts.push({ path, cover });
   }
 
+  private pathOf(path: BytePath): BytePath {
+    return path === '' ? this.root : `${this.root}/${path}`;
+  }
+
   private at(path: BytePath): Buffer {
-    return bufferOf(path === '' ? this.root : `${this.root}/${path}`);
+    return bufferOf(this.pathOf(path));
   }
 
   private check(): void {

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Any, In, MoreThan } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
+import { NotFoundError } from '../../platform/error/index.js';
+import { phrase } from '../../platform/message/index.js';
 import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import { storableJson, storableList, storableText } from './storable.js';
 import type { EffectState, Resolution, SettledEffectState } from '../protocol/effect.state.js';
-import { columnsOf } from './columns.repository.js';
+import { columnOf, columnsOf } from './columns.repository.js';
 import type { RunKey } from './event.repository.js';
 import { HarnessEffect } from './harness.entity.js';
 import type { HarnessRun } from './harness.entity.js';
@@ -62,6 +64,54 @@ export interface EffectStart {
   readonly snapshotSha256?: string | undefined;
 }
 
+/** Which tool calls of a run are wanted. */
+export interface EffectRange {
+  /** The last call that is not wanted. */
+  readonly after?: string | undefined;
+  readonly state?: EffectState | undefined;
+  readonly limit: number;
+  /** Of arguments and operations. */
+  readonly bytes: number;
+}
+
+type EffectPlace = Pick<HarnessEffect, 'iteration' | 'ordinal'>;
+
+/** Before the first call of a run. */
+const FIRST: EffectPlace = { iteration: 0, ordinal: -1 };
+
+const SHOWN_COLUMNS = [
+  'toolCallId',
+  'runId',
+  'toolName',
+  'effectClass',
+  'state',
+  'iteration',
+  'argumentsJson',
+  'argumentsSha256',
+  'errorCode',
+  'exitCode',
+  'artifactId',
+  'operations',
+  'reconciled',
+  'resolution',
+  'resolvedBy',
+  'note',
+  'createTime',
+  'startedAt',
+  'endedAt',
+] as const;
+
+/** A tool call without its result and what it has seen of files. */
+export type ShownEffect = Pick<HarnessEffect, (typeof SHOWN_COLUMNS)[number]>;
+
+const SHOWN = SHOWN_COLUMNS.map((name) => `${columnOf(name)} AS "${name}"`).join(', ');
+
+/** Folders that a call has made or removed: so many above the path, from the innermost on. */
+export interface MadeFolders {
+  readonly path: string;
+  readonly count: number;
+}
+
 /** What tells of loops in a settled call. */
 export type PastCall = Pick<
   HarnessEffect,
@@ -97,12 +147,57 @@ export class EffectRepository {
     );
   }
 
-  /** The tool calls of the run in the order in which the model asked for them, then what was undone and redone. */
-  async ofRun({ tenantId, id }: RunKey): Promise<HarnessEffect[]> {
-    return this.database.query<HarnessEffect>(
-      `SELECT ${COLUMNS} FROM harness_effect WHERE tenant_id = $1 AND run_id = $2
-        ORDER BY ${IN_ORDER}`,
-      [tenantId, id],
+  /**
+   * A page of the tool calls of the run, in the order in which the model asked for them, then of what was undone and
+   * redone; `more` says whether others follow. A page ends before the call with which it would be larger than `bytes`, but
+   * has one call at least. NotFoundError where the run does not have the call `after`.
+   */
+  async page(
+    { tenantId, id }: RunKey,
+    { after, state, limit, bytes }: EffectRange,
+  ): Promise<{ readonly effects: ShownEffect[]; readonly more: boolean }> {
+    const last = after === undefined ? FIRST : await this.placeOf({ tenantId, id }, after);
+    const rows = await this.database.query<ShownEffect & { isLast: boolean }>(
+      `WITH few AS (
+         SELECT tool_call_id, row_number() OVER places AS place, count(*) OVER () AS count,
+                sum(octet_length(arguments_json) + octet_length(operations::text)) OVER places AS bytes
+           FROM (SELECT * FROM harness_effect
+                  WHERE tenant_id = $1 AND run_id = $2 AND (${IN_ORDER}) > ($3::integer < 0, abs($3), $4::integer)
+                    AND ($5::text IS NULL OR state = $5)
+                  ORDER BY ${IN_ORDER} LIMIT $6) AS next
+         WINDOW places AS (ORDER BY ${IN_ORDER})
+       )
+       SELECT ${SHOWN}, place = count AS "isLast"
+         FROM few JOIN harness_effect USING (tool_call_id)
+        WHERE tenant_id = $1 AND place < $6 AND (bytes <= $7 OR place = 1)
+        ORDER BY place`,
+      // One more than asked for, which tells whether there is another page.
+      [tenantId, id, last.iteration, last.ordinal, state ?? null, limit + 1, bytes],
+    );
+    const isWhole = rows.length === 0 || rows.at(-1)?.isLast === true;
+    return { effects: rows, more: !isWhole };
+  }
+
+  /** Where the call is in the order of the run. */
+  private async placeOf({ tenantId, id: runId }: RunKey, toolCallId: string): Promise<EffectPlace> {
+    const found = await this.database.repository(HarnessEffect).findOne({
+      select: { iteration: true, ordinal: true },
+      where: { tenantId, runId, toolCallId },
+    });
+    if (!found) throw new NotFoundError(phrase`The tool call`);
+    return found;
+  }
+
+  /** The folders that the calls have made for files, or removed with them. */
+  async madeFolders(
+    { tenantId, id }: RunKey,
+    toolCallIds: readonly string[],
+  ): Promise<MadeFolders[]> {
+    return this.database.query<MadeFolders>(
+      `SELECT operation ->> 'path' AS path, (operation ->> 'madeFolders')::integer AS count
+         FROM harness_effect, jsonb_array_elements(operations) AS operation
+        WHERE tenant_id = $1 AND run_id = $2 AND tool_call_id = ANY($3::uuid[]) AND operation ? 'madeFolders'`,
+      [tenantId, id, toolCallIds],
     );
   }
 

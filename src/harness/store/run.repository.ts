@@ -326,12 +326,12 @@ export class RunRepository {
     );
   }
 
-  /** Every held run. */
+  /** Held runs, so many at most, first those whose lease was renewed longest ago. */
   async held(limit: number): Promise<HeldRow[]> {
     return acrossTenants('sweep of lost leases', () =>
       this.database.query<HeldRow>(
         `SELECT id, tenant_id AS "tenantId", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot" FROM harness_run
-        WHERE status = 'RUNNING' AND lease_until > now() ORDER BY id LIMIT $1`,
+        WHERE status = 'RUNNING' AND lease_until > now() ORDER BY lease_until LIMIT $1`,
         [limit],
       ),
     );

@@ -23,9 +23,11 @@ export function askedFor(text: string): string {
   return line.length > 120 ? `${line.slice(0, 120)}…` : line;
 }
 
-/** "1 file", "2 files". */
+/** "1 file", "2 files", "2 matches", "2 entries". */
 export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : noun.endsWith('ch') ? 'es' : 's'}`;
+  if (count === 1) return `1 ${noun}`;
+  if (noun.endsWith('y')) return `${count} ${noun.slice(0, -1)}ies`;
+  return `${count} ${noun}${noun.endsWith('ch') ? 'es' : 's'}`;
 }
 
 /** At most so many characters of one line, and how many are missing. */

@@ -111,8 +111,6 @@ export type ShellStarted = (snapshotSha256: string | undefined) => Promise<void>
 
 export interface ShellOutcome extends ToolOutcome {
   readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly timedOut: boolean;
   /** Empty when they could not be determined; `content` says so then. */
   readonly changes: readonly FileOperation[];
 }

@@ -181,7 +181,7 @@ describe('reading', () => {
 
     expect(await workspace.entries('', 10)).toMatchObject([
       { name: 'a', kind: 'folder', size: 0 },
-      { name: 'b.txt', kind: 'file', size: 4, modifiedAt: expect.any(Number) },
+      { name: 'b.txt', kind: 'file', size: 4 },
       { name: 'c', kind: 'link', size: 0 },
       { name: 'out', kind: 'link', size: 0 },
     ]);

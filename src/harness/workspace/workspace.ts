@@ -35,8 +35,6 @@ export interface WorkspaceEntry {
   readonly kind: 'file' | 'folder' | 'link' | 'other';
   /** Bytes; 0 for what is no file. */
   readonly size: number;
-  /** Milliseconds since the epoch. */
-  readonly modifiedAt: number;
 }
 
 /** As classifyPath knows them: a file may hold a secret before it has its own name. */
@@ -507,7 +505,7 @@ async function entryOf(folder: OpenFolder, name: string): Promise<WorkspaceEntry
         : stats.isSymbolicLink()
           ? 'link'
           : 'other';
-    return { name, kind, size: kind === 'file' ? stats.size : 0, modifiedAt: stats.mtimeMs };
+    return { name, kind, size: kind === 'file' ? stats.size : 0 };
   } catch (error) {
     if (error instanceof ObstacleError && error.obstacle === 'missing') return undefined;
     throw error;

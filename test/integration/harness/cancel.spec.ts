@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
+import { PartialOutputs } from '../../../src/harness/engine/partial.outputs.js';
+import { RunEnding } from '../../../src/harness/engine/run.ending.js';
 import { EffectRepository } from '../../../src/harness/store/effect.repository.js';
 import { ModelCallRepository } from '../../../src/harness/store/model-call.repository.js';
 import { newId, sha256 } from '../../../src/harness/protocol/ids.js';
@@ -41,6 +43,23 @@ async function cancelUnheard({ runId }: RunView): Promise<void> {
 
 async function typesOf(run: Pick<OwnRun, 'sessionId' | 'runId'>): Promise<string[]> {
   return (await harness.events(run)).map(({ type }) => type);
+}
+
+/** Stores that the run has begun a command; answers its id. */
+async function beginCommand({ ledger, lease }: OwnRun): Promise<string> {
+  const effects = harness.plinth.app.get(EffectRepository, { strict: false });
+  const toolCallId = newId();
+  await ledger.asOwner(lease, async (writer) => {
+    await effects.prepare(writer.run, [
+      {
+        ...{ toolCallId, iteration: 1, ordinal: 0, providerCallId: 'call-1', toolName: 'shell' },
+        ...{ effectClass: 'SHELL', argumentsJson: '{}', argumentsSha256: sha256('{}') },
+        input: {},
+      },
+    ]);
+    await effects.start(writer.run, toolCallId, { fence: 1, boot: 'test', operations: [] });
+  });
+  return toolCallId;
 }
 
 describe('a user who is disabled', () => {
@@ -145,18 +164,11 @@ describe('a cancel that the owner does not follow', () => {
 
 describe('a cancel of a run that waits because of an uncertain call', () => {
   it('does not say a second time that it is uncertain', async () => {
-    const { ledger, lease, ...run } = await ownRun(harness.plinth, harness.session);
+    const own = await ownRun(harness.plinth, harness.session);
+    const { ledger, lease, ...run } = own;
     const effects = harness.plinth.app.get(EffectRepository, { strict: false });
-    const toolCallId = newId();
+    const toolCallId = await beginCommand(own);
     await ledger.asOwner(lease, async (writer) => {
-      await effects.prepare(writer.run, [
-        {
-          ...{ toolCallId, iteration: 1, ordinal: 0, providerCallId: 'call-1', toolName: 'shell' },
-          ...{ effectClass: 'SHELL', argumentsJson: '{}', argumentsSha256: sha256('{}') },
-          input: {},
-        },
-      ]);
-      await effects.start(writer.run, toolCallId, { fence: 1, boot: 'test', operations: [] });
       await effects.markUncertain(writer.run, toolCallId);
       writer.event('effect.uncertain', { toolName: 'shell', reason: 'Lost.' }, { toolCallId });
       writer.park('EFFECT');
@@ -166,5 +178,23 @@ describe('a cancel of a run that waits because of an uncertain call', () => {
       status: 'CANCELLED',
     });
     expect(await typesOf(run)).toEqual(['effect.uncertain', 'tool.completed', 'run.cancelled']);
+  });
+});
+
+describe('a cancel that the owner follows in the middle of a command whose end it has not seen', () => {
+  it('leaves the call uncertain, and nothing of its output on the disk', async () => {
+    const own = await ownRun(harness.plinth, harness.session);
+    const { tenantId } = own.lease;
+    const toolCallId = await beginCommand(own);
+    const outputs = harness.plinth.app.get(PartialOutputs, { strict: false });
+    const output = outputs.begin({ tenantId, toolCallId }, (bytes) => bytes);
+    output.add(Buffer.from('2 of 5 tests\n'));
+    await output.end();
+    expect(await outputs.read({ tenantId, toolCallId })).toBeDefined();
+
+    const ending = harness.plinth.app.get(RunEnding, { strict: false });
+    await own.ledger.asOwner(own.lease, (writer) => ending.cancel(writer));
+    expect(await typesOf(own)).toContain('effect.uncertain');
+    expect(await outputs.read({ tenantId, toolCallId })).toBeUndefined();
   });
 });

@@ -97,6 +97,46 @@ describe('the effects of a run', () => {
     });
   });
 
+  it('come in pages, in the order in which the model asked for them', async () => {
+    const run = await suspended([CALLS.SHELL, CALLS.EDIT, CALLS.SHELL]);
+    const [first = '', second = '', third = ''] = run.toolCallIds;
+    const pageOf = async (query: string): Promise<readonly [string[], boolean]> => {
+      const path = harness.path(run, `/effects?${query}`);
+      const answer = done(await harness.session.get<Effect[]>(path));
+      const { data, more } = answer as typeof answer & { readonly more: boolean };
+      return [data.map(({ toolCallId }) => toolCallId), more];
+    };
+    expect(await pageOf('')).toEqual([[first, second, third], false]);
+    expect(await pageOf('limit=2')).toEqual([[first, second], true]);
+    expect(await pageOf('limit=3')).toEqual([[first, second, third], false]);
+    const afterSecond = `afterToolCallId=${second.toUpperCase()}`;
+    expect(await pageOf(`limit=2&${afterSecond}`)).toEqual([[third], false]);
+    expect(await pageOf(`afterToolCallId=${third}`)).toEqual([[], false]);
+    done(await resolve(run, first));
+    expect(await pageOf('state=UNCERTAIN&limit=1')).toEqual([[second], true]);
+    expect(await pageOf(`state=UNCERTAIN&limit=1&${afterSecond}`)).toEqual([[third], false]);
+
+    await harness.plinth.app.get(Database).query(
+      `UPDATE harness_effect SET arguments_json = '"' || repeat('x', 9000000) || '"'
+          WHERE tenant_id = $1 AND tool_call_id = ANY($2)`,
+      [TENANT, [first, second]],
+    );
+    expect(await pageOf('')).toEqual([[first], true]);
+    expect(await pageOf(`afterToolCallId=${first}`)).toEqual([[second, third], false]);
+  });
+
+  it.each([
+    ['limit=0', 400],
+    ['limit=1001', 400],
+    ['state=LOST', 400],
+    ['afterToolCallId=1', 400],
+    ['afterToolCallId=00000000-0000-7000-8000-000000000000', 404],
+  ])('are not listed with %s', async (query, code) => {
+    const run = await suspended();
+    const answer = await harness.session.get(harness.path(run, `/effects?${query}`));
+    expect(answer).toMatchObject({ code });
+  });
+
   it('are nobody else’s', async () => {
     const run = await suspended();
     expect(await person.session.get(harness.path(run, '/effects'))).toMatchObject({ code: 404 });
@@ -301,7 +341,9 @@ describe('a resolution', () => {
     expect(refused).toMatchObject({ code: 403 });
     const other = await suspended();
     expect(await resolve(other, run.toolCallIds[0])).toMatchObject({ code: 404 });
-    expect(await resolve(run, 'nothing')).toMatchObject({ code: 404 });
+    const unknown = await resolve(run, 'nothing');
+    expect(unknown).toMatchObject({ code: 404 });
+    expect(unknown.msg).toMatch(/^The tool call was not found\./);
   });
 
   it('is audited', async () => {

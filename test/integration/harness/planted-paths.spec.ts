@@ -49,9 +49,16 @@ describeWithSandbox('what was there before', () => {
     };
     const before = ['sub/.npmrc', 'sub/.envrc'].map((path) => [path, identity(path)] as const);
     const kept = join(box.folder, 'kept');
-    const { removed } = await removePlantedPaths(box.workspace, before, kept);
+    const { removed } = await removePlantedPaths(box.workspace, before, { kept });
     expect(removed).toEqual(['sub/.npmrc']);
     expect(readdirSync(box.at('sub'))).toEqual(['.envrc']);
+  });
+
+  it('is left as it is once the removal is no longer wanted', async () => {
+    await using box = await TestSandbox.start({ 'sub/.npmrc': 'evil' });
+    const options = { kept: join(box.folder, 'kept'), signal: AbortSignal.abort() };
+    await expect(removePlantedPaths(box.workspace, [], options)).rejects.toThrow('aborted');
+    expect(readdirSync(box.at('sub'))).toEqual(['.npmrc']);
   });
 
   it('does not make a repository of its parts, and a repository stays as it is', async () => {

@@ -233,6 +233,21 @@ describe('the model of a session', () => {
     expect(harness.simulator.requests).toHaveLength(1);
   });
 
+  it('is asked for each user that begins at once: the limits of one refuse no other', async () => {
+    await model('wanted');
+    const called = { match: { model: 'wanted' }, toolCalls: [{ name: 'ping', arguments: {} }] };
+    harness.script(called);
+    const nothing = { scope: 'user', userId: writer.id, measure: 'tokens-day', cap: 0 };
+    const { id } = done(await harness.session.post<{ id: number }>('/system/limit', nothing)).data;
+    const answers = await Promise.all(
+      [writer.session, harness.session].map((by) => create(by, { model: 'wanted' })),
+    );
+    done(await harness.session.delete(`/system/limit/${id}`));
+
+    expect(answers[0]).toMatchObject(refusal('MODEL_UNAVAILABLE'));
+    expect(answers[1]).toMatchObject({ code: 200 });
+  });
+
   it('is refused when it answers with text instead, from then on without asking', async () => {
     const id = await model('chatty');
     harness.script({ match: { model: 'chatty' }, text: 'I would rather talk.' });

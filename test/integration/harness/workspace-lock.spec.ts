@@ -4,6 +4,7 @@ import { processId } from '../../../src/platform/lease/index.js';
 import { RunWorker } from '../../../src/harness/engine/run.worker.js';
 import { newId, sha256 } from '../../../src/harness/protocol/ids.js';
 import { EffectRepository } from '../../../src/harness/store/effect.repository.js';
+import { RunRepository } from '../../../src/harness/store/run.repository.js';
 import { WorkspaceLockRepository } from '../../../src/harness/store/workspace-lock.repository.js';
 import { complete, ownRun } from '../../support/harness-run.js';
 import type { OwnRun } from '../../support/harness-run.js';
@@ -205,4 +206,14 @@ describe('the workspace of a run that was cancelled after its process was lost i
       await effects.start(writer.run, toolCallId, start);
     });
   }
+});
+
+it('a lease that is not renewed is found, however many others there are', async () => {
+  const older = await run();
+  const lost = await run();
+  await set(lost, `lease_until = now() + interval '10 seconds'`);
+  const rows = plinth.app.get(RunRepository, { strict: false });
+  expect(await rows.held(1)).toMatchObject([{ id: lost.runId }]);
+  await complete(lost);
+  expect((await rows.held(200)).map(({ id }) => id)).toContain(older.runId);
 });

@@ -156,6 +156,7 @@ export const noHarnessReferences: Record<string, string> = {
   [`POST ${RUN}/plan/revision feedbackId`]:
     'A text of the client’s own: the same one is done once.',
   [`POST ${RUN}/approvals/:approvalId/resolve decisionId`]: 'The same.',
+  [`GET ${RUN}/effects afterToolCallId`]: 'Looked for among the calls of the run in the path.',
   [`POST ${RUN}/undo changeIds`]: 'Looked for among the changes of the run in the path.',
   [`POST ${RUN}/redo changeIds`]: 'The same.',
 };

@@ -93,13 +93,15 @@ function Entry({ entry, model, onDecided }: Props) {
     enabled: entry.kind === 'PLAN',
   });
   const effects = useQuery({
-    queryKey: ['harness', 'effects', runId],
-    queryFn: ({ signal }) => effectList({ path, signal }),
+    queryKey: ['harness', 'effects', runId, 'UNCERTAIN'],
+    queryFn: ({ signal }) => effectList({ path, query: { state: 'UNCERTAIN' }, signal }),
     enabled: entry.kind === 'EFFECT',
   });
   const error = plan.error ?? effects.error;
   if (error) return <Failure error={error} onRetry={onDecided} />;
-  const operations = effects.data?.find((one) => one.toolCallId === entry.toolCallId)?.operations;
+  const operations = effects.data?.data.find(
+    (one) => one.toolCallId === entry.toolCallId,
+  )?.operations;
   const item = itemOf(entry, plan.data, operations);
   if (!item) return <RowsSkeleton rows={1} height={140} />;
   return (

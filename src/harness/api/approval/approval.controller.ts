@@ -70,7 +70,7 @@ const STATE_AFTER: Readonly<Record<Decision, ApprovalState>> = {
 class ApprovalResolvedError extends ConflictError {
   constructor({ id, state, decision }: Pick<ApprovalRow, 'id' | 'state' | 'decision'>) {
     super(
-      msg`This approval is ${state} already, so nothing was changed. Reload it and try again.`,
+      msg`This approval is ${state} already, so nothing was changed. Reload the run to see what came of it.`,
       {
         data: { errorCode: 'APPROVAL_ALREADY_RESOLVED', approvalId: id, state, decision },
       },

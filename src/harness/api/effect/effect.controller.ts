@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Logger, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, Logger, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
@@ -6,12 +6,15 @@ import { AuditLog } from '../../../platform/audit/index.js';
 import { ConflictError, NotFoundError } from '../../../platform/error/index.js';
 import { closing } from '../../../platform/filesystem/index.js';
 import {
+  Answer,
   Answers,
   AnswersArray,
   Input,
+  OK_MESSAGE,
   OneOf,
   StrictFields,
   Text,
+  Whole,
 } from '../../../platform/http/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
 import type { DescribedChanges } from '../../change/file-changes.js';
@@ -29,9 +32,31 @@ import type { RunWriter } from '../../store/run.ledger.js';
 import type { SessionRow } from '../../store/session.repository.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { Workspace } from '../../workspace/workspace.js';
-import { UuidPipe } from '../identifiers.js';
+import { UUID_TEXT, UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
-import { EffectView, toEffectView } from './effect.view.js';
+import { EFFECT_STATES, EffectView, toEffectView } from './effect.view.js';
+
+/** More than a run has with the limit of tool calls that is usual. */
+const EFFECTS_PER_PAGE = 500;
+
+/** Arguments and operations of one page at most, so that large calls do not fill the memory. */
+const PAGE_BYTES = 16 * 1024 * 1024;
+
+/** A page of a run's tool calls. */
+export class EffectListQuery extends Input({
+  afterToolCallId: Text({
+    optional: true,
+    ...UUID_TEXT,
+    description: 'The last tool call that one has; the first page without it',
+  }),
+  state: OneOf(EFFECT_STATES, { optional: true, description: 'Only those in this state' }),
+  limit: Whole({
+    optional: true,
+    min: 1,
+    max: 1_000,
+    description: `Tool calls at most, ${EFFECTS_PER_PAGE} when absent; a page of large ones may end earlier`,
+  }),
+}) {}
 
 @StrictFields()
 export class ResolveEffectBody extends Input({
@@ -66,17 +91,25 @@ export class EffectController {
     private readonly audit: AuditLog,
   ) {}
 
-  /** The tool calls of a run and what came of them. */
+  /**
+   * The tool calls of a run and what came of them, a page of them: in the order in which the model asked for them, then what
+   * was undone and redone. Beside data: whether more follow.
+   */
   @Get()
   @RequirePermission('coding:harness:use')
-  @AnswersArray(EffectView)
+  @AnswersArray(EffectView, {
+    more: { type: 'boolean', description: 'More follow; ask with the last id as afterToolCallId' },
+  })
   async list(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
-  ): Promise<EffectView[]> {
+    @Query() { afterToolCallId, state, limit = EFFECTS_PER_PAGE }: EffectListQuery,
+  ): Promise<Answer<EffectView[]>> {
     const { run } = await this.runs.own(caller, sessionId, runId);
-    return (await this.effects.ofRun(run)).map(toEffectView);
+    const range = { after: afterToolCallId?.toLowerCase(), state, limit, bytes: PAGE_BYTES };
+    const { effects, more } = await this.effects.page(run, range);
+    return new Answer(effects.map(toEffectView), OK_MESSAGE, { more });
   }
 
   /** Says what an UNCERTAIN tool call has done. */

@@ -9,21 +9,11 @@ import {
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import { RESOLUTIONS } from '../../protocol/effect.state.js';
-import type { HarnessEffect } from '../../store/harness.entity.js';
+import { OPEN_EFFECTS, RESOLUTIONS, SETTLED_EFFECTS } from '../../protocol/effect.state.js';
+import type { ShownEffect } from '../../store/effect.repository.js';
 
-const STATES = [
-  'PREPARED',
-  'STARTED',
-  'UNCERTAIN',
-  'SUCCEEDED',
-  'FAILED',
-  'TIMED_OUT',
-  'CANCELLED',
-  'NOT_EXECUTED',
-  'DENIED',
-  'INVALID',
-];
+export const EFFECT_STATES = [...OPEN_EFFECTS, ...SETTLED_EFFECTS];
+
 export class EffectOperationView extends View({
   path: text({ example: 'src/add.js' }),
   op: oneOf(['CREATE', 'UPDATE', 'DELETE']),
@@ -37,7 +27,7 @@ export class EffectView extends View({
   runId: uuid(),
   toolName: text({ example: 'shell' }),
   effectClass: oneOf(['READ', 'META', 'FILE', 'SHELL']),
-  state: oneOf(STATES),
+  state: oneOf(EFFECT_STATES),
   iteration: integer({ description: 'The turn of the model that asked for it' }),
   argumentsJson: text({ description: 'The arguments, as the model wrote them' }),
   argumentsSha256: text({ description: 'SHA-256 of the bytes of argumentsJson' }),
@@ -59,7 +49,7 @@ export class EffectView extends View({
   endedAt: nullable(timestamp()),
 }) {}
 
-export function toEffectView(effect: HarnessEffect): EffectView {
+export function toEffectView(effect: ShownEffect): EffectView {
   return EffectView.of({
     ...effect,
     code: effect.errorCode,

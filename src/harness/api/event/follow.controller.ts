@@ -21,7 +21,7 @@ import { msg } from '../../../platform/message/index.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
-import { RUN_ID } from '../identifiers.js';
+import { UUID_TEXT } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import { TooManyReadersError } from './event.controller.js';
 import { EventFeed } from './event.feed.js';
@@ -35,8 +35,8 @@ const COUNT_MS = 10_000;
 
 /** A run, and where its reader goes on. */
 export class FollowedRunBody extends Input({
-  sessionId: Text({ ...RUN_ID, description: 'Session of the run' }),
-  runId: Text(RUN_ID),
+  sessionId: Text({ ...UUID_TEXT, description: 'Session of the run' }),
+  runId: Text(UUID_TEXT),
   afterSequence: Whole({
     optional: true,
     min: 0,

@@ -41,8 +41,8 @@ const FAULTS = [
 /** Whether the harness can work with a model. */
 @Injectable()
 export class HarnessModels {
-  /** Probes that are under way, by model: sessions that are created at once share one. */
-  private readonly probes = new Map<number, Promise<ProbeResult>>();
+  /** Probes that are under way: sessions that one user or key creates at once with a model share one. */
+  private readonly probes = new Map<string, Promise<ProbeResult>>();
 
   constructor(
     private readonly resolver: ModelResolver,
@@ -108,10 +108,12 @@ export class HarnessModels {
   }
 
   private probe(caller: Caller, model: ResolvedChatModel): Promise<ProbeResult> {
-    const underway = this.probes.get(model.id);
+    // The call counts for its caller, whose limits may refuse it.
+    const key = `${model.id} ${caller.userId} ${caller.apiKey?.id ?? ''}`;
+    const underway = this.probes.get(key);
     if (underway) return underway;
-    const probe = this.probeTools(caller, model).finally(() => this.probes.delete(model.id));
-    this.probes.set(model.id, probe);
+    const probe = this.probeTools(caller, model).finally(() => this.probes.delete(key));
+    this.probes.set(key, probe);
     return probe;
   }
 

@@ -257,11 +257,8 @@ export class UndoInspection {
       selections.flatMap(({ changes }) => changes.map(({ toolCallId }) => toolCallId)),
     );
     const made = new Set<string>();
-    for (const effect of await this.effects.ofRun(run)) {
-      if (!calls.has(effect.toolCallId)) continue;
-      for (const { path, madeFolders = 0 } of effect.operations) {
-        for (const folder of foldersOf(path).slice(0, madeFolders)) made.add(folder);
-      }
+    for (const { path, count } of await this.effects.madeFolders(run, [...calls])) {
+      for (const folder of foldersOf(path).slice(0, count)) made.add(folder);
     }
     return made;
   }

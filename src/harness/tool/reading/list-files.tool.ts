@@ -5,7 +5,7 @@ import type { PolicySubject } from '../../protocol/policy.js';
 import type { Workspace, WorkspaceEntry } from '../../workspace/workspace.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { pathText, shownList, sizeOf, TimeLimit } from '../answer.js';
+import { counted, pathText, shownList, sizeOf, TimeLimit } from '../answer.js';
 
 const ENTRIES = 500;
 const SECONDS = 10;
@@ -58,7 +58,7 @@ export class ListFilesTool implements ReadTool<Input> {
     );
     return {
       content,
-      summary: `listed ${count}${isCut ? ' and more' : ''} in ${place}`,
+      summary: `listed ${counted(count, 'entry')}${isCut ? ' and more' : ''} in ${place}`,
       truncated: isCut,
     };
   }

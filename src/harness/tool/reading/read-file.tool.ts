@@ -13,6 +13,7 @@ const LINES = 2_000;
 const FILE_BYTES = 20 * 1024 * 1024;
 const SECONDS = 30;
 const LINE_CHARACTERS = 2_000;
+const LINE_FEED = 0x0a;
 const SUGGESTIONS = 3;
 /** Names of a folder that are compared with a misspelled one, unless one of them is longer: some tenths of a second in all. */
 const COMPARED_NAMES = 2_000;
@@ -124,8 +125,7 @@ interface PageQuery {
 
 /** INVALID_ARGUMENTS when the text has fewer lines. An empty text has one page without lines. */
 function textPage({ text, path }: TextFile, { offset, limit, masked }: PageQuery): TextPage {
-  const all = linesOf(text);
-  const total = all.length;
+  const { lines, total } = linesFrom(text, { offset, limit });
   if (total === 0 && offset === 1) {
     return { content: '[The file is empty.]', lines: 0, total, isCut: false };
   }
@@ -137,7 +137,7 @@ function textPage({ text, path }: TextFile, { offset, limit, masked }: PageQuery
   }
   const shown = new ShownLines();
   let last = offset - 1;
-  for (const line of all.slice(offset - 1, offset - 1 + limit)) {
+  for (const line of lines) {
     // The editing tools handle carriage returns themselves.
     const visible = clipped(masked(line.replace(/\r$/, '')), LINE_CHARACTERS);
     if (!shown.add(`${last + 1}\t${visible}`)) break;
@@ -150,11 +150,28 @@ function textPage({ text, path }: TextFile, { offset, limit, masked }: PageQuery
   return { content: shown.text(remark), lines: last - offset + 1, total, isCut: last < total };
 }
 
-/** What follows the last line break is a line only if there is something. */
-function linesOf(text: string): string[] {
-  const lines = text.replace(/^\ufeff/, '').split('\n');
-  if (lines.at(-1) === '') lines.pop();
-  return lines;
+/**
+ * So many lines of a text from one on, and how many it has; no list of all of them is made, which may be millions. What
+ * follows the last line break is a line only if there is something.
+ */
+function linesFrom(
+  text: string,
+  { offset, limit }: Pick<PageQuery, 'offset' | 'limit'>,
+): { readonly lines: readonly string[]; readonly total: number } {
+  const lines: string[] = [];
+  let total = 0;
+  let start = text.startsWith('\ufeff') ? 1 : 0;
+  for (let at = start; at < text.length; at += 1) {
+    if (text.charCodeAt(at) !== LINE_FEED) continue;
+    total += 1;
+    if (total >= offset && lines.length < limit) lines.push(text.slice(start, at));
+    start = at + 1;
+  }
+  if (start < text.length) {
+    total += 1;
+    if (total >= offset && lines.length < limit) lines.push(text.slice(start));
+  }
+  return { lines, total };
 }
 
 /** Refused whatever the policy says: consent to a name is no consent to what is behind it. */

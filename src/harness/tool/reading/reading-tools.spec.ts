@@ -84,6 +84,16 @@ describe('read_file', () => {
     expect(await here.codeOf(read, { path: 'larger' })).toBe('TOO_LARGE');
   });
 
+  it('reads a file of millions of lines without a list of them', async () => {
+    here.put('lines', '\n'.repeat(20 * 1024 * 1024));
+    const before = process.memoryUsage().heapUsed;
+    const { content } = await here.call(read, { path: 'lines', offset: 1_000_000, limit: 2 });
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 1024 * 1024);
+    expect(content).toBe(
+      '1000000\t\n1000001\t\n\n[Lines 1000000 to 1000001 of 20971520. Go on with offset=1000002.]',
+    );
+  });
+
   it.each([
     ['src/mian.ts', 'src/main.ts'],
     ['src/MAIN.ts', 'src/main.ts'],
@@ -177,7 +187,7 @@ describe('list_files', () => {
     expect(lines).toHaveLength(502);
     expect(lines.filter((line) => line.startsWith('z'))).toHaveLength(300);
     expect(lines.at(-1)).toMatch(/^\[The first 500 entries; there are more\./);
-    expect(outcome).toMatchObject({ truncated: true, summary: 'listed 500 and more in .' });
+    expect(outcome).toMatchObject({ truncated: true, summary: 'listed 500 entries and more in .' });
   });
 
   it.each([

@@ -100,7 +100,6 @@ export class ShellCommandTool implements ShellTool<Input> {
         ? await this.snapshots.changesSince(target, before)
         : await changesAtEnd;
     const failure = failureOf(result);
-    const { exitCode, signal: endedBy, timedOut } = result;
     const output = commandOutput(result, timeoutMs, this.mask);
     const shown = { command, output: output.content, changed: changes && pathsOf(changes) };
     const asShown = (content: Buffer): string => this.mask.apply(outputText(content));
@@ -109,7 +108,8 @@ export class ShellCommandTool implements ShellTool<Input> {
       seen: await filesShownBy({ ...shown, asShown }, context),
       ...(!changes && { content: `${output.content}\n${UNKNOWN_CHANGES}` }),
       ...(failure && { failure }),
-      ...{ exitCode, signal: endedBy, timedOut, changes: changes ?? [] },
+      exitCode: result.exitCode,
+      changes: changes ?? [],
     };
   }
 }

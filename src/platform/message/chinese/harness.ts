@@ -2,8 +2,8 @@ import type { Texts } from '../catalogue.js';
 
 export const harness: Texts = {
   messages: {
-    'This approval is {0} already, so nothing was changed. Reload it and try again.':
-      '该审批已是 {0} 状态，未做任何更改。请重新加载后再试。',
+    'This approval is {0} already, so nothing was changed. Reload the run to see what came of it.':
+      '该审批已是 {0} 状态，未做任何更改。请重新加载该运行以查看结果。',
     'expectedRevision or argumentsSha256 is not that of the approval, so nothing was decided. Reload it and review its arguments.':
       'expectedRevision 或 argumentsSha256 与该审批不符，未做任何决定。请重新加载并检查其参数。',
     'This must be asked for each time, so it cannot be approved for the session. Decide APPROVE or DENY.':
@@ -124,8 +124,8 @@ export const harness: Texts = {
       '该运行的另一次撤销正在进行。请在其结束后再试。',
     'The changes were undone or redone meanwhile. Reload them.':
       '这些更改在此期间已被撤销或重做。请重新加载。',
-    'No plan of this run waits for a review, so nothing was changed. Reload it and try again.':
-      '该运行没有等待审查的计划，未做任何更改。请重新加载后再试。',
+    'No plan of this run waits for a review, so nothing was changed. Reload the run to see what was decided.':
+      '该运行没有等待审查的计划，未做任何更改。请重新加载该运行以查看决定。',
     'taskId, expectedRevision or expectedHash is not that of the plan, so nothing was decided. Reload it and review it again.':
       'taskId、expectedRevision 或 expectedHash 与该计划不符，未做任何决定。请重新加载并再次审查。',
     'This is version {0}, the last one that a run may have. Approve it, or cancel the run and start a new one.':
@@ -155,11 +155,11 @@ export const harness: Texts = {
     'The grant': '授权',
     'The artifact': '产物',
     'The tool call': '工具调用',
+    'The record': '记录',
     'this run': '此运行',
     runs: '运行',
     'must be a UUID': '必须是 UUID',
     'must be 64 hex digits': '必须是 64 位十六进制数字',
-    'What the path names as {0}': '路径中的 {0}',
     '{0} inputs': '{0} 条输入',
     '{0} bytes': '{0} 字节',
     'must be a base64 data URL of image/png, image/jpeg, image/gif or image/webp':
