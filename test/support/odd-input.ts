@@ -3,6 +3,8 @@ export interface OddBody {
   readonly name: string;
   readonly bytes: Buffer | string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Refused when bodies are read, or by the limits of their depth and number of values: before the DTO of the route is asked. */
+  readonly isRefusedEarly?: true;
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -11,22 +13,32 @@ function json(name: string, bytes: Buffer | string): OddBody {
   return { name, bytes, headers: JSON_TYPE };
 }
 
+function refusedEarly(name: string, bytes: string): OddBody {
+  return { ...json(name, bytes), isRefusedEarly: true };
+}
+
 /** Nothing that a client sends on purpose; every one of them has broken some service. */
 export const oddBodies: readonly OddBody[] = [
   json('an empty one', ''),
-  json('null', 'null'),
+  refusedEarly('null', 'null'),
   json('an array', '[]'),
   json('an array of objects', '[{"id":1}]'),
-  json('a number', '5'),
-  json('a text', '"text"'),
+  refusedEarly('a number', '5'),
+  refusedEarly('a text', '"text"'),
   json('an empty object', '{}'),
-  json('half an object', '{"id":'),
-  json('10,000 arrays in each other', '['.repeat(10_000) + ']'.repeat(10_000)),
-  json('10,000 objects in each other', '{"id":'.repeat(10_000) + '1' + '}'.repeat(10_000)),
-  json('a field with 10,000 arrays', `{"id":${'['.repeat(10_000)}${']'.repeat(10_000)}}`),
-  json('100,000 fields', `{${Array.from({ length: 100_000 }, (_, n) => `"a${n}":1`).join()}}`),
-  json('20,000 fields', `{${Array.from({ length: 20_000 }, (_, n) => `"a${n}":1`).join()}}`),
-  json('a list of 400,000 entries', `{"images":[${'1,'.repeat(399_999)}1]}`),
+  refusedEarly('half an object', '{"id":'),
+  refusedEarly('10,000 arrays in each other', '['.repeat(10_000) + ']'.repeat(10_000)),
+  refusedEarly('10,000 objects in each other', '{"id":'.repeat(10_000) + '1' + '}'.repeat(10_000)),
+  refusedEarly('a field with 10,000 arrays', `{"id":${'['.repeat(10_000)}${']'.repeat(10_000)}}`),
+  refusedEarly(
+    '100,000 fields',
+    `{${Array.from({ length: 100_000 }, (_, n) => `"a${n}":1`).join()}}`,
+  ),
+  refusedEarly(
+    '20,000 fields',
+    `{${Array.from({ length: 20_000 }, (_, n) => `"a${n}":1`).join()}}`,
+  ),
+  refusedEarly('a list of 400,000 entries', `{"images":[${'1,'.repeat(399_999)}1]}`),
   json('2 MB', `{"remark":"${'x'.repeat(2 * 1_048_576)}"}`),
   json(
     'bytes that are no UTF-8',
@@ -59,16 +71,19 @@ export const oddBodies: readonly OddBody[] = [
     name: 'an unknown charset',
     bytes: '{}',
     headers: { 'content-type': 'application/json; charset=klingon' },
+    isRefusedEarly: true,
   },
   {
     name: 'a wrong compression',
     bytes: '{}',
     headers: { ...JSON_TYPE, 'content-encoding': 'gzip' },
+    isRefusedEarly: true,
   },
   {
     name: 'an unknown compression',
     bytes: '{}',
     headers: { ...JSON_TYPE, 'content-encoding': 'rar' },
+    isRefusedEarly: true,
   },
 ];
 

@@ -1,5 +1,5 @@
 import { RequestMethod } from '@nestjs/common';
-import type { Type } from '@nestjs/common';
+import type { PipeTransform, Type } from '@nestjs/common';
 import {
   METHOD_METADATA,
   PARAMTYPES_METADATA,
@@ -21,6 +21,8 @@ export interface RouteParameter {
   readonly name: string | undefined;
   /** What TypeScript says about it; Object for an interface or a union. */
   readonly type: unknown;
+  /** The pipes of the parameter alone. */
+  readonly pipes: readonly Type<PipeTransform>[];
 }
 
 /** One route as the application answers it. */
@@ -33,12 +35,20 @@ export interface Route {
   readonly parameters: readonly RouteParameter[];
   readonly body: Type | undefined;
   readonly query: Type | undefined;
+  /** What it declares of how its body is read, as a text: a limit of its own, a form, or that it has none. */
+  readonly bodyRule: string;
   /** `AuthController.login`. */
   readonly handler: string;
 }
 
 type Handler = (...parameters: unknown[]) => unknown;
-type RouteArguments = Record<string, { index: number; data?: unknown }>;
+type RouteArguments = Record<
+  string,
+  { index: number; data?: unknown; pipes?: readonly Type<PipeTransform>[] }
+>;
+
+/** Under which the decorators of src/platform/http/body.interceptor.ts keep what they say. */
+const BODY_RULES = ['http:body-limit', 'http:form-body', 'http:no-body'];
 
 const SOURCES: Readonly<Record<number, Source>> = {
   [RouteParamtypes.BODY]: 'body',
@@ -71,6 +81,9 @@ function routesOf(controller: Type, reflector: Reflector): Route[] {
       parameters,
       body: classOf(parameters, 'body'),
       query: classOf(parameters, 'query'),
+      bodyRule: JSON.stringify(
+        BODY_RULES.map((rule) => reflector.getAllAndOverride<unknown>(rule, [handler, controller])),
+      ),
       handler: `${controller.name}.${name}`,
     };
     return pathsOf(controller, handler).map((path) => ({
@@ -94,10 +107,11 @@ function parametersOf(controller: Type, name: string): RouteParameter[] {
   const types = Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) as unknown[];
   const found = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ??
     {}) as RouteArguments;
-  return Object.entries(found).map(([key, { index, data }]) => ({
+  return Object.entries(found).map(([key, { index, data, pipes }]) => ({
     source: SOURCES[Number(key.split(':')[0])] ?? 'other',
     name: typeof data === 'string' ? data : undefined,
     type: types[index],
+    pipes: pipes ?? [],
   }));
 }
 
