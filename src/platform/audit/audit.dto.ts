@@ -45,7 +45,7 @@ export class AuditEntryView extends View({
     text({
       example: 'Example AI',
       description:
-        'The name that the record has now; null for one that is deleted, and for kinds without a name',
+        'The name that the record has now; null for one that is deleted, for a knowledge base that is not shared, and for kinds without a name',
     }),
   ),
   detail: schema<Record<string, unknown>>({

@@ -13,8 +13,8 @@ import { AuditEntry } from './audit.entity.js';
 /** Of one statement. */
 const ROWS = 500;
 
-/** The tables and columns with the names of records. Those of what users wrote or uploaded are not shown. */
-const NAMES: Readonly<Record<string, readonly [table: string, column: string]>> = {
+/** The tables and columns with the names of records that every user of the tenant may know, some under a condition. */
+const NAMES: Readonly<Record<string, readonly [table: string, column: string, known?: string]>> = {
   user: ['user_account', 'user_name'],
   role: ['role', 'role_name'],
   api_key: ['api_key', 'name'],
@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<string, readonly [table: string, column: string]>> 
   provider: ['provider', 'provider_name'],
   model: ['model', 'model_name'],
   agent: ['agent', 'agent_name'],
-  knowledge_base: ['knowledge_base', 'name'],
+  knowledge_base: ['knowledge_base', 'name', 'named.share = 1'],
   dictionary_type: ['dictionary_type', 'dict_name'],
   dictionary_entry: ['dictionary_entry', 'dict_label'],
 };
@@ -30,10 +30,10 @@ const NAMES: Readonly<Record<string, readonly [table: string, column: string]>> 
 /** The names of records of a tenant, by kinds and ids. */
 const NAMES_OF = Object.entries(NAMES)
   .map(
-    ([type, [table, column]]) => `
+    ([type, [table, column, known = 'true']]) => `
       SELECT wanted.type, wanted.id, ${column} AS name
         FROM wanted JOIN ${table} named ON named.tenant_id = $1 AND named.id = wanted.id
-       WHERE wanted.type = '${type}'`,
+       WHERE wanted.type = '${type}' AND ${known}`,
   )
   .join(' UNION ALL ');
 

@@ -60,6 +60,17 @@ describe('the audit log', () => {
     expect(entry?.createTime).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
   });
 
+  it('names a knowledge base only while it is shared', async () => {
+    for (const [share, targetName] of [
+      [0, null],
+      [1, 'Handbook 1'],
+    ]) {
+      done(await admin.post('/system/info', { name: `Handbook ${share}`, share }));
+      const [entry] = await list('targetType=knowledge_base');
+      expect(entry).toMatchObject({ action: 'create', targetName });
+    }
+  });
+
   it('names records as they are called now, and those that are gone by their id alone', async () => {
     const made = { dictName: 'Sizes', dictType: 'size' };
     done(await admin.post('/system/dict/type', made));
