@@ -1,24 +1,5 @@
-import type { AddressInfo } from 'node:net';
-import type { Server } from 'node:http';
-import {
-  announceServer,
-  announceWorker,
-  keepInitialPassword,
-  passwordLine,
-} from './announcement.js';
-import { createApp } from './app.js';
 import { ConfigError, loadConfig } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
-import { IdentitySeed } from './identity/index.js';
-import type { InitialLogin } from './identity/index.js';
-import {
-  reportUncaughtErrors,
-  startFailure,
-  stopOnSignals,
-} from './platform/observability/index.js';
-
-/** About 25 days, the longest delay that a timer accepts. */
-const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
 
 /**
  * Runs Plinth in this process until a signal ends it: with ROLE=worker only the jobs, otherwise the HTTP server as well.
@@ -30,54 +11,17 @@ export async function start(
   let config: Config | undefined;
   try {
     config = loadConfig(environment);
+    // The service is loaded with a valid configuration only: else a mistake would be told a second or two later.
+    const { run } = await import('./run.js');
     await run(config);
   } catch (error) {
-    process.stderr.write(`${startFailure(error, config)}\n`);
+    process.stderr.write(`${await explanationOf(error, config)}\n`);
     process.exit(error instanceof ConfigError ? 2 : 1);
   }
 }
 
-async function run(config: Config): Promise<void> {
-  const app = await createApp(config);
-  reportUncaughtErrors();
-  const seed = app.get(IdentitySeed);
-  try {
-    await app.init();
-  } catch (error) {
-    tellPassword(seed.takeInitialLogin());
-    throw error;
-  }
-  const login = seed.takeInitialLogin();
-  if (login && config.demo && config.embedded) await keepInitialPassword(config, login);
-  if (config.ROLE === 'worker') {
-    stopOnSignals(app, config);
-    announceWorker(config, login);
-    // Without a server nothing else keeps the process running.
-    setInterval(() => undefined, LONGEST_INTERVAL_MS);
-    return;
-  }
-  try {
-    const port = await listen(app.getHttpServer(), config);
-    stopOnSignals(app, config);
-    announceServer(config, port, login);
-  } catch (error) {
-    tellPassword(login);
-    await app.close();
-    throw error;
-  }
-}
-
-/** For a start that fails after it has created the first user: the password is lost if it is not printed. */
-function tellPassword(login: InitialLogin | undefined): void {
-  if (login) process.stderr.write(`${passwordLine(login)}\n`);
-}
-
-function listen(server: Server, config: Config): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(config.PORT, config.HOST, () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
+async function explanationOf(error: unknown, config: Config | undefined): Promise<string> {
+  if (error instanceof ConfigError) return error.explanation;
+  const { startFailure } = await import('./platform/observability/index.js');
+  return startFailure(error, config);
 }

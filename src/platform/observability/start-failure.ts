@@ -6,9 +6,7 @@ import { withoutSecretsInText } from './redaction.js';
 
 /** What the person who started the process reads when it did not come up: the problem and what to do, if it is a known one. */
 export function startFailure(error: unknown, config?: Config): string {
-  if (error instanceof ConfigError) {
-    return `Plinth cannot start with this configuration:\n${error.message}`;
-  }
+  if (error instanceof ConfigError) return error.explanation;
   if (error instanceof DirectoryInUseError) return error.message;
   if (error instanceof DomainError) {
     return withoutSecretsInText(`Plinth could not start: ${error.message}`);

@@ -1,0 +1,62 @@
+import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+import {
+  announceServer,
+  announceWorker,
+  keepInitialPassword,
+  passwordLine,
+} from './announcement.js';
+import { createApp } from './app.js';
+import type { Config } from './platform/config/index.js';
+import { IdentitySeed } from './identity/index.js';
+import type { InitialLogin } from './identity/index.js';
+import { reportUncaughtErrors, stopOnSignals } from './platform/observability/index.js';
+
+/** About 25 days, the longest delay that a timer accepts. */
+const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
+
+/** Runs Plinth in this process until a signal ends it. Rejects where it cannot start. */
+export async function run(config: Config): Promise<void> {
+  const app = await createApp(config);
+  reportUncaughtErrors();
+  const seed = app.get(IdentitySeed);
+  try {
+    await app.init();
+  } catch (error) {
+    tellPassword(seed.takeInitialLogin());
+    throw error;
+  }
+  const login = seed.takeInitialLogin();
+  if (login && config.demo && config.embedded) await keepInitialPassword(config, login);
+  if (config.ROLE === 'worker') {
+    stopOnSignals(app, config);
+    announceWorker(config, login);
+    // Without a server nothing else keeps the process running.
+    setInterval(() => undefined, LONGEST_INTERVAL_MS);
+    return;
+  }
+  try {
+    const port = await listen(app.getHttpServer(), config);
+    stopOnSignals(app, config);
+    announceServer(config, port, login);
+  } catch (error) {
+    tellPassword(login);
+    await app.close();
+    throw error;
+  }
+}
+
+/** For a start that fails after it has created the first user: the password is lost if it is not printed. */
+function tellPassword(login: InitialLogin | undefined): void {
+  if (login) process.stderr.write(`${passwordLine(login)}\n`);
+}
+
+function listen(server: Server, config: Config): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(config.PORT, config.HOST, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
