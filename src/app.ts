@@ -1,4 +1,7 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { NestFactory } from '@nestjs/core';
+import type { RequestHandler } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 import type { OpenAPIObject } from '@nestjs/swagger';
@@ -22,7 +25,7 @@ import {
 import { DirectRoutes } from './platform/access/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
-import { closeHalfSent, requestContext } from './platform/http/index.js';
+import { closeHalfSent, inOrder, requestContext } from './platform/http/index.js';
 import {
   createLogger,
   Metrics,
@@ -82,12 +85,17 @@ export async function createApp(
   app.set('trust proxy', config.TRUST_PROXY);
   app.set('query parser', 'extended');
   app.set('etag', false);
-  app.use(requestContext);
-  app.use(closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS));
-  app.use(requestLog(logger, app.get(Metrics)));
-  app.use(app.get(Shutdown).admission(FAILURE_SHAPES));
-  app.use(securityHeaders());
-  app.use(app.get(ConsoleFiles).serve);
+  app.disable('x-powered-by');
+  app.use(
+    inOrder(
+      requestContext,
+      closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS),
+      requestLog(logger, app.get(Metrics)),
+      app.get(Shutdown).admission(FAILURE_SHAPES),
+      securityHeaders(),
+      app.get(ConsoleFiles).serve,
+    ),
+  );
   if (config.CORS_ORIGINS.length > 0) {
     app.enableCors({ origin: [...config.CORS_ORIGINS], credentials: true, maxAge: 1_800 });
   }
@@ -100,9 +108,14 @@ export async function createApp(
   return app;
 }
 
-/** For the API documentation and consoles of others; the page of the own console has a stricter policy. */
-function securityHeaders(): ReturnType<typeof helmet> {
-  return helmet({
+/**
+ * For the API documentation and consoles of others; the page of the own console has a stricter policy. They are the same for
+ * every answer, so helmet is asked for them once.
+ */
+function securityHeaders(): RequestHandler {
+  const request = new IncomingMessage(new Socket());
+  const made = new ServerResponse(request);
+  const headers = helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
@@ -121,4 +134,14 @@ function securityHeaders(): ReturnType<typeof helmet> {
     // Other services of the same host may not use TLS.
     strictTransportSecurity: { includeSubDomains: false },
   });
+  const fixed = new Map<string, string>();
+  made.setHeader = (name, value) => {
+    fixed.set(name, String(value));
+    return made;
+  };
+  headers(request, made, () => undefined);
+  return (_request, response, next) => {
+    response.setHeaders(fixed);
+    next();
+  };
 }

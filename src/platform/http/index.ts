@@ -77,6 +77,7 @@ export {
   TimeRangeQuery,
   wireTime,
 } from './time.js';
+export { inOrder } from './in-order.js';
 export { currentRequest, requestContext } from './request-context.js';
 export type { RequestContext } from './request-context.js';
 export {
