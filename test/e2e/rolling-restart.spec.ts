@@ -26,8 +26,6 @@ const LONG = 'sim--chunks-140--delay-50';
 const ENDLESS = 'sim--chunks-5--stall-4';
 
 const PAUSE_MS = 20;
-/** Between two reads of a user: each of them still asks some fifty times during a drain of five seconds. */
-const READ_PAUSE_MS = 100;
 
 interface Message {
   readonly role: string;
@@ -177,10 +175,10 @@ class Load {
 
   begin(): void {
     for (const model of [SHORT, SHORT, SHORT, LONG, LONG, LONG, LONG, LONG]) {
-      this.users.push(this.repeat(() => this.chat(model), PAUSE_MS));
+      this.users.push(this.repeat(() => this.chat(model)));
     }
     for (const path of ['/system/user/getInfo', '/system/session/list?pageSize=5']) {
-      this.users.push(this.repeat(() => this.read(path), READ_PAUSE_MS));
+      this.users.push(this.repeat(() => this.read(path)));
     }
   }
 
@@ -195,10 +193,10 @@ class Load {
     await Promise.all(this.users);
   }
 
-  private async repeat(work: () => Promise<void>, pauseMs: number): Promise<void> {
+  private async repeat(work: () => Promise<void>): Promise<void> {
     while (!this.ended) {
       await work().catch((error: unknown) => this.failures.push(String(error)));
-      await sleep(pauseMs);
+      await sleep(PAUSE_MS);
     }
   }
 
