@@ -148,12 +148,7 @@ export class DoorAnswers {
     { format, ...call }: Omit<TranslatedCall, 'format'> & { format: ResponseFormat | undefined },
   ): AsyncIterable<readonly ChatPart[]> {
     const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
-      // A fallback that cannot honour the request is passed over.
-      if (model.id !== first.id) {
-        const { adapter, connection } = model;
-        const asked = { ...call, format: undefined };
-        refuseUntranslatable(asked, adapter.protocol(connection.address), open.request.names);
-      }
+      if (model.id !== first.id) refuseFor(model, call, open.request);
       return { ...limitedBy(model, call), ...(format && { responseFormat: format }) };
     };
     return this.calls.stream(first, callOf, this.optionsOf(open));
@@ -168,8 +163,7 @@ export class DoorAnswers {
       const { format, ...call } = request.translate();
       // Such an answer is read whole and corrected, which would be too late to go elsewhere.
       if (format) throw new UnsupportedParameterError(request.names.format);
-      const protocol = model.adapter.protocol(model.connection.address);
-      refuseUntranslatable({ ...call, format }, protocol, request.names);
+      refuseFor(model, call, request);
       return limitedBy(model, call);
     };
     return { ...this.optionsOf(open), translated };
@@ -206,6 +200,15 @@ export class DoorAnswers {
     const message = localized(known?.message ?? unexpectedMessage(currentRequest()?.id));
     open.fail(code, open.request.failureEvent({ code, message, error: known }));
   }
+}
+
+/** Throws where the fallback cannot honour the call, so that it is passed over. */
+function refuseFor(
+  { adapter, connection }: ResolvedChatModel,
+  call: Omit<TranslatedCall, 'format'>,
+  { names }: DoorRequest,
+): void {
+  refuseUntranslatable({ ...call, format: undefined }, adapter.protocol(connection.address), names);
 }
 
 /** The call with the most that the model may write, where the client names no limit. */
