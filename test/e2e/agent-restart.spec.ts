@@ -37,7 +37,7 @@ interface Message {
 
   beforeAll(async () => {
     simulator = await startSimulator();
-    store = await ownStore();
+    store = await ownStore({ dataDir: folder });
   }, START_MS);
 
   afterEach(killAll);

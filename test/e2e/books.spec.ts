@@ -29,7 +29,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
   beforeAll(async () => {
     simulator = await startSimulator();
-    store = await ownStore();
+    store = await ownStore({ dataDir });
   }, START_MS);
 
   afterAll(async () => {

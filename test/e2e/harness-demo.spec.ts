@@ -42,7 +42,7 @@ const SESSIONS = '/coding/harness/sessions';
   afterEach(killAll);
 
   beforeAll(async () => {
-    store = await ownStore();
+    store = await ownStore({ dataDir });
     // The demo makes its repository itself, in a folder that the operator has made.
     if (store.databaseUrl !== undefined) mkdirSync(dirname(example));
     port = String(await freePort());

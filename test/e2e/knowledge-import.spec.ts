@@ -31,7 +31,7 @@ const MODEL = 'sim-embed-64';
 
   beforeAll(async () => {
     simulator = await startSimulator();
-    store = await ownStore();
+    store = await ownStore({ dataDir });
     mkdirSync(join(folder, 'tides'), { recursive: true });
     writeFileSync(join(folder, 'README.md'), '# Harbour\n\nThe harbour opens at six.');
     writeFileSync(join(folder, 'tides', 'today.txt'), 'High tide is at noon.');

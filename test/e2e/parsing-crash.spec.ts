@@ -35,7 +35,7 @@ const text = Array.from({ length: 40 }, (_, n) => `Fact ${n}: ${`word${n} `.repe
 
   beforeAll(async () => {
     simulator = await startSimulator();
-    store = await ownStore();
+    store = await ownStore({ dataDir });
   });
 
   afterEach(killAll);

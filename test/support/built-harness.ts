@@ -47,20 +47,21 @@ export interface CrashRun {
  * test can hold a run at a point: whatever stores an event of a kind waits then, with its transaction open.
  */
 export class BuiltHarness {
-  private readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'plinth-crash-')));
   private process: BuiltProcess | undefined;
   private current: Session | undefined;
   private gates: pg.Client | undefined;
 
   private constructor(
     readonly simulator: Simulator,
+    private readonly folder: string,
     private readonly store: OwnStore,
   ) {}
 
   static async start(): Promise<BuiltHarness> {
-    const store = await ownStore();
-    const harness = new BuiltHarness(await startSimulator(), store);
-    mkdirSync(join(harness.folder, 'roots'));
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'plinth-crash-')));
+    const store = await ownStore({ dataDir: join(folder, 'data') });
+    const harness = new BuiltHarness(await startSimulator(), folder, store);
+    mkdirSync(join(folder, 'roots'));
     if (store.databaseUrl) await harness.openGates(store.databaseUrl);
     await harness.boot();
     await createProvider(harness.session, 'custom_api');

@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { open, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { apiDocument, createApp } from '../../src/app.js';
 import { loadConfig } from '../../src/platform/config/index.js';
@@ -33,14 +35,24 @@ const environment = {
 
 /** Dump of an embedded database with all migrations and seeds. The first test that asks makes it, the others wait. */
 export async function embeddedTemplate(): Promise<Blob> {
-  if (await takeTurn(dumpFile)) {
-    try {
-      await writeEmbeddedTemplate();
-    } finally {
-      rmSync(`${dumpFile}.lock`, { force: true });
-    }
-  }
+  await makeEmbeddedTemplate();
   return new Blob([await readFile(dumpFile)]);
+}
+
+/** The same as the files of an embedded database, which a process can open. */
+export async function unpackEmbeddedTemplate(folder: string): Promise<void> {
+  await makeEmbeddedTemplate();
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await promisify(execFile)('tar', ['-xf', dumpFile, '-C', folder]);
+}
+
+async function makeEmbeddedTemplate(): Promise<void> {
+  if (!(await takeTurn(dumpFile))) return;
+  try {
+    await writeEmbeddedTemplate();
+  } finally {
+    rmSync(`${dumpFile}.lock`, { force: true });
+  }
 }
 
 async function writeEmbeddedTemplate(): Promise<void> {
