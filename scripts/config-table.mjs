@@ -8,7 +8,7 @@ const END = '<!-- config:end -->';
 
 const page = join(root, 'docs', 'CONFIGURATION.md');
 const compiled = join(root, 'dist', 'src', 'platform', 'config', 'index.js');
-build();
+await build();
 const { variables } = await import(compiled);
 
 const before = readFileSync(page, 'utf8');

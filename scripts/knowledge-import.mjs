@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { build, install, node, root, run } from './prepare.mjs';
 
 install();
-build();
+await build();
 process.exitCode = await run(node, [
   join(root, 'dist', 'src', 'knowledge-import.js'),
   ...process.argv.slice(2),

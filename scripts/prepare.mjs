@@ -5,7 +5,8 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { constants } from 'node:os';
 import { delimiter, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, constants as zlib, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, constants as zlib, gzip } from 'node:zlib';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -88,10 +89,10 @@ export function install() {
 }
 
 /** Builds the service, the client package and the console, each unless its sources are those that it was built from. */
-export function build() {
+export async function build() {
   buildService();
   buildClient();
-  buildConsole();
+  await buildConsole();
 }
 
 /** Compiles the sources into dist, and writes the OpenAPI document there. */
@@ -118,29 +119,34 @@ function buildClient() {
   const client = join(root, 'client');
   rmSync(join(client, 'dist'), { recursive: true, force: true });
   quietly(node, [join(client, 'generate.mjs'), join(root, apiDocument)]);
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const compiler = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc');
   quietly(node, [compiler, '--project', join(client, 'tsconfig.build.json')]);
   writeFileSync(clientStamp, wanted);
 }
 
 /** Builds the console into dist/web, with a brotli and a gzip file beside each file that they make smaller. */
-function buildConsole() {
+async function buildConsole() {
   const wanted = digest(consoleInputs);
   if (stampOf(consoleStamp) === wanted) return;
   console.log('Building the console …');
   const web = join(root, 'web');
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
   quietly(node, [vite, 'build', web, '--logLevel', 'warn']);
-  for (const path of filesBelow(consoleFolder)) compress(join(root, path));
+  await Promise.all(filesBelow(consoleFolder).map((path) => compress(join(root, path))));
   writeFileSync(consoleStamp, wanted);
 }
 
-function compress(file) {
+/** On Node's threads, so that all cores take part. */
+async function compress(file) {
   const content = readFileSync(file);
   if (!COMPRESSED.includes(extname(file)) || content.length < COMPRESSED_BYTES) return;
   const quality = { [zlib.BROTLI_PARAM_QUALITY]: zlib.BROTLI_MAX_QUALITY };
-  writeFileSync(`${file}.br`, brotliCompressSync(content, { params: quality }));
-  writeFileSync(`${file}.gz`, gzipSync(content, { level: zlib.Z_BEST_COMPRESSION }));
+  const [brotli, zipped] = await Promise.all([
+    promisify(brotliCompress)(content, { params: quality }),
+    promisify(gzip)(content, { level: zlib.Z_BEST_COMPRESSION }),
+  ]);
+  writeFileSync(`${file}.br`, brotli);
+  writeFileSync(`${file}.gz`, zipped);
 }
 
 /**
@@ -206,5 +212,5 @@ function filesBelow(path) {
 // `node scripts/prepare.mjs install build` does one or both.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes('install')) install();
-  if (process.argv.includes('build')) build();
+  if (process.argv.includes('build')) await build();
 }

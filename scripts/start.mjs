@@ -14,7 +14,7 @@ import {
 process.env.LOG_FORMAT ??= 'text';
 
 install();
-build();
+await build();
 // What the build has compiled is used again. A container does without: it starts seldom, and this takes 25 MB of memory.
 process.env.NODE_COMPILE_CACHE ??= compileCache;
 for (const [name, value] of Object.entries(allocator())) process.env[name] ??= value;

@@ -6,7 +6,7 @@ import { build, install, node, root, run } from './prepare.mjs';
 
 // Arguments go to Jest: `npm test -- path`. docs/TESTING.md says how the tests run.
 install();
-build();
+await build();
 
 const folder = mkdtempSync(join(tmpdir(), 'plinth-counts-'));
 const file = join(folder, 'totals');

@@ -39,7 +39,7 @@ function optionsOrExit() {
 }
 
 async function main() {
-  if (options.dist === undefined) build();
+  if (options.dist === undefined) await build();
   await inOwnFolder(benchmark, { keep: options.keep });
 }
 

@@ -46,7 +46,7 @@ const seconds = Number(values.seconds);
 await main();
 
 async function main() {
-  if (values.dist === undefined) build();
+  if (values.dist === undefined) await build();
   installGateway();
   await inOwnFolder(benchmark, { keep: values.keep });
 }

@@ -35,7 +35,7 @@ const PASSWORD = 'a-password-of-the-bench';
 const CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
 const LIMIT_MS = 120_000;
 
-build();
+await build();
 const { commandTimes } = await import('./command.mjs');
 const { FILES, longestBlocks } = await import('./many-files.mjs');
 const { startSimulator } = await import('../../../dist/simulator/index.js');

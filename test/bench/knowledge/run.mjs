@@ -15,7 +15,7 @@ const LIMIT_MS = 20 * 60_000;
 const SERVICE_CORE = 0;
 const OTHER_CORE = 1;
 
-build();
+await build();
 await inOwnFolder(async (place) => {
   const simulator = fork(join(root, 'dist', 'simulator', 'main.js'), ['--port', '0'], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

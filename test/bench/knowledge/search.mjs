@@ -27,7 +27,7 @@ const server = options.embedded ? undefined : process.env.DATABASE_URL;
 if (!server && !options.embedded) throw new Error('Set DATABASE_URL, or choose --embedded.');
 const WAYS = ['vector', 'keyword', 'hybrid'];
 
-build();
+await build();
 const simulator = fork(join(root, 'dist', 'simulator', 'main.js'), ['--port', '0'], {
   stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
 });

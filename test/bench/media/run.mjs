@@ -16,7 +16,7 @@ const PARALLEL = 10;
 const MEMORY_MB = 256;
 const HOST = 'images.media.example';
 
-build();
+await build();
 const children = [];
 try {
   const certificate = certificateFor([HOST]);

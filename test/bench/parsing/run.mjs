@@ -20,7 +20,7 @@ if (values.python === undefined) {
     'Skipped: name a Python that has pypdf, pdfplumber and reportlab (pip install in a virtual environment): npm run bench:parsing -- --python <path>',
   );
 } else {
-  build();
+  await build();
   const reader = join(root, 'dist', 'src', 'attach', 'parser', 'format', 'pdf.format.js');
   const { readPdf } = await import(reader);
   const folder = mkdtempSync(join(tmpdir(), 'plinth-parsing-'));

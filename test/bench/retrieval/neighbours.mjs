@@ -16,7 +16,7 @@ const BUDGETS = [1, 2];
 const ROOM = { pieces: 20, characters: 24_000, tokens: 100_000 };
 
 if (isThere) {
-  build();
+  await build();
   await withPlinth(undefined, main);
 } else {
   console.log(

@@ -21,7 +21,7 @@ const REPEATED = 'cranfield';
 const FRAGMENTS = Number(process.env.RETRIEVAL_FRAGMENTS ?? 10_000);
 
 if (isThere) {
-  build();
+  await build();
   await main();
 } else {
   console.log(
