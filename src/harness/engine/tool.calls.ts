@@ -553,7 +553,7 @@ function groups(effects: readonly HarnessEffect[]): HarnessEffect[][] {
 
 function toolContextOf(context: RunContext, { toolCallId }: HarnessEffect): ToolContext {
   const { run, workspace, skills, observedFiles: seen, lease } = context;
-  return { run, plan: run.plan, workspace, skills, seen, toolCallId, signal: lease.effectSignal };
+  return { run, workspace, skills, seen, toolCallId, signal: lease.effectSignal };
 }
 
 function cancelled(): ToolError {

@@ -18,7 +18,6 @@ import type { Workspace } from '../workspace/workspace.js';
 
 export interface ToolContext {
   readonly run: HarnessRun;
-  readonly plan: Plan | null;
   readonly workspace: Workspace;
   readonly seen: SeenFiles;
   readonly skills: RunSkills;
