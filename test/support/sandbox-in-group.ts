@@ -26,7 +26,7 @@ const results = await Promise.all(
     const request = { workspace, command, timeoutMs: 60_000, signal };
     const place = { removed: join(folder, 'removed'), hidden: [], limits };
     const { limitsBy, exceeded, exitCode, output } = await runInSandbox(request, place);
-    return { limitsBy, exceeded, exitCode, output: output.toString() };
+    return { limitsBy, exceeded, exitCode, output: output.whole().toString() };
   }),
 );
 const group = (await readFile('/proc/self/cgroup', 'utf8')).trim();

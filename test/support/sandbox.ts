@@ -66,7 +66,7 @@ export class TestSandbox {
 
   /** What a command prints. */
   async output(command: string): Promise<string> {
-    return (await this.run(command)).output.toString();
+    return (await this.run(command)).output.whole().toString();
   }
 
   async write(path: string, content: string | Buffer): Promise<void> {

@@ -52,10 +52,9 @@ export class ToolWorkspace {
   context(over: Partial<ToolContext> = {}): ToolContext {
     return {
       run: Object.assign(new HarnessRun(), { id: 'run', tenantId: '000000' }),
-      plan: null,
       workspace: this.workspace,
       seen: { get: () => undefined },
-      skills: RunSkills.none,
+      skills: new RunSkills([]),
       toolCallId: 'call',
       signal: new AbortController().signal,
       ...over,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkOutside, layOutside } from '../../../test/support/path-attacks.js';
 import { loadConfig } from '../../platform/config/index.js';
+import { OutputCollector } from '../sandbox/sandbox.run.js';
 import { PartialOutputs } from './partial.outputs.js';
 
 const effect = { tenantId: '000000', toolCallId: 'call' };
@@ -24,7 +25,11 @@ afterEach(() => rmSync(place, { recursive: true, force: true }));
 /** What is kept of a command that says so much. */
 async function kept(...pieces: string[]): Promise<string | undefined> {
   const output = outputs.begin(effect, (bytes) => Buffer.from(`masked ${bytes.toString()}`));
-  for (const piece of pieces) output.add(Buffer.from(piece));
+  const collector = new OutputCollector();
+  for (const piece of pieces) {
+    collector.add(Buffer.from(piece));
+    output.update(collector);
+  }
   await output.end();
   return (await outputs.read(effect))?.toString();
 }

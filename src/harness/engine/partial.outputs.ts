@@ -5,7 +5,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { blobRoot, tenantBlobs } from '../change/blob.path.js';
 import { writeNew } from '../change/blob.store.js';
-import { OutputCollector } from '../sandbox/sandbox.run.js';
+import type { OutputCollector } from '../sandbox/sandbox.run.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 
 /** How much of an output a crash may lose. */
@@ -66,16 +66,19 @@ export class PartialOutputs {
 
 /** The output of one command. */
 export class PartialOutput {
-  private readonly collector = new OutputCollector();
+  private output: OutputCollector | undefined;
+  private isFull = false;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> = Promise.resolve();
 
   constructor(private readonly write: (bytes: Buffer) => Promise<void>) {}
 
-  readonly add = (piece: Buffer): void => {
-    const isFull = this.collector.discarding;
-    this.collector.add(piece);
-    if (!isFull) this.timer ??= setTimeout(() => this.flush(), WRITE_EVERY_MS);
+  /** There is more of the output. */
+  readonly update = (output: OutputCollector): void => {
+    if (this.isFull) return;
+    this.output = output;
+    this.isFull = output.discarding;
+    this.timer ??= setTimeout(() => this.flush(), WRITE_EVERY_MS);
   };
 
   /** Writes the rest. */
@@ -87,6 +90,7 @@ export class PartialOutput {
   private flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.writing = this.writing.then(() => this.write(this.collector.whole()));
+    const { output } = this;
+    if (output) this.writing = this.writing.then(() => this.write(output.whole()));
   }
 }

@@ -117,11 +117,7 @@ export class ToolCallRecovery {
     const findings: Finding[] = [];
     for (const effect of await this.effects.unanswered(context.run)) {
       const found = await this.filesOf(context, effect);
-      const reconciliation = reconciliationOf(
-        { ...effect, hasResult: false },
-        { recovering, found },
-      );
-      findings.push({ effect, reconciliation });
+      findings.push({ effect, reconciliation: reconciliationOf(effect, { recovering, found }) });
     }
     return findings;
   }
@@ -163,7 +159,6 @@ export class ToolCallRecovery {
   ): Promise<EffectState | undefined> {
     const { claim } = context.lease;
     switch (reconciliation) {
-      case 'leave':
       case 'execute':
         return undefined;
       case 'write-result':

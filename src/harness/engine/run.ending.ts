@@ -124,7 +124,7 @@ export class RunEnding {
       await this.results.answer(writer, effect);
       return;
     }
-    const state = abandonedAs({ ...effect, hasResult: false });
+    const state = abandonedAs(effect);
     const result = state === 'UNCERTAIN' ? UNKNOWN : NOT_RUN;
     await this.results.finish(writer, effect, { state, result, errorCode: state });
     if (state === 'UNCERTAIN' && effect.state !== 'UNCERTAIN') {

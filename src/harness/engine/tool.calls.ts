@@ -300,7 +300,7 @@ export class ToolCalls {
     const { run, lease, secrets } = context;
     const output = this.outputs.begin(effect, (bytes) => this.mask.applyToBytes(bytes, secrets));
     try {
-      const withOutput = { ...toolContext, onOutput: output.add };
+      const withOutput = { ...toolContext, onOutput: output.update };
       const done = await tool.run(input, withOutput, (snapshotSha256) =>
         this.begin(execution, { operations: [], snapshotSha256 }),
       );
@@ -553,7 +553,7 @@ function groups(effects: readonly HarnessEffect[]): HarnessEffect[][] {
 
 function toolContextOf(context: RunContext, { toolCallId }: HarnessEffect): ToolContext {
   const { run, workspace, skills, observedFiles: seen, lease } = context;
-  return { run, plan: run.plan, workspace, skills, seen, toolCallId, signal: lease.effectSignal };
+  return { run, workspace, skills, seen, toolCallId, signal: lease.effectSignal };
 }
 
 function cancelled(): ToolError {

@@ -31,13 +31,9 @@ export type FilesFound = 'BEFORE' | 'AFTER' | 'MIXED' | 'OTHER';
 export interface EffectFacts {
   readonly state: EffectState;
   readonly effectClass: EffectClass;
-  /** Whether the result message is written. */
-  readonly hasResult: boolean;
 }
 
 export type Reconciliation =
-  /** Nothing to do. */
-  | 'leave'
   /** The outcome is stored, its message is not. */
   | 'write-result'
   /** It is still to be executed, in its turn. */
@@ -56,14 +52,14 @@ export function isSettled(state: EffectState): state is SettledEffectState {
 }
 
 /**
- * What becomes of an effect when a new owner takes the run up. `recovering` is false when the last owner gave the run
+ * What becomes of an effect without a result message when a new owner takes the run up. `recovering` is false when the last owner gave the run
  * back in order: what is prepared is then still wanted. `found` is needed for started FILE effects alone.
  */
 export function reconciliationOf(
-  { state, effectClass, hasResult }: EffectFacts,
+  { state, effectClass }: EffectFacts,
   { recovering, found }: { readonly recovering: boolean; readonly found?: FilesFound | undefined },
 ): Reconciliation {
-  if (isSettled(state)) return hasResult ? 'leave' : 'write-result';
+  if (isSettled(state)) return 'write-result';
   if (state === 'UNCERTAIN') return 'uncertain';
   if (effectClass === 'READ' || effectClass === 'META') return 'execute';
   if (state === 'PREPARED') return recovering ? 'not-executed' : 'execute';

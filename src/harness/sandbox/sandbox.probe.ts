@@ -126,7 +126,7 @@ async function explore(
   const found = await readFile(join(workspace, 'findings'), 'utf8').catch(() => '');
   const findings = found.split('\n').slice(0, -1);
   if (findings.pop() !== 'done') {
-    const why = result.exceeded ?? result.output.toString().slice(0, 1_000);
+    const why = result.exceeded ?? result.output.whole().toString().slice(0, 1_000);
     throw new Error(`The check ended early: ${why}`);
   }
   if ((await readFile(outside, 'utf8')) !== 'untouched') findings.push('can write outside');

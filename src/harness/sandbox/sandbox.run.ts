@@ -13,6 +13,8 @@ import {
 } from 'node:fs/promises';
 import { constants as signals, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../fault/tool.error.js';
 import { Bubblewrap, isTaken, ownFiles, sandboxArguments, shellArguments } from './bubblewrap.js';
@@ -35,8 +37,8 @@ export interface SandboxRequest {
   readonly timeoutMs: number;
   /** Ends the command when it aborts. */
   readonly signal: AbortSignal;
-  /** Called with every piece of output, also with those that are not kept; awaited before more is read. Must not fail. */
-  readonly onOutput?: (piece: Buffer) => Promise<void> | void;
+  /** Called with the output so far whenever there is more; awaited before more is read. Must not fail. */
+  readonly onOutput?: (output: OutputCollector) => Promise<void> | void;
   /**
    * Called when earlier commands have ended, and awaited before this one starts. The argument is what `Sandbox.tidy` needs
    * should this process be lost; the workspace is being looked through for it.
@@ -58,15 +60,8 @@ export interface SandboxResult {
   readonly cancelled: boolean;
   /** Stopped for using more than a command may: what it did, such as "it used more than 4096 MiB of memory". */
   readonly exceeded: string | null;
-  /** Both streams in the order in which they were written: all, or the first 5 MiB and a line that says so. */
-  readonly output: Buffer;
-  /** The first and the last bytes of the output. */
-  head(bytes: number): Buffer;
-  tail(bytes: number): Buffer;
-  /** What the command has written. */
-  readonly outputBytes: number;
-  /** Whether the end of `output` is missing. */
-  readonly truncated: boolean;
+  /** Both streams in the order in which they were written. */
+  readonly output: OutputCollector;
   readonly durationMs: number;
   /** Paths of the workspace that hold secrets: not readable in the sandbox, or, for a configuration of git, without them. */
   readonly masked: readonly string[];
@@ -125,6 +120,7 @@ export class OutputCollector {
     return this.taken;
   }
 
+  /** Whether there is more than `whole` has. */
   get discarding(): boolean {
     return this.taken > this.kept;
   }
@@ -287,11 +283,7 @@ async function execute(
     timedOut: stopped === 'time-out',
     cancelled: stopped === 'abort',
     exceeded: exceededText(stopped, { ...limits, memoryBytes }),
-    output: output.whole(),
-    head: (bytes) => output.head(bytes),
-    tail: (bytes) => output.tail(bytes),
-    outputBytes: output.total,
-    truncated: output.discarding,
+    output,
     durationMs: Math.round(performance.now() - began),
     limitsBy,
   };
@@ -370,15 +362,18 @@ async function collect(
   collector: OutputCollector,
   { onOutput }: SandboxRequest,
 ): Promise<void> {
-  try {
-    for await (const piece of bubblewrap.output as AsyncIterable<Buffer>) {
-      collector.add(piece);
-      await onOutput?.(piece);
-      if (collector.discarding) await sleep(DISCARD_PAUSE_MS);
-    }
-  } catch {
-    // The pipe was closed on a process that would not let go of it.
-  }
+  const take = async (piece: Buffer): Promise<void> => {
+    collector.add(piece);
+    await onOutput?.(collector);
+    if (collector.discarding) await sleep(DISCARD_PAUSE_MS);
+  };
+  // As the pieces are read: iterating over the stream would copy what has arrived into larger ones.
+  const taker = new Writable({
+    highWaterMark: 1,
+    write: (piece: Buffer, _, done) => void take(piece).then(() => done(), done),
+  });
+  // Fails where the pipe was closed on a process that would not let go of it.
+  await pipeline(bubblewrap.output, taker).catch(() => undefined);
 }
 
 function exceededText(stopped: Stopped | undefined, limits: CommandLimits): string | null {

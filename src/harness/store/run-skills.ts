@@ -12,9 +12,6 @@ export type SkillSummary = Pick<StoredSkill, 'name' | 'description' | 'source' |
 
 /** The skills of one run as they were when it began: a file that changes meanwhile changes nothing here. */
 export class RunSkills {
-  /** A run without skills. */
-  static readonly none = new RunSkills([]);
-
   private readonly byName: ReadonlyMap<string, StoredSkill>;
 
   /** `list`: in the order in which they were found; each name once. */

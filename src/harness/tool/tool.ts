@@ -4,6 +4,7 @@ import type { ToolErrorCode } from '../fault/tool.error.js';
 import type { Plan } from '../protocol/plan.js';
 import type { PolicySubject } from '../protocol/policy.js';
 import { visibleLine } from '../protocol/visible-text.js';
+import type { OutputCollector } from '../sandbox/sandbox.run.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { HarnessRun } from '../store/harness.entity.js';
@@ -17,15 +18,14 @@ import type { Workspace } from '../workspace/workspace.js';
 
 export interface ToolContext {
   readonly run: HarnessRun;
-  readonly plan: Plan | null;
   readonly workspace: Workspace;
   readonly seen: SeenFiles;
   readonly skills: RunSkills;
   readonly toolCallId: string;
   /** Aborts when the run is cancelled, its lease is lost or the process stops. */
   readonly signal: AbortSignal;
-  /** Given what a command writes, as it writes it. */
-  readonly onOutput?: (piece: Buffer) => void;
+  /** Given the output of a command so far, whenever there is more. */
+  readonly onOutput?: (output: OutputCollector) => void;
 }
 
 /** What a tool answers. */

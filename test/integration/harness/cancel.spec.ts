@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
 import { PartialOutputs } from '../../../src/harness/engine/partial.outputs.js';
+import { OutputCollector } from '../../../src/harness/sandbox/sandbox.run.js';
 import { RunEnding } from '../../../src/harness/engine/run.ending.js';
 import { EffectRepository } from '../../../src/harness/store/effect.repository.js';
 import { ModelCallRepository } from '../../../src/harness/store/model-call.repository.js';
@@ -188,7 +189,9 @@ describe('a cancel that the owner follows in the middle of a command whose end i
     const toolCallId = await beginCommand(own);
     const outputs = harness.plinth.app.get(PartialOutputs, { strict: false });
     const output = outputs.begin({ tenantId, toolCallId }, (bytes) => bytes);
-    output.add(Buffer.from('2 of 5 tests\n'));
+    const written = new OutputCollector();
+    written.add(Buffer.from('2 of 5 tests\n'));
+    output.update(written);
     await output.end();
     expect(await outputs.read({ tenantId, toolCallId })).toBeDefined();
 

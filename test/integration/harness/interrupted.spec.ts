@@ -6,6 +6,7 @@ import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import type { FileOperation } from '../../../src/harness/workspace/file-operation.js';
 import { WorkspaceSnapshots } from '../../../src/harness/change/snapshot/workspace.snapshots.js';
 import { PartialOutputs } from '../../../src/harness/engine/partial.outputs.js';
+import { OutputCollector } from '../../../src/harness/sandbox/sandbox.run.js';
 import { MAX_RECOVERIES } from '../../../src/harness/protocol/run.state.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { ChangedRuns } from '../../support/changed-runs.js';
@@ -77,7 +78,9 @@ async function lostInCommand(): Promise<ParkedRun> {
   const taken = await app.get(WorkspaceSnapshots, { strict: false }).take(target, signal);
   const run = await parked.lost(sessionId, [{ ...CALLS.SHELL, snapshotSha256: taken }]);
   const output = app.get(PartialOutputs, { strict: false }).begin(keyOf(run), (bytes) => bytes);
-  output.add(Buffer.from('2 of 5 tests\n'));
+  const written = new OutputCollector();
+  written.add(Buffer.from('2 of 5 tests\n'));
+  output.update(written);
   await output.end();
   harness.write({ 'a.txt': 'two\n', 'made/b.txt': 'new\n' });
   return run;

@@ -148,7 +148,9 @@ describeWithSandbox('what a command plants', () => {
     await using box = await TestSandbox.start({ 'keep.txt': '' });
     const name = 'n'.repeat(200);
     await box.run(`for i in $(seq 30); do mkdir ${name}; cd ${name}; done; mkdir -p .git/hooks`);
-    expect((await box.run('find . -name .git | head; ls')).output.toString()).not.toContain('.git');
+    expect((await box.run('find . -name .git | head; ls')).output.whole().toString()).not.toContain(
+      '.git',
+    );
     expect(existsSync(box.at('keep.txt'))).toBe(true);
   });
 

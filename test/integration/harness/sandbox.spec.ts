@@ -24,8 +24,8 @@ describe('what a command has', () => {
     const result = await box.run(
       'pwd; cat src/a.txt; echo made > b.txt; echo x > /tmp/t; cat /tmp/t',
     );
-    expect(result).toMatchObject({ exitCode: 0, signal: null, timedOut: false, truncated: false });
-    expect(result.output.toString()).toBe(`${box.workspace}\nfrom outsidex\n`);
+    expect(result).toMatchObject({ exitCode: 0, signal: null, timedOut: false });
+    expect(result.output.whole().toString()).toBe(`${box.workspace}\nfrom outsidex\n`);
     expect(await box.read('b.txt')).toBe('made\n');
     expect(await box.output('cat /tmp/t')).toContain('No such file');
   });
@@ -33,7 +33,7 @@ describe('what a command has', () => {
   it('is one stream of what it writes, in its order, and its exit code', async () => {
     await using box = await TestSandbox.start();
     const result = await box.run('echo 1; echo 2 >&2; echo 3; exit 7');
-    expect(result.output.toString()).toBe('1\n2\n3\n');
+    expect(result.output.whole().toString()).toBe('1\n2\n3\n');
     expect(result.exitCode).toBe(7);
     const killed = await box.run('kill -SEGV $$');
     expect(killed).toMatchObject({ exitCode: 139, signal: 'SIGSEGV', timedOut: false });
@@ -116,7 +116,7 @@ describe('how a command has ended', () => {
       'echo made > a; echo bwrap: evil > /proc/1/fd/2; echo said; exit 3',
     );
     expect(result).toMatchObject({ exitCode: 3, cancelled: false });
-    expect(result.output.toString()).toContain('said\n');
+    expect(result.output.whole().toString()).toContain('said\n');
     expect(await box.run('exit 125')).toMatchObject({ exitCode: 125 });
   });
 
@@ -209,7 +209,7 @@ describe('what a command cannot see', () => {
     const git = `git -C ${box.workspace} -c user.name=x -c user.email=x@x.test`;
     execSync(`${git} init -q && ${git} add -f . && ${git} commit -qm first`);
     const result = await box.run('cat .env; git status --porcelain; git diff --stat');
-    expect(result.output.toString()).toBe('cat: .env: Permission denied\n');
+    expect(result.output.whole().toString()).toBe('cat: .env: Permission denied\n');
     expect(result.masked).toEqual(['.env']);
   });
 
@@ -222,7 +222,7 @@ describe('what a command cannot see', () => {
     };
     await using box = await TestSandbox.start(files);
     const result = await box.run(`cat ${Object.keys(files).join(' ')}`);
-    expect(result.output.toString()).toBe(Object.values(files).join(''));
+    expect(result.output.whole().toString()).toBe(Object.values(files).join(''));
     expect(result.masked).toEqual([]);
   });
 
@@ -242,7 +242,7 @@ describe('what a command cannot see', () => {
     const reach = `perl -MIO::Socket::UNIX -e '$s=IO::Socket::UNIX->new("service.sock") or exit 9; print <$s>'`;
     try {
       const result = await box.run(reach);
-      expect(result.output.toString()).not.toContain('canary-of-the-socket');
+      expect(result.output.whole().toString()).not.toContain('canary-of-the-socket');
       expect(result.exitCode).toBe(9);
     } finally {
       server.close();

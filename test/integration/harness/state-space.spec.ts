@@ -156,6 +156,7 @@ describe('the rules are broken, and it is seen,', () => {
     const { broken } = explore(
       {
         ...realProtocol,
+        isUnanswered: ({ state, results }) => state === 'NOT_EXECUTED' || results === 0,
         reconciliationOf: (facts, how) =>
           facts.state === 'NOT_EXECUTED'
             ? 'not-executed'

@@ -77,11 +77,10 @@ export class WorkerProgram {
   private settleNext(world: World, index: number, worker: Worker): World {
     const { recovering } = world.run;
     for (const [number, call] of world.calls.entries()) {
-      const facts = { ...call, hasResult: call.results > 0 };
+      if (!this.protocol.isUnanswered(call)) continue;
       if (this.isBusyElsewhere(world, index, number)) return world;
       const found = call.files;
-      switch (this.protocol.reconciliationOf(facts, { recovering, found })) {
-        case 'leave':
+      switch (this.protocol.reconciliationOf(call, { recovering, found })) {
         case 'execute':
           break;
         case 'write-result':

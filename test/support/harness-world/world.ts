@@ -13,6 +13,8 @@ export interface Protocol {
   readonly claimOf: typeof runs.claimOf;
   readonly endOf: typeof runs.endOf;
   readonly endsAtOnce: typeof runs.endsAtOnce;
+  /** What the query for a new owner selects: calls without a result message. */
+  readonly isUnanswered: (call: Call) => boolean;
   readonly reconciliationOf: typeof effects.reconciliationOf;
   readonly abandonedAs: typeof effects.abandonedAs;
 }
@@ -22,6 +24,7 @@ export const realProtocol: Protocol = {
   claimOf: runs.claimOf,
   endOf: runs.endOf,
   endsAtOnce: runs.endsAtOnce,
+  isUnanswered: ({ results }) => results === 0,
   reconciliationOf: effects.reconciliationOf,
   abandonedAs: effects.abandonedAs,
 };
@@ -173,10 +176,9 @@ export function endRun(world: World, protocol: Protocol, wished: EndStatus): Wor
   let ended = world;
   for (const [index, call] of world.calls.entries()) {
     if (call.results > 0) continue;
-    const facts = { ...call, hasResult: false };
     ended = effects.isSettled(call.state)
       ? changeCall(ended, index, { results: 1 })
-      : settle(ended, index, protocol.abandonedAs(facts));
+      : settle(ended, index, protocol.abandonedAs(call));
   }
   const calls = ended.calls.map((call) =>
     call.approval === 'PENDING' ? { ...call, approval: 'DENIED' as const } : call,

@@ -4,8 +4,8 @@ import { ToolError } from '../../fault/tool.error.js';
 import { newFileMode } from '../../workspace/file-operation.js';
 import type { PlannedFile } from '../../workspace/file-operation.js';
 import { shown } from '../../workspace/workspace-path.js';
-import { joinLines, linesOf } from '../text-lines.js';
-import type { Line } from '../text-lines.js';
+import { TextLines } from '../text-lines.js';
+import type { LineEnd } from '../text-lines.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
 import {
   findEditable,
@@ -273,7 +273,7 @@ export function applyHunks(
   hunks: readonly Hunk[],
   name: string,
 ): { readonly text: string; readonly loosely: number } {
-  const lines = linesOf(text);
+  const lines = new TextLines(text);
   const searches = hunks.length + hunks.flatMap(({ anchors }) => anchors).length;
   if (searches * lines.length > MOST_COMPARED) {
     throw new ToolError(
@@ -281,22 +281,29 @@ export function applyHunks(
       `${name} is too large for a patch of ${hunks.length} hunks. Split the patch.`,
     );
   }
-  const search = new HunkSearch(
-    lines.map((line) => line.text),
-    name,
-  );
-  // Put together at the end: a function takes only so many arguments, and a file may have more lines.
-  const parts: Line[][] = [];
+  const search = new HunkSearch(lines, name);
+  const usualEnd = endNear(lines, lines.length - 1);
+  const parts: string[] = [];
+  // A last line without an end gets one when something follows it.
+  const add = (part: string): void => {
+    if (part === '') return;
+    if (parts.at(-1)?.endsWith('\n') === false) parts.push(usualEnd);
+    parts.push(part);
+  };
   let [at, loosely] = [0, 0];
   for (const [index, hunk] of hunks.entries()) {
     const isLast = index === hunks.length - 1;
     const place = search.find(hunk, { from: at, number: index + 1, isLast });
-    parts.push(lines.slice(at, place.start), changed(lines, hunk, place));
+    add(lines.part(at, place.start));
+    for (const part of changed(lines, hunk, place)) add(part);
     at = place.start + place.length;
     if (place.by !== 'exact') loosely += 1;
   }
-  parts.push(lines.slice(at));
-  return { text: joinLines(ended(parts.flat(), lines, hunks)), loosely };
+  add(lines.part(at));
+  const wasOpen = text !== '' && !text.endsWith('\n');
+  const whole = parts.join('');
+  if (isOpenAfter(hunks) ?? wasOpen) return { text: whole.replace(/\r?\n$/, ''), loosely };
+  return { text: whole === '' || whole.endsWith('\n') ? whole : whole + usualEnd, loosely };
 }
 
 /** Where a hunk stands among the others of its file. */
@@ -314,7 +321,7 @@ class HunkSearch {
   private trimmed: readonly string[] | undefined;
 
   constructor(
-    private readonly lines: readonly string[],
+    private readonly lines: TextLines,
     private readonly name: string,
   ) {
     this.blocks = new BlockSearch(lines);
@@ -371,7 +378,7 @@ class HunkSearch {
   private behind(anchors: readonly string[], { from, number }: HunkOrder): number {
     let after = from;
     for (const [index, anchor] of anchors.entries()) {
-      const lines = (this.trimmed ??= this.lines.map((line) => line.trim()));
+      const lines = (this.trimmed ??= Array.from(this.lines, (line) => line.trim()));
       const found: number[] = [];
       for (let at = after; at < lines.length; at += 1) {
         if (lines[at] === anchor) found.push(at);
@@ -402,12 +409,11 @@ class HunkSearch {
   }
 }
 
-/** The hunk's part of the file afterwards. */
-function changed(lines: readonly Line[], hunk: Hunk, { start, fit }: Place): Line[] {
-  const result: Line[] = [];
+/** The hunk's part of the file afterwards, line by line with what ends them. */
+function changed(lines: TextLines, hunk: Hunk, { start, fit }: Place): string[] {
+  const result: string[] = [];
   let at = start;
   for (const { kind, text } of hunk.lines) {
-    const line = lines[at];
     if (kind === '+') {
       const fitted = fit(text, start);
       if (fitted === undefined) {
@@ -415,27 +421,22 @@ function changed(lines: readonly Line[], hunk: Hunk, { start, fit }: Place): Lin
           `the hunk in line ${hunk.patchLine} is indented otherwise than the file, and its new lines cannot be fitted. Indent it as the file is.`,
         );
       }
-      result.push({ text: fitted, end: endNear(lines, at) });
+      result.push(fitted + endNear(lines, at));
       continue;
     }
-    if (kind === ' ' && line) result.push(line);
+    if (kind === ' ') result.push(lines.part(at, at + 1));
     at += 1;
   }
   return result;
 }
 
 /** How the line before the place ends, or else the one at it. */
-function endNear(lines: readonly Line[], at: number): Line['end'] {
-  return lines[at - 1]?.end || lines[at]?.end || lines[0]?.end || '\n';
+function endNear(lines: TextLines, at: number): LineEnd {
+  return lines.end(at - 1) || lines.end(at) || lines.end(0) || '\n';
 }
 
-/** The lines with an end each, but for the last one: that is as the patch says, or else as it was in the file. */
-function ended(result: readonly Line[], before: readonly Line[], hunks: readonly Hunk[]): Line[] {
+/** Whether the last line of the file is to have no end; undefined where the patch does not say. */
+function isOpenAfter(hunks: readonly Hunk[]): boolean | undefined {
   const marked = hunks.flatMap(({ lines }) => lines).filter(({ endsFile }) => endsFile);
-  const wasOpen = before.at(-1)?.end === '';
-  const isOpen = marked.length > 0 ? marked.some(({ kind }) => kind !== '-') : wasOpen;
-  return result.map(({ text, end }, index) => {
-    if (index === result.length - 1 && isOpen) return { text, end: '' };
-    return { text, end: end || endNear(before, before.length - 1) };
-  });
+  return marked.length > 0 ? marked.some(({ kind }) => kind !== '-') : undefined;
 }

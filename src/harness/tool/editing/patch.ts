@@ -1,5 +1,5 @@
 import { ToolError } from '../../fault/tool.error.js';
-import { textsOf } from '../text-lines.js';
+import { TextLines } from '../text-lines.js';
 import { indentOf } from './text-edit.js';
 
 /** One line of a hunk: a space before what stays, `-` before what goes, `+` before what comes. */
@@ -58,7 +58,7 @@ class PatchLines {
   private readonly last: number;
 
   constructor(patch: string) {
-    const lines = textsOf(patch);
+    const lines = [...new TextLines(patch)];
     const { from, to } = unwrapped(lines);
     this.at = from;
     this.end = to;

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { ToolError } from '../../fault/tool.error.js';
 import { utf8Text } from '../../workspace/utf8-text.js';
 import { shown } from '../../workspace/workspace-path.js';
-import { joinLines, linesOf, placesOf, textsOf } from '../text-lines.js';
-import type { Line, Places } from '../text-lines.js';
+import { placesOf, TextLines } from '../text-lines.js';
+import type { Places } from '../text-lines.js';
 import type { EditableFile } from './editable-file.js';
 
 /** Largest text file that is edited, before and after. */
@@ -101,8 +101,8 @@ function loosely(text: string, edit: TextEdit, name: string): EditedText | undef
     [oldText, newText] = [oldText.slice(0, -1), newText.slice(0, -1)];
   }
   const block = oldText.replace(/\n$/, '').split('\n');
-  const lines = linesOf(text);
-  const found = new BlockSearch(lines.map((line) => line.text)).loosely(block);
+  const lines = new TextLines(text);
+  const found = new BlockSearch(lines).loosely(block);
   const [first] = found?.at ?? [];
   if (!found || first === undefined) return undefined;
   if (found.at.length > 1) {
@@ -111,10 +111,8 @@ function loosely(text: string, edit: TextEdit, name: string): EditedText | undef
   }
   const fitted = newText.split('\n').map((line) => found.fit(line, first));
   if (fitted.includes(undefined)) return undefined;
-  const matched = lines.slice(first, first + block.length);
-  const start = joinLines(lines.slice(0, first)).length;
-  const whole = start + joinLines(matched).length;
-  const lastEnd = matched.at(-1)?.end.length ?? 0;
+  const [start, whole] = [lines.start(first), lines.start(first + block.length)];
+  const lastEnd = lines.end(first + block.length - 1).length;
   // The line end that oldText ends with is part of what is replaced, if the file has it.
   const takesEnd = oldText.endsWith('\n') && lastEnd > 0;
   const changed = replaced(
@@ -201,7 +199,7 @@ export function tooLarge(name: string): ToolError {
 }
 
 function noMatch(text: string, oldText: string, name: string): ToolError {
-  const closest = closestLines(textsOf(text), unix(oldText).split('\n'));
+  const closest = closestLines(new TextLines(text), unix(oldText).split('\n'));
   const hint = closest
     ? `${closest}\nGive oldText exactly as it is in the file, without line numbers.`
     : 'No line of it is in the file. Read the file again and give oldText exactly as it is there.';
@@ -228,28 +226,24 @@ interface Replacement {
  * as they are in the file, and the others end as the lines in whose places they come, or else as the line before them.
  */
 function rebuilt({ part, usualEnd, oldText, newText, fitted = newText }: Replacement): string {
-  const pieces = piecesOf(part);
+  const pieces = new TextLines(part);
+  // As split by line ends: one more than there are ends.
+  const pieceCount = pieces.length + (part === '' || part.endsWith('\n') ? 1 : 0);
   const [before, after, written] = [oldText, newText, fitted].map((text) => text.split('\n'));
   const [old = [], now = [], fit = []] = [before, after, written];
   const { head, tail } = commonEnds(old, now);
-  const changed = fit.slice(head, now.length - tail).map((text, index): Line => {
-    const place = head + index;
-    return { text, end: place < pieces.length - tail ? (pieces[place]?.end ?? '') : '' };
-  });
-  const all = [...pieces.slice(0, head), ...changed, ...pieces.slice(pieces.length - tail)];
-  let last = pieces.find(({ end }) => end !== '')?.end ?? usualEnd;
+  let last = pieces.end(0) || usualEnd;
   const parts: string[] = [];
-  for (const [index, { text, end }] of all.entries()) {
-    if (end !== '') last = end;
-    parts.push(index === all.length - 1 ? text : text + last);
+  for (const [index, line] of fit.entries()) {
+    const isTail = index >= now.length - tail;
+    const isChanged = index >= head && !isTail;
+    const place = isTail ? index - now.length + pieceCount : index;
+    const isAdded = isChanged && place >= pieceCount - tail;
+    if (!isAdded) last = pieces.end(place) || last;
+    const text = isChanged ? line : pieces.at(place);
+    parts.push(index === now.length - 1 ? text : text + last);
   }
   return parts.join('');
-}
-
-/** As split by line ends: one more than there are ends, the last one without. */
-function piecesOf(text: string): Line[] {
-  const lines = linesOf(text);
-  return lines.at(-1)?.end === '' ? lines : [...lines, { text: '', end: '' }];
 }
 
 function commonEnds(
@@ -319,7 +313,7 @@ export function outcomeOf(edited: readonly EditedText[]): string {
   });
   const [only, ...more] = edited;
   if (!only || more.length > 0) return `${descriptions.join('; ')}.`;
-  const lines = textsOf(only.text);
+  const lines = new TextLines(only.text);
   const from = Math.max(0, only.line - 3);
   return `${descriptions.join('; ')}. It now reads:\n${numbered(lines, from, from + SHOWN_LINES)}`;
 }
@@ -420,10 +414,10 @@ const KEYS: Readonly<Record<FoundBy, (line: string) => string>> = {
  * same indentation before all of them; else but for typographic characters. A fallback is for the caller to take only where it finds one place.
  */
 export class BlockSearch {
-  private readonly indexes = new Map<FoundBy, { numbers: LineNumbers; file: Int32Array }>();
+  private readonly numbers = new LineNumbers();
+  private readonly indexes = new Map<FoundBy, Int32Array>();
 
-  /** `lines` without what ends them. */
-  constructor(private readonly lines: readonly string[]) {}
+  constructor(private readonly lines: TextLines) {}
 
   /** The places as given; empty when there are none. */
   exactly(block: readonly string[]): FoundBlock {
@@ -476,13 +470,9 @@ export class BlockSearch {
 
   private places(by: FoundBy, block: readonly string[]): number[] {
     const key = KEYS[by];
-    let index = this.indexes.get(by);
-    if (!index) {
-      const numbers = new LineNumbers();
-      index = { numbers, file: numbers.of(this.lines.map(key)) };
-      this.indexes.set(by, index);
-    }
-    return occurrences(index.file, index.numbers.of(block.map(key)));
+    const index = this.indexes.get(by) ?? this.numbers.of(this.lines, key);
+    this.indexes.set(by, index);
+    return occurrences(index, this.numbers.of(block, key));
   }
 }
 
@@ -602,13 +592,20 @@ export function codesOf(text: string): Uint16Array {
 class LineNumbers {
   private readonly numbers = new Map<string, number>();
 
-  of(lines: readonly string[]): Int32Array {
-    return Int32Array.from(lines, (line) => {
-      const known = this.numbers.get(line);
-      if (known !== undefined) return known;
-      this.numbers.set(line, this.numbers.size);
-      return this.numbers.size - 1;
-    });
+  of(
+    lines: Iterable<string> & { readonly length: number },
+    key: (line: string) => string,
+  ): Int32Array {
+    const numbers = new Int32Array(lines.length);
+    let index = 0;
+    for (const line of lines) {
+      const counted = key(line);
+      const number = this.numbers.get(counted) ?? this.numbers.size;
+      if (number === this.numbers.size) this.numbers.set(counted, number);
+      numbers[index] = number;
+      index += 1;
+    }
+    return numbers;
   }
 }
 
@@ -618,11 +615,9 @@ const SHOWN_CHARACTERS = 200;
  * Says which lines of the file are most like the block, with their numbers; undefined when no line of the block is
  * anywhere. Lines are compared without any white space and without case.
  */
-export function closestLines(
-  lines: readonly string[],
-  block: readonly string[],
-): string | undefined {
-  const start = mostVoted(placesOf(lines.map(essence)), block.map(essence));
+export function closestLines(lines: TextLines, block: readonly string[]): string | undefined {
+  const wanted = block.map(essence);
+  const start = mostVoted(placesOf(lines[Symbol.iterator]().map(essence), wanted), wanted);
   if (start === undefined) return undefined;
   const from = Math.max(0, start);
   const to = Math.min(lines.length, from + Math.min(Math.max(block.length, 3), SHOWN_LINES));
@@ -630,7 +625,7 @@ export function closestLines(
 }
 
 /** Lines with their numbers, long ones cut. */
-function numbered(lines: readonly string[], from: number, to: number): string {
+function numbered(lines: TextLines, from: number, to: number): string {
   return lines
     .slice(from, to)
     .map((line, index) => {

@@ -57,16 +57,14 @@ export class PlanCreateTool implements RunTool<CreateInput> {
     return phase === 'PLAN' ? undefined : 'The plan is approved already. Carry it out.';
   }
 
-  async decide(
-    given: CreateInput,
-    { run, plan, workspace }: ToolContext,
-  ): Promise<RunToolDecision> {
+  async decide(given: CreateInput, { run, workspace }: ToolContext): Promise<RunToolDecision> {
     if (run.permissionMode === 'READ_ONLY' || run.phase !== 'PLAN') {
       throw new ToolError(
         'PLAN_ERROR',
         'There is nothing to plan now. Go on with the task; plan_step says how far you are.',
       );
     }
+    const { plan } = run;
     if (plan && plan.reviewState !== 'REVISION_REQUESTED') {
       throw new ToolError(
         'PLAN_ERROR',
@@ -161,9 +159,9 @@ export class PlanStepTool implements RunTool<StepInput> {
       : 'There is no approved plan yet. Submit one with plan_create.';
   }
 
-  async decide({ steps: given }: StepInput, { run, plan }: ToolContext): Promise<RunToolDecision> {
+  async decide({ steps: given }: StepInput, { run }: ToolContext): Promise<RunToolDecision> {
     const updated =
-      run.permissionMode === 'READ_ONLY' ? listed(plan, given) : progressed(plan, given);
+      run.permissionMode === 'READ_ONLY' ? listed(run.plan, given) : progressed(run.plan, given);
     const { steps } = updated;
     if (steps.filter(({ status }) => status === 'IN_PROGRESS').length > 1) {
       throw new ToolError(

@@ -34,10 +34,9 @@ function contextOf(facts: Facts): ToolContext {
   const run = Object.assign(new HarnessRunRow(), facts);
   return {
     run,
-    plan: run.plan,
     workspace,
     seen: new Map<string, string>(),
-    skills: RunSkills.none,
+    skills: new RunSkills([]),
     toolCallId: newId(),
     signal: new AbortController().signal,
   };

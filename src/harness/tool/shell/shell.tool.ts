@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';
 import type { ToolErrorCode } from '../../fault/tool.error.js';
 import { Sandbox } from '../../sandbox/sandbox.js';
-import type { SandboxResult } from '../../sandbox/sandbox.run.js';
+import type { OutputCollector, SandboxResult } from '../../sandbox/sandbox.run.js';
 import { SecretMask } from '../../store/secret-mask.js';
 import { firstBytes } from '../../workspace/utf8-text.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
@@ -142,14 +142,14 @@ export function commandOutput(
   const ending = endingOf(result, timeoutMs);
   const remarks = remarksOn(result);
   const room = SHOWN_BYTES - LINES_BYTES - Buffer.byteLength(remarks.join('\n'));
-  const { text, truncated } = shownOutput(result, mask, Math.floor(room / 2));
+  const { text, truncated } = shownOutput(result.output, mask, Math.floor(room / 2));
   const seconds = (result.durationMs / 1_000).toFixed(1);
   const count = result.removed.length;
   return {
     content: [ending, text === '' ? '[No output.]' : text, ...remarks].join('\n'),
     summary: `${ending} after ${seconds} s${count > 0 ? `; ${count} protected paths removed` : ''}`,
     truncated,
-    ...(truncated && { whole: result.output }),
+    ...(truncated && { whole: result.output.whole() }),
   };
 }
 
@@ -191,21 +191,20 @@ function endingOf(result: SandboxResult, timeoutMs: number): string {
 }
 
 function shownOutput(
-  result: SandboxResult,
+  output: OutputCollector,
   mask: SecretMask,
   sideBytes: number,
 ): { text: string; truncated: boolean } {
-  const { outputBytes } = result;
-  if (outputBytes <= 2 * sideBytes) {
-    const text = mask.apply(outputText(result.output));
+  if (output.total <= 2 * sideBytes) {
+    const text = mask.apply(outputText(output.whole()));
     // What is no text grows when it becomes one.
     if (Buffer.byteLength(text) <= 2 * sideBytes) return { text, truncated: false };
   }
   // With all of a secret that lies across the cut.
   const wanted = sideBytes + mask.longest();
-  const head = firstBytes(mask.applyToBeginning(outputText(result.head(wanted))), sideBytes);
-  const tail = lastBytes(mask.applyToEnd(outputText(result.tail(wanted))), sideBytes);
-  const remark = `[The output has ${outputBytes} bytes; this is its beginning and its end. Repeat the command with a filter to see more.]`;
+  const head = firstBytes(mask.applyToBeginning(outputText(output.head(wanted))), sideBytes);
+  const tail = lastBytes(mask.applyToEnd(outputText(output.tail(wanted))), sideBytes);
+  const remark = `[The output has ${output.total} bytes; this is its beginning and its end. Repeat the command with a filter to see more.]`;
   return { text: `${head}\n${remark}\n${tail}`, truncated: true };
 }
 

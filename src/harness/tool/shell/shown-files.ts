@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { SeenFile } from '../../workspace/file-operation.js';
-import { placesOf, textsOf } from '../text-lines.js';
+import { placesOf, TextLines } from '../text-lines.js';
 import type { ToolContext } from '../tool.js';
 
 /** Paths of a command that are compared with its output, in files of at most 1 MiB. */
@@ -29,7 +29,7 @@ export async function filesShownBy(
   { command, output, changed, asShown }: ShownCommand,
   { workspace, signal }: Pick<ToolContext, 'workspace' | 'signal'>,
 ): Promise<SeenFile[]> {
-  const views = [output, withoutNumbers(output)].map((text) => textsOf(text));
+  const views = [output, withoutNumbers(output)].map((text) => [...new TextLines(text)]);
   const seen = new Map<string, string>();
   for (const given of pathsIn(command)) {
     try {
@@ -38,7 +38,7 @@ export async function filesShownBy(
       const file = await workspace.read(path, { limitBytes: LARGEST_BYTES, signal });
       const { realPath, sha256, bytes } = file;
       if (workspace.classify(path).secret || workspace.classify(realPath).secret) continue;
-      const lines = textsOf(asShown(bytes));
+      const lines = [...new TextLines(asShown(bytes))];
       const mayBePart = changed !== undefined && !changed.has(realPath);
       const isShown = views.some(
         (view) => holds(view, lines) || (mayBePart && hasPart(view, lines)),
@@ -82,7 +82,7 @@ function holds(view: readonly string[], lines: readonly string[]): boolean {
 
 /** Whether lines of the file are in the view one after the other, as many as a part must have. */
 function hasPart(view: readonly string[], lines: readonly string[]): boolean {
-  const places = placesOf(lines);
+  const places = placesOf(lines, view);
   /** By the line of the file at which each run of the same lines has arrived. */
   let runs = new Map<number, Run>();
   for (const shown of view) {
