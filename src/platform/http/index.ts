@@ -103,7 +103,7 @@ export {
   View,
   zeroOrOne,
 } from './view.js';
-export { AnswersWorkbook } from './export.decorator.js';
+export { AnswersWorkbook, WithExport } from './export.decorator.js';
 export type { ListReader } from './export.decorator.js';
 export { sheetOf } from './workbook.js';
 export { readWorkbook } from './workbook.reader.js';
