@@ -7,11 +7,11 @@ import {
   AnswersArray,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  WithExport,
 } from '../platform/http/index.js';
-import type { ListReader, Page } from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
 import { AgentListQuery, CreateAgentBody, UpdateAgentBody } from './agent.dto.js';
 import { AgentService } from './agent.service.js';
 import {
@@ -34,16 +34,9 @@ export class AgentController {
   @Get('list')
   @RequirePermission('agent:agent:list')
   @AnswersPage(AgentView)
+  @WithExport(agentSheet, RequirePermission('agent:agent:export'))
   list(@CurrentCaller() caller: Caller, @Query() query: AgentListQuery): Promise<Page<AgentView>> {
     return this.agents.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('agent:agent:export')
-  @AnswersWorkbook(agentSheet)
-  export(@CurrentCaller() caller: Caller, @Body() query: AgentListQuery): ListReader<AgentView> {
-    return (page) => this.agents.list(caller, { ...query, ...page });
   }
 
   /** The same agents as `data`. */

@@ -9,13 +9,13 @@ import {
   AnswersPage,
   AnswersRaw,
   AnswersStatus,
-  AnswersWorkbook,
   FailsWithArray,
   IdPipe,
   IdsPipe,
   NoEnvelope,
+  WithExport,
 } from '../platform/http/index.js';
-import type { Answer, ListReader, Page } from '../platform/http/index.js';
+import type { Answer, Page } from '../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../platform/storage/index.js';
 import type { UploadedPart } from '../platform/storage/index.js';
 import {
@@ -44,22 +44,12 @@ export class AttachController {
   @Get('list')
   @RequirePermission('system:attach:list')
   @AnswersPage(AttachmentView)
+  @WithExport(attachmentSheet, RequirePermission('system:attach:export'))
   list(
     @CurrentCaller() caller: Caller,
     @Query() query: AttachListQuery,
   ): Promise<Page<AttachmentView>> {
     return this.attachments.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:attach:export')
-  @AnswersWorkbook(attachmentSheet)
-  export(
-    @CurrentCaller() caller: Caller,
-    @Body() query: AttachListQuery,
-  ): ListReader<AttachmentView> {
-    return (page) => this.attachments.list(caller, { ...query, ...page });
   }
 
   /** The keys of metadata that the documents of a knowledge base have, for a form that makes filters. */

@@ -14,15 +14,12 @@ export type NewAttachment = Pick<
 > &
   Partial<Pick<Attachment, 'metadata' | 'remark'>>;
 
-/** Columns that a hand changes; undefined ones keep their value. */
-type AttachmentValues = Partial<Pick<Attachment, 'name' | 'remark' | 'metadata'>>;
-
 const LABEL = phrase`The document`;
 const { pending, parsing, parsed } = AttachmentStatus;
 
 @Injectable()
 export class AttachRepository {
-  private readonly attachments: TenantScoped<Attachment>;
+  readonly attachments: TenantScoped<Attachment>;
 
   constructor(private readonly database: Database) {
     this.attachments = new TenantScoped(database, Attachment, LABEL);
@@ -48,10 +45,6 @@ export class AttachRepository {
       }),
     };
     return this.attachments.page(tenantId, query, where, { id: 'DESC' });
-  }
-
-  async get(tenantId: string, id: number): Promise<Attachment> {
-    return this.attachments.get(tenantId, id);
   }
 
   /** A document of the base; NotFoundError for one of another base. */
@@ -90,15 +83,7 @@ export class AttachRepository {
 
   async insert(tenantId: string, values: NewAttachment): Promise<Attachment> {
     const { id } = await this.attachments.insert(tenantId, values);
-    return this.get(tenantId, id);
-  }
-
-  async update(tenantId: string, id: number, values: AttachmentValues): Promise<void> {
-    await this.attachments.update(tenantId, id, values);
-  }
-
-  async remove(tenantId: string, ids: readonly number[]): Promise<void> {
-    await this.attachments.remove(tenantId, ids);
+    return this.attachments.get(tenantId, id);
   }
 
   /** The documents, locked until the open transaction ends; NotFoundError if one is missing. */

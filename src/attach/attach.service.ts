@@ -135,14 +135,14 @@ export class AttachService {
 
   /** The document, if the caller may read its knowledge base. */
   async readable(caller: Caller, id: number): Promise<Attachment> {
-    const attachment = await this.attachments.get(caller.tenantId, id);
+    const attachment = await this.attachments.attachments.get(caller.tenantId, id);
     await this.knowledge.readable(caller, attachment.knowledgeId, LABEL);
     return attachment;
   }
 
   /** The document, if the caller may change its knowledge base. */
   async writable(caller: Caller, id: number): Promise<Attachment> {
-    const attachment = await this.attachments.get(caller.tenantId, id);
+    const attachment = await this.attachments.attachments.get(caller.tenantId, id);
     await this.knowledge.writable(caller, attachment.knowledgeId, LABEL);
     return attachment;
   }
@@ -291,7 +291,7 @@ export class AttachService {
       remark: isFailure ? undefined : remark,
     };
     await this.database.transaction(async () => {
-      await this.attachments.update(caller.tenantId, id, change);
+      await this.attachments.attachments.update(caller.tenantId, id, change);
       await this.audit.record(caller, { action: 'update', target: 'attachment', id });
     });
   }
@@ -301,7 +301,7 @@ export class AttachService {
     const metadata = readMetadata(body.metadata);
     await this.writable(caller, id);
     await this.database.transaction(async () => {
-      await this.attachments.update(caller.tenantId, id, { metadata });
+      await this.attachments.attachments.update(caller.tenantId, id, { metadata });
       const detail = { metadata: Object.keys(metadata) };
       await this.audit.record(caller, { action: 'update', target: 'attachment', id, detail });
     });
@@ -377,7 +377,7 @@ export class AttachService {
         await this.audit.record(caller, { action: 'delete', target: 'attachment', id });
       }
       await release(attachments);
-      await this.attachments.remove(tenantId, ids);
+      await this.attachments.attachments.remove(tenantId, ids);
       for (const { id: knowledgeId, vectorsLostAt } of byId.values()) {
         const scope = { tenantId, knowledgeId };
         if (vectorsLostAt) await this.database.afterCommit(() => this.lost.clear(scope));

@@ -76,7 +76,10 @@ export class ChatService {
     }
   }
 
-  /** The place is reserved before the first await, and held until the answer is over, however it ends. */
+  /**
+   * The place is reserved before the first await, and held until the answer is over, however it ends. Of requests with one
+   * key at the same time the first is answered; the others get what a repetition of it gets.
+   */
   private async answer(
     caller: Caller,
     body: SendBody,
@@ -85,25 +88,12 @@ export class ChatService {
   ): Promise<void> {
     const place = this.streams.reserve(caller);
     try {
-      await this.answerOnce(place, body, idempotencyKey, writer);
-    } finally {
-      this.streams.release(place);
-    }
-  }
-
-  /** Of requests with one key at the same time the first is answered; the others get what a repetition of it gets. */
-  private async answerOnce(
-    place: StreamPlace,
-    body: SendBody,
-    idempotencyKey: string | undefined,
-    writer: SseWriter,
-  ): Promise<void> {
-    try {
       await this.answerIn(place, body, idempotencyKey, writer);
     } catch (error) {
       if (idempotencyKey === undefined || !canBeLate(error)) throw error;
-      const { caller } = place;
       if (!(await this.answers.replay(caller, idempotencyKey, hashOf(body), writer))) throw error;
+    } finally {
+      this.streams.release(place);
     }
   }
 

@@ -7,11 +7,11 @@ import {
   AnswersId,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  WithExport,
 } from '../platform/http/index.js';
-import type { ListReader, Page } from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
 import {
   CreateMessageBody,
   MessageListQuery,
@@ -30,22 +30,12 @@ export class MessageController {
   @Get('list')
   @RequirePermission('system:message:list')
   @AnswersPage(MessageView)
+  @WithExport(messageSheet, RequirePermission('system:message:export'))
   list(
     @CurrentCaller() caller: Caller,
     @Query() query: MessageListQuery,
   ): Promise<Page<MessageView>> {
     return this.messages.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:message:export')
-  @AnswersWorkbook(messageSheet)
-  export(
-    @CurrentCaller() caller: Caller,
-    @Body() query: MessageListQuery,
-  ): ListReader<MessageView> {
-    return (page) => this.messages.list(caller, { ...query, ...page });
   }
 
   /** One of the caller's messages. */

@@ -7,11 +7,11 @@ import {
   AnswersId,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  WithExport,
 } from '../platform/http/index.js';
-import type { ListReader, Page } from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
 import { ChatBranches } from './branch/chat.branches.js';
 import {
   ChooseBranchBody,
@@ -35,22 +35,12 @@ export class SessionController {
   @Get('list')
   @RequirePermission('system:session:list')
   @AnswersPage(SessionView)
+  @WithExport(sessionSheet, RequirePermission('system:session:export'))
   list(
     @CurrentCaller() caller: Caller,
     @Query() query: SessionListQuery,
   ): Promise<Page<SessionView>> {
     return this.sessions.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:session:export')
-  @AnswersWorkbook(sessionSheet)
-  export(
-    @CurrentCaller() caller: Caller,
-    @Body() query: SessionListQuery,
-  ): ListReader<SessionView> {
-    return (page) => this.sessions.list(caller, { ...query, ...page });
   }
 
   /** One of the caller's sessions. */

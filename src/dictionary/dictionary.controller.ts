@@ -9,11 +9,11 @@ import {
   AnswersId,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  WithExport,
 } from '../platform/http/index.js';
-import type { ListReader, Page } from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import {
   CreateDictionaryEntryBody,
@@ -38,22 +38,12 @@ export class DictionaryTypeController {
   @Get('list')
   @RequirePermission('system:dict:list')
   @AnswersPage(DictionaryTypeView)
+  @WithExport(dictionaryTypeSheet, RequirePermission('system:dict:export'))
   list(
     @CurrentCaller() caller: Caller,
     @Query() query: DictionaryTypeListQuery,
   ): Promise<Page<DictionaryTypeView>> {
     return this.dictionary.types(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:dict:export')
-  @AnswersWorkbook(dictionaryTypeSheet)
-  export(
-    @CurrentCaller() caller: Caller,
-    @Body() query: DictionaryTypeListQuery,
-  ): ListReader<DictionaryTypeView> {
-    return (page) => this.dictionary.types(caller, { ...query, ...page });
   }
 
   /** All dictionary types, for a choice. */
@@ -123,22 +113,12 @@ export class DictionaryEntryController {
   @Get('list')
   @RequirePermission('system:dict:list')
   @AnswersPage(DictionaryEntryView)
+  @WithExport(dictionaryEntrySheet, RequirePermission('system:dict:export'))
   list(
     @CurrentCaller() caller: Caller,
     @Query() query: DictionaryEntryListQuery,
   ): Promise<Page<DictionaryEntryView>> {
     return this.dictionary.entries(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:dict:export')
-  @AnswersWorkbook(dictionaryEntrySheet)
-  export(
-    @CurrentCaller() caller: Caller,
-    @Body() query: DictionaryEntryListQuery,
-  ): ListReader<DictionaryEntryView> {
-    return (page) => this.dictionary.entries(caller, { ...query, ...page });
   }
 
   /** The entries of one type by their sort; an unknown type has none. */

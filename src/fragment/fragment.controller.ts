@@ -6,11 +6,11 @@ import {
   Answers,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  WithExport,
 } from '../platform/http/index.js';
-import type { Answer, ListReader, Page } from '../platform/http/index.js';
+import type { Answer, Page } from '../platform/http/index.js';
 import { CreateFragmentBody, FragmentListQuery, UpdateFragmentBody } from './fragment.dto.js';
 import { FragmentService } from './fragment.service.js';
 import { fragmentSheet, FragmentView } from './fragment.view.js';
@@ -24,22 +24,12 @@ export class FragmentController {
   @Get('list')
   @RequirePermission('system:fragment:list')
   @AnswersPage(FragmentView)
+  @WithExport(fragmentSheet, RequirePermission('system:fragment:export'))
   list(
     @CurrentCaller() caller: Caller,
     @Query() query: FragmentListQuery,
   ): Promise<Page<FragmentView>> {
     return this.fragments.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:fragment:export')
-  @AnswersWorkbook(fragmentSheet)
-  export(
-    @CurrentCaller() caller: Caller,
-    @Body() query: FragmentListQuery,
-  ): ListReader<FragmentView> {
-    return (page) => this.fragments.list(caller, { ...query, ...page });
   }
 
   /** One fragment. */

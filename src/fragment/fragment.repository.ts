@@ -8,11 +8,6 @@ import { Fragment } from './fragment.entity.js';
 import type { DocumentScope, NewFragment } from './new-fragment.js';
 import { randomName, HEADING_SEPARATOR } from './new-fragment.js';
 
-/** Columns that a hand changes; undefined ones keep their value. */
-type FragmentValues = Partial<
-  Pick<Fragment, 'content' | 'remark' | 'edited' | 'language' | 'termCount'>
->;
-
 /** A document as far as its fragments need it; its table is the feature's below. */
 export interface DocumentRow {
   readonly attachmentId: number;
@@ -29,7 +24,7 @@ const LOCATION = 200;
 
 @Injectable()
 export class FragmentRepository {
-  private readonly fragments: TenantScoped<Fragment>;
+  readonly fragments: TenantScoped<Fragment>;
 
   constructor(private readonly database: Database) {
     this.fragments = new TenantScoped(database, Fragment, phrase`The fragment`);
@@ -48,10 +43,6 @@ export class FragmentRepository {
       ...(content && { content: containing(content) }),
     };
     return this.fragments.page(tenantId, query, where, { idx: 'ASC', id: 'ASC' });
-  }
-
-  async get(tenantId: string, id: number): Promise<Fragment> {
-    return this.fragments.get(tenantId, id);
   }
 
   async find(tenantId: string, ids: readonly number[]): Promise<Fragment[]> {
@@ -120,22 +111,13 @@ export class FragmentRepository {
   /** Adds one that was written by hand, by default after the last one of its document. */
   async insertEdited(
     { tenantId, knowledgeId, attachmentId, docId }: DocumentScope,
-    values: Required<Pick<FragmentValues, 'content' | 'language' | 'termCount'>> & {
+    values: Pick<Fragment, 'content' | 'language' | 'termCount' | 'remark'> & {
       readonly idx: number | undefined;
-      readonly remark: string | null;
     },
   ): Promise<Fragment> {
     const idx = values.idx ?? (await this.nextIdx(tenantId, attachmentId));
     const own = { knowledgeId, attachmentId, docId, fid: randomName(), edited: true };
     return this.fragments.insert(tenantId, { ...values, ...own, idx });
-  }
-
-  async update(tenantId: string, id: number, values: FragmentValues): Promise<void> {
-    await this.fragments.update(tenantId, id, values);
-  }
-
-  async remove(tenantId: string, ids: readonly number[]): Promise<void> {
-    await this.fragments.remove(tenantId, ids);
   }
 
   /** Removes the fragments of a document except the given ones. */

@@ -53,7 +53,7 @@ export class FragmentService {
   }
 
   async get(caller: Caller, id: number): Promise<FragmentView> {
-    const fragment = await this.fragments.get(caller.tenantId, id);
+    const fragment = await this.fragments.fragments.get(caller.tenantId, id);
     await this.knowledge.readable(caller, fragment.knowledgeId, LABEL);
     return toFragmentView(fragment);
   }
@@ -90,7 +90,7 @@ export class FragmentService {
     const { id, content, remark } = body;
     if (content !== undefined && isBlank(content))
       throw new InvalidInputError(msg`content must not be empty.`);
-    const before = await this.fragments.get(tenantId, id);
+    const before = await this.fragments.fragments.get(tenantId, id);
     const base = await this.knowledge.writable(caller, before.knowledgeId, LABEL);
     const analysed =
       content === undefined || content === before.content
@@ -100,10 +100,16 @@ export class FragmentService {
       await this.lock(tenantId, before.attachmentId, LABEL);
       const { language, termCount } = analysed ?? {};
       const edited = analysed ? true : undefined;
-      await this.fragments.update(tenantId, id, { content, remark, edited, language, termCount });
+      await this.fragments.fragments.update(tenantId, id, {
+        content,
+        remark,
+        edited,
+        language,
+        termCount,
+      });
       if (analysed) await this.keywords.replaceFragment(before, id, analysed);
       await this.record(caller, 'update', id);
-      const after = toFragmentView(await this.fragments.get(tenantId, id));
+      const after = toFragmentView(await this.fragments.fragments.get(tenantId, id));
       return new Answer(after, analysed ? sentences([OK_MESSAGE, CHANGED]) : OK_MESSAGE);
     });
   }
@@ -122,7 +128,7 @@ export class FragmentService {
         await this.keywords.replaceFragment(fragment, fragment.id, undefined);
         await this.record(caller, 'delete', fragment.id);
       }
-      await this.fragments.remove(tenantId, ids);
+      await this.fragments.fragments.remove(tenantId, ids);
       await this.fragments.recount(tenantId, documents);
       for (const base of bases) {
         const own = fragments.filter(({ knowledgeId }) => knowledgeId === base.id);

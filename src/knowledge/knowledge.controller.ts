@@ -6,11 +6,11 @@ import {
   Answers,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  WithExport,
 } from '../platform/http/index.js';
-import type { Answer, ListReader, Page } from '../platform/http/index.js';
+import type { Answer, Page } from '../platform/http/index.js';
 import { CreateKnowledgeBody, KnowledgeListQuery, UpdateKnowledgeBody } from './knowledge.dto.js';
 import { KnowledgeService } from './knowledge.service.js';
 import { knowledgeSheet, KnowledgeView } from './knowledge.view.js';
@@ -24,22 +24,12 @@ export class KnowledgeController {
   @Get('list')
   @RequirePermission('system:info:list')
   @AnswersPage(KnowledgeView)
+  @WithExport(knowledgeSheet, RequirePermission('system:info:export'))
   list(
     @CurrentCaller() caller: Caller,
     @Query() query: KnowledgeListQuery,
   ): Promise<Page<KnowledgeView>> {
     return this.knowledge.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:info:export')
-  @AnswersWorkbook(knowledgeSheet)
-  export(
-    @CurrentCaller() caller: Caller,
-    @Body() query: KnowledgeListQuery,
-  ): ListReader<KnowledgeView> {
-    return (page) => this.knowledge.list(caller, { ...query, ...page });
   }
 
   /** One knowledge base. */

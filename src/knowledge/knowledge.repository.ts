@@ -16,7 +16,7 @@ export type KnowledgeValues = Partial<
 
 @Injectable()
 export class KnowledgeRepository {
-  private readonly bases: TenantScoped<KnowledgeBase>;
+  readonly bases: TenantScoped<KnowledgeBase>;
 
   constructor(private readonly database: Database) {
     this.bases = new TenantScoped(database, KnowledgeBase, phrase`The knowledge base`);
@@ -60,14 +60,6 @@ export class KnowledgeRepository {
   async insert(tenantId: string, userId: number | null, values: KnowledgeValues): Promise<number> {
     const { id } = await this.bases.insert(tenantId, { ...values, userId });
     return id;
-  }
-
-  async update(tenantId: string, id: number, values: KnowledgeValues): Promise<void> {
-    await this.bases.update(tenantId, id, values);
-  }
-
-  async remove(tenantId: string, ids: readonly number[]): Promise<void> {
-    await this.bases.remove(tenantId, ids);
   }
 
   /** Blocks changes of the base, but not other shared locks, until the open transaction ends. */

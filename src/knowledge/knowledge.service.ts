@@ -91,7 +91,7 @@ export class KnowledgeService {
       const values = withOverlap(valuesOf(fields), before);
       const notice = await this.check(caller, values, before);
       if (!reindex) await this.assertNoReindexNeeded(before, values);
-      await this.bases.update(tenantId, id, values);
+      await this.bases.bases.update(tenantId, id, values);
       const changed = changedFields(before, values);
       await this.audit.record(caller, {
         action: 'update',
@@ -135,7 +135,7 @@ export class KnowledgeService {
       for (const base of bases) {
         const { id } = base;
         await this.contents.deleting(caller, base);
-        await this.bases.remove(tenantId, [id]);
+        await this.bases.bases.remove(tenantId, [id]);
         await this.audit.record(caller, { action: 'delete', target: 'knowledge_base', id });
       }
     });

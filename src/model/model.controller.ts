@@ -11,12 +11,12 @@ import {
   AnswersInSteps,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
   NoEnvelope,
+  WithExport,
 } from '../platform/http/index.js';
-import type { Answer, ListReader, Page } from '../platform/http/index.js';
+import type { Answer, Page } from '../platform/http/index.js';
 import { DiagnosisView } from './diagnosis/diagnosis.view.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
 import {
@@ -52,16 +52,9 @@ export class ModelController {
   @Get('list')
   @RequirePermission('system:model:list')
   @AnswersPage(ModelView)
+  @WithExport(modelSheet, RequirePermission('system:model:export'))
   list(@CurrentCaller() caller: Caller, @Query() query: ModelListQuery): Promise<Page<ModelView>> {
     return this.models.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:model:export')
-  @AnswersWorkbook(modelSheet)
-  export(@CurrentCaller() caller: Caller, @Body() query: ModelListQuery): ListReader<ModelView> {
-    return (page) => this.models.list(caller, { ...query, ...page });
   }
 
   /** The models that can be used, the default one first, as `data` and as `rows` with `total`. */

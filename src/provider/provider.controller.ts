@@ -6,11 +6,11 @@ import {
   Answers,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  WithExport,
 } from '../platform/http/index.js';
-import type { Answer, ListReader, Page } from '../platform/http/index.js';
+import type { Answer, Page } from '../platform/http/index.js';
 import { CreateProviderBody, ProviderListQuery, UpdateProviderBody } from './provider.dto.js';
 import { ProviderService } from './provider.service.js';
 import { providerSheet, ProviderView } from './provider.view.js';
@@ -24,22 +24,12 @@ export class ProviderController {
   @Get('list')
   @RequirePermission('system:provider:list')
   @AnswersPage(ProviderView)
+  @WithExport(providerSheet, RequirePermission('system:provider:export'))
   list(
     @CurrentCaller() caller: Caller,
     @Query() query: ProviderListQuery,
   ): Promise<Page<ProviderView>> {
     return this.providers.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:provider:export')
-  @AnswersWorkbook(providerSheet)
-  export(
-    @CurrentCaller() caller: Caller,
-    @Body() query: ProviderListQuery,
-  ): ListReader<ProviderView> {
-    return (page) => this.providers.list(caller, { ...query, ...page });
   }
 
   /** One provider. */

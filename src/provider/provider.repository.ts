@@ -41,7 +41,7 @@ const CODE_INDEX = 'provider_code';
 /** Finding leaves out deleted rows by itself, because the entity marks them by a DeleteDateColumn. */
 @Injectable()
 export class ProviderRepository {
-  private readonly providers: TenantScoped<Provider>;
+  readonly providers: TenantScoped<Provider>;
 
   constructor(private readonly database: Database) {
     this.providers = new TenantScoped(database, Provider, LABEL);
@@ -61,10 +61,6 @@ export class ProviderRepository {
       },
       { sortOrder: 'ASC', id: 'ASC' },
     );
-  }
-
-  async get(tenantId: string, id: number): Promise<Provider> {
-    return this.providers.get(tenantId, id);
   }
 
   async withIds(tenantId: string, ids: readonly number[]): Promise<Provider[]> {

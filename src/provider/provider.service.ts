@@ -42,7 +42,7 @@ export class ProviderService {
   }
 
   async get(caller: Caller, id: number): Promise<ProviderView> {
-    return toProviderView(await this.providers.get(caller.tenantId, id));
+    return toProviderView(await this.providers.providers.get(caller.tenantId, id));
   }
 
   async create(caller: Caller, body: CreateProviderBody): Promise<ProviderView> {
@@ -63,7 +63,7 @@ export class ProviderService {
         id,
         detail: { providerCode },
       });
-      return toProviderView(await this.providers.get(tenantId, id));
+      return toProviderView(await this.providers.providers.get(tenantId, id));
     });
   }
 
@@ -71,12 +71,12 @@ export class ProviderService {
     const { tenantId } = caller;
     const { id, providerCode } = body;
     return this.database.transaction(async () => {
-      const before = await this.providers.get(tenantId, id);
+      const before = await this.providers.providers.get(tenantId, id);
       const change = { ...readProvider(body, before), providerCode };
       if (providerCode !== undefined) await this.refuseDuplicate(tenantId, id, providerCode);
       await this.providers.update(tenantId, id, change);
       await this.revision.increment(tenantId);
-      const after = await this.providers.get(tenantId, id);
+      const after = await this.providers.providers.get(tenantId, id);
       await this.audit.record(caller, {
         action: 'update',
         target: 'provider',

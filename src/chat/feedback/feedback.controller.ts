@@ -6,11 +6,11 @@ import {
   Answers,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   TimeRangeQuery,
+  WithExport,
 } from '../../platform/http/index.js';
-import type { ListReader, Page } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
 import { TestQueryView } from '../../retrieval/index.js';
 import {
   FeedbackBody,
@@ -31,22 +31,12 @@ export class FeedbackController {
   @RequirePermission('chat:feedback:list')
   @TimeRangeQuery()
   @AnswersPage(FeedbackView)
+  @WithExport(feedbackSheet, RequirePermission('chat:feedback:export'))
   list(
     @CurrentCaller() caller: Caller,
     @Query() query: FeedbackListQuery,
   ): Promise<Page<FeedbackView>> {
     return this.feedback.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('chat:feedback:export')
-  @AnswersWorkbook(feedbackSheet)
-  export(
-    @CurrentCaller() caller: Caller,
-    @Body() query: FeedbackListQuery,
-  ): ListReader<FeedbackView> {
-    return (page) => this.feedback.list(caller, { ...query, ...page });
   }
 
   /** Makes the question a test query of a knowledge base, which is expected to find what the answer cites from it. */

@@ -24,7 +24,7 @@ const PUT = `
 /** Feedback with the answers and questions that it is about. */
 @Injectable()
 export class FeedbackRepository {
-  private readonly feedback: TenantScoped<Feedback>;
+  readonly feedback: TenantScoped<Feedback>;
   private readonly messages: TenantScoped<ChatMessage>;
 
   constructor(private readonly database: Database) {
@@ -85,10 +85,6 @@ export class FeedbackRepository {
       [tenantId, userIds],
     );
     return new Map(rows.map((row) => [row.id, row.user_name]));
-  }
-
-  async get(tenantId: string, id: number): Promise<Feedback> {
-    return this.feedback.get(tenantId, id);
   }
 
   /** The answers with their questions, by the ids of the answers. */

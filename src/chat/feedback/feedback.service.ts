@@ -50,7 +50,7 @@ export class FeedbackService {
    */
   async makeTestQuery(caller: Caller, id: number, knowledgeId: number): Promise<TestQueryView> {
     await this.knowledge.writable(caller, knowledgeId);
-    const feedback = await this.feedback.get(caller.tenantId, id);
+    const feedback = await this.feedback.feedback.get(caller.tenantId, id);
     const exchanges = await this.feedback.exchanges(caller.tenantId, [feedback]);
     const { question, answer } = exchangeOf(feedback, exchanges);
     if (question === null) {

@@ -6,11 +6,11 @@ import {
   Answers,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  WithExport,
 } from '../../platform/http/index.js';
-import type { ListReader, Page } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
 import {
   ChangedClientDto,
   ClientListQuery,
@@ -30,16 +30,9 @@ export class ClientController {
   @Get('list')
   @RequirePermission('system:client:list')
   @AnswersPage(ClientView)
+  @WithExport(clientSheet, RequirePermission('system:client:export'))
   list(@Query() query: ClientListQuery): Promise<Page<ClientView>> {
     return this.clients.list(query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:client:export')
-  @AnswersWorkbook(clientSheet)
-  export(@Body() query: ClientListQuery): ListReader<ClientView> {
-    return (page) => this.clients.list({ ...query, ...page });
   }
 
   /** One client. */

@@ -7,12 +7,12 @@ import {
   AnswersArray,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
   TimeRangeQuery,
+  WithExport,
 } from '../../platform/http/index.js';
-import type { ListReader, Page } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
 import {
   ChangedRoleDto,
   NewRoleDto,
@@ -36,16 +36,9 @@ export class RoleController {
   @RequirePermission('system:role:list')
   @TimeRangeQuery()
   @AnswersPage(RoleView)
+  @WithExport(roleSheet, RequirePermission('system:role:export'))
   list(@CurrentCaller() caller: Caller, @Query() query: RoleListQuery): Promise<Page<RoleView>> {
     return this.roles.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:role:export')
-  @AnswersWorkbook(roleSheet)
-  export(@CurrentCaller() caller: Caller, @Body() query: RoleListQuery): ListReader<RoleView> {
-    return (page) => this.roles.list(caller, { ...query, ...page });
   }
 
   /** Roles to choose from: the given ones, or all enabled ones. */

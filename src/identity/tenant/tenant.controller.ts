@@ -8,11 +8,11 @@ import {
   AnswersArray,
   AnswersPage,
   AnswersStatus,
-  AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  WithExport,
 } from '../../platform/http/index.js';
-import type { ListReader, Page } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import {
   ALL_FUNCTIONS,
@@ -36,19 +36,12 @@ export class TenantController {
   @Get('list')
   @RequirePermission('system:tenant:list')
   @AnswersPage(TenantView)
+  @WithExport(tenantSheet, RequirePermission('system:tenant:export'))
   list(
     @CurrentCaller() caller: Caller,
     @Query() query: TenantListQuery,
   ): Promise<Page<TenantView>> {
     return this.tenants.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:tenant:export')
-  @AnswersWorkbook(tenantSheet)
-  export(@CurrentCaller() caller: Caller, @Body() query: TenantListQuery): ListReader<TenantView> {
-    return (page) => this.tenants.list(caller, { ...query, ...page });
   }
 
   /** Switches this sign-in back to the tenant of the caller. */

@@ -15,6 +15,7 @@ import {
   IdsPipe,
   Page,
   TimeRangeQuery,
+  WithExport,
 } from '../../platform/http/index.js';
 import type { ListReader } from '../../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles } from '../../platform/storage/index.js';
@@ -56,16 +57,9 @@ export class UserController {
   @RequirePermission('system:user:list')
   @TimeRangeQuery()
   @AnswersPage(UserView)
+  @WithExport(userSheet, RequirePermission('system:user:export'))
   list(@CurrentCaller() caller: Caller, @Query() query: UserListQuery): Promise<Page<UserView>> {
     return this.users.list(caller, query);
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('system:user:export')
-  @AnswersWorkbook(userSheet)
-  export(@CurrentCaller() caller: Caller, @Body() query: UserListQuery): ListReader<UserView> {
-    return (page) => this.users.list(caller, { ...query, ...page });
   }
 
   /** The workbook to fill in for an import: headers without rows. */

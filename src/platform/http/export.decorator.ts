@@ -4,13 +4,16 @@ import {
   applyDecorators,
   Injectable,
   Logger,
+  Post,
   SetMetadata,
   StreamableFile,
   UseInterceptors,
 } from '@nestjs/common';
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { PARAMTYPES_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { Reflector } from '@nestjs/core';
-import { ApiConsumes } from '@nestjs/swagger';
+import { ApiConsumes, ApiOperation } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { mergeMap } from 'rxjs';
 import type { Observable } from 'rxjs';
@@ -35,6 +38,8 @@ const RETRY_AFTER_SECONDS = 10;
 
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const SHEET = 'http:export-sheet';
+
+const { QUERY, BODY } = RouteParamtypes;
 
 /** Reads a page of the list, with the filters and for the caller of the request. */
 export type ListReader<Row> = (page: {
@@ -141,4 +146,43 @@ export function AnswersWorkbook<Row>(sheet: Sheet<Row>): MethodDecorator {
       `A workbook with the rows of the list, ${MOST_EXPORTED} at most; pageNum and pageSize are ignored`,
     ),
   );
+}
+
+/** The parameters of a route as Nest keeps them, by `type:index`. */
+type Parameters = Readonly<Record<string, { readonly index: number }>>;
+
+/**
+ * Adds to a list, `GET …/list`, its export, `POST …/export`: the same rows as a workbook, with the filters in the body.
+ * `permission` is the decorator that guards the export.
+ */
+export function WithExport<Row>(sheet: Sheet<Row>, permission: MethodDecorator): MethodDecorator {
+  return (controller, list, { value }) => {
+    const read = value as (...given: unknown[]) => Promise<Page<Row>>;
+    const { constructor } = controller;
+    const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, constructor, list) as Parameters;
+    const query = Object.keys(parameters).find((key) => key.startsWith(`${QUERY}:`)) ?? '';
+    const { [query]: filters, ...others } = parameters;
+    if (!filters)
+      throw new Error(`${constructor.name}.${String(list)} needs a @Query() to be exported.`);
+    const name = 'export';
+    // Nest and OpenAPI ask the method for its name.
+    const added = {
+      [name](this: object, ...given: unknown[]): ListReader<Row> {
+        const filtered = given[filters.index] as object;
+        return (page) => read.apply(this, given.with(filters.index, { ...filtered, ...page }));
+      },
+    };
+    Object.assign(controller, added);
+    const body = { ...others, [`${BODY}:${filters.index}`]: filters };
+    Reflect.defineMetadata(ROUTE_ARGS_METADATA, body, constructor, name);
+    const types: unknown = Reflect.getMetadata(PARAMTYPES_METADATA, controller, list);
+    Reflect.defineMetadata(PARAMTYPES_METADATA, types, controller, name);
+    const documented = ApiOperation({ summary: 'The rows of the list as a workbook.' });
+    applyDecorators(
+      Post(name),
+      permission,
+      AnswersWorkbook(sheet),
+      documented,
+    )(controller, name, { value: added[name] });
+  };
 }

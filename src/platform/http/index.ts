@@ -9,7 +9,7 @@ export {
   SmallBody,
 } from './body.interceptor.js';
 export { BodyBudget, BodyReader, UnreadableBodyError } from './body.reader.js';
-export { clientNetwork } from './client-network.js';
+export { bytesOfIpv6, clientNetwork } from './client-network.js';
 export { clientSoftware } from './client-software.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, hasNoEnvelope, NoEnvelope } from './envelope.interceptor.js';
@@ -103,7 +103,7 @@ export {
   View,
   zeroOrOne,
 } from './view.js';
-export { AnswersWorkbook } from './export.decorator.js';
+export { AnswersWorkbook, WithExport } from './export.decorator.js';
 export type { ListReader } from './export.decorator.js';
 export { sheetOf } from './workbook.js';
 export { readWorkbook } from './workbook.reader.js';

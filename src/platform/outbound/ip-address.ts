@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { bytesOfIpv6 } from '../http/index.js';
 import { phrase } from '../message/index.js';
 import type { Phrase } from '../message/index.js';
 
@@ -133,18 +134,4 @@ function ipv4(bytes: Uint8Array, at: number): string {
 
 function isUnspecifiedOrLoopback(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 15).every((byte) => byte === 0) && (bytes[15] ?? 0) <= 1;
-}
-
-/** The 16 bytes of a valid IPv6 address, a dotted IPv4 tail included. */
-function bytesOfIpv6(address: string): Uint8Array {
-  const [dotted = ''] = /[\d.]*\.[\d.]*$/.exec(address) ?? [];
-  const [a = 0, b = 0, c = 0, d = 0] = dotted.split('.').map(Number);
-  const groupsOfDotted = `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
-  const hex = dotted === '' ? address : address.slice(0, -dotted.length) + groupsOfDotted;
-  const [head = [], tail = []] = hex
-    .split('::')
-    .map((half) => (half === '' ? [] : half.split(':')));
-  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
-  const groups = [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16));
-  return Uint8Array.from(groups.flatMap((group) => [group >> 8, group & 0xff]));
 }

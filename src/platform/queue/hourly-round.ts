@@ -7,8 +7,8 @@ import { IntervalJob } from './interval-job.js';
 const ROUND_MS = 60 * 60_000;
 
 /**
- * Work that is done once an hour in processes that run jobs, such as the removal of what is kept for a time. A round that fails
- * is logged; the next one tries again.
+ * Work that is done once an hour, such as the removal of what is kept for a time. A round that fails is logged; the next
+ * one tries again.
  */
 export abstract class HourlyRound implements OnApplicationBootstrap, BeforeApplicationShutdown {
   protected readonly logger = new Logger(this.constructor.name);
@@ -21,12 +21,17 @@ export abstract class HourlyRound implements OnApplicationBootstrap, BeforeAppli
   ) {}
 
   onApplicationBootstrap(): void {
-    if (this.config.ROLE === 'api') return;
+    if (!this.isOn) return;
     this.rounds = new IntervalJob(ROUND_MS, (ending) => this.runAndLog(ending));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     await this.rounds?.stop();
+  }
+
+  /** Whether this process does the work: by default where jobs run. */
+  protected get isOn(): boolean {
+    return this.config.ROLE !== 'api';
   }
 
   /** One round. Ends soon after the signal. */

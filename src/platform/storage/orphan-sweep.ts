@@ -1,9 +1,7 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { withLongStatements } from '../database/index.js';
-import { IntervalJob } from '../queue/index.js';
+import { HourlyRound } from '../queue/index.js';
 import { FileKeys } from './file-key.js';
 import { FileStorage } from './file-storage.js';
 import { Installation } from './installation.js';
@@ -37,31 +35,22 @@ const NOTHING: SweepResult = { quarantined: 0, restored: 0, removed: 0 };
  * files are.
  */
 @Injectable()
-export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
-  private readonly logger = new Logger(OrphanSweep.name);
-  private rounds: IntervalJob | undefined;
+export class OrphanSweep extends HourlyRound {
   private pausedBy: string | undefined;
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) config: Config,
     private readonly files: FileStorage,
     private readonly keys: FileKeys,
     private readonly repository: StorageRepository,
     private readonly installation: Installation,
-  ) {}
-
-  onModuleInit(): void {
-    if (this.config.ORPHAN_SWEEP === 'off') return;
-    this.rounds = new IntervalJob(HOUR_MS, (ending) => this.sweepAndLog(ending));
+  ) {
+    super(config, 'Failed to sweep files without a record');
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.rounds?.stop();
-  }
-
-  /** One round. */
+  /** One round; answers what it has done. */
   async sweep(ending?: AbortSignal): Promise<SweepResult> {
-    if (this.config.ORPHAN_SWEEP === 'off' || (await this.isPaused())) return NOTHING;
+    if (!this.isOn || (await this.isPaused())) return NOTHING;
     const before = new Date(Date.now() - HOUR_MS);
     const expired = new Date(Date.now() - this.config.ORPHAN_FILE_DAYS * DAY_MS);
     const prefix = await this.keys.prefix();
@@ -112,15 +101,14 @@ export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
     return reason !== undefined;
   }
 
-  private async sweepAndLog(ending: AbortSignal): Promise<void> {
-    try {
-      const { quarantined, restored, removed } = await withLongStatements(() => this.sweep(ending));
-      if (quarantined + restored + removed > 0 && this.config.ORPHAN_SWEEP === 'on') {
-        this.logger.log({ msg: 'Swept files without a record', quarantined, restored, removed });
-      }
-    } catch (error) {
-      // The next round retries.
-      this.logger.warn({ msg: 'Failed to sweep files without a record', err: error });
+  protected override get isOn(): boolean {
+    return this.config.ORPHAN_SWEEP !== 'off';
+  }
+
+  protected async round(ending: AbortSignal): Promise<void> {
+    const { quarantined, restored, removed } = await this.sweep(ending);
+    if (quarantined + restored + removed > 0 && this.config.ORPHAN_SWEEP === 'on') {
+      this.logger.log({ msg: 'Swept files without a record', quarantined, restored, removed });
     }
   }
 }
