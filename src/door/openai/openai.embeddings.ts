@@ -1,19 +1,33 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
-import { EmbeddingClient, estimateTokens, ModelResolver } from '../../model/index.js';
+import { msg } from '../../platform/message/index.js';
+import {
+  EmbeddingClient,
+  estimateTokens,
+  ModelResolver,
+  textsOfTokens,
+} from '../../model/index.js';
 import type { CallTrail } from '../../model/index.js';
-import { UnsupportedParameterError } from '../answer/door.errors.js';
+import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
 import { modelName, parameters } from '../answer/parameters.js';
 import type { EmbeddingsView } from './openai.view.js';
 
 const MOST_INPUTS = 2_048;
 const LONGEST_INPUT = 1_000_000;
+/** Of one input; more than models read. */
+const MOST_TOKENS = 100_000;
 
-const input = z.string().min(1).max(LONGEST_INPUT);
+const text = z.string().min(1).max(LONGEST_INPUT);
+const tokens = z.array(z.number()).min(1).max(MOST_TOKENS);
 const embeddingsRequest = z.strictObject({
   model: modelName,
-  input: z.union([input, z.array(input).min(1).max(MOST_INPUTS)]),
+  input: z.union([
+    text.transform((one) => [one]),
+    z.array(text).min(1).max(MOST_INPUTS),
+    tokens.transform((one) => [one]),
+    z.array(tokens).min(1).max(MOST_INPUTS),
+  ]),
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.number().int().min(1).max(100_000).nullish(),
   user: z.string().nullish(),
@@ -34,9 +48,9 @@ export class OpenAiEmbeddings {
     { signal, trail }: { readonly signal: AbortSignal; readonly trail: CallTrail },
   ): Promise<EmbeddingsView> {
     const { model: id, input, encoding_format, dimensions } = parameters(embeddingsRequest, body);
-    const inputs = typeof input === 'string' ? [input] : input;
     const model = await this.models.resolveEmbedding(caller, id);
-    const { vectors, inputTokens } = await this.client.embedAsAsked(model, inputs, {
+    const texts = isText(input) ? input : await decoded(input);
+    const { vectors, inputTokens } = await this.client.embedAsAsked(model, texts, {
       use: { caller, feature: 'embedding', trail },
       signal,
       ...(dimensions && { dimensions }),
@@ -44,7 +58,7 @@ export class OpenAiEmbeddings {
     if (dimensions && vectors.some(({ length }) => length !== dimensions)) {
       throw new UnsupportedParameterError('dimensions');
     }
-    const tokens = inputTokens ?? inputs.reduce((sum, text) => sum + estimateTokens(text), 0);
+    const tokens = inputTokens ?? texts.reduce((sum, one) => sum + estimateTokens(one), 0);
     return {
       object: 'list',
       model: id,
@@ -56,6 +70,21 @@ export class OpenAiEmbeddings {
       usage: { prompt_tokens: tokens, total_tokens: tokens },
     };
   }
+}
+
+function isText(input: readonly string[] | readonly number[][]): input is readonly string[] {
+  return typeof input[0] === 'string';
+}
+
+/** Few services share the vocabulary of the client, and those that do not would take its ids for other words. */
+async function decoded(lists: readonly number[][]): Promise<string[]> {
+  return (await textsOfTokens(lists)).map((one, at) => {
+    if (one !== undefined) return one;
+    throw new ParameterError(
+      'input',
+      msg`The token ids at position ${at} are not all of the vocabulary cl100k_base. Send text, or make the ids with cl100k_base.`,
+    );
+  });
 }
 
 /** 32-bit floats, little-endian, whatever the byte order of this machine. */

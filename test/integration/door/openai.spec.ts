@@ -2,6 +2,7 @@ import { request as httpRequest } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
+import { encode } from 'gpt-tokenizer/encoding/cl100k_base';
 import type { ScriptStep, Simulator } from '../../../simulator/index.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
@@ -765,11 +766,27 @@ describe('POST /v1/embeddings', () => {
     expect(floats).toMatchObject({ object: 'list', model: 'sim-embed-256' });
   });
 
+  it('takes token ids of cl100k_base for the text that they stand for', async () => {
+    const texts = ['A red phone', 'Ein grünes Telefon 🎉'];
+    const [one = [], other = []] = texts.map((text) => encode(text));
+    const named = { model: 'sim-embed-256' };
+    const ofTexts = await client().embeddings.create({ ...named, input: texts });
+    const ofLists = await client().embeddings.create({ ...named, input: [one, other] });
+    const ofList = await client().embeddings.create({ ...named, input: one });
+
+    expect(ofLists).toEqual(ofTexts);
+    expect(ofList.data).toEqual(ofTexts.data.slice(0, 1));
+    // The service may have another vocabulary.
+    expect(simulator.requests.at(-2)?.body).toMatchObject({ input: texts });
+  });
+
   it.each([
     [{ model: 'sim-embed-256' }, 400, 'input'],
     [{ model: 'sim-embed-256', input: [] }, 400, 'input'],
     [{ model: 'sim-embed-256', input: '' }, 400, 'input'],
-    [{ model: 'sim-embed-256', input: [1, 2] }, 400, 'input[0]'],
+    [{ model: 'sim-embed-256', input: [[9906], []] }, 400, 'input[1]'],
+    [{ model: 'sim-embed-256', input: [[9906], [1.5]] }, 400, 'input'],
+    [{ model: 'sim-embed-256', input: [100_300] }, 400, 'input'],
     [{ model: 'sim-embed-256', input: 'x', dimensions: 8 }, 400, 'dimensions'],
     [{ model: 'sim-embed-256', input: 'x', task: 'query' }, 400, 'task'],
     [{ model: RELAYED, input: 'x' }, 404, 'model'],
