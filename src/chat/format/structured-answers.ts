@@ -25,19 +25,26 @@ export interface FormattedCalls {
   readonly first: Parts;
   /** One more call of the model, with these messages after those of the first. */
   readonly correct: (messages: readonly ChatMessage[]) => Parts;
+  /** An answer that reached its limit or was declined is passed on as it is: its reader looks at the reason of its end. */
+  readonly passesUnfinished?: boolean | undefined;
 }
 
 /**
  * Answers in the form of a schema, whatever runtime writes them. The parts are passed on as they come but for the text: it is
  * held until it is complete and fits, and comes as one part without white space and code fence around it. An answer that does
- * not fit is corrected once; what is passed on is either JSON of the form or no text at all. Usage is the sum of the calls,
- * also when the answer fails. Throws ResponseFormatError, and what the calls throw.
+ * not fit is corrected once; what is passed on is either JSON of the form or no text at all, unless `passesUnfinished`.
+ * Usage is the sum of the calls, also when the answer fails. Throws ResponseFormatError, and what the calls throw.
  */
 @Injectable()
 export class StructuredAnswers {
   constructor(private readonly formats: ResponseFormats) {}
 
-  async *read({ format, first, correct }: FormattedCalls): AsyncGenerator<readonly TurnPart[]> {
+  async *read({
+    format,
+    first,
+    correct,
+    passesUnfinished = false,
+  }: FormattedCalls): AsyncGenerator<readonly TurnPart[]> {
     const calls: HeldAnswer[] = [];
     let parts = first;
     try {
@@ -45,7 +52,10 @@ export class StructuredAnswers {
         const held = new HeldAnswer();
         calls.push(held);
         yield* held.read(parts);
-        const { problems, json } = await this.check(format, held);
+        const { problems, json } =
+          passesUnfinished && isUnfinished(held)
+            ? { problems: [], json: held.text }
+            : await this.check(format, held);
         if (json !== undefined) {
           const finish = held.finish ? [held.finish] : [];
           yield [{ type: 'text-delta', text: json }, ...usageOf(calls), ...finish];
@@ -69,6 +79,10 @@ export class StructuredAnswers {
     if (finish?.reason === 'length') throw new AnswerCutError();
     return this.formats.check(format, text);
   }
+}
+
+function isUnfinished({ finish }: HeldAnswer): boolean {
+  return finish?.reason === 'length' || finish?.reason === 'content-filter';
 }
 
 /** What is kept back of one answer. */

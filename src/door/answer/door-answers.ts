@@ -137,7 +137,7 @@ export class DoorAnswers {
         format: format ?? undefined,
       });
     const answer = format
-      ? this.structured.read({ format, first: parts([]), correct: parts })
+      ? this.structured.read({ format, first: parts([]), correct: parts, passesUnfinished: true })
       : parts([]);
     return { parts: answer, context: () => ({ sent: messages }) };
   }

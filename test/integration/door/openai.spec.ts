@@ -2,6 +2,7 @@ import { request as httpRequest } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
+import { ContentFilterFinishReasonError, LengthFinishReasonError } from 'openai/error';
 import { encode } from 'gpt-tokenizer/encoding/cl100k_base';
 import type { ScriptStep, Simulator } from '../../../simulator/index.js';
 import { createAgent } from '../../support/agents.js';
@@ -38,7 +39,7 @@ function shown(url: string) {
   return [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }] as const;
 }
 
-function schemaFormat(schema: object) {
+function schemaFormat(schema: Record<string, unknown>) {
   return { type: 'json_schema', json_schema: { name: 'book', schema } } as const;
 }
 
@@ -585,23 +586,41 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
   });
 });
 
-it.each(TRANSLATED)(
-  'the model %s is not asked again by a client for JSON that it cannot write',
-  async (name) => {
-    simulator.script({ text: 'No JSON', times: 9 });
-    const schema = { type: 'object' };
-    const error = await failure(
-      client({ maxRetries: 2 }).chat.completions.create({
-        model: name,
-        messages: [...QUESTION],
-        response_format: { type: 'json_schema', json_schema: { name: 'book', schema } },
-      }),
-    );
+describe.each([...TRANSLATED, 'an agent'])('JSON that %s cannot write', (name) => {
+  const ask = (stream = false) => ({
+    model: name === 'an agent' ? `agent-${toolAgentId}` : name,
+    messages: [...QUESTION],
+    response_format: schemaFormat({ type: 'object' }),
+    stream,
+  });
 
-    expect(error.message).toContain('does not fit');
+  it('is a failure with a code, and the model is not asked again', async () => {
+    for (const stream of [false, true]) {
+      model({ text: 'No JSON', times: 9 });
+      const error = await failure(client({ maxRetries: 2 }).chat.completions.create(ask(stream)));
+      expect([error.status, error.code]).toEqual([422, 'json_validate_failed']);
+      expect(error.message).toMatch(/does not fit.*choose another model\.$/);
+      expect(simulator.requests).toHaveLength(2);
+      simulator.reset();
+    }
+  });
+
+  it.each([
+    ['length', LengthFinishReasonError],
+    ['content_filter', ContentFilterFinishReasonError],
+  ] as const)('for %s ends as the SDK expects it', async (finishReason, type) => {
+    // Its protocol has no such end.
+    if (name === 'sim-ollama' && finishReason === 'content_filter') return;
+    model({ text: '{"title":', finishReason }, { text: '{"title":', finishReason });
+    const { stream: _, ...asked } = ask();
+    await expect(client().chat.completions.parse(asked)).rejects.toThrow(type);
+    const streamed = await client().chat.completions.create({ ...asked, stream: true });
+    const chunks: OpenAI.ChatCompletionChunk[] = [];
+    for await (const chunk of streamed) chunks.push(chunk);
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(finishReason);
     expect(simulator.requests).toHaveLength(2);
-  },
-);
+  });
+});
 
 describe('open answers', () => {
   it('count with those of the chat, and the next one is refused with 429', async () => {

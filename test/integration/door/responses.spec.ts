@@ -174,6 +174,18 @@ describe.each(MODELS)('the model %s', (name) => {
     expect(JSON.parse(text)).toEqual({ title: 'New' });
   });
 
+  it('says that its JSON was cut, or that it cannot write it', async () => {
+    const text = { format: { type: 'json_object' } } as const;
+    simulator.script({ text: '{"title":', finishReason: 'length' });
+    expect(await client().responses.create(asked(name, { text }))).toMatchObject({
+      status: 'incomplete',
+      output_text: '{"title":',
+    });
+    simulator.script({ text: 'No JSON', times: 2 });
+    const error = await failure(client().responses.create(asked(name, { text })));
+    expect([error.status, error.code]).toEqual([422, 'json_validate_failed']);
+  });
+
   it('shows what it thought', async () => {
     const step = { reasoning: 'Let me see. ', text: 'No.' };
     simulator.script(step, step);
