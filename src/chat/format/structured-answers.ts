@@ -25,7 +25,10 @@ export interface FormattedCalls {
   readonly first: Parts;
   /** One more call of the model, with these messages after those of the first. */
   readonly correct: (messages: readonly ChatMessage[]) => Parts;
-  /** An answer that reached its limit or was declined is passed on as it is: its reader looks at the reason of its end. */
+  /**
+   * An answer that calls tools, reached its limit or was declined is passed on as it is: its reader looks at the reason of its
+   * end.
+   */
   readonly passesUnfinished?: boolean | undefined;
 }
 
@@ -53,12 +56,13 @@ export class StructuredAnswers {
         calls.push(held);
         yield* held.read(parts);
         const { problems, json } =
-          passesUnfinished && isUnfinished(held)
+          passesUnfinished && held.isUnfinished
             ? { problems: [], json: held.text }
             : await this.check(format, held);
         if (json !== undefined) {
           const finish = held.finish ? [held.finish] : [];
-          yield [{ type: 'text-delta', text: json }, ...usageOf(calls), ...finish];
+          const text = json === '' ? [] : [{ type: 'text-delta', text: json } as const];
+          yield [...text, ...usageOf(calls), ...finish];
           return;
         }
         if (calls.length === CALLS) throw new AnswerDoesNotFitError(problems);
@@ -81,15 +85,17 @@ export class StructuredAnswers {
   }
 }
 
-function isUnfinished({ finish }: HeldAnswer): boolean {
-  return finish?.reason === 'length' || finish?.reason === 'content-filter';
-}
-
 /** What is kept back of one answer. */
 class HeldAnswer {
   text = '';
   usage: Usage | undefined;
   finish: ({ readonly type: 'finish' } & Finish) | undefined;
+  private callsTools = false;
+
+  get isUnfinished(): boolean {
+    const reason = this.finish?.reason;
+    return this.callsTools || reason === 'length' || reason === 'content-filter';
+  }
 
   /** Reads to the end and passes on what is not kept back. */
   async *read(parts: Parts): AsyncGenerator<readonly TurnPart[]> {
@@ -114,6 +120,9 @@ class HeldAnswer {
           return [];
         case 'step':
           return [...this.ofStep(), part];
+        case 'tool-call':
+          this.callsTools = true;
+          return [part];
         default:
           return [part];
       }
@@ -126,6 +135,7 @@ class HeldAnswer {
     this.text = '';
     this.usage = undefined;
     this.finish = undefined;
+    this.callsTools = false;
     return [
       ...(text === '' ? [] : [{ type: 'reasoning-delta', text } as const]),
       ...(usage ? [{ type: 'usage', usage } as const] : []),

@@ -500,6 +500,29 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     expect(JSON.parse(choices[0]?.message.content ?? '')).toEqual({ title: 'New' });
   });
 
+  it('calls tools before it answers JSON of a schema', async () => {
+    model(calling('look_up', { word: 'new' }), { text: '{"title":"New"}' });
+    const response_format = schemaFormat({ type: 'object', required: ['title'] });
+    const asked = { model: name, messages: [...QUESTION], tools: [LOOK_UP], response_format };
+    const { message } = (await client().chat.completions.create(asked)).choices[0] ?? {};
+    if (!message) throw new Error('There is no message.');
+    expect([message.content, message.tool_calls?.length]).toEqual([null, 1]);
+    // Many clients name the function.
+    const id = message.tool_calls?.[0]?.id ?? '';
+    const result = {
+      role: 'tool',
+      tool_call_id: id,
+      name: 'look_up',
+      content: 'adjective',
+    } as const;
+    const last = await client().chat.completions.create({
+      ...asked,
+      messages: [...QUESTION, message, result],
+      verbosity: 'medium',
+    });
+    expect(last.choices[0]?.message.content).toBe('{"title":"New"}');
+  });
+
   it('is called no longer than its client listens', async () => {
     model({ chunks: 3, stall: 2 });
     const stream = await client().chat.completions.create({
