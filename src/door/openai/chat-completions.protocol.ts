@@ -96,6 +96,7 @@ const WITHOUT_EFFECT = new Map<string, (value: unknown) => boolean>(
   Object.entries({
     n: (value: unknown) => value === 1,
     logprobs: (value: unknown) => value === false,
+    top_logprobs: (value: unknown) => value === 0,
     presence_penalty: (value: unknown) => value === 0,
     frequency_penalty: (value: unknown) => value === 0,
     logit_bias: (value: unknown) =>

@@ -20,18 +20,26 @@ const MOST_TOKENS = 100_000;
 
 const text = z.string().min(1).max(LONGEST_INPUT);
 const tokens = z.array(z.number()).min(1).max(MOST_TOKENS);
-const embeddingsRequest = z.strictObject({
+const fields = {
   model: modelName,
-  input: z.union([
-    text.transform((one) => [one]),
-    z.array(text).min(1).max(MOST_INPUTS),
-    tokens.transform((one) => [one]),
-    z.array(tokens).min(1).max(MOST_INPUTS),
-  ]),
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.number().int().min(1).max(100_000).nullish(),
   user: z.string().nullish(),
+};
+const ofTexts = z.strictObject({
+  ...fields,
+  input: z.union([text.transform((one) => [one]), z.array(text).min(1).max(MOST_INPUTS)]),
 });
+const ofTokens = z.strictObject({ ...fields, input: tokens.transform((one) => [one]) });
+const ofTokenLists = z.strictObject({ ...fields, input: z.array(tokens).max(MOST_INPUTS) });
+
+/** By the first input, so that an error is that of the form which was meant. */
+function requestOf(body: unknown) {
+  const { input } = (body ?? {}) as { input?: unknown };
+  const first: unknown = Array.isArray(input) ? input[0] : undefined;
+  if (typeof first === 'number') return parameters(ofTokens, body);
+  return parameters(Array.isArray(first) ? ofTokenLists : ofTexts, body);
+}
 
 /** POST /v1/embeddings. */
 @Injectable()
@@ -47,7 +55,7 @@ export class OpenAiEmbeddings {
     body: unknown,
     { signal, trail }: { readonly signal: AbortSignal; readonly trail: CallTrail },
   ): Promise<EmbeddingsView> {
-    const { model: id, input, encoding_format, dimensions } = parameters(embeddingsRequest, body);
+    const { model: id, input, encoding_format, dimensions } = requestOf(body);
     const model = await this.models.resolveEmbedding(caller, id);
     const texts = isText(input) ? input : await decoded(input);
     const { vectors, inputTokens } = await this.client.embedAsAsked(model, texts, {

@@ -518,7 +518,7 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     const last = await client().chat.completions.create({
       ...asked,
       messages: [...QUESTION, message, result],
-      verbosity: 'medium',
+      ...{ verbosity: 'medium', top_logprobs: 0 },
     });
     expect(last.choices[0]?.message.content).toBe('{"title":"New"}');
   });
@@ -822,6 +822,12 @@ describe('POST /v1/embeddings', () => {
     expect(simulator.requests.at(-2)?.body).toMatchObject({ input: texts });
   });
 
+  it('says how many texts it takes', async () => {
+    const input = Array.from({ length: 2_049 }, () => 'x');
+    const error = await failure(client().embeddings.create({ model: 'sim-embed-256', input }));
+    expect([error.param, error.message]).toEqual(['input', expect.stringContaining('<=2048')]);
+  });
+
   it.each([
     [{ model: 'sim-embed-256' }, 400, 'input'],
     [{ model: 'sim-embed-256', input: [] }, 400, 'input'],
@@ -829,6 +835,8 @@ describe('POST /v1/embeddings', () => {
     [{ model: 'sim-embed-256', input: [[9906], []] }, 400, 'input[1]'],
     [{ model: 'sim-embed-256', input: [[9906], [1.5]] }, 400, 'input'],
     [{ model: 'sim-embed-256', input: [100_300] }, 400, 'input'],
+    [{ model: 'sim-embed-256', input: [9906, 'Hello'] }, 400, 'input[1]'],
+    [{ model: 'sim-embed-256', input: 7 }, 400, 'input'],
     [{ model: 'sim-embed-256', input: 'x', dimensions: 8 }, 400, 'dimensions'],
     [{ model: 'sim-embed-256', input: 'x', task: 'query' }, 400, 'task'],
     [{ model: RELAYED, input: 'x' }, 404, 'model'],
