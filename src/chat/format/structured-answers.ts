@@ -61,7 +61,7 @@ export class StructuredAnswers {
             : await this.check(format, held);
         if (json !== undefined) {
           const finish = held.finish ? [held.finish] : [];
-          const text = json === '' ? [] : [{ type: 'text-delta', text: json } as const];
+          const text = held.callsTools ? held.thought() : textOf(json);
           yield [...text, ...usageOf(calls), ...finish];
           return;
         }
@@ -90,7 +90,7 @@ class HeldAnswer {
   text = '';
   usage: Usage | undefined;
   finish: ({ readonly type: 'finish' } & Finish) | undefined;
-  private callsTools = false;
+  callsTools = false;
 
   get isUnfinished(): boolean {
     const reason = this.finish?.reason;
@@ -122,25 +122,32 @@ class HeldAnswer {
           return [...this.ofStep(), part];
         case 'tool-call':
           this.callsTools = true;
-          return [part];
+          return [...this.thought(), part];
         default:
           return [part];
       }
     });
   }
 
-  /** What the model wrote before it called tools is no answer. It is shown as thinking, and its usage belongs to the step. */
-  private ofStep(): TurnPart[] {
-    const { text, usage } = this;
+  /** What the model wrote before it called tools is no answer, and is shown as thinking. */
+  thought(): TurnPart[] {
+    const { text } = this;
     this.text = '';
+    return text === '' ? [] : [{ type: 'reasoning-delta', text }];
+  }
+
+  /** The usage of a step belongs to it. */
+  private ofStep(): TurnPart[] {
+    const { usage } = this;
     this.usage = undefined;
     this.finish = undefined;
     this.callsTools = false;
-    return [
-      ...(text === '' ? [] : [{ type: 'reasoning-delta', text } as const]),
-      ...(usage ? [{ type: 'usage', usage } as const] : []),
-    ];
+    return [...this.thought(), ...(usage ? [{ type: 'usage', usage } as const] : [])];
   }
+}
+
+function textOf(text: string): TurnPart[] {
+  return text === '' ? [] : [{ type: 'text-delta', text }];
 }
 
 /**
