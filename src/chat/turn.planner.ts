@@ -98,6 +98,8 @@ export type PlannedCall = Pick<
 > & {
   /** Is told of each attempt of the model. */
   readonly trail?: CallTrail;
+  /** As in FormattedCalls. */
+  readonly passesUnfinished?: boolean;
 };
 
 /** Decides how a message is answered, and with which messages the model is called. */
@@ -164,7 +166,7 @@ export class TurnPlanner {
   /** The parts of the answer of the plan's runtime. With a response format, its text comes once it fits. */
   answer(plan: TurnPlan, call: PlannedCall): AsyncIterable<readonly TurnPart[]> {
     const { runtime, model, agentId, generation, work } = plan;
-    const { trail, ...rest } = call;
+    const { trail, passesUnfinished, ...rest } = call;
     const use = { ...useOf(call.caller, plan), trail };
     const turn: RuntimeTurn = { ...work, ...rest, use, agentId, model, generation };
     const answer = runtime.answer(turn);
@@ -174,6 +176,7 @@ export class TurnPlanner {
     return this.structured.read({
       format,
       first: answer,
+      passesUnfinished,
       correct: (more) => direct.answer({ ...turn, messages: [...call.messages, ...more] }),
     });
   }

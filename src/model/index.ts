@@ -21,6 +21,7 @@ export { fits, longestBeginning, sizeOf } from './tokens/fitting.js';
 export type { TextRoom } from './tokens/fitting.js';
 export { estimatingCounter, tokenCounter } from './tokens/token-counter.js';
 export type { TokenCounter } from './tokens/token-counter.js';
+export { textsOfTokens } from './tokens/token-decoder.js';
 export { ModelModule } from './model.module.js';
 export { ModelResolver } from './model.resolver.js';
 export type {

@@ -54,6 +54,16 @@ export class ResponseFormats implements OnApplicationShutdown {
 
   /** Null for the type `text`, which asks for no format. Throws InvalidResponseFormatError. */
   async read(given: Readonly<Record<string, unknown>>): Promise<ResponseFormat | null> {
+    const format = this.unchecked(given);
+    if (!format) return null;
+    const task: SchemaTask = { schema: JSON.stringify(format.schema), limitMs: LIMIT_MS };
+    const problems = (await this.run('checkSchema', task)) as readonly Problem[];
+    if (problems.length > 0) throw new InvalidSchemaError(problems);
+    return format;
+  }
+
+  /** The same, but for errors in the schema. */
+  unchecked(given: Readonly<Record<string, unknown>>): ResponseFormat | null {
     const { type, name = DEFAULT_NAME, schema } = given;
     if (type === 'text') return null;
     if (type !== 'json_schema') {
@@ -78,9 +88,6 @@ export class ResponseFormats implements OnApplicationShutdown {
           msg`${names.schema} has ${text.length} characters, and at most ${LONGEST_SCHEMA} are allowed`,
       );
     }
-    const task: SchemaTask = { schema: text, limitMs: LIMIT_MS };
-    const problems = (await this.run('checkSchema', task)) as readonly Problem[];
-    if (problems.length > 0) throw new InvalidSchemaError(problems);
     return { type, name, schema: schema as ResponseFormat['schema'] };
   }
 

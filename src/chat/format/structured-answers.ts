@@ -25,19 +25,29 @@ export interface FormattedCalls {
   readonly first: Parts;
   /** One more call of the model, with these messages after those of the first. */
   readonly correct: (messages: readonly ChatMessage[]) => Parts;
+  /**
+   * An answer that calls tools, reached its limit or was declined is passed on as it is: its reader looks at the reason of its
+   * end.
+   */
+  readonly passesUnfinished?: boolean | undefined;
 }
 
 /**
  * Answers in the form of a schema, whatever runtime writes them. The parts are passed on as they come but for the text: it is
  * held until it is complete and fits, and comes as one part without white space and code fence around it. An answer that does
- * not fit is corrected once; what is passed on is either JSON of the form or no text at all. Usage is the sum of the calls,
- * also when the answer fails. Throws ResponseFormatError, and what the calls throw.
+ * not fit is corrected once; what is passed on is either JSON of the form or no text at all, unless `passesUnfinished`.
+ * Usage is the sum of the calls, also when the answer fails. Throws ResponseFormatError, and what the calls throw.
  */
 @Injectable()
 export class StructuredAnswers {
   constructor(private readonly formats: ResponseFormats) {}
 
-  async *read({ format, first, correct }: FormattedCalls): AsyncGenerator<readonly TurnPart[]> {
+  async *read({
+    format,
+    first,
+    correct,
+    passesUnfinished = false,
+  }: FormattedCalls): AsyncGenerator<readonly TurnPart[]> {
     const calls: HeldAnswer[] = [];
     let parts = first;
     try {
@@ -45,10 +55,14 @@ export class StructuredAnswers {
         const held = new HeldAnswer();
         calls.push(held);
         yield* held.read(parts);
-        const { problems, json } = await this.check(format, held);
+        const { problems, json } =
+          passesUnfinished && held.isUnfinished
+            ? { problems: [], json: held.text }
+            : await this.check(format, held);
         if (json !== undefined) {
           const finish = held.finish ? [held.finish] : [];
-          yield [{ type: 'text-delta', text: json }, ...usageOf(calls), ...finish];
+          const text = held.callsTools ? held.thought() : textOf(json);
+          yield [...text, ...usageOf(calls), ...finish];
           return;
         }
         if (calls.length === CALLS) throw new AnswerDoesNotFitError(problems);
@@ -76,6 +90,12 @@ class HeldAnswer {
   text = '';
   usage: Usage | undefined;
   finish: ({ readonly type: 'finish' } & Finish) | undefined;
+  callsTools = false;
+
+  get isUnfinished(): boolean {
+    const reason = this.finish?.reason;
+    return this.callsTools || reason === 'length' || reason === 'content-filter';
+  }
 
   /** Reads to the end and passes on what is not kept back. */
   async *read(parts: Parts): AsyncGenerator<readonly TurnPart[]> {
@@ -100,23 +120,34 @@ class HeldAnswer {
           return [];
         case 'step':
           return [...this.ofStep(), part];
+        case 'tool-call':
+          this.callsTools = true;
+          return [...this.thought(), part];
         default:
           return [part];
       }
     });
   }
 
-  /** What the model wrote before it called tools is no answer. It is shown as thinking, and its usage belongs to the step. */
-  private ofStep(): TurnPart[] {
-    const { text, usage } = this;
+  /** What the model wrote before it called tools is no answer, and is shown as thinking. */
+  thought(): TurnPart[] {
+    const { text } = this;
     this.text = '';
+    return text === '' ? [] : [{ type: 'reasoning-delta', text }];
+  }
+
+  /** The usage of a step belongs to it. */
+  private ofStep(): TurnPart[] {
+    const { usage } = this;
     this.usage = undefined;
     this.finish = undefined;
-    return [
-      ...(text === '' ? [] : [{ type: 'reasoning-delta', text } as const]),
-      ...(usage ? [{ type: 'usage', usage } as const] : []),
-    ];
+    this.callsTools = false;
+    return [...this.thought(), ...(usage ? [{ type: 'usage', usage } as const] : [])];
   }
+}
+
+function textOf(text: string): TurnPart[] {
+  return text === '' ? [] : [{ type: 'text-delta', text }];
 }
 
 /**

@@ -78,6 +78,7 @@ export class AgentAnswers {
       sources,
       limits: turnLimits(this.config),
       signal,
+      passesUnfinished: true,
       ...(trail && { trail }),
     });
     return { parts, context: () => ({ sent: messages, sources: sources.all }) };

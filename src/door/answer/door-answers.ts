@@ -14,7 +14,6 @@ import { partsOf } from '../../provider/index.js';
 import type { ChatCall, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
 import { AgentAnswers, agentIdIn } from './agent-answers.js';
 import type { RunningAnswer } from './agent-answers.js';
-import { UnsupportedParameterError } from './door.errors.js';
 import { refuseUntranslatable, withParameter } from './door.request.js';
 import type {
   AnswerContext,
@@ -88,7 +87,10 @@ export class DoorAnswers {
     await this.writeParts(open, await this.translated(open, model, call), false);
   }
 
-  /** Passes the service's own events on. A service that does not stream and a fallback of another protocol have parts alone. */
+  /**
+   * Passes the service's own events on. A service that does not stream and a fallback of another protocol have parts alone. JSON
+   * of a schema that such a fallback writes is read whole and checked.
+   */
   private async relayStream(
     open: OpenAnswer,
     first: ResolvedChatModel,
@@ -97,9 +99,19 @@ export class DoorAnswers {
     const { request } = open;
     const options = { ...this.relayOptionsOf(open), withUsage, headers };
     let writer: AnswerWriter | undefined;
-    for await (const { bytes, parts } of this.calls.relayStream(first, request.body, options)) {
+    let fallback: { readonly model: ResolvedChatModel; readonly call: TranslatedCall } | undefined;
+    const held: (readonly ChatPart[])[] = [];
+    const reads = this.calls.relayStream(first, request.body, options);
+    for await (const { bytes, parts, translatedBy } of reads) {
+      if (translatedBy) fallback ??= { model: translatedBy, call: request.translate() };
       if (bytes) await open.write(bytes);
+      else if (fallback?.call.format) held.push(parts);
       else await open.write((writer ??= request.writer(false)).add(parts));
+    }
+    if (fallback?.call.format) {
+      const { model, call } = fallback;
+      await this.writeParts(open, await this.translated(open, model, call, held), false);
+      return;
     }
     if (writer) await open.write(await writer.end(contextOf(request)));
     open.finish();
@@ -117,28 +129,32 @@ export class DoorAnswers {
       open.answer(answer);
       return;
     }
-    const writer = request.writer(false);
-    writer.add(partsOf(answer));
-    open.answer(JSON.stringify(await writer.whole(contextOf(request))));
+    const { completion, translatedBy } = answer;
+    const parts = [partsOf(completion)];
+    const call = request.translate();
+    await this.writeParts(open, await this.translated(open, translatedBy, call, parts), false);
   }
 
-  /** The answer of a model of another protocol. */
+  /** The answer of a model of another protocol, of which a fallback has written `answered`. */
   private async translated(
     open: OpenAnswer,
     model: ResolvedChatModel,
     { format: given, ...call }: TranslatedCall,
+    answered?: readonly (readonly ChatPart[])[],
   ): Promise<RunningAnswer> {
     const format = given && (await this.formats.read(given));
     const { messages } = call;
     const parts = (more: readonly ChatMessage[]): AsyncIterable<readonly ChatPart[]> =>
-      this.parts(open, model, {
-        ...call,
-        messages: [...messages, ...more],
-        format: format ?? undefined,
-      });
+      this.parts(
+        open,
+        model,
+        { ...call, messages: [...messages, ...more], format: format ?? undefined },
+        { withoutFallbacks: answered !== undefined },
+      );
+    const first = answered ? inOrder(answered) : parts([]);
     const answer = format
-      ? this.structured.read({ format, first: parts([]), correct: parts })
-      : parts([]);
+      ? this.structured.read({ format, first, correct: parts, passesUnfinished: true })
+      : first;
     return { parts: answer, context: () => ({ sent: messages }) };
   }
 
@@ -146,12 +162,13 @@ export class DoorAnswers {
     open: OpenAnswer,
     first: ResolvedChatModel,
     { format, ...call }: Omit<TranslatedCall, 'format'> & { format: ResponseFormat | undefined },
+    options: Pick<CallOptions<ResolvedChatModel>, 'withoutFallbacks'>,
   ): AsyncIterable<readonly ChatPart[]> {
     const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
       if (model.id !== first.id) refuseFor(model, call, open.request);
       return { ...limitedBy(model, call), ...(format && { responseFormat: format }) };
     };
-    return this.calls.stream(first, callOf, this.optionsOf(open));
+    return this.calls.stream(first, callOf, { ...this.optionsOf(open), ...options });
   }
 
   /** A fallback of another protocol is passed over where it cannot honour the request. */
@@ -160,11 +177,10 @@ export class DoorAnswers {
   ): CallOptions<ResolvedChatModel> & Pick<RelaySettings, 'translated'> {
     const { request } = open;
     const translated = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
-      const { format, ...call } = request.translate();
-      // Such an answer is read whole and corrected, which would be too late to go elsewhere.
-      if (format) throw new UnsupportedParameterError(request.names.format);
+      const { format: given, ...call } = request.translate();
       refuseFor(model, call, request);
-      return limitedBy(model, call);
+      const format = given && this.formats.unchecked(given);
+      return { ...limitedBy(model, call), ...(format && { responseFormat: format }) };
     };
     return { ...this.optionsOf(open), translated };
   }
@@ -218,6 +234,10 @@ function limitedBy<T extends Pick<ChatCall, 'maxTokens'>>(
 ): T {
   const maxTokens = call.maxTokens ?? maxOutput;
   return { ...call, ...(maxTokens !== undefined && { maxTokens }) };
+}
+
+async function* inOrder<T>(list: readonly T[]): AsyncGenerator<T> {
+  yield* list;
 }
 
 /** What a relayed request was answered from: its messages are not read. */

@@ -55,8 +55,10 @@ export function isModelError(error: unknown): boolean {
   );
 }
 
-/** The HTTP status of a failure of Plinth itself. The envelope has no code for a body that is too large. */
+/** The HTTP status of a failure of Plinth itself. The envelope has no codes for some of them. */
 export function statusOf({ code, error }: Failure): number {
+  // The request can be read, and to repeat it as it is would not help.
+  if (error instanceof ResponseFormatError) return 422;
   const data: unknown = error instanceof DomainError ? error.data : null;
   return (data as { errorCode?: unknown } | null)?.errorCode === 'TOO_LARGE' ? 413 : code;
 }
@@ -64,7 +66,6 @@ export function statusOf({ code, error }: Failure): number {
 /** Headers of a failure. The SDKs repeat a request after 429 and 5xx, unless they are told not to. */
 export function headersFor(error: unknown): Record<string, string> {
   const isFinal =
-    error instanceof ResponseFormatError ||
     // The medium was made, and would be paid for again.
     error instanceof ContentRefusedError ||
     error instanceof ContentMemoryError ||

@@ -102,7 +102,6 @@ export function refuseUntranslatable(
   if (strict >= 0 && protocol === 'ollama') {
     throw new UnsupportedParameterError(names.strictTool(strict));
   }
-  if (call.format && call.tools?.length) throw new UnsupportedParameterError(names.format);
   const parts = call.messages.flatMap(({ content }) =>
     typeof content === 'string' ? [] : content,
   );

@@ -96,11 +96,13 @@ const WITHOUT_EFFECT = new Map<string, (value: unknown) => boolean>(
   Object.entries({
     n: (value: unknown) => value === 1,
     logprobs: (value: unknown) => value === false,
+    top_logprobs: (value: unknown) => value === 0,
     presence_penalty: (value: unknown) => value === 0,
     frequency_penalty: (value: unknown) => value === 0,
     logit_bias: (value: unknown) =>
       typeof value === 'object' && Object.keys(value ?? {}).length === 0,
     store: (value: unknown) => value === false,
+    verbosity: (value: unknown) => value === 'medium',
     service_tier: (value: unknown) => value === 'auto' || value === 'default',
     modalities: (value: unknown) =>
       Array.isArray(value) && value.length === 1 && value[0] === 'text',
@@ -163,7 +165,13 @@ const message = z.discriminatedUnion('role', [
     audio: z.null().optional(),
     function_call: z.null().optional(),
   }),
-  z.strictObject({ role: z.literal('tool'), tool_call_id: z.string().min(1), content: texts }),
+  z.strictObject({
+    role: z.literal('tool'),
+    tool_call_id: z.string().min(1),
+    content: texts,
+    // That of the function, which tool_call_id says as well.
+    name: z.string().nullish(),
+  }),
 ]);
 
 const tool = z.strictObject({

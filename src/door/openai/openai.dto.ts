@@ -6,6 +6,7 @@ const TEXT = { type: 'string' } as const;
 /** Nest leaves the type Array out beside oneOf, and takes no schema without a type. */
 const EITHER = { type: Array } as const;
 const TEXTS = { ...EITHER, oneOf: [TEXT, { type: 'array', items: TEXT }] } as const;
+const TOKENS = { type: 'array', items: { type: 'integer' } } as const;
 const FLAG = { type: 'boolean' } as const;
 const NUMBER = { type: 'number' } as const;
 const INTEGER = { type: 'integer' } as const;
@@ -87,7 +88,13 @@ export class EmbeddingsBody extends Input({
     description: 'Required. The modelName of an embedding model',
     example: 'text-embedding-3-small',
   }),
-  input: Given(TEXTS, { description: 'Required. A text, or a list of at most 2048' }),
+  input: Given(
+    { ...EITHER, oneOf: [...TEXTS.oneOf, TOKENS, { type: 'array', items: TOKENS }] },
+    {
+      description:
+        'Required. A text, or a list of at most 2048. A list of token ids of cl100k_base stands for a text',
+    },
+  ),
   encoding_format: Given(TEXT, { description: 'float or base64; default float' }),
   dimensions: Given(INTEGER, { description: 'Size of the vectors, where the model supports it' }),
   user: Given(TEXT, { description: 'Not read' }),

@@ -1,23 +1,45 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
-import { EmbeddingClient, estimateTokens, ModelResolver } from '../../model/index.js';
+import { msg } from '../../platform/message/index.js';
+import {
+  EmbeddingClient,
+  estimateTokens,
+  ModelResolver,
+  textsOfTokens,
+} from '../../model/index.js';
 import type { CallTrail } from '../../model/index.js';
-import { UnsupportedParameterError } from '../answer/door.errors.js';
+import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
 import { modelName, parameters } from '../answer/parameters.js';
 import type { EmbeddingsView } from './openai.view.js';
 
 const MOST_INPUTS = 2_048;
 const LONGEST_INPUT = 1_000_000;
+/** Of one input; more than models read. */
+const MOST_TOKENS = 100_000;
 
-const input = z.string().min(1).max(LONGEST_INPUT);
-const embeddingsRequest = z.strictObject({
+const text = z.string().min(1).max(LONGEST_INPUT);
+const tokens = z.array(z.number()).min(1).max(MOST_TOKENS);
+const fields = {
   model: modelName,
-  input: z.union([input, z.array(input).min(1).max(MOST_INPUTS)]),
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.number().int().min(1).max(100_000).nullish(),
   user: z.string().nullish(),
+};
+const ofTexts = z.strictObject({
+  ...fields,
+  input: z.union([text.transform((one) => [one]), z.array(text).min(1).max(MOST_INPUTS)]),
 });
+const ofTokens = z.strictObject({ ...fields, input: tokens.transform((one) => [one]) });
+const ofTokenLists = z.strictObject({ ...fields, input: z.array(tokens).max(MOST_INPUTS) });
+
+/** By the first input, so that an error is that of the form which was meant. */
+function requestOf(body: unknown) {
+  const { input } = (body ?? {}) as { input?: unknown };
+  const first: unknown = Array.isArray(input) ? input[0] : undefined;
+  if (typeof first === 'number') return parameters(ofTokens, body);
+  return parameters(Array.isArray(first) ? ofTokenLists : ofTexts, body);
+}
 
 /** POST /v1/embeddings. */
 @Injectable()
@@ -33,10 +55,10 @@ export class OpenAiEmbeddings {
     body: unknown,
     { signal, trail }: { readonly signal: AbortSignal; readonly trail: CallTrail },
   ): Promise<EmbeddingsView> {
-    const { model: id, input, encoding_format, dimensions } = parameters(embeddingsRequest, body);
-    const inputs = typeof input === 'string' ? [input] : input;
+    const { model: id, input, encoding_format, dimensions } = requestOf(body);
     const model = await this.models.resolveEmbedding(caller, id);
-    const { vectors, inputTokens } = await this.client.embedAsAsked(model, inputs, {
+    const texts = isText(input) ? input : await decoded(input);
+    const { vectors, inputTokens } = await this.client.embedAsAsked(model, texts, {
       use: { caller, feature: 'embedding', trail },
       signal,
       ...(dimensions && { dimensions }),
@@ -44,7 +66,7 @@ export class OpenAiEmbeddings {
     if (dimensions && vectors.some(({ length }) => length !== dimensions)) {
       throw new UnsupportedParameterError('dimensions');
     }
-    const tokens = inputTokens ?? inputs.reduce((sum, text) => sum + estimateTokens(text), 0);
+    const tokens = inputTokens ?? texts.reduce((sum, one) => sum + estimateTokens(one), 0);
     return {
       object: 'list',
       model: id,
@@ -56,6 +78,21 @@ export class OpenAiEmbeddings {
       usage: { prompt_tokens: tokens, total_tokens: tokens },
     };
   }
+}
+
+function isText(input: readonly string[] | readonly number[][]): input is readonly string[] {
+  return typeof input[0] === 'string';
+}
+
+/** Few services share the vocabulary of the client, and those that do not would take its ids for other words. */
+async function decoded(lists: readonly number[][]): Promise<string[]> {
+  return (await textsOfTokens(lists)).map((one, at) => {
+    if (one !== undefined) return one;
+    throw new ParameterError(
+      'input',
+      msg`The token ids at position ${at} are not all of the vocabulary cl100k_base. Send text, or make the ids with cl100k_base.`,
+    );
+  });
 }
 
 /** 32-bit floats, little-endian, whatever the byte order of this machine. */

@@ -1,5 +1,6 @@
 import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/index.js';
 import { messageForProgram } from '../../platform/http/index.js';
+import { ResponseFormatError } from '../../chat/index.js';
 import { MediaFailedError } from '../../media/index.js';
 import { LimitReachedError } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
@@ -80,6 +81,10 @@ function fieldsOf(status: number, error: unknown): ErrorFields {
   }
   if (error instanceof ParameterError) {
     return { status: 400, type: typeOf(400), code: 'invalid_value', param: error.param };
+  }
+  if (error instanceof ResponseFormatError) {
+    // The word of another service of the protocol that checks the answers of models.
+    return { status, type: typeOf(status), code: 'json_validate_failed' };
   }
   return { status, type: typeOf(status), ...(CODES[status] && { code: CODES[status] }) };
 }

@@ -433,7 +433,10 @@ describe('a relayed body', () => {
 
   it('is translated for a fallback of another protocol', async () => {
     const answer = await callsTo(ollama()).relay(asked(), body, options);
-    expect(answer).toMatchObject({ text: expect.stringContaining('tok'), toolCalls: [] });
+    expect(answer).toMatchObject({
+      completion: { text: expect.stringContaining('tok'), toolCalls: [] },
+      translatedBy: { id: SECOND },
+    });
     const sent = { model: ANSWER, options: { num_predict: 7 } };
     expect(second.requests.at(-1)).toMatchObject({ path: '/api/chat', body: sent });
 

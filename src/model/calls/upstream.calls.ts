@@ -84,6 +84,18 @@ export interface RelaySettings extends Pick<RelayOptions, 'headers' | 'withUsage
   readonly translated: Asking<ResolvedChatModel, ChatCall>;
 }
 
+/** A read of a relayed stream. */
+interface PassedRead extends RelayedRead {
+  /** The fallback of another protocol that answers. */
+  readonly translatedBy?: ResolvedChatModel;
+}
+
+/** The answer of a fallback of another protocol. */
+interface TranslatedAnswer {
+  readonly completion: ChatCompletion;
+  readonly translatedBy: ResolvedChatModel;
+}
+
 /** A request that is relayed to the models that speak its protocol, and translated for the others. */
 type Passed = { readonly body: RelayedBody } | { readonly call: ChatCall };
 
@@ -167,15 +179,17 @@ export class UpstreamCalls {
     first: ResolvedChatModel,
     body: RelayedBody,
     options: CallOptions<ResolvedChatModel> & RelaySettings,
-  ): AsyncIterable<RelayedRead> {
+  ): AsyncIterable<PassedRead> {
     const { limits, signal, withUsage, headers } = options;
     return this.opened(first, options, {
       callOf: (model): Passed => this.passed(first, body, options, model),
       suits: suitsPassed,
-      open: ({ adapter, connection }, sent) =>
-        'body' in sent
+      open: (model, sent): AsyncIterable<PassedRead> => {
+        const { adapter, connection } = model;
+        return 'body' in sent
           ? adapter.relayStream(sent.body, connection, { limits, signal, withUsage, headers })
-          : withoutBytes(adapter.stream(sent.call, connection, { limits, signal })),
+          : withoutBytes(model, adapter.stream(sent.call, connection, { limits, signal }));
+      },
       sentTokens: tokensOfPassed,
       worst: worstOfPassed,
       partsOf: ({ parts }) => parts,
@@ -187,20 +201,23 @@ export class UpstreamCalls {
     first: ResolvedChatModel,
     body: RelayedBody,
     options: AnswerOptions<ResolvedChatModel> & RelaySettings,
-  ): Promise<string | ChatCompletion> {
+  ): Promise<string | TranslatedAnswer> {
     const { limits, signal, headers } = options;
     const answer = await this.answered(first, options, {
       kind: 'chat',
       callOf: (model): Passed => this.passed(first, body, options, model),
       suits: suitsPassed,
-      send: ({ adapter, connection }, sent): Promise<RelayedAnswer | ChatCompletion> =>
-        'body' in sent
-          ? adapter.relay(sent.body, connection, { limits, signal, headers })
-          : adapter.complete(sent.call, connection, { limits, signal }),
+      send: async (model, sent): Promise<RelayedAnswer | TranslatedAnswer> => {
+        const { adapter, connection } = model;
+        if ('body' in sent)
+          return adapter.relay(sent.body, connection, { limits, signal, headers });
+        const completion = await adapter.complete(sent.call, connection, { limits, signal });
+        return { completion, translatedBy: model };
+      },
       sentTokens: tokensOfPassed,
       worst: worstOfPassed,
       settle: (attempt, answer) => {
-        if ('toolCalls' in answer) settleCompletion(attempt, answer);
+        if ('completion' in answer) settleCompletion(attempt, answer.completion);
         else
           attempt.answered(
             answer.usage,
@@ -208,7 +225,7 @@ export class UpstreamCalls {
           );
       },
     });
-    return 'toolCalls' in answer ? answer : answer.text;
+    return 'completion' in answer ? answer : answer.text;
   }
 
   /** As ChatAdapter.relayCount: a call that uses no tokens. */
@@ -547,9 +564,10 @@ function tokensOfPassed(sent: Passed): number {
 }
 
 async function* withoutBytes(
+  translatedBy: ResolvedChatModel,
   stream: AsyncIterable<readonly ChatPart[]>,
-): AsyncGenerator<RelayedRead, void, void> {
-  for await (const parts of stream) yield { bytes: undefined, parts };
+): AsyncGenerator<PassedRead, void, void> {
+  for await (const parts of stream) yield { bytes: undefined, parts, translatedBy };
 }
 
 function settleCompletion(

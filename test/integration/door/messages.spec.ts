@@ -492,6 +492,19 @@ describe('a model of another protocol', () => {
     }
   });
 
+  it('says that its JSON was cut, or that it cannot write it', async () => {
+    const output_config = { format: { type: 'json_schema', schema: { type: 'object' } } } as const;
+    for (const name of TRANSLATED) {
+      simulator.script({ text: '{"title":', finishReason: 'length' });
+      const cut = await client().messages.create({ ...asked(name), output_config });
+      expect([cut.stop_reason, textOf(cut)]).toEqual(['max_tokens', '{"title":']);
+      simulator.script({ text: 'No JSON', times: 2 });
+      const error = await failure(client().messages.create({ ...asked(name), output_config }));
+      expect([error.status, error.type]).toEqual([422, 'invalid_request_error']);
+      expect(error.message).toContain('does not fit');
+    }
+  });
+
   it('is offered the tool that must be used, and one at a time', async () => {
     simulator.script(calling('look_up', {}));
     await client().messages.create({

@@ -2,6 +2,8 @@ import { request as httpRequest } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
+import { ContentFilterFinishReasonError, LengthFinishReasonError } from 'openai/error';
+import { encode } from 'gpt-tokenizer/encoding/cl100k_base';
 import type { ScriptStep, Simulator } from '../../../simulator/index.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
@@ -37,7 +39,7 @@ function shown(url: string) {
   return [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }] as const;
 }
 
-function schemaFormat(schema: object) {
+function schemaFormat(schema: Record<string, unknown>) {
   return { type: 'json_schema', json_schema: { name: 'book', schema } } as const;
 }
 
@@ -498,6 +500,37 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     expect(JSON.parse(choices[0]?.message.content ?? '')).toEqual({ title: 'New' });
   });
 
+  it('calls tools before it answers JSON of a schema', async () => {
+    // The SDK takes all text for JSON. A relayed model does not write any other.
+    const before = name === RELAYED ? {} : { text: 'Let me look.' };
+    const called = { ...calling('look_up', { word: 'new' }), ...before };
+    model(called, called, { text: '{"title":"New"}' });
+    const response_format = schemaFormat({ type: 'object', required: ['title'] });
+    const asked = { model: name, messages: [...QUESTION], tools: [LOOK_UP], response_format };
+    const streamed = await client().chat.completions.stream(asked).finalChatCompletion();
+    expect(streamed.choices[0]).toMatchObject({
+      finish_reason: 'tool_calls',
+      message: { tool_calls: [{ function: { name: 'look_up' } }] },
+    });
+    const { message } = (await client().chat.completions.create(asked)).choices[0] ?? {};
+    if (!message) throw new Error('There is no message.');
+    expect([message.content, message.tool_calls?.length]).toEqual([null, 1]);
+    // Many clients name the function.
+    const id = message.tool_calls?.[0]?.id ?? '';
+    const result = {
+      role: 'tool',
+      tool_call_id: id,
+      name: 'look_up',
+      content: 'adjective',
+    } as const;
+    const last = await client().chat.completions.create({
+      ...asked,
+      messages: [...QUESTION, message, result],
+      ...{ verbosity: 'medium', top_logprobs: 0 },
+    });
+    expect(last.choices[0]?.message.content).toBe('{"title":"New"}');
+  });
+
   it('is called no longer than its client listens', async () => {
     model({ chunks: 3, stall: 2 });
     const stream = await client().chat.completions.create({
@@ -584,23 +617,41 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
   });
 });
 
-it.each(TRANSLATED)(
-  'the model %s is not asked again by a client for JSON that it cannot write',
-  async (name) => {
-    simulator.script({ text: 'No JSON', times: 9 });
-    const schema = { type: 'object' };
-    const error = await failure(
-      client({ maxRetries: 2 }).chat.completions.create({
-        model: name,
-        messages: [...QUESTION],
-        response_format: { type: 'json_schema', json_schema: { name: 'book', schema } },
-      }),
-    );
+describe.each([...TRANSLATED, 'an agent'])('JSON that %s cannot write', (name) => {
+  const ask = (stream = false) => ({
+    model: name === 'an agent' ? `agent-${toolAgentId}` : name,
+    messages: [...QUESTION],
+    response_format: schemaFormat({ type: 'object' }),
+    stream,
+  });
 
-    expect(error.message).toContain('does not fit');
+  it('is a failure with a code, and the model is not asked again', async () => {
+    for (const stream of [false, true]) {
+      model({ text: 'No JSON', times: 9 });
+      const error = await failure(client({ maxRetries: 2 }).chat.completions.create(ask(stream)));
+      expect([error.status, error.code]).toEqual([422, 'json_validate_failed']);
+      expect(error.message).toMatch(/does not fit.*choose another model\.$/);
+      expect(simulator.requests).toHaveLength(2);
+      simulator.reset();
+    }
+  });
+
+  it.each([
+    ['length', LengthFinishReasonError],
+    ['content_filter', ContentFilterFinishReasonError],
+  ] as const)('for %s ends as the SDK expects it', async (finishReason, type) => {
+    // Its protocol has no such end.
+    if (name === 'sim-ollama' && finishReason === 'content_filter') return;
+    model({ text: '{"title":', finishReason }, { text: '{"title":', finishReason });
+    const { stream: _, ...asked } = ask();
+    await expect(client().chat.completions.parse(asked)).rejects.toThrow(type);
+    const streamed = await client().chat.completions.create({ ...asked, stream: true });
+    const chunks: OpenAI.ChatCompletionChunk[] = [];
+    for await (const chunk of streamed) chunks.push(chunk);
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(finishReason);
     expect(simulator.requests).toHaveLength(2);
-  },
-);
+  });
+});
 
 describe('open answers', () => {
   it('count with those of the chat, and the next one is refused with 429', async () => {
@@ -765,11 +816,35 @@ describe('POST /v1/embeddings', () => {
     expect(floats).toMatchObject({ object: 'list', model: 'sim-embed-256' });
   });
 
+  it('takes token ids of cl100k_base for the text that they stand for', async () => {
+    const texts = ['A red phone', 'Ein grünes Telefon 🎉'];
+    const [one = [], other = []] = texts.map((text) => encode(text));
+    const named = { model: 'sim-embed-256' };
+    const ofTexts = await client().embeddings.create({ ...named, input: texts });
+    const ofLists = await client().embeddings.create({ ...named, input: [one, other] });
+    const ofList = await client().embeddings.create({ ...named, input: one });
+
+    expect(ofLists).toEqual(ofTexts);
+    expect(ofList.data).toEqual(ofTexts.data.slice(0, 1));
+    // The service may have another vocabulary.
+    expect(simulator.requests.at(-2)?.body).toMatchObject({ input: texts });
+  });
+
+  it('says how many texts it takes', async () => {
+    const input = Array.from({ length: 2_049 }, () => 'x');
+    const error = await failure(client().embeddings.create({ model: 'sim-embed-256', input }));
+    expect([error.param, error.message]).toEqual(['input', expect.stringContaining('<=2048')]);
+  });
+
   it.each([
     [{ model: 'sim-embed-256' }, 400, 'input'],
     [{ model: 'sim-embed-256', input: [] }, 400, 'input'],
     [{ model: 'sim-embed-256', input: '' }, 400, 'input'],
-    [{ model: 'sim-embed-256', input: [1, 2] }, 400, 'input[0]'],
+    [{ model: 'sim-embed-256', input: [[9906], []] }, 400, 'input[1]'],
+    [{ model: 'sim-embed-256', input: [[9906], [1.5]] }, 400, 'input'],
+    [{ model: 'sim-embed-256', input: [100_300] }, 400, 'input'],
+    [{ model: 'sim-embed-256', input: [9906, 'Hello'] }, 400, 'input[1]'],
+    [{ model: 'sim-embed-256', input: 7 }, 400, 'input'],
     [{ model: 'sim-embed-256', input: 'x', dimensions: 8 }, 400, 'dimensions'],
     [{ model: 'sim-embed-256', input: 'x', task: 'query' }, 400, 'task'],
     [{ model: RELAYED, input: 'x' }, 404, 'model'],

@@ -174,6 +174,35 @@ describe.each(MODELS)('the model %s', (name) => {
     expect(JSON.parse(text)).toEqual({ title: 'New' });
   });
 
+  it('says that its JSON was cut, or that it cannot write it', async () => {
+    const text = { format: { type: 'json_object' } } as const;
+    simulator.script({ text: '{"title":', finishReason: 'length' });
+    expect(await client().responses.create(asked(name, { text }))).toMatchObject({
+      status: 'incomplete',
+      output_text: '{"title":',
+    });
+    simulator.script({ text: 'No JSON', times: 2 });
+    const error = await failure(client().responses.create(asked(name, { text })));
+    expect([error.status, error.code]).toEqual([422, 'json_validate_failed']);
+  });
+
+  it('calls functions before it answers JSON of a schema', async () => {
+    simulator.script(calling('look_up', { word: 'new' }), { text: ' {"title":"New"} ' });
+    const more = { tools: [LOOK_UP], text: { format: { type: 'json_object' } } } as const;
+    const { id, output } = await client().responses.create(
+      asked(name, { ...more, tools: [LOOK_UP] }),
+    );
+    expect(output).toMatchObject([{ type: 'function_call', name: 'look_up' }]);
+    const [call] = output;
+    const call_id = call?.type === 'function_call' ? call.call_id : '';
+    const last = await client().responses.create({
+      ...more,
+      ...{ model: name, tools: [LOOK_UP], previous_response_id: id },
+      input: [{ type: 'function_call_output', call_id, output: 'adjective' }],
+    });
+    expect(last.output_text).toBe('{"title":"New"}');
+  });
+
   it('shows what it thought', async () => {
     const step = { reasoning: 'Let me see. ', text: 'No.' };
     simulator.script(step, step);
@@ -280,11 +309,6 @@ describe('a parameter', () => {
     [
       { ...asked('sim-ollama'), tools: [LOOK_UP], parallel_tool_calls: false },
       'parallel_tool_calls',
-      'unsupported_parameter',
-    ],
-    [
-      { ...chat, tools: [LOOK_UP], text: { format: { type: 'json_object' } } },
-      'text.format',
       'unsupported_parameter',
     ],
     [

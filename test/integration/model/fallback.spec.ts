@@ -167,13 +167,30 @@ describe('the fallbacks of a model', () => {
     });
 
     it('are passed over where they cannot honour the request', async () => {
-      for (const more of [{ seed: 1 }, { response_format: { type: 'json_object' } }]) {
-        const { status, text } = await admin.raw('POST', '/v1/chat/completions', {
-          ...CHATS,
-          ...more,
-        });
-        expect([status, text]).toEqual([503, expect.stringContaining('(500)')]);
-      }
+      const body = { ...CHATS, seed: 1 };
+      const { status, text } = await admin.raw('POST', '/v1/chat/completions', body);
+      expect([status, text]).toEqual([503, expect.stringContaining('(500)')]);
+    });
+
+    describe.each([false, true])('asked for JSON, with stream %s', (stream) => {
+      const schema = { type: 'object', required: ['a'] };
+      const json_schema = { name: 'one', schema };
+      const body = { ...CHATS, stream, response_format: { type: 'json_schema', json_schema } };
+      const match = { model: OTHER };
+
+      it('answer it once it fits', async () => {
+        simulator.script({ match, text: '{"b":1}' }, { match, text: ' {"a":1} ' });
+        const { text, headers } = await admin.raw('POST', '/v1/chat/completions', body);
+        expect(text).toContain(JSON.stringify({ content: '{"a":1}' }).slice(1, -1));
+        expect(text).not.toContain('\\"b\\"');
+        expect(headers).toMatchObject({ 'x-plinth-model': OTHER, 'x-plinth-attempts': '3' });
+      });
+
+      it('fail where it never fits', async () => {
+        simulator.script({ match, text: 'No JSON', times: 2 });
+        const { status, text } = await admin.raw('POST', '/v1/chat/completions', body);
+        expect([status, text]).toEqual([422, expect.stringContaining('json_validate_failed')]);
+      });
     });
 
     it('answer in full what the client is to be told of its usage', async () => {

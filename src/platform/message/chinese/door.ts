@@ -9,6 +9,8 @@ export const door: Texts = {
     'The request has no JSON body. Send one with the header Content-Type: application/json.':
       '请求没有 JSON 正文。请带上请求头 Content-Type: application/json 发送。',
     'The parameter {0} is required.': '缺少参数 {0}。',
+    'The token ids at position {0} are not all of the vocabulary cl100k_base. Send text, or make the ids with cl100k_base.':
+      '位置 {0} 的 token id 不全属于词表 cl100k_base。请发送文本，或使用 cl100k_base 生成 id。',
     'The parameter {0} is not valid: {1}. Correct it.': '参数 {0} 无效：{1}。请更正。',
     'No message before has a tool call with the id {0}. Send the message that called the tool as well.':
       '之前的消息中没有 id 为 {0} 的工具调用。请一并发送调用该工具的消息。',
