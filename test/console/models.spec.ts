@@ -26,6 +26,11 @@ describeConsole('providers, models, agents and home in the console', () => {
     await page.getByText('Vector store').waitFor();
     await expectNoViolations(page);
 
+    await page.getByRole('link', { name: 'Try the demo with a question' }).click();
+    await page.getByText('How long is the warranty of a laptop?').waitFor();
+    await page.getByRole('button', { name: 'Answered by Handbook clerk' }).waitFor();
+    await page.goto('/');
+
     await page.getByRole('button', { name: 'Hide' }).click();
     await page.reload();
 
