@@ -19,6 +19,7 @@ import {
   streamModelTest,
   streamRunEvents,
   uploadDocuments,
+  withMessage,
 } from './index.js';
 import type { ChatEvent, HarnessNews } from './index.js';
 
@@ -124,6 +125,19 @@ describe('a function of the client', () => {
     expect(login.access_token).toBe('new');
     expect(await modelRemove({ path: { ids: ['1', '2'] } })).toBeNull();
     expect(requests[1]?.line).toBe('DELETE /system/model/1,2');
+  });
+
+  it('answers the message of the server beside the result where that is asked for', async () => {
+    answers = [
+      json({ code: 200, msg: 'Done. 1 agent uses gpt 4.', data: null }),
+      json({ code: 409, msg: 'The name is taken.', data: null }),
+    ];
+
+    const removed = await withMessage(modelRemove, { path: { ids: ['1'] } });
+
+    expect(removed).toEqual({ result: null, message: 'Done. 1 agent uses gpt 4.' });
+    const refused = withMessage(modelRemove, { path: { ids: ['1'] } });
+    expect(await thrownBy(refused)).toMatchObject({ name: 'ApiError', code: 409 });
   });
 
   it('keeps what stands beside data', async () => {

@@ -1,5 +1,7 @@
 export { configure } from './configure.js';
 export type { ClientSettings } from './settings.js';
+export { withMessage } from './message.js';
+export type { WithMessage } from './message.js';
 export { ApiError, ConnectionError } from './errors.js';
 export {
   streamChat,

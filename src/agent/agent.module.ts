@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditNames } from '../platform/audit/index.js';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { MetadataModule } from '../metadata/index.js';
@@ -34,4 +35,8 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
   ],
   exports: [AgentService, AgentTools, AgentRuntimes, ResponseFormats],
 })
-export class AgentModule {}
+export class AgentModule {
+  constructor(names: AuditNames) {
+    names.join('agent', Agent, 'agentName');
+  }
+}

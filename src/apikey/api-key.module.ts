@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditNames } from '../platform/audit/index.js';
 import { AgentModule } from '../agent/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
@@ -23,4 +24,8 @@ import { StoredKeyCallers } from './stored-key.callers.js';
   ],
   exports: [ApiKeyCallers],
 })
-export class ApiKeyModule {}
+export class ApiKeyModule {
+  constructor(names: AuditNames) {
+    names.join('api_key', ApiKey, 'name');
+  }
+}

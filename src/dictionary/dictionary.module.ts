@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditNames } from '../platform/audit/index.js';
 import { DictionaryEntry, DictionaryType } from './dictionary.entity.js';
 import { DictionaryEntryController, DictionaryTypeController } from './dictionary.controller.js';
 import { DictionaryRepository } from './dictionary.repository.js';
@@ -11,4 +12,9 @@ import { DictionaryService } from './dictionary.service.js';
   controllers: [DictionaryTypeController, DictionaryEntryController],
   providers: [DictionaryRepository, DictionaryService, DictionarySeed],
 })
-export class DictionaryModule {}
+export class DictionaryModule {
+  constructor(names: AuditNames) {
+    names.join('dictionary_type', DictionaryType, 'dictName');
+    names.join('dictionary_entry', DictionaryEntry, 'dictLabel');
+  }
+}

@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditNames } from '../platform/audit/index.js';
 import { CallerResolver } from '../platform/access/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { AccessChange } from './access/access.change.js';
@@ -149,4 +150,10 @@ import { UserService } from './user/user.service.js';
   ],
   exports: [AccessChange, CallerResolver, UserAccessPolicy, UserCallers],
 })
-export class IdentityModule {}
+export class IdentityModule {
+  constructor(names: AuditNames) {
+    names.join('user', User, 'userName');
+    names.join('role', Role, 'roleName');
+    names.join('sso_provider', SsoProvider, 'name');
+  }
+}

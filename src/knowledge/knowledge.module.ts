@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditNames } from '../platform/audit/index.js';
 import { ModelModule } from '../model/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { KnowledgeBase } from './knowledge.entity.js';
@@ -14,4 +15,8 @@ import { KnowledgeService } from './knowledge.service.js';
   providers: [KnowledgeContents, KnowledgeRepository, KnowledgeService],
   exports: [KnowledgeContents, KnowledgeService],
 })
-export class KnowledgeModule {}
+export class KnowledgeModule {
+  constructor(names: AuditNames) {
+    names.join('knowledge_base', KnowledgeBase, 'name', { share: 1 });
+  }
+}

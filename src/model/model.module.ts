@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditNames } from '../platform/audit/index.js';
 import { ProviderModule } from '../provider/index.js';
 import { Model } from './model.entity.js';
 import { ModelKey } from './model-key.entity.js';
@@ -76,4 +77,8 @@ import { RerankClient } from './reranking/rerank.client.js';
     RerankClient,
   ],
 })
-export class ModelModule {}
+export class ModelModule {
+  constructor(names: AuditNames) {
+    names.join('model', Model, 'modelName');
+  }
+}

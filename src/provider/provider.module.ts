@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditNames } from '../platform/audit/index.js';
 import { Provider } from './provider.entity.js';
 import {
   ChatAdapterRegistry,
@@ -24,4 +25,8 @@ const registries = [
   providers: [ProviderRepository, ProviderService, ...registries],
   exports: [ProviderService, ...registries],
 })
-export class ProviderModule {}
+export class ProviderModule {
+  constructor(names: AuditNames) {
+    names.join('provider', Provider, 'providerName');
+  }
+}

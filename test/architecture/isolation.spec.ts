@@ -246,8 +246,11 @@ async function prepare(
 
 /** The answer, and a refusal without the id, which it may repeat, and without that of the request. */
 function neutral(seen: Seen, id: string): Seen {
-  if (seen.text.startsWith('{"code":200,') || isWorkbook(seen)) return seen;
-  const text = seen.text
+  if (isWorkbook(seen)) return seen;
+  // A signed address names the second in which it ends.
+  const signed = seen.text.replace(/(?<=\/shared\/[\w-]+\.\d+\.)\d+\.[\w-]+/g, '#');
+  if (signed.startsWith('{"code":200,')) return { ...seen, text: signed };
+  const text = signed
     // The version is no id.
     .replace('scim:api:messages:2.0:Error', 'scim:api:messages:Error')
     .replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`, 'g'), '#')

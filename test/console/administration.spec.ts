@@ -290,6 +290,32 @@ describeConsole('the pages of administration and the account', () => {
     await expectNoViolations(page);
   });
 
+  it('folds the filters of a list on a phone, and says how many are set', async () => {
+    const phone = await console.signedIn({ width: 390 });
+    await phone.goto('/audit');
+    const kind = phone.getByRole('combobox', { name: 'Any kind of record' });
+    await phone.getByRole('searchbox', { name: 'User' }).waitFor();
+    expect(await kind.isVisible()).toBe(false);
+    await phone.getByRole('button', { name: 'Filters', exact: true }).click();
+    await kind.click();
+    await phone.getByRole('option', { name: 'role', exact: true }).click();
+    const filters = phone.getByRole('button', { name: 'Filters, 1 set' });
+    await filters.waitFor();
+    await expectNoViolations(phone);
+    await filters.click();
+    await kind.waitFor({ state: 'hidden' });
+    // What is done with the whole list is no filter.
+    const { rows: bases } = await root.get<{ id: number }[]>('/system/info/list');
+    await phone.goto(`/knowledge/${bases[0]?.id}`);
+    await phone.getByRole('button', { name: 'Parse all again' }).waitFor();
+    await phone.goto('/models?provider=ollama');
+    await filters.waitFor();
+    await phone.setViewportSize({ width: 1440, height: 900 });
+    await phone.getByRole('searchbox', { name: 'Provider code' }).waitFor();
+    await filters.waitFor({ state: 'hidden' });
+    await phone.context().close();
+  });
+
   it('shows a vote with question and answer, and makes a test query of it', async () => {
     const { rows: bases } = await root.get<{ id: number; name: string }[]>('/system/info/list');
     await page.route('**/chat/feedback/list?*', (route) =>

@@ -75,11 +75,13 @@ describeConsole('the frame of the console', () => {
       const { x = 0, y = 0, width = 0 } = (await field.boundingBox()) ?? {};
       return { y, right: Math.round(x + width) };
     };
+    await page.getByRole('button', { name: 'Filters', exact: true }).click();
     const who = await place('searchbox', 'User');
     const action = await place('combobox', 'Any action');
     const kind = await place('combobox', 'Any kind of record');
     expect(action.y).toBeGreaterThan(who.y);
-    expect(kind).toEqual({ y: action.y, right: who.right });
+    const address = await place('searchbox', 'Address');
+    expect(kind).toEqual({ y: action.y, right: address.right });
     const overflow = await page.evaluate<number>(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sendChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createModel } from '../support/models.js';
-import { makeUser, PASSWORD, roleId } from '../support/people.js';
+import { done, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { eventually } from '../support/wait.js';
 
 describeConsole('providers, models, agents and home in the console', () => {
@@ -25,6 +25,11 @@ describeConsole('providers, models, agents and home in the console', () => {
     await page.getByRole('heading', { name: 'Use', exact: true }).waitFor();
     await page.getByText('Vector store').waitFor();
     await expectNoViolations(page);
+
+    await page.getByRole('link', { name: 'Try the demo with a question' }).click();
+    await page.getByText('How long is the warranty of a laptop?').waitFor();
+    await page.getByRole('button', { name: 'Answered by Handbook clerk' }).waitFor();
+    await page.goto('/');
 
     await page.getByRole('button', { name: 'Hide' }).click();
     await page.reload();
@@ -151,7 +156,7 @@ describeConsole('providers, models, agents and home in the console', () => {
     await toggle.click({ force: true });
     await page.getByText('new calls through them are refused').waitFor();
     await page.getByRole('button', { name: 'Disable provider' }).click();
-    await page.getByText('Offline demo (ollama) is disabled.').waitFor();
+    await page.getByText(/models? uses? ollama and cannot be called/).waitFor();
 
     await page.reload();
 
@@ -181,6 +186,29 @@ describeConsole('providers, models, agents and home in the console', () => {
 
     await page.getByRole('checkbox', { name: 'calculate' }).waitFor();
     expect(await page.getByRole('checkbox', { name: 'calculate' }).isChecked()).toBe(true);
+  });
+
+  it('says what used a deleted model, and which models a deleted provider leaves', async () => {
+    const admin = await console.plinth.signIn();
+    const apiHost = `${console.simulator.url}/v1`;
+    const modelId = await createModel(admin, { apiHost, apiKey: 'a-secret', modelName: 'leaving' });
+    done(await admin.post('/agent/agent', { agentName: 'Left', modelId }));
+    const page = await console.signedIn();
+    await page.goto('/models?q=leaving');
+    await page
+      .getByRole('row', { name: 'leaving' })
+      .getByRole('button', { name: 'Actions' })
+      .click();
+    await page.getByRole('menuitem', { name: 'Delete model' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete model' }).click();
+    await page.getByText('1 agent uses leaving. Choose another model for it.').waitFor();
+
+    const chinese = await console.signedIn({ language: 'zh' });
+    await chinese.goto('/providers?q=media+as');
+    await chinese.getByRole('button', { name: '操作' }).click();
+    await chinese.getByRole('menuitem', { name: '删除 1 个供应商' }).click();
+    await chinese.getByRole('dialog').getByRole('button', { name: '删除 1 个供应商' }).click();
+    await chinese.getByText(/3 个模型使用 media_async/).waitFor();
   });
 
   it('tells a user which permission a page needs, and offers only what is allowed', async () => {

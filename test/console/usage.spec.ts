@@ -30,7 +30,7 @@ describeConsole('usage in the console', () => {
     await page.goto(`/models/${await modelId(admin)}`);
     await page.getByLabel('Cached input price').fill('0.25');
     await page.getByRole('button', { name: 'Save model' }).click();
-    await page.getByText('Saved').first().waitFor();
+    await page.getByText('Done.').waitFor();
     await expectNoViolations(page);
 
     await sendChat(admin, { model: MODEL, content: 'Hello' });

@@ -5,12 +5,16 @@ import type { Caller } from '../access/index.js';
 import { AnswersPage, AnswersWorkbook, TimeRangeQuery } from '../http/index.js';
 import type { ListReader, Page } from '../http/index.js';
 import { AuditEntryView, AuditListQuery, auditSheet } from './audit.dto.js';
+import { AuditNames } from './audit-names.repository.js';
 import { AuditRepository } from './audit.repository.js';
 
 @ApiTags('audit log')
 @Controller('monitor/audit')
 export class AuditController {
-  constructor(private readonly entries: AuditRepository) {}
+  constructor(
+    private readonly entries: AuditRepository,
+    private readonly names: AuditNames,
+  ) {}
 
   /** Who did what in the caller's tenant, newest first. */
   @Get('list')
@@ -22,7 +26,7 @@ export class AuditController {
     @Query() query: AuditListQuery,
   ): Promise<Page<AuditEntryView>> {
     const page = await this.entries.page(caller.tenantId, query);
-    const nameOf = await this.entries.names(caller.tenantId, page.rows);
+    const nameOf = await this.names.of(caller.tenantId, page.rows);
     return page.map((entry) => AuditEntryView.of(entry, { targetName: nameOf(entry) }));
   }
 

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditEntry } from './audit.entity.js';
 import { AuditController } from './audit.controller.js';
 import { ConsoleLogController } from './console-log.controller.js';
+import { AuditNames } from './audit-names.repository.js';
 import { AuditLog } from './audit.log.js';
 import { AuditRepository } from './audit.repository.js';
 
@@ -11,7 +12,7 @@ import { AuditRepository } from './audit.repository.js';
 @Module({
   imports: [TypeOrmModule.forFeature([AuditEntry])],
   controllers: [AuditController, ConsoleLogController],
-  providers: [AuditLog, AuditRepository],
-  exports: [AuditLog],
+  providers: [AuditLog, AuditNames, AuditRepository],
+  exports: [AuditLog, AuditNames],
 })
 export class AuditModule {}

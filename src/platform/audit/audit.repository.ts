@@ -13,39 +13,13 @@ import { AuditEntry } from './audit.entity.js';
 /** Of one statement. */
 const ROWS = 500;
 
-/** The tables and columns with the names of records that every user of the tenant may know, some under a condition. */
-const NAMES: Readonly<Record<string, readonly [table: string, column: string, known?: string]>> = {
-  user: ['user_account', 'user_name'],
-  role: ['role', 'role_name'],
-  api_key: ['api_key', 'name'],
-  sso_provider: ['sso_provider', 'name'],
-  provider: ['provider', 'provider_name'],
-  model: ['model', 'model_name'],
-  agent: ['agent', 'agent_name'],
-  knowledge_base: ['knowledge_base', 'name', 'named.share = 1'],
-  dictionary_type: ['dictionary_type', 'dict_name'],
-  dictionary_entry: ['dictionary_entry', 'dict_label'],
-};
-
-/** The names of records of a tenant, by kinds and ids. */
-const NAMES_OF = Object.entries(NAMES)
-  .map(
-    ([type, [table, column, known = 'true']]) => `
-      SELECT wanted.type, wanted.id, ${column} AS name
-        FROM wanted JOIN ${table} named ON named.tenant_id = $1 AND named.id = wanted.id
-       WHERE wanted.type = '${type}' AND ${known}`,
-  )
-  .join(' UNION ALL ');
-
-type Target = Pick<AuditEntry, 'targetType' | 'targetId'>;
-
 export type NewAuditEntry = Omit<AuditEntry, 'id' | 'tenantId' | 'createTime'>;
 
 @Injectable()
 export class AuditRepository {
   private readonly entries: TenantScoped<AuditEntry>;
 
-  constructor(private readonly database: Database) {
+  constructor(database: Database) {
     this.entries = new TenantScoped(database, AuditEntry, phrase`The audit entry`);
   }
 
@@ -70,23 +44,6 @@ export class AuditRepository {
       ...createdWithin(query.params),
     };
     return this.entries.page(tenantId, query, where, { id: 'DESC' });
-  }
-
-  /** The names that the records of the entries have now; null for a record that is gone or has none. */
-  async names(
-    tenantId: string,
-    entries: readonly Target[],
-  ): Promise<(entry: Target) => string | null> {
-    const wanted = entries.filter(({ targetType, targetId }) => {
-      return targetType in NAMES && /^\d{1,15}$/.test(targetId ?? '');
-    });
-    if (wanted.length === 0) return () => null;
-    const rows = await this.database.query<{ type: string; id: number; name: string }>(
-      `WITH wanted AS (SELECT DISTINCT type, id FROM unnest($2::text[], $3::bigint[]) AS one (type, id)) ${NAMES_OF}`,
-      [tenantId, wanted.map((one) => one.targetType), wanted.map((one) => one.targetId)],
-    );
-    const names = new Map(rows.map(({ type, id, name }) => [`${type} ${id}`, name]));
-    return ({ targetType, targetId }) => names.get(`${targetType} ${targetId}`) ?? null;
   }
 
   /** Everything but sign-ins, newest first. */

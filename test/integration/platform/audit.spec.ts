@@ -85,6 +85,13 @@ describe('the audit log', () => {
     expect(await named()).toEqual([null, null, null]);
     await audit.record({ tenantId: '000000' }, { action: 'update', target: 'role', id: 'x' });
     expect(await list('targetId=x')).toMatchObject([{ targetName: null }]);
+
+    const acme = { providerName: 'Acme', providerCode: 'acme' };
+    const { id } = done(await admin.post<{ id: number }>('/system/provider', acme)).data;
+    const ofProvider = `targetType=provider&targetId=${id}`;
+    expect(await list(ofProvider)).toMatchObject([{ targetName: 'Acme' }]);
+    done(await admin.delete(`/system/provider/${id}`));
+    expect(await list(ofProvider)).toMatchObject([{ targetName: null }, { targetName: null }]);
   });
 
   it('is append-only: the database refuses UPDATE and DELETE', async () => {

@@ -1,5 +1,4 @@
 import {
-  ActionIcon,
   Box,
   Collapse,
   Group,
@@ -13,7 +12,6 @@ import {
 import {
   IconChevronDown,
   IconChevronRight,
-  IconDownload,
   IconHistory,
   IconKey,
   IconLogin2,
@@ -43,6 +41,7 @@ import { AddressSearch, AddressSelect } from '../ui/address-fields';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
 import { Failure, RequestId } from '../ui/failure';
+import { ExportButton, FilterBar } from '../ui/filter-bar';
 import { number } from '../ui/format';
 import { RowsSkeleton } from '../ui/skeleton';
 import { absolute, momentOf } from '../ui/time';
@@ -100,38 +99,34 @@ export function AuditTimeline() {
   );
   return (
     <Box>
-      <Group justify="space-between" align="flex-start" mb="md" gap="xs">
-        <Group gap="xs" className={styles['filters']} role="search" aria-label={t('audit.filters')}>
-          <AddressSearch name="who" label={t('audit.who')} />
-          <AddressSelect
-            name="what"
-            label={t('audit.anyAction')}
-            data={ACTIONS.map((value) => ({ value, label: t(`audit.action.${value}`) }))}
-          />
-          <AddressSelect
-            name="kind"
-            label={t('audit.anyKind')}
-            data={TARGETS.map((value) => ({ value, label: t(`audit.target.${value}`) }))}
-          />
-          <AddressSearch name="record" label={t('audit.recordId')} />
-          <AddressSearch name="ip" label={t('audit.address')} />
-          <AddressDay name="from" label={t('audit.from')} />
-          <AddressDay name="to" label={t('audit.to')} />
-        </Group>
-        {may('monitor:audit:export') && (
-          <Tooltip label={t('audit.export')}>
-            <ActionIcon
-              size="lg"
-              ml="auto"
-              aria-label={t('audit.export')}
+      <FilterBar
+        names={FILTERS}
+        tools={
+          may('monitor:audit:export') && (
+            <ExportButton
+              label={t('audit.export')}
               loading={download.isPending}
               onClick={() => download.mutate()}
-            >
-              <IconDownload size={18} stroke={1.5} />
-            </ActionIcon>
-          </Tooltip>
-        )}
-      </Group>
+            />
+          )
+        }
+      >
+        <AddressSearch name="who" label={t('audit.who')} />
+        <AddressSelect
+          name="what"
+          label={t('audit.anyAction')}
+          data={ACTIONS.map((value) => ({ value, label: t(`audit.action.${value}`) }))}
+        />
+        <AddressSelect
+          name="kind"
+          label={t('audit.anyKind')}
+          data={TARGETS.map((value) => ({ value, label: t(`audit.target.${value}`) }))}
+        />
+        <AddressSearch name="record" label={t('audit.recordId')} />
+        <AddressSearch name="ip" label={t('audit.address')} />
+        <AddressDay name="from" label={t('audit.from')} />
+        <AddressDay name="to" label={t('audit.to')} />
+      </FilterBar>
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {isPending && <RowsSkeleton />}
       {data?.rows.length === 0 && (

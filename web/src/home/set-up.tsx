@@ -10,6 +10,7 @@ import styles from './home.module.css';
 
 interface Count {
   readonly total: number;
+  readonly rows: readonly { readonly id: number | string }[];
 }
 
 const ONE = { pageSize: 1 } as const;
@@ -70,6 +71,8 @@ export function SetUp() {
   const finished = done.filter(Boolean).length;
   if (finished === steps.length) return null;
   const next = done.indexOf(false);
+  // The agent of the demo answers from its handbook, with sources.
+  const agent = counts[steps.findIndex(({ name }) => name === 'agent')]?.data?.rows[0]?.id;
   const hasModel = done[steps.findIndex(({ name }) => name === 'model')];
   return (
     <section aria-labelledby="set-up" className={styles['card']}>
@@ -120,7 +123,11 @@ export function SetUp() {
         <UnstyledButton
           className={styles['demo']}
           renderRoot={(props) => (
-            <Link to="/chat" search={{ draft: t('setUp.question') }} {...props} />
+            <Link
+              to="/chat"
+              search={{ draft: t('setUp.question'), ...(agent && { agent: String(agent) }) }}
+              {...props}
+            />
           )}
         >
           {t('setUp.tryDemo')}

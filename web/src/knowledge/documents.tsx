@@ -266,24 +266,27 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
               value={address['filter']}
               onChange={(filter) => change({ filter, page: undefined })}
             />
-            {mayEdit && base.documentCount > 0 && (
-              <Button
-                variant="subtle"
-                color="gray"
-                leftSection={<IconRefresh size={16} stroke={1.5} />}
-                onClick={() =>
-                  confirmDestruction({
-                    title: t('document.reparseAll'),
-                    body: t('document.reparseAllBody', { count: base.documentCount }),
-                    action: t('document.reparseAll'),
-                    run: () => reparseAll.mutateAsync(),
-                  })
-                }
-              >
-                {t('document.reparseAll')}
-              </Button>
-            )}
           </>
+        }
+        tools={
+          mayEdit &&
+          base.documentCount > 0 && (
+            <Button
+              variant="subtle"
+              color="gray"
+              leftSection={<IconRefresh size={16} stroke={1.5} />}
+              onClick={() =>
+                confirmDestruction({
+                  title: t('document.reparseAll'),
+                  body: t('document.reparseAllBody', { count: base.documentCount }),
+                  action: t('document.reparseAll'),
+                  run: () => reparseAll.mutateAsync(),
+                })
+              }
+            >
+              {t('document.reparseAll')}
+            </Button>
+          )
         }
         empty={
           <Empty icon={IconFileText} title={t('document.none')}>

@@ -20,6 +20,7 @@ import {
   modelGet,
   modelProviderOptions,
   modelUpdate,
+  withMessage,
   providerList,
 } from '@plinth/client';
 import type { ModelView, ProviderView } from '@plinth/client';
@@ -128,15 +129,17 @@ function ModelForm({ model, providers }: FormProps) {
   const save = useAction(
     (values: typeof form.values) => {
       const body = bodyOf(values);
-      return model ? modelUpdate({ body: { id: model.id, ...body } }) : modelCreate({ body });
+      return model
+        ? withMessage(modelUpdate, { body: { id: model.id, ...body } })
+        : withMessage(modelCreate, { body });
     },
-    { done: t('saved'), changes: [['models'], ['home']], onFailure: setFailure },
+    { done: ({ message }) => message, changes: [['models'], ['home']], onFailure: setFailure },
   );
   const submit = (after: (id: number) => void) =>
     form.onSubmit((values) => {
       setFailure(undefined);
       void save.mutateAsync(values).then(
-        (stored) => {
+        ({ result: stored }) => {
           // Keys are not kept in the page, and new ones have their ids now.
           const { apiKey, keys } = valuesOf(stored, category);
           form.setValues({ apiKey, keys });

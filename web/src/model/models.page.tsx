@@ -7,7 +7,7 @@ import {
   IconPlus,
   IconTrash,
 } from '@tabler/icons-react';
-import { modelExport, modelList, modelRemove, modelUpdate } from '@plinth/client';
+import { modelExport, modelList, modelRemove, modelUpdate, withMessage } from '@plinth/client';
 import type { ModelView } from '@plinth/client';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -37,8 +37,8 @@ export default function ModelsPage() {
     void navigate({ to: '/models/$modelId', params: { modelId: String(id) } });
   const remove = useAction(
     (rows: readonly ModelView[]) =>
-      modelRemove({ path: { ids: rows.map(({ id }) => String(id)) } }),
-    { done: t('removed'), changes: [['models']] },
+      withMessage(modelRemove, { path: { ids: rows.map(({ id }) => String(id)) } }),
+    { done: ({ message }) => message, changes: [['models'], ['home']] },
   );
   const askToRemove = (rows: readonly ModelView[], after?: () => void): void =>
     confirmDestruction({

@@ -1,6 +1,6 @@
 import { PasswordInput, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { modelChangeKeys } from '@plinth/client';
+import { modelChangeKeys, withMessage } from '@plinth/client';
 import type { ProviderView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../ui/action';
@@ -20,8 +20,8 @@ export function KeyDrawer({ provider, onClose }: Props) {
   });
   const replace = useAction(
     ({ apiKey }: typeof form.values) =>
-      modelChangeKeys({ body: { providerCode: provider.providerCode, apiKey } }),
-    { done: t('key.replaced'), changes: [['models']], onFailure: () => undefined },
+      withMessage(modelChangeKeys, { body: { providerCode: provider.providerCode, apiKey } }),
+    { done: ({ message }) => message, changes: [['models']], onFailure: () => undefined },
   );
   return (
     <FormDrawer

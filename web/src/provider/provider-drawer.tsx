@@ -1,6 +1,6 @@
 import { Autocomplete, NumberInput, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { modelProviderOptions, providerCreate, providerUpdate } from '@plinth/client';
+import { modelProviderOptions, providerCreate, providerUpdate, withMessage } from '@plinth/client';
 import type { ProviderView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
@@ -38,10 +38,10 @@ export function ProviderDrawer({ provider, onClose }: Props) {
   const save = useAction(
     (values: typeof form.values) =>
       provider
-        ? providerUpdate({ body: { id: provider.id, ...values } })
-        : providerCreate({ body: values }),
+        ? withMessage(providerUpdate, { body: { id: provider.id, ...values } })
+        : withMessage(providerCreate, { body: values }),
     {
-      done: t('saved'),
+      done: ({ message }) => message,
       changes: [['providers'], ['models'], ['home']],
       onFailure: () => undefined,
     },

@@ -7,7 +7,13 @@ import {
   IconPlus,
   IconTrash,
 } from '@tabler/icons-react';
-import { providerExport, providerList, providerRemove, providerUpdate } from '@plinth/client';
+import {
+  providerExport,
+  providerList,
+  providerRemove,
+  providerUpdate,
+  withMessage,
+} from '@plinth/client';
 import type { ProviderView } from '@plinth/client';
 import { modals } from '@mantine/modals';
 import { Link } from '@tanstack/react-router';
@@ -36,8 +42,8 @@ export default function ProvidersPage() {
   const canEdit = may('system:provider:edit');
   const remove = useAction(
     (rows: readonly ProviderView[]) =>
-      providerRemove({ path: { ids: rows.map(({ id }) => String(id)) } }),
-    { done: t('removed'), changes: [['providers']] },
+      withMessage(providerRemove, { path: { ids: rows.map(({ id }) => String(id)) } }),
+    { done: ({ message }) => message, changes: [['providers'], ['models'], ['home']] },
   );
   const askToRemove = (rows: readonly ProviderView[], after?: () => void): void =>
     confirmDestruction({
@@ -212,10 +218,13 @@ interface SwitchProps {
 function EnabledSwitch({ provider, disabled }: SwitchProps) {
   const { t } = useTranslation('provider');
   const { id, providerName: name, status } = provider;
-  const change = useAction((to: 0 | 1) => providerUpdate({ body: { id, status: to } }), {
-    done: t(status === 0 ? 'nowDisabled' : 'nowEnabled', { name }),
-    changes: [['providers'], ['models']],
-  });
+  const change = useAction(
+    (to: 0 | 1) => withMessage(providerUpdate, { body: { id, status: to } }),
+    {
+      done: ({ message }) => (status === 0 ? message : t('nowEnabled', { name })),
+      changes: [['providers'], ['models']],
+    },
+  );
   const ask = (): void => {
     if (status !== 0) {
       change.mutate(0);

@@ -13,13 +13,7 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
-import {
-  IconArrowDown,
-  IconArrowUp,
-  IconColumns,
-  IconDotsVertical,
-  IconDownload,
-} from '@tabler/icons-react';
+import { IconArrowDown, IconArrowUp, IconColumns, IconDotsVertical } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
@@ -27,6 +21,7 @@ import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
 import type { Address } from '../app/address';
 import { Failure } from './failure';
+import { ExportButton, FilterBar } from './filter-bar';
 import { number } from './format';
 import { useAction } from './action';
 import { RowsSkeleton } from './skeleton';
@@ -70,6 +65,8 @@ interface Props<Row> {
   readonly filters?: readonly string[];
   /** The inputs of the filters, on the left above the table. */
   readonly toolbar?: ReactNode;
+  /** What can be done with the whole list, on the right above the table. */
+  readonly tools?: ReactNode;
   readonly empty: ReactNode;
   readonly onOpen?: (row: Row) => void;
   /** Entries of the menu of a row. */
@@ -97,6 +94,7 @@ export function DataTable<Row>({
   rowKey,
   filters = [],
   toolbar,
+  tools,
   empty,
   onOpen,
   rowActions,
@@ -143,7 +141,7 @@ export function DataTable<Row>({
 
   const hasChoice = columns.some(({ optional }) => optional);
   // Where rows can be chosen its place is kept, so that the table does not move with the first choice.
-  const hasToolbar = Boolean(toolbar || bulkActions || onExport) || hasChoice;
+  const hasToolbar = Boolean(toolbar || tools || bulkActions || onExport) || hasChoice;
   const visible = columns.filter(({ id }) => shown.includes(id));
   const selected = rows.filter((row) => chosen.has(rowKey(row)));
   const clear = (): void => setChosen(new Set());
@@ -158,38 +156,35 @@ export function DataTable<Row>({
 
   return (
     <Box>
-      {hasToolbar && (
-        <Group justify="space-between" align="flex-start" mb="sm" gap="xs" mih={36}>
-          <Group gap="xs" className={styles['toolbar']}>
-            {bulkActions && selected.length > 0 ? (
+      {hasToolbar &&
+        (bulkActions && selected.length > 0 ? (
+          <Group mb="sm" gap="xs" mih={36}>
+            <Text fw={600}>{t('chosenRows', { count: selected.length })}</Text>
+            {bulkActions(selected, clear)}
+            <Button variant="subtle" color="gray" onClick={clear}>
+              {t('clearChoice')}
+            </Button>
+          </Group>
+        ) : (
+          <FilterBar
+            names={filters}
+            tools={
               <>
-                <Text fw={600}>{t('chosenRows', { count: selected.length })}</Text>
-                {bulkActions(selected, clear)}
-                <Button variant="subtle" color="gray" onClick={clear}>
-                  {t('clearChoice')}
-                </Button>
+                {tools}
+                {hasChoice && <ColumnChoice columns={columns} shown={shown} onChange={setShown} />}
+                {onExport && (
+                  <ExportButton
+                    label={t('export')}
+                    loading={exporting.isPending}
+                    onClick={() => exporting.mutate()}
+                  />
+                )}
               </>
-            ) : (
-              toolbar
-            )}
-          </Group>
-          <Group gap={4} ml="auto">
-            {hasChoice && <ColumnChoice columns={columns} shown={shown} onChange={setShown} />}
-            {onExport && (
-              <Tooltip label={t('export')}>
-                <ActionIcon
-                  size="lg"
-                  aria-label={t('export')}
-                  loading={exporting.isPending}
-                  onClick={() => exporting.mutate()}
-                >
-                  <IconDownload size={18} stroke={1.5} />
-                </ActionIcon>
-              </Tooltip>
-            )}
-          </Group>
-        </Group>
-      )}
+            }
+          >
+            {toolbar}
+          </FilterBar>
+        ))}
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {!data && <RowsSkeleton />}
       {data && (

@@ -4,9 +4,18 @@ import { ApiError, ConnectionError } from '@plinth/client';
 import i18next from 'i18next';
 import { messageOf, RequestId } from './failure';
 
-/** "Saved." and the like. Goes away by itself. */
+/** Of a notification, and more for each character of it. */
+const READING_MS = 4_000;
+const CHARACTER_MS = 60;
+
+/** "Saved." and the like. Goes away by itself when there was time to read it. */
 export function said(message: string): void {
-  notifications.show({ message, withBorder: true, closeButtonProps: closeButton() });
+  notifications.show({
+    message,
+    autoClose: READING_MS + CHARACTER_MS * message.length,
+    withBorder: true,
+    closeButtonProps: closeButton(),
+  });
 }
 
 /** A failed action: the service's message with its request id. Stays until it is closed. */
