@@ -14,6 +14,9 @@ import type { DoorRequest } from './door.request.js';
 /** Why an answer ends before the model has finished it. */
 type EndReason = StreamEnd | 'client-left';
 
+/** After so many intervals of pings a silent stream begins. */
+const SILENT_INTERVALS = 3;
+
 class AnswerEnded extends Error {
   override readonly name = 'AbortError';
 
@@ -22,12 +25,16 @@ class AnswerEnded extends Error {
   }
 }
 
-/** One request while it is answered. */
+/**
+ * One request while it is answered. A stream begins with its first event, so that an earlier failure has its HTTP status. One
+ * that is silent for SILENT_INTERVALS of `pingMs` begins with a comment: proxies cut a request in which nothing comes for a minute.
+ */
 export class OpenAnswer {
   /** The attempts of the model. */
   readonly trail = new CallTrail();
   private readonly abort = new AbortController();
   private writer: SseWriter | undefined;
+  private readonly silence: NodeJS.Timeout | undefined;
 
   constructor(
     readonly caller: Caller,
@@ -35,7 +42,12 @@ export class OpenAnswer {
     private readonly response: Response,
     private readonly pingMs: number,
   ) {
+    if (request.stream) {
+      const limitMs = SILENT_INTERVALS * pingMs;
+      this.silence = setTimeout(() => this.hasBegun || this.begin({ comment: true }), limitMs);
+    }
     response.once('close', () => {
+      clearTimeout(this.silence);
       if (!response.writableFinished) this.end('client-left');
     });
   }
@@ -57,12 +69,16 @@ export class OpenAnswer {
   async write(events: string | Buffer): Promise<void> {
     this.signal.throwIfAborted();
     if (events.length === 0) return;
-    if (!this.writer) {
-      nameAttempts(this.response, this.trail);
-      this.writer = new SseWriter(this.response, this.pingMs);
-      this.writer.start({ comment: false });
-    }
-    if (!this.writer.write(events)) await this.writer.drained(this.signal);
+    const writer = this.writer ?? this.begin({ comment: false });
+    if (!writer.write(events)) await writer.drained(this.signal);
+  }
+
+  private begin(start: { readonly comment: boolean }): SseWriter {
+    clearTimeout(this.silence);
+    nameAttempts(this.response, this.trail);
+    this.writer = new SseWriter(this.response, this.pingMs);
+    this.writer.start(start);
+    return this.writer;
   }
 
   finish(): void {

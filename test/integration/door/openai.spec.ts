@@ -653,6 +653,32 @@ describe.each([...TRANSLATED, 'an agent'])('JSON that %s cannot write', (name) =
   });
 });
 
+describe('a stream in which nothing comes', () => {
+  let silent: DoorWorld;
+
+  beforeAll(async () => {
+    silent = await openDoors({ CHAT_PING_SECONDS: '1' });
+  });
+
+  afterAll(() => closeDoors(silent));
+
+  it.each([
+    ['relayed', RELAYED],
+    ['translated', 'sim-messages'],
+  ])('begins all the same, and a failure is its last event (%s)', async (_how, name) => {
+    silent.simulator.script({ hold: true, status: 503 });
+    // Resolves with the headers of the answer.
+    const stream = await client(
+      { baseURL: `${silent.plinth.url}/v1` },
+      silent.admin,
+    ).chat.completions.create({ model: name, messages: [...QUESTION], stream: true });
+    expect(silent.simulator.held).toBe(1);
+    silent.simulator.release();
+    const error = await failure(textOf(stream));
+    expect([error.status, error.code]).toEqual([undefined, 'upstream_overloaded']);
+  });
+});
+
 describe('open answers', () => {
   it('count with those of the chat, and the next one is refused with 429', async () => {
     model({ hold: true, times: 2 });
