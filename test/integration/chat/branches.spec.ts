@@ -2,15 +2,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { TurnRepository } from '../../../src/chat/turn.repository.js';
-import { acrossTenants, Database, inTenant } from '../../../src/platform/database/index.js';
+import { Database, inTenant } from '../../../src/platform/database/index.js';
 import { ChatBranches1763683200022 } from '../../../src/platform/database/migrations/22-chat-branches.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
 import type { ChatReply } from '../../support/chat.js';
+import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Answer, Session } from '../../support/session.js';
-import { withoutRecording } from '../../support/statement-recorder.js';
 
 const ECHO = 'sim--echo';
 const SLOW = 'sim--chunks-500--delay-10';
@@ -410,14 +410,8 @@ describe('a deleted message', () => {
   });
 });
 
-/** The embedded store has one connection, so the runner is released at once. */
-async function migrate(step: 'up' | 'down'): Promise<void> {
-  const runner = database.dataSource.createQueryRunner();
-  try {
-    await new ChatBranches1763683200022()[step](runner);
-  } finally {
-    await runner.release();
-  }
+function migrate(step: 'up' | 'down'): Promise<void> {
+  return migrating(database, (runner) => new ChatBranches1763683200022()[step](runner));
 }
 
 describe('messages of before', () => {
@@ -426,12 +420,8 @@ describe('messages of before', () => {
     await ask(sessionId, 'first');
     await ask(sessionId, 'second');
     const before = await messages(sessionId);
-    await withoutRecording(async () =>
-      acrossTenants('migration', async () => {
-        await migrate('down');
-        await migrate('up');
-      }),
-    );
+    await migrate('down');
+    await migrate('up');
     admin = await plinth.signIn();
     expect(await messages(sessionId)).toEqual(before);
     await regenerate(sessionId, before[1]?.id);

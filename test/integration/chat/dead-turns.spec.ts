@@ -8,6 +8,7 @@ import { TurnAnswers1763683200016 } from '../../../src/platform/database/migrati
 import { TurnRepository } from '../../../src/chat/turn.repository.js';
 import type { TurnAnswer } from '../../../src/chat/turn.repository.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
+import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
@@ -226,14 +227,8 @@ describe('an answer that a column could not hold', () => {
   });
 });
 
-/** The embedded store has one connection, so the runner is released at once. */
-async function migrate(step: 'up' | 'down'): Promise<void> {
-  const runner = database.dataSource.createQueryRunner();
-  try {
-    await new TurnAnswers1763683200016()[step](runner);
-  } finally {
-    await runner.release();
-  }
+function migrate(step: 'up' | 'down'): Promise<void> {
+  return migrating(database, (runner) => new TurnAnswers1763683200016()[step](runner));
 }
 
 describe('the migration to one answer for each turn', () => {

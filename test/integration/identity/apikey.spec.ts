@@ -2,19 +2,19 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { newApiKey, newKeyId } from '../../../src/platform/access/index.js';
-import { acrossTenants, Database } from '../../../src/platform/database/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { ApiKeys1763683200032 } from '../../../src/platform/database/migrations/32-api-keys.js';
 import { Limits1763683200040 } from '../../../src/platform/database/migrations/40-limits.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, rotateKey, withKey } from '../../support/api-keys.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
 import { createKnowledge } from '../../support/knowledge.js';
+import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done, makeRole, makeTenant, makeUser, PASSWORD, roleId } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import { Session } from '../../support/session.js';
-import { withoutRecording } from '../../support/statement-recorder.js';
 import { eventually } from '../../support/wait.js';
 
 const SLOW = 'sim--chunks-5000--delay-10';
@@ -526,22 +526,15 @@ describe('API keys', () => {
       const path = `/system/role/${ids.get(name)}`;
       return done(await admin.get<{ permissions: string[] }>(path)).data.permissions;
     };
-    const runner = database.dataSource.createQueryRunner();
     const keys = new ApiKeys1763683200032();
     // Their tables name keys.
     const limits = new Limits1763683200040();
-    try {
-      await withoutRecording(() =>
-        acrossTenants('a migration', async () => {
-          await limits.down(runner);
-          await keys.down(runner);
-          await keys.up(runner);
-          await limits.up(runner);
-        }),
-      );
-    } finally {
-      await runner.release();
-    }
+    await migrating(database, async (runner) => {
+      await limits.down(runner);
+      await keys.down(runner);
+      await keys.up(runner);
+      await limits.up(runner);
+    });
     const all = ['list', 'query', 'add', 'edit', 'remove', 'others'];
     const added = all.map((action) => `system:apikey:${action}`);
     expect(await held('editor')).toEqual([...wanted.editor, ...added]);

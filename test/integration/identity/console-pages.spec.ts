@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { acrossTenants, Database } from '../../../src/platform/database/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { ExistingClients1763683200019 } from '../../../src/platform/database/migrations/19-existing-clients.js';
 import { permissionCatalogue } from '../../../src/platform/access/index.js';
+import { migrating } from '../../support/migration.js';
 import { done, makeRole, makeTenant, makeUser, PASSWORD } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
-import { withoutRecording } from '../../support/statement-recorder.js';
 import { Session } from '../../support/session.js';
 import { ADMIN_PASSWORD, WEB_CLIENT } from '../../support/template.js';
 
@@ -419,23 +419,19 @@ describe('a tenant of an earlier release', () => {
       const { admin } = await makeTenant(plinth, root, '720000');
       const own = { dictName: 'Own', dictType: 'sys_user_sex' };
       const database = plinth.app.get(Database);
-      const runner = database.dataSource.createQueryRunner();
       const migration = new ExistingClients1763683200019();
-      await withoutRecording(() =>
-        acrossTenants('a migration', async () => {
-          await migration.down(runner);
-          await runner.query(
-            `DELETE FROM dictionary_entry WHERE dict_type LIKE 'sys%' AND tenant_id = '720000';
-             DELETE FROM dictionary_type WHERE dict_type LIKE 'sys%' AND tenant_id = '720000'`,
-          );
-          await runner.query(
-            `INSERT INTO dictionary_type (tenant_id, dict_name, dict_type) VALUES ('720000', $1, $2)`,
-            [own.dictName, own.dictType],
-          );
-          await migration.up(runner);
-        }),
-      );
-      await runner.release();
+      await migrating(database, async (runner) => {
+        await migration.down(runner);
+        await runner.query(
+          `DELETE FROM dictionary_entry WHERE dict_type LIKE 'sys%' AND tenant_id = '720000';
+           DELETE FROM dictionary_type WHERE dict_type LIKE 'sys%' AND tenant_id = '720000'`,
+        );
+        await runner.query(
+          `INSERT INTO dictionary_type (tenant_id, dict_name, dict_type) VALUES ('720000', $1, $2)`,
+          [own.dictName, own.dictType],
+        );
+        await migration.up(runner);
+      });
       for (const type of SEEDED) {
         const path = `/system/dict/data/type/${type}`;
         const of = async (session: Session): Promise<unknown[]> =>

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { userPermissions } from '../../../src/platform/access/index.js';
-import { acrossTenants, Database } from '../../../src/platform/database/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { SeededRoles1763683200039 } from '../../../src/platform/database/migrations/39-seeded-roles.js';
+import { migrating } from '../../support/migration.js';
 import { done, makeRole, makeTenant, makeUser, roleId } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
-import { withoutRecording } from '../../support/statement-recorder.js';
 
 describe('the roles that a tenant begins with', () => {
   let plinth: Plinth;
@@ -18,16 +18,9 @@ describe('the roles that a tenant begins with', () => {
 
   afterAll(() => plinth.stop());
 
-  async function migrate(direction: 'up' | 'down'): Promise<void> {
-    const runner = plinth.app.get(Database).dataSource.createQueryRunner();
+  function migrate(direction: 'up' | 'down'): Promise<void> {
     const migration = new SeededRoles1763683200039();
-    try {
-      await withoutRecording(() =>
-        acrossTenants('a migration', () => migration[direction](runner)),
-      );
-    } finally {
-      await runner.release();
-    }
+    return migrating(plinth.app.get(Database), (runner) => migration[direction](runner));
   }
 
   async function permissionsOf(role: number): Promise<string[]> {

@@ -1,24 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { acrossTenants, Database } from '../../../src/platform/database/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { ModelCredential1763683200014 } from '../../../src/platform/database/migrations/14-model-credential.js';
 import { canary } from '../../support/canary.js';
+import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done, makeRole, makeTenant, makeUser, roleId } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
-import { withoutRecording } from '../../support/statement-recorder.js';
 
 const PERMISSION = 'system:model:credential';
 const REFUSAL =
   'The stored API key was entered for another service: scheme, host or port of the address changes. Enter the apiKey for the new address, or ask an administrator who has the permission system:model:credential.';
 
 /** Runs a migration as the start does: before the wall between tenants stands. */
-function ofEveryTenant<T>(work: () => Promise<T>): Promise<T> {
-  return withoutRecording(() => acrossTenants('a migration', work));
-}
-
 describe('the address that a stored key is sent to', () => {
   let plinth: Plinth;
   let simulator: Simulator;
@@ -176,16 +172,11 @@ describe('the address that a stored key is sent to', () => {
       expect(await permissions()).toEqual([PERMISSION]);
       expect(await holds()).toBe(true);
       const migration = new ModelCredential1763683200014();
-      const runner = database.dataSource.createQueryRunner();
-      try {
-        await ofEveryTenant(() => migration.down(runner));
-        expect(await permissions()).toEqual([]);
-        expect(await holds()).toBe(false);
-        for (let times = 0; times < 2; times += 1) {
-          await ofEveryTenant(() => migration.up(runner));
-        }
-      } finally {
-        await runner.release();
+      await migrating(database, (runner) => migration.down(runner));
+      expect(await permissions()).toEqual([]);
+      expect(await holds()).toBe(false);
+      for (let times = 0; times < 2; times += 1) {
+        await migrating(database, (runner) => migration.up(runner));
       }
       expect(await permissions()).toEqual([PERMISSION]);
       expect(await holds()).toBe(true);

@@ -7,14 +7,14 @@ import {
   tenantAdminPermissions,
   userPermissions,
 } from '../../../src/platform/access/index.js';
-import { acrossTenants, Database } from '../../../src/platform/database/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { ExportPermissions1763683200024 } from '../../../src/platform/database/migrations/24-export-permissions.js';
 import { canary } from '../../support/canary.js';
+import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done, makeRole, makeTenant, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
-import { withoutRecording } from '../../support/statement-recorder.js';
 import { eventually } from '../../support/wait.js';
 
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
@@ -229,17 +229,8 @@ describe('the export of a list', () => {
     expect(await held(session)).toEqual(permissions);
 
     const migration = new ExportPermissions1763683200024();
-    // The embedded store has one connection, which the requests between the migrations need.
-    const migrate = async (direction: 'up' | 'down'): Promise<void> => {
-      const runner = database.dataSource.createQueryRunner();
-      try {
-        await withoutRecording(() =>
-          acrossTenants('a migration', () => migration[direction](runner)),
-        );
-      } finally {
-        await runner.release();
-      }
-    };
+    const migrate = (direction: 'up' | 'down'): Promise<void> =>
+      migrating(database, (runner) => migration[direction](runner));
     for (const direction of ['down', 'up', 'up'] as const) await migrate(direction);
     expect(await held(session)).toEqual(
       [...permissions, 'monitor:operlog:export', 'system:dict:export'].sort(),
