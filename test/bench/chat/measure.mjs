@@ -25,8 +25,8 @@ export const profiled = {
 };
 
 /**
- * Each round asks the proxy and then Plinth the same, so that a slower minute of the machine falls on both;
- * between them one measurement of the bare commit.
+ * Each round asks the proxy and then Plinth the same, so that a slower minute of the machine falls on both, and short
+ * turns of the proxy that stores them as well; between them one measurement of the bare commit.
  */
 export async function measureRounds(bench, { rounds, seconds }) {
   const shapes = {
@@ -44,6 +44,7 @@ export async function measureRounds(bench, { rounds, seconds }) {
         plinth: await settledLoad(bench, bench.plinth, shape),
       };
     }
+    result.short.storing = await settledLoad(bench, bench.storing, shapes.short);
     measured.push(result);
   }
   return measured;
@@ -77,7 +78,7 @@ export async function measureOpenStreams(bench, target, streams) {
 
 /** Until V8 has compiled the code and the pools are full, a turn costs three times as much. */
 export async function warmUp(bench, seconds) {
-  for (const target of [bench.proxy, bench.plinth]) {
+  for (const target of [bench.proxy, bench.storing, bench.plinth]) {
     await settledLoad(bench, target, { model: SHORT, connections: 32, seconds, warm: 0 });
   }
   await sleep(2_000);

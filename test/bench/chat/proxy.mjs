@@ -1,11 +1,13 @@
 // The reference of the benchmarks: what a Node proxy costs. /chat/send parses every event of the upstream and
-// writes it again in Plinth's frames; /v1/chat/completions passes the bytes on. No login, no store, no limits.
-// Usage: node proxy.mjs PORT UPSTREAM_ORIGIN
+// writes it again in Plinth's frames; /v1/chat/completions passes the bytes on. No login, no store, no limits. With a
+// database /chat/send stores the question before the call and the answer before the last event, each with one statement.
+// Usage: node proxy.mjs PORT UPSTREAM_ORIGIN [DATABASE_URL]
 import { Buffer } from 'node:buffer';
 import { createServer } from 'node:http';
+import pg from 'pg';
 import { Pool } from 'undici';
 
-const [port, upstream] = process.argv.slice(2);
+const [port, upstream, databaseUrl] = process.argv.slice(2);
 const pool = new Pool(upstream, { connections: 2048, pipelining: 1, keepAliveTimeout: 20_000 });
 
 const LINE_FEED = 10;
@@ -14,6 +16,8 @@ const DONE_FRAME = 'event: done\ndata: {"event":"done","done":true}\n\n';
 
 /** Passes the bytes of one upstream answer on. */
 class Bytes {
+  text = '';
+
   frames(read) {
     return read;
   }
@@ -21,6 +25,8 @@ class Bytes {
 
 /** Turns the bytes of one upstream answer into frames; keeps a line that is cut by the end of a read. */
 class Reframer {
+  /** Of the answer so far. */
+  text = '';
   rest = null;
 
   frames(read) {
@@ -28,20 +34,33 @@ class Reframer {
     let frames = '';
     let start = 0;
     for (let end; (end = bytes.indexOf(LINE_FEED, start)) !== -1; start = end + 1) {
-      frames += frameOf(bytes.utf8Slice(start, end));
+      frames += this.frameOf(bytes.utf8Slice(start, end));
     }
     this.rest = start < bytes.length ? bytes.subarray(start) : null;
     return frames;
   }
+
+  frameOf(line) {
+    if (!line.startsWith(DATA)) return '';
+    const data = line.slice(DATA.length);
+    if (data === '[DONE]') return store ? '' : DONE_FRAME;
+    const content = JSON.parse(data).choices[0]?.delta?.content;
+    if (!content) return '';
+    this.text += content;
+    return `event: content\ndata: {"event":"content","content":${JSON.stringify(content)}}\n\n`;
+  }
 }
 
-function frameOf(line) {
-  if (!line.startsWith(DATA)) return '';
-  const data = line.slice(DATA.length);
-  if (data === '[DONE]') return DONE_FRAME;
-  const content = JSON.parse(data).choices[0]?.delta?.content;
-  if (!content) return '';
-  return `event: content\ndata: {"event":"content","content":${JSON.stringify(content)}}\n\n`;
+const STORED =
+  'CREATE TABLE stored (id bigserial PRIMARY KEY, role text NOT NULL, content text NOT NULL)';
+const STORE = 'INSERT INTO stored (role, content) VALUES ($1, $2) RETURNING id';
+
+/** What stores a message; undefined without a database. */
+async function openStore() {
+  if (databaseUrl === undefined) return undefined;
+  const database = new pg.Pool({ connectionString: databaseUrl, max: 10 });
+  await database.query(STORED);
+  return (...values) => database.query({ name: 'store', text: STORE, values });
 }
 
 /** One upstream call, piped to the client with back-pressure; all events of one read leave in one write. */
@@ -73,9 +92,10 @@ class Relay {
     this.response.once('drain', () => controller.resume());
   }
 
-  onResponseEnd() {
+  async onResponseEnd() {
     this.ended = true;
-    this.response.end();
+    if (store) await store('assistant', this.writer.text);
+    this.response.end(store && DONE_FRAME);
   }
 
   onResponseError() {
@@ -97,7 +117,8 @@ const doors = {
   }),
 };
 
-function send({ body, writer }, response) {
+async function send({ body, writer }, response) {
+  if (store) await store('user', body);
   pool.dispatch(
     {
       path: '/v1/chat/completions',
@@ -108,6 +129,8 @@ function send({ body, writer }, response) {
     new Relay(response, writer),
   );
 }
+
+const store = await openStore();
 
 createServer((request, response) => {
   const door = request.method === 'POST' ? doors[request.url] : undefined;

@@ -66,8 +66,8 @@ export function lossesOf(rounds, { open, stored, streams }) {
     if (actual !== wanted) losses.push(`${what}: ${actual}, expected ${wanted}`);
   };
   const runs = [['open streams', open], ...rounds.flatMap((round) => namedRuns(round))];
-  for (const [name, { proxy, plinth }] of runs) {
-    for (const [target, result] of Object.entries({ proxy, plinth })) {
+  for (const [name, targets] of runs) {
+    for (const [target, result] of Object.entries(targets)) {
       const fails = JSON.stringify(result.fails);
       expect(result.lost, 0, `${name}, ${target}: answers cut, refused or out of order ${fails}`);
     }
@@ -109,6 +109,7 @@ export function printReport({ goals, losses, rounds, open, stored, setting }) {
   const commit = median(rounds.map((round) => round.commitMs));
   console.log(`\nbare commit ${shown(commit)} ms`);
   printCpu(rounds);
+  printStoring(rounds);
   for (const [target, run] of Object.entries(open)) printOpen(target, run);
   console.log(
     `stored: ${stored.messages} messages of ${stored.questions} turns (${stored.complete} complete, ${stored.answers - stored.complete - stored.failed} cut by the end of a timed run), upstream calls left open: ${stored.upstreamOpen}`,
@@ -136,6 +137,17 @@ function printCpu(rounds) {
       `${chunks} chunks: CPU time per turn ${shown(plinth)} us (proxy ${shown(proxy)}; ${shown(proxy / plinth)}), Plinth's core ${shown(busy)} % busy with it`,
     );
   }
+}
+
+/** What storing alone leaves of the proxy. */
+function printStoring(rounds) {
+  const of = (target) => rounds.map(({ short }) => short[target].turnsPerSecond);
+  const parts = rounds.map(({ short: { proxy, storing } }) => {
+    return storing.turnsPerSecond / proxy.turnsPerSecond;
+  });
+  console.log(
+    `20 chunks, a proxy that stores both messages and does nothing else: ${shown(median(of('storing')))} a second, ${shown(median(parts))} of the proxy (${rangeOf(parts).map(shown).join(' to ')})`,
+  );
 }
 
 export function printTable(rows) {

@@ -93,6 +93,8 @@ async function prepare(place, inspectorPort) {
   const { onTarget, mock } = surroundings;
   const databaseUrl = postgres.url;
   const proxy = await startProxy({ ...onTarget, mock });
+  const stored = await postgres.createDatabase('storing');
+  const storing = await startProxy({ ...onTarget, mock, databaseUrl: stored });
   const plinth = await startPlinth({
     ...onTarget,
     mock,
@@ -102,7 +104,14 @@ async function prepare(place, inspectorPort) {
     dist: options.dist,
     nodeFlags: inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`],
   });
-  return { ...surroundings, proxy, plinth, databaseUrl, postgresVersion: postgres.version };
+  return {
+    ...surroundings,
+    proxy,
+    storing,
+    plinth,
+    databaseUrl,
+    postgresVersion: postgres.version,
+  };
 }
 
 /** What a target needs: the mock of its models, and PostgreSQL. */

@@ -27,15 +27,18 @@ export async function startMock({ children, program, core, folder }) {
   return { child, origin, stats: () => ask('/__stats'), reset: () => ask('/__reset') };
 }
 
-export async function startProxy({ children, core, folder, mock }) {
+/** The bare proxy; with `databaseUrl` one that stores both messages. */
+export async function startProxy({ children, core, folder, mock, databaseUrl }) {
+  const name = databaseUrl === undefined ? 'proxy' : 'storing';
   const origin = `http://127.0.0.1:${await freePort()}`;
-  const child = children.start(node, [proxyProgram, new URL(origin).port, mock.origin], {
+  const given = [new URL(origin).port, mock.origin, ...(databaseUrl ? [databaseUrl] : [])];
+  const child = children.start(node, [proxyProgram, ...given], {
     core,
-    log: join(folder, 'proxy.log'),
+    log: join(folder, `${name}.log`),
     cwd: root,
   });
   await untilReady(child, async () => (await fetch(`${origin}/health/ready`)).ok);
-  return { name: 'proxy', child, origin, headers: {} };
+  return { name, child, origin, headers: {} };
 }
 
 /** Plinth as it runs in production, its log written to a file, with models that lead to the mock. */
