@@ -1,9 +1,9 @@
-import { Body, Controller, Get, Post, Query } from '@nestjs/common';
+import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../access/index.js';
 import type { Caller } from '../access/index.js';
-import { AnswersPage, AnswersWorkbook, TimeRangeQuery } from '../http/index.js';
-import type { ListReader, Page } from '../http/index.js';
+import { AnswersPage, TimeRangeQuery, WithExport } from '../http/index.js';
+import type { Page } from '../http/index.js';
 import { AuditEntryView, AuditListQuery, auditSheet } from './audit.dto.js';
 import { AuditNames } from './audit-names.repository.js';
 import { AuditRepository } from './audit.repository.js';
@@ -21,6 +21,7 @@ export class AuditController {
   @RequirePermission('monitor:audit:list')
   @TimeRangeQuery()
   @AnswersPage(AuditEntryView)
+  @WithExport(auditSheet, RequirePermission('monitor:audit:export'))
   async list(
     @CurrentCaller() caller: Caller,
     @Query() query: AuditListQuery,
@@ -28,16 +29,5 @@ export class AuditController {
     const page = await this.entries.page(caller.tenantId, query);
     const nameOf = await this.names.of(caller.tenantId, page.rows);
     return page.map((entry) => AuditEntryView.of(entry, { targetName: nameOf(entry) }));
-  }
-
-  /** The rows of the list as a workbook. */
-  @Post('export')
-  @RequirePermission('monitor:audit:export')
-  @AnswersWorkbook(auditSheet)
-  export(
-    @CurrentCaller() caller: Caller,
-    @Body() query: AuditListQuery,
-  ): ListReader<AuditEntryView> {
-    return (page) => this.list(caller, { ...query, ...page });
   }
 }
