@@ -46,7 +46,7 @@ export class StructuredAnswers {
     format,
     first,
     correct,
-    passesUnfinished = false,
+    passesUnfinished,
   }: FormattedCalls): AsyncGenerator<readonly TurnPart[]> {
     const calls: HeldAnswer[] = [];
     let parts = first;
@@ -55,14 +55,14 @@ export class StructuredAnswers {
         const held = new HeldAnswer();
         calls.push(held);
         yield* held.read(parts);
-        const { problems, json } =
-          passesUnfinished && held.isUnfinished
-            ? { problems: [], json: held.text }
-            : await this.check(format, held);
+        const finish = held.finish ? [held.finish] : [];
+        if (passesUnfinished && held.isUnfinished) {
+          yield [...held.rest(), ...usageOf(calls), ...finish];
+          return;
+        }
+        const { problems, json } = await this.check(format, held);
         if (json !== undefined) {
-          const finish = held.finish ? [held.finish] : [];
-          const text = held.callsTools ? held.thought() : textOf(json);
-          yield [...text, ...usageOf(calls), ...finish];
+          yield [{ type: 'text-delta', text: json }, ...usageOf(calls), ...finish];
           return;
         }
         if (calls.length === CALLS) throw new AnswerDoesNotFitError(problems);
@@ -90,7 +90,7 @@ class HeldAnswer {
   text = '';
   usage: Usage | undefined;
   finish: ({ readonly type: 'finish' } & Finish) | undefined;
-  callsTools = false;
+  private callsTools = false;
 
   get isUnfinished(): boolean {
     const reason = this.finish?.reason;
@@ -129,8 +129,14 @@ class HeldAnswer {
     });
   }
 
-  /** What the model wrote before it called tools is no answer, and is shown as thinking. */
-  thought(): TurnPart[] {
+  /** The text of an answer that is passed on unfinished. */
+  rest(): TurnPart[] {
+    if (this.callsTools) return this.thought();
+    return this.text === '' ? [] : [{ type: 'text-delta', text: this.text }];
+  }
+
+  /** What the model wrote beside calls of tools is no answer, and is shown as thinking. */
+  private thought(): TurnPart[] {
     const { text } = this;
     this.text = '';
     return text === '' ? [] : [{ type: 'reasoning-delta', text }];
@@ -144,10 +150,6 @@ class HeldAnswer {
     this.callsTools = false;
     return [...this.thought(), ...(usage ? [{ type: 'usage', usage } as const] : [])];
   }
-}
-
-function textOf(text: string): TurnPart[] {
-  return text === '' ? [] : [{ type: 'text-delta', text }];
 }
 
 /**

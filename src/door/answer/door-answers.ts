@@ -224,7 +224,7 @@ function refuseFor(
   call: Omit<TranslatedCall, 'format'>,
   { names }: DoorRequest,
 ): void {
-  refuseUntranslatable({ ...call, format: undefined }, adapter.protocol(connection.address), names);
+  refuseUntranslatable(call, adapter.protocol(connection.address), names);
 }
 
 /** The call with the most that the model may write, where the client names no limit. */

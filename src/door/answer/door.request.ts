@@ -76,7 +76,7 @@ export function withParameter(error: unknown, { format, formatParts }: Parameter
 
 /** Throws UnsupportedParameterError for what the protocol of the model has no words for, and ParameterError. */
 export function refuseUntranslatable(
-  call: TranslatedCall,
+  call: Omit<TranslatedCall, 'format'>,
   protocol: ChatProtocolName,
   names: ParameterNames,
 ): void {
