@@ -672,7 +672,10 @@ describe('a stream in which nothing comes', () => {
       { baseURL: `${silent.plinth.url}/v1` },
       silent.admin,
     ).chat.completions.create({ model: name, messages: [...QUESTION], stream: true });
-    expect(silent.simulator.held).toBe(1);
+    await eventually(
+      () => silent.simulator.held,
+      (held) => held === 1,
+    );
     silent.simulator.release();
     const error = await failure(textOf(stream));
     expect([error.status, error.code]).toEqual([undefined, 'upstream_overloaded']);
