@@ -34,6 +34,13 @@ describeConsole('the frame of the console', () => {
     expect(answer?.headers()['content-security-policy']).toContain("default-src 'none'");
     await page.locator('nav').first().waitFor();
     await expectNoViolations(page);
+
+    // The check that all these suites use finds what is wrong in both themes, and in one.
+    await page.evaluate(`document.querySelector('main').insertAdjacentHTML(
+      'beforeend', '<button></button><p style="color: var(--mantine-color-dark-6)">Hard to read</p>')`);
+    await expect(expectNoViolations(page)).rejects.toThrow(
+      /^axe, [^]*light: button-name [^]*dark: color-contrast /,
+    );
   });
 
   it('reaches pages, records and actions from the keyboard', async () => {
