@@ -114,6 +114,9 @@ const WITHOUT_EFFECT = new Map<string, (value: unknown) => boolean>(
   }),
 );
 
+/** As long as the service of OpenAI takes it. */
+const LONGEST_SPEAKER = 64;
+
 const textPart = z.strictObject({ type: z.literal('text'), text: z.string() });
 const imagePart = z.strictObject({
   type: z.literal('image_url'),
@@ -132,10 +135,14 @@ const toolCall = z.strictObject({
   function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
 });
 
+/** Of the participant, where a role has several. */
+const speaker = z.string().min(1).max(LONGEST_SPEAKER).nullish();
+
 const message = z.discriminatedUnion('role', [
-  z.strictObject({ role: z.enum(['system', 'developer']), content: texts }),
+  z.strictObject({ role: z.enum(['system', 'developer']), name: speaker, content: texts }),
   z.strictObject({
     role: z.literal('user'),
+    name: speaker,
     content: z.union([
       z.string(),
       z
@@ -146,6 +153,7 @@ const message = z.discriminatedUnion('role', [
   }),
   z.strictObject({
     role: z.literal('assistant'),
+    name: speaker,
     content: z
       .union([
         z.string(),
@@ -259,20 +267,21 @@ function translate(body: DoorRequest['body']): TranslatedCall {
 
 function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
   const names = new Map<string, string>();
+  const speakerIn = speakersOf(given);
   return given.map((one, at): ChatMessage => {
     switch (one.role) {
       case 'system':
       case 'developer':
-        return { role: 'system', content: textOf(one.content) };
+        return { role: 'system', content: speakerIn(one) + textOf(one.content) };
       case 'user':
-        return { role: 'user', content: contentOf(one.content) };
+        return { role: 'user', content: contentOf(one.content, speakerIn(one)) };
       case 'assistant': {
         const toolCalls = (one.tool_calls ?? []).map((call, index) => {
           names.set(call.id, call.function.name);
           const param = `messages[${at}].tool_calls[${index}].function.arguments`;
           return toolCallOf({ id: call.id, ...call.function }, param);
         });
-        const content = textOf(one.content ?? '') + (one.refusal ?? '');
+        const content = speakerIn(one) + textOf(one.content ?? '') + (one.refusal ?? '');
         return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
       }
       case 'tool': {
@@ -289,16 +298,29 @@ function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
   });
 }
 
+/**
+ * What stands before the text of a message, which is the only place that other protocols have for a name. It tells
+ * participants of one role apart: where all messages of a role are of one, it is left out, and no model repeats it.
+ */
+function speakersOf(given: TranslatedRequest['messages']): (one: Message) => string {
+  const speakers = new Map<string, Set<string>>();
+  for (const { role, name } of given) {
+    speakers.set(role, (speakers.get(role) ?? new Set()).add(name ?? ''));
+  }
+  return ({ role, name }) => (name && Number(speakers.get(role)?.size) > 1 ? `${name}: ` : '');
+}
+
 function textOf(content: string | readonly ({ text: string } | { refusal: string })[]): string {
   if (typeof content === 'string') return content;
   return content.map((part) => ('text' in part ? part.text : part.refusal)).join('');
 }
 
-type UserContent = Extract<z.output<typeof message>, { role: 'user' }>['content'];
+type Message = z.output<typeof message>;
+type UserContent = Extract<Message, { role: 'user' }>['content'];
 
-function contentOf(content: UserContent): string | ContentPart[] {
-  if (typeof content === 'string') return content;
-  return content.map((part): ContentPart => {
+function contentOf(content: UserContent, speaker: string): string | ContentPart[] {
+  if (typeof content === 'string') return speaker + content;
+  const parts = content.map((part): ContentPart => {
     if (part.type === 'text') return part;
     const { url, detail } = part.image_url;
     const chosen = detail === 'low' || detail === 'high' ? { detail } : {};
@@ -306,6 +328,10 @@ function contentOf(content: UserContent): string | ContentPart[] {
     if (mimeType === undefined || data === undefined) return { type: 'image-url', url, ...chosen };
     return { type: 'image', mimeType, data, ...chosen };
   });
+  if (speaker === '') return parts;
+  const [first, ...others] = parts;
+  if (first?.type === 'text') return [{ type: 'text', text: speaker + first.text }, ...others];
+  return [{ type: 'text', text: speaker }, ...parts];
 }
 
 /** A function that must be called is the only one that is offered. */

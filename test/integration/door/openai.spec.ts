@@ -243,9 +243,9 @@ describe('failures before an answer', () => {
       'unsupported_parameter',
     ],
     [
-      { model: 'sim-messages', messages: [{ role: 'user', content: 'x', name: 'Ann' }] },
+      { model: 'sim-messages', messages: [{ role: 'user', content: 'x', name: 'A'.repeat(65) }] },
       'messages[0].name',
-      'unsupported_parameter',
+      'invalid_value',
     ],
     [
       { model: 'sim-ollama', messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] },
@@ -481,6 +481,26 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     }
     if (name !== 'sim-messages') expect(sent).toContain('"seed":3');
     expect(sent).toContain(name === 'sim-ollama' ? '"think":false' : 'effort":"high"');
+  });
+
+  it('is told who says what, where a role has several participants', async () => {
+    model({ text: 'Blue.' });
+    await client().chat.completions.create({
+      model: name,
+      messages: [
+        { role: 'system', name: 'host', content: 'Be brief.' },
+        { role: 'user', name: 'Ann', content: 'Which colour?' },
+        { role: 'assistant', name: 'painter', content: 'Red.' },
+        { role: 'user', name: 'Bob', content: [{ type: 'text', text: 'Another one.' }] },
+      ],
+    });
+    const sent = JSON.stringify(simulator.requests[0]?.body);
+    const own = name === RELAYED;
+
+    for (const text of ['"Be brief."', '"Red."']) expect(sent).toContain(text);
+    expect(sent.includes('"Ann: Which colour?"')).toBe(!own);
+    expect(sent.includes('"Bob: Another one."')).toBe(!own);
+    expect(sent.includes('"name":"Ann"')).toBe(own);
   });
 
   it('answers JSON of a schema', async () => {
