@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { cruise } from 'dependency-cruiser';
 import type { ICruiseOptions, ICruiseResult, IFlattenedRuleSet } from 'dependency-cruiser';
@@ -10,9 +9,8 @@ type Configuration = Required<Pick<IFlattenedRuleSet, 'forbidden'>> & { options:
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const violations = join(root, 'test', 'architecture', 'violations');
-const { forbidden, options } = createRequire(import.meta.url)(
-  join(root, '.dependency-cruiser.cjs'),
-) as Configuration;
+const rules = pathToFileURL(join(root, '.dependency-cruiser.mjs')).href;
+const { forbidden, options } = ((await import(rules)) as { default: Configuration }).default;
 const ruleNames = [...new Set(forbidden.map(({ name }) => name))].sort();
 
 /** The names of the rules that a tree breaks, with the file that breaks each. */

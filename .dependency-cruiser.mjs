@@ -82,13 +82,13 @@ const LAYER = '^src/(platform/[^/]+|(?!platform/)[^/]+)/';
 const inOrder = (name, base, list) =>
   list.slice(0, -1).map((folder, position) => ({
     name,
-    comment: `${base}${folder} may import only from the folders listed before it in .dependency-cruiser.cjs.`,
+    comment: `${base}${folder} may import only from the folders listed before it in .dependency-cruiser.mjs.`,
     severity: 'error',
     from: { path: `^${base}${folder}/`, pathNot: SPEC },
     to: { path: `^${base}(${list.slice(position + 1).join('|')})/` },
   }));
 
-module.exports = {
+export default {
   forbidden: [
     ...inOrder('layer-order', 'src/', layers),
     ...Object.entries(rooms).flatMap(([folder, list]) =>
