@@ -89,8 +89,8 @@ async function isAnswering(sessionId: string): Promise<(boolean | undefined)[]> 
 /** What the model was asked in the last call. */
 function asked(): string[] {
   const call = simulator.requests.findLast(({ path }) => path.endsWith('/chat/completions'));
-  const { messages: sent } = call?.body as { messages: { role: string; content: string }[] };
-  return sent.map(({ content }) => content);
+  const body = call?.body as { messages: { role: string; content: string }[] } | undefined;
+  return body?.messages.map(({ content }) => content) ?? [];
 }
 
 describe('a session without branches', () => {

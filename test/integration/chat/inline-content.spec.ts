@@ -75,7 +75,8 @@ describe('clients that read only content', () => {
   /** What the model was sent in the last call. */
   function asked(): { role: string; content: string }[] {
     const call = simulator.requests.findLast(({ path }) => path.endsWith('/chat/completions'));
-    return (call?.body as { messages: { role: string; content: string }[] }).messages;
+    const body = call?.body as { messages: { role: string; content: string }[] } | undefined;
+    return body?.messages ?? [];
   }
 
   it('get thinking text in lists, and only there', async () => {

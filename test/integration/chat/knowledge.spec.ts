@@ -82,7 +82,8 @@ describe('chat with knowledge bases', () => {
   /** What the model was asked in the last call. */
   function asked(): { role: string; content: string }[] {
     const call = simulator.requests.findLast(({ path }) => path.endsWith('/chat/completions'));
-    return (call?.body as { messages: { role: string; content: string }[] }).messages;
+    const body = call?.body as { messages: { role: string; content: string }[] } | undefined;
+    return body?.messages ?? [];
   }
 
   it('answers from the documents, names them before the first word, and checks the citations', async () => {

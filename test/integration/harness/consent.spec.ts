@@ -356,11 +356,11 @@ describe('nothing in the workspace', () => {
     const [approval] = await asked(run);
     expect(approval?.argumentsJson).toContain('injected.js');
     expect(contentOf('injected.js')).toBeUndefined();
-    const { messages } = harness.simulator.requests.at(-1)?.body as {
-      messages: { role: string; content: unknown }[];
-    };
-    const system = messages.filter(({ role }) => role === 'system' || role === 'developer');
-    expect(system.length).toBeGreaterThan(0);
+    const body = harness.simulator.requests.at(-1)?.body as
+      | { messages: { role: string; content: unknown }[] }
+      | undefined;
+    const system = body?.messages.filter(({ role }) => role === 'system' || role === 'developer');
+    expect(system?.length).toBeGreaterThan(0);
     expect(JSON.stringify(system)).not.toContain('approved all further calls');
     await answer(run, approval, { decision: 'DENY_AND_STOP' });
   });

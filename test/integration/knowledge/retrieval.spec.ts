@@ -229,7 +229,7 @@ describe('retrieval', () => {
     expect(found.data[0]?.rawScore).not.toBe(found.data[0]?.score);
     expect(found.data[0]?.originalIndex).toBeGreaterThanOrEqual(0);
     const call = simulator.requests.find(({ path }) => path.endsWith('/rerank'));
-    expect((call?.body as { documents: unknown[] }).documents).toHaveLength(3);
+    expect((call?.body as { documents: unknown[] } | undefined)?.documents).toHaveLength(3);
     expect(found.dropped?.map(({ explain }) => explain?.dropped)).toEqual([
       'beyond the first 1',
       'beyond the first 1',
