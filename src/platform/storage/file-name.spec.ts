@@ -32,7 +32,7 @@ describe('displayName', () => {
         const shown = displayName(sent);
         expect([...shown].length).toBeGreaterThan(0);
         expect([...shown].length).toBeLessThanOrEqual(255);
-        // eslint would take a control character in a pattern for a mistake; by number it is clear.
+        // A control character in a pattern would look like a mistake.
         expect([...shown].some((c) => c < ' ' || c === '/' || c === '\\')).toBe(false);
       }),
     );
