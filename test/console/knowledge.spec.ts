@@ -112,6 +112,13 @@ describeConsole('the pages of knowledge bases', () => {
     await page.reload();
     await row.waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
+
+    await page.goto(`/knowledge/${base}`);
+    await page
+      .getByRole('row', { name: /broken\.pdf/ })
+      .getByText('broken.pdf')
+      .click();
+    await text('The document could not be parsed. The reason is above.').waitFor();
   });
 
   it('mark a fragment in the text of its document, and let it be changed', async () => {

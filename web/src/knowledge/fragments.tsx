@@ -35,7 +35,7 @@ import { MenuItem } from '../ui/menu-item';
 import { said } from '../ui/notify';
 import { RowsSkeleton } from '../ui/skeleton';
 import { baseKey, useBaseAccess } from './base';
-import { isMoving } from './document-state';
+import { FAILED, isMoving } from './document-state';
 import { FragmentDrawer } from './fragment-drawer';
 import styles from './knowledge.module.css';
 
@@ -113,6 +113,7 @@ export function Fragments({ document, base, asText }: Props) {
     });
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
   const total = data?.total ?? 0;
+  const hasFailed = document.status === FAILED;
   const mayRemove = can('system:fragment:remove');
   const mayEdit = can('system:fragment:edit');
   const pages = Math.ceil(total / PER_PAGE);
@@ -156,8 +157,8 @@ export function Fragments({ document, base, asText }: Props) {
       )}
       {(waits || !data) && <RowsSkeleton rows={4} height={110} />}
       {data && total === 0 && !find && (
-        <Empty icon={IconFileText} title={t('fragment.none')}>
-          {t('fragment.noneHint')}
+        <Empty icon={IconFileText} title={t(hasFailed ? 'fragment.noneFailed' : 'fragment.none')}>
+          {t(hasFailed ? 'fragment.noneFailedHint' : 'fragment.noneHint')}
         </Empty>
       )}
       {data && total === 0 && find && (
