@@ -1,4 +1,5 @@
 import { request } from 'undici';
+import type { Simulator } from '../../simulator/index.js';
 import { canary } from './canary.js';
 import type { Session } from './session.js';
 
@@ -60,6 +61,15 @@ export async function sendChat(
 ): Promise<ChatReply> {
   const { text, headers: answered } = await session.raw('POST', '/chat/send', body, headers);
   return new ChatReply(text, String(answered['content-type']));
+}
+
+/** The messages of the last call of a chat model. Throws where there was none. */
+export function messagesAsked({
+  requests,
+}: Pick<Simulator, 'requests'>): { role: string; content: string }[] {
+  const call = requests.findLast(({ path }) => path.endsWith('/chat/completions'));
+  if (!call) throw new Error('No chat model was asked.');
+  return (call.body as { messages: { role: string; content: string }[] }).messages;
 }
 
 /** A stream that the test reads piece by piece. */

@@ -4,7 +4,7 @@ import type { Simulator } from '../../../simulator/index.js';
 import { TurnRepository } from '../../../src/chat/turn.repository.js';
 import { Database, inTenant } from '../../../src/platform/database/index.js';
 import { ChatBranches1763683200022 } from '../../../src/platform/database/migrations/22-chat-branches.js';
-import { OpenChat, sendChat } from '../../support/chat.js';
+import { messagesAsked, OpenChat, sendChat } from '../../support/chat.js';
 import type { ChatReply } from '../../support/chat.js';
 import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -88,9 +88,7 @@ async function isAnswering(sessionId: string): Promise<(boolean | undefined)[]> 
 
 /** What the model was asked in the last call. */
 function asked(): string[] {
-  const call = simulator.requests.findLast(({ path }) => path.endsWith('/chat/completions'));
-  const body = call?.body as { messages: { role: string; content: string }[] } | undefined;
-  return body?.messages.map(({ content }) => content) ?? [];
+  return messagesAsked(simulator).map(({ content }) => content);
 }
 
 describe('a session without branches', () => {

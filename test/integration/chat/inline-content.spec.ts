@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { sendChat } from '../../support/chat.js';
+import { messagesAsked, sendChat } from '../../support/chat.js';
 import type { ChatReply } from '../../support/chat.js';
 import { createKnowledge, settled, upload } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -72,12 +72,7 @@ describe('clients that read only content', () => {
     return answer;
   }
 
-  /** What the model was sent in the last call. */
-  function asked(): { role: string; content: string }[] {
-    const call = simulator.requests.findLast(({ path }) => path.endsWith('/chat/completions'));
-    const body = call?.body as { messages: { role: string; content: string }[] } | undefined;
-    return body?.messages ?? [];
-  }
+  const asked = () => messagesAsked(simulator);
 
   it('get thinking text in lists, and only there', async () => {
     const sessionId = await newSession();

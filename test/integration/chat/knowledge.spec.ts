@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { tokenCounter } from '../../../src/model/index.js';
-import { sendChat } from '../../support/chat.js';
+import { messagesAsked, sendChat } from '../../support/chat.js';
 import type { ChatReply } from '../../support/chat.js';
 import { createKnowledge, settled, upload } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -79,12 +79,7 @@ describe('chat with knowledge bases', () => {
   const sourcesOf = (reply: ChatReply): Source[] =>
     (reply.frames.find(({ event }) => event === 'sources')?.data['sources'] ?? []) as Source[];
 
-  /** What the model was asked in the last call. */
-  function asked(): { role: string; content: string }[] {
-    const call = simulator.requests.findLast(({ path }) => path.endsWith('/chat/completions'));
-    const body = call?.body as { messages: { role: string; content: string }[] } | undefined;
-    return body?.messages ?? [];
-  }
+  const asked = () => messagesAsked(simulator);
 
   it('answers from the documents, names them before the first word, and checks the citations', async () => {
     const { data: sessionId } = await admin.post<string>('/system/session', { sessionTitle: 'T' });
