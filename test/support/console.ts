@@ -198,11 +198,11 @@ export class Console {
 
 /** Fails for what axe calls serious or critical. The themes differ in nothing but colours. */
 export async function expectNoViolations(page: Page): Promise<void> {
-  // Once for both themes. Without `preload`, which fetches all style sheets again for rules that are off.
   await page.evaluate(axe.source);
   const found: string[] = [];
   for (const theme of ['light', 'dark'] as const) {
     const options: RunOptions = {
+      // It fetches all style sheets again, for rules that are off.
       preload: false,
       resultTypes: ['violations'],
       ...(theme === 'dark' && { runOnly: ['color-contrast'] }),

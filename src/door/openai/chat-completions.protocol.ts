@@ -307,7 +307,7 @@ function speakersOf(given: TranslatedRequest['messages']): (one: Message) => str
   for (const { role, name } of given) {
     speakers.set(role, (speakers.get(role) ?? new Set()).add(name ?? ''));
   }
-  return ({ role, name }) => (name && Number(speakers.get(role)?.size) > 1 ? `${name}: ` : '');
+  return ({ role, name }) => (name && (speakers.get(role)?.size ?? 0) > 1 ? `${name}: ` : '');
 }
 
 function textOf(content: string | readonly ({ text: string } | { refusal: string })[]): string {
