@@ -25,6 +25,8 @@ import type {
   TranslatedCall,
 } from '../answer/door.request.js';
 import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
+import { offeredTools } from '../answer/tool-choice.js';
+import type { OfferedTools, ToolChoice } from '../answer/tool-choice.js';
 import { anthropicFailure } from './anthropic.errors.js';
 
 // The messages protocol of Anthropic as a service speaks it: requests in, answers out. Does no I/O.
@@ -336,32 +338,33 @@ function assistantMessage(content: Content<'assistant'>, names: Map<string, stri
   return { role: 'assistant', content: text, ...(toolCalls.length > 0 && { toolCalls }) };
 }
 
-/** A tool that must be called is the only one that is offered. */
-function toolsOf(
-  request: TranslatedRequest,
-): Pick<ChatCall, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
-  const { tools = [], tool_choice: choice } = request;
+function toolsOf({
+  tools = [],
+  tool_choice: choice,
+}: TranslatedRequest): OfferedTools & Pick<ChatCall, 'parallelToolCalls'> {
   const offered = tools.map(({ name, description, input_schema: inputSchema, strict }) => ({
     name,
     description: description ?? '',
     inputSchema,
     ...(strict === true && { strict }),
   }));
-  if (!choice) return offered.length > 0 ? { tools: offered } : {};
+  if (!choice) return offeredTools(offered, undefined);
   const isOneByOne = choice.type !== 'none' && choice.disable_parallel_tool_use === true;
-  const parallel = isOneByOne ? { parallelToolCalls: false } : {};
-  if (choice.type !== 'tool') {
-    const toolChoice = choice.type === 'any' ? 'required' : choice.type;
-    return { ...(offered.length > 0 && { tools: offered }), toolChoice, ...parallel };
+  return {
+    ...offeredTools(offered, choiceOf(choice)),
+    ...(isOneByOne && { parallelToolCalls: false }),
+  };
+}
+
+function choiceOf(choice: NonNullable<TranslatedRequest['tool_choice']>): ToolChoice {
+  switch (choice.type) {
+    case 'any':
+      return 'required';
+    case 'tool':
+      return { mode: 'required', names: [['tool_choice.name', choice.name]] };
+    default:
+      return choice.type;
   }
-  const chosen = offered.filter(({ name }) => name === choice.name);
-  if (chosen.length === 0) {
-    throw new ParameterError(
-      'tool_choice.name',
-      msg`tools has no function ${choice.name}. Choose one of those in tools.`,
-    );
-  }
-  return { tools: chosen, toolChoice: 'required', ...parallel };
 }
 
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {

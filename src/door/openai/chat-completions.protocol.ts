@@ -4,14 +4,7 @@ import type { Failure } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
-import type {
-  ChatCall,
-  ChatMessage,
-  ContentPart,
-  FinishReason,
-  ToolCall,
-  ToolDefinition,
-} from '../../provider/index.js';
+import type { ChatMessage, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
 import { citationsOf } from '../answer/citations.js';
 import { CollectedAnswer } from '../answer/collected-answer.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
@@ -24,9 +17,11 @@ import type {
   TranslatedCall,
 } from '../answer/door.request.js';
 import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
+import { offeredTools } from '../answer/tool-choice.js';
+import type { NamedTools } from '../answer/tool-choice.js';
 import { effortOf } from './effort.js';
+import { functionFields, toolCallOf, toolOf } from './function.js';
 import { openAiFailure } from './openai.errors.js';
-import { toolCallOf } from './tool-call.js';
 
 // The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
 
@@ -184,13 +179,37 @@ const message = z.discriminatedUnion('role', [
 
 const tool = z.strictObject({
   type: z.literal('function'),
-  function: z.strictObject({
-    name: z.string().regex(/^[\w-]{1,64}$/, '1 to 64 letters, digits, _ or - are expected'),
-    description: z.string().nullish(),
-    parameters: z.record(z.string(), z.unknown()).nullish(),
-    strict: z.boolean().nullish(),
-  }),
+  function: z.strictObject(functionFields),
 });
+
+const namedFunction = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject({ name: z.string() }),
+});
+const toolChoice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.discriminatedUnion('type', [
+    namedFunction.transform(({ function: { name } }): NamedTools => ({
+      mode: 'required',
+      names: [['tool_choice.function.name', name]],
+    })),
+    z
+      .strictObject({
+        type: z.literal('allowed_tools'),
+        allowed_tools: z.strictObject({
+          mode: z.enum(['auto', 'required']),
+          tools: z.array(namedFunction).min(1).max(MOST_TOOLS),
+        }),
+      })
+      .transform(({ allowed_tools: { mode, tools } }): NamedTools => ({
+        mode,
+        names: tools.map(({ function: { name } }, at) => [
+          `tool_choice.allowed_tools.tools[${at}].function.name`,
+          name,
+        ]),
+      })),
+  ]),
+]);
 
 const responseFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
@@ -220,15 +239,7 @@ const translatedRequest = z.strictObject({
     })
     .optional(),
   tools: z.array(tool).max(MOST_TOOLS).optional(),
-  tool_choice: z
-    .union([
-      z.enum(['auto', 'none', 'required']),
-      z.strictObject({
-        type: z.literal('function'),
-        function: z.strictObject({ name: z.string() }),
-      }),
-    ])
-    .optional(),
+  tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   response_format: responseFormat.optional(),
   temperature: z.number().min(0).max(2).optional(),
@@ -253,7 +264,10 @@ function translate(body: DoorRequest['body']): TranslatedCall {
   const maxTokens = max_completion_tokens ?? max_tokens;
   return {
     messages: messagesOf(request.messages),
-    ...toolsOf(request),
+    ...offeredTools(
+      (request.tools ?? []).map((one) => toolOf(one.function)),
+      request.tool_choice,
+    ),
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { topP: top_p }),
     ...(maxTokens !== undefined && { maxTokens }),
@@ -281,7 +295,9 @@ function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
           const param = `messages[${at}].tool_calls[${index}].function.arguments`;
           return toolCallOf({ id: call.id, ...call.function }, param);
         });
-        const content = speakerIn(one) + textOf(one.content ?? '') + (one.refusal ?? '');
+        const text = textOf(one.content ?? '') + (one.refusal ?? '');
+        // A message of calls alone says nothing.
+        const content = text === '' ? '' : speakerIn(one) + text;
         return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
       }
       case 'tool': {
@@ -332,34 +348,6 @@ function contentOf(content: UserContent, speaker: string): string | ContentPart[
   const [first, ...others] = parts;
   if (first?.type === 'text') return [{ type: 'text', text: speaker + first.text }, ...others];
   return [{ type: 'text', text: speaker }, ...parts];
-}
-
-/** A function that must be called is the only one that is offered. */
-function toolsOf(request: TranslatedRequest): Pick<ChatCall, 'tools' | 'toolChoice'> {
-  const { tools = [], tool_choice: choice } = request;
-  const offered = tools.map((one): ToolDefinition => {
-    const { name, description, parameters: schema, strict } = one.function;
-    return {
-      name,
-      description: description ?? '',
-      inputSchema: schema ?? { type: 'object', properties: {} },
-      ...(strict === true && { strict }),
-    };
-  });
-  if (typeof choice !== 'object') {
-    return {
-      ...(offered.length > 0 && { tools: offered }),
-      ...(choice !== undefined && { toolChoice: choice }),
-    };
-  }
-  const chosen = offered.filter(({ name }) => name === choice.function.name);
-  if (chosen.length === 0) {
-    throw new ParameterError(
-      'tool_choice.function.name',
-      msg`tools has no function ${choice.function.name}. Choose one of those in tools.`,
-    );
-  }
-  return { tools: chosen, toolChoice: 'required' };
 }
 
 function formatOf(format: TranslatedRequest['response_format']): TranslatedCall['format'] {

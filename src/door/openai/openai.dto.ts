@@ -30,7 +30,10 @@ export class ChatCompletionBody extends Input({
   tools: Given(OBJECTS, { description: 'Functions that the model may call' }),
   tool_choice: Given(
     { ...EITHER, oneOf: [TEXT, OBJECT] },
-    { description: 'auto, none, required, or {type: "function", function: {name}}' },
+    {
+      description:
+        'auto, none, required, {type: "function", function: {name}}, or {type: "allowed_tools", allowed_tools: {mode, tools}}',
+    },
   ),
   parallel_tool_calls: Given(FLAG, { description: 'false: one call at a time' }),
   response_format: Given(OBJECT, { description: 'Of type text, json_object or json_schema' }),

@@ -32,6 +32,11 @@ const LOOK_UP = {
   },
 } as const;
 
+const ALLOWED = {
+  type: 'allowed_tools',
+  allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'x' } }] },
+};
+
 const DETAIL = ['detail', 'unsupported_parameter'] as const;
 /** A question about an image, which is to be looked at closely. */
 function shown(url: string) {
@@ -258,6 +263,16 @@ describe('failures before an answer', () => {
       'unsupported_parameter',
     ],
     [
+      { model: 'sim-messages', messages: QUESTION, tools: [LOOK_UP], tool_choice: ALLOWED },
+      'tool_choice.allowed_tools.tools[0].function.name',
+      'invalid_value',
+    ],
+    [
+      { model: 'sim-messages', messages: QUESTION, tool_choice: { type: 'custom' } },
+      'tool_choice.type',
+      'invalid_value',
+    ],
+    [
       { model: 'sim-messages', messages: QUESTION, tool_choice: 'required' },
       'tool_choice',
       'invalid_value',
@@ -449,6 +464,28 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     expect(JSON.stringify(simulator.requests.at(-1)?.body)).toContain('adjective');
   });
 
+  it('is offered the functions that it may call', async () => {
+    const other = { ...LOOK_UP, function: { ...LOOK_UP.function, name: 'write_down' } };
+    const named = { type: 'function', function: { name: 'write_down' } } as const;
+    const choices: OpenAI.ChatCompletionToolChoiceOption[] = [
+      ...(name === 'sim-ollama' ? [] : [named]),
+      { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named] } },
+    ];
+    for (const tool_choice of choices) {
+      model({ text: 'Yes.' });
+      await client().chat.completions.create({
+        model: name,
+        messages: [...QUESTION],
+        tools: [LOOK_UP, other],
+        tool_choice,
+      });
+      const sent = simulator.requests.at(-1)?.body;
+      if (name === RELAYED) expect(sent).toMatchObject({ tool_choice });
+      else expect(JSON.stringify(sent)).not.toContain('look_up');
+      expect(JSON.stringify(sent)).toContain('write_down');
+    }
+  });
+
   it('gets the parameters that it can honour', async () => {
     model({ text: 'Yes.' });
     // Still sent by many clients.
@@ -485,19 +522,29 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
 
   it('is told who says what, where a role has several participants', async () => {
     model({ text: 'Blue.' });
+    const call = { id: 'call_1', type: 'function' } as const;
     await client().chat.completions.create({
       model: name,
       messages: [
         { role: 'system', name: 'host', content: 'Be brief.' },
         { role: 'user', name: 'Ann', content: 'Which colour?' },
         { role: 'assistant', name: 'painter', content: 'Red.' },
+        {
+          role: 'assistant',
+          name: 'clerk',
+          tool_calls: [{ ...call, function: { name: 'look_up', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'call_1', content: 'Nothing.' },
         { role: 'user', name: 'Bob', content: [{ type: 'text', text: 'Another one.' }] },
       ],
     });
     const sent = JSON.stringify(simulator.requests[0]?.body);
     const own = name === RELAYED;
 
-    for (const text of ['"Be brief."', '"Red."']) expect(sent).toContain(text);
+    expect(sent).toContain('"Be brief."');
+    expect(sent.includes('"painter: Red."')).toBe(!own);
+    // A message of calls alone says nothing.
+    expect(sent).not.toContain('clerk: ');
     expect(sent.includes('"Ann: Which colour?"')).toBe(!own);
     expect(sent.includes('"Bob: Another one."')).toBe(!own);
     expect(sent.includes('"name":"Ann"')).toBe(own);
@@ -879,6 +926,30 @@ describe('POST /v1/embeddings', () => {
     expect(simulator.requests.at(-2)?.body).toMatchObject({ input: texts });
   });
 
+  it('answers vectors in the size that is asked for, or says why not', async () => {
+    const sized = (dimensions: number) =>
+      client().embeddings.create({ model: 'sim-embed-256', input: 'A red phone', dimensions });
+    const { data } = await sized(8);
+    expect(data[0]?.embedding).toHaveLength(8);
+    expect(simulator.requests.at(-1)?.body).toMatchObject({ dimensions: 8 });
+    // A service need not know the field: it is not asked for the size that its model has.
+    await sized(256);
+    expect(simulator.requests.at(-1)?.body).not.toHaveProperty('dimensions');
+
+    const asked = simulator.requests.length;
+    simulator.script({ status: 400, body: { error: { message: 'No matryoshka.' } } });
+    const refused = await failure(sized(8));
+    expect([refused.status, refused.message]).toEqual([
+      400,
+      expect.stringContaining('No matryoshka.'),
+    ]);
+    expect(simulator.requests).toHaveLength(asked + 1);
+
+    simulator.script({ body: { data: [{ embedding: [1, 2, 3] }] } });
+    const ignored = await failure(sized(8));
+    expect([ignored.status, ignored.param]).toEqual([400, 'dimensions']);
+  });
+
   it('says how many texts it takes', async () => {
     const input = Array.from({ length: 2_049 }, () => 'x');
     const error = await failure(client().embeddings.create({ model: 'sim-embed-256', input }));
@@ -894,7 +965,7 @@ describe('POST /v1/embeddings', () => {
     [{ model: 'sim-embed-256', input: [100_300] }, 400, 'input'],
     [{ model: 'sim-embed-256', input: [9906, 'Hello'] }, 400, 'input[1]'],
     [{ model: 'sim-embed-256', input: 7 }, 400, 'input'],
-    [{ model: 'sim-embed-256', input: 'x', dimensions: 8 }, 400, 'dimensions'],
+    [{ model: 'sim-embed-256', input: 'x', dimensions: 0 }, 400, 'dimensions'],
     [{ model: 'sim-embed-256', input: 'x', task: 'query' }, 400, 'task'],
     [{ model: RELAYED, input: 'x' }, 404, 'model'],
   ])('%j is refused with %i for %s', async (body, status, param) => {

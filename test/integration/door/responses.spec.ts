@@ -127,6 +127,23 @@ describe.each(MODELS)('the model %s', (name) => {
     expect(JSON.stringify(simulator.requests.at(-1)?.body)).toContain('adjective');
   });
 
+  it('is offered the functions that it may call', async () => {
+    const tools = [LOOK_UP, { ...LOOK_UP, name: 'write_down' }];
+    const named = { type: 'function', name: 'write_down' } as const;
+    const choices: Params['tool_choice'][] = [
+      ...(name === 'sim-ollama' ? [] : [named]),
+      { type: 'allowed_tools', mode: 'auto', tools: [named] },
+    ];
+    for (const tool_choice of choices) {
+      simulator.script({ text: 'Yes.' });
+      const answer = await client().responses.create(asked(name, { tools, tool_choice }));
+      expect(answer.tool_choice).toEqual(tool_choice);
+      const sent = JSON.stringify(simulator.requests.at(-1)?.body);
+      expect(sent).toContain('write_down');
+      expect(sent).not.toContain('look_up');
+    }
+  });
+
   it('gets the parameters that it can honour', async () => {
     simulator.script({ text: 'Yes.' });
     await client().responses.create({
@@ -298,6 +315,11 @@ describe('a parameter', () => {
       { ...asked('sim-ollama'), reasoning: { effort: 'high' } },
       'reasoning.effort',
       'unsupported_parameter',
+    ],
+    [
+      { ...chat, tools: [LOOK_UP], tool_choice: { type: 'function', name: 'x' } },
+      'tool_choice.name',
+      'invalid_value',
     ],
     [{ ...chat, tools: [{ type: 'web_search' }] }, 'tools[0].type', 'invalid_value'],
     [{ ...chat, tools: [{ type: 'mcp', server_label: 'x' }] }, 'tools[0].type', 'invalid_value'],

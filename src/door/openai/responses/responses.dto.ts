@@ -31,7 +31,10 @@ export class ResponseBody extends Input({
   tools: Given(OBJECTS, { description: 'Of type function' }),
   tool_choice: Given(
     { ...EITHER, oneOf: [TEXT, OBJECT] },
-    { description: 'auto, none, required, or {type: "function", name}' },
+    {
+      description:
+        'auto, none, required, {type: "function", name}, or {type: "allowed_tools", mode, tools}',
+    },
   ),
   parallel_tool_calls: Given(FLAG, { description: 'false: one call at a time' }),
   text: Given(OBJECT, { description: 'format: of type text, json_object or json_schema' }),

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
-import type { ChatCall, ChatMessage, ContentPart, ToolCall } from '../../../provider/index.js';
+import type { ChatMessage, ContentPart, ToolCall } from '../../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
 import type { TranslatedCall } from '../../answer/door.request.js';
 import { effort, MOST_TOOLS, modelName, parameters } from '../../answer/parameters.js';
+import { offeredTools } from '../../answer/tool-choice.js';
+import type { ToolChoice } from '../../answer/tool-choice.js';
 import { effortOf } from '../effort.js';
-import { toolCallOf } from '../tool-call.js';
+import { functionFields, toolCallOf, toolOf } from '../function.js';
 import type { JsonObject } from './stored-response.entity.js';
 
 // Requests of the Responses protocol of OpenAI, in the words of the adapters. Does no I/O.
@@ -87,11 +89,21 @@ type Item = z.output<typeof item>;
 
 const tool = z.strictObject({
   type: z.literal('function'),
-  name: z.string().regex(/^[\w-]{1,64}$/, '1 to 64 letters, digits, _ or - are expected'),
-  description: z.string().nullish(),
-  parameters: z.record(z.string(), z.unknown()).nullish(),
-  strict: z.boolean().nullish(),
+  ...functionFields,
 });
+
+const namedFunction = z.strictObject({ type: z.literal('function'), name: z.string() });
+const toolChoice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.discriminatedUnion('type', [
+    namedFunction,
+    z.strictObject({
+      type: z.literal('allowed_tools'),
+      mode: z.enum(['auto', 'required']),
+      tools: z.array(namedFunction).min(1).max(MOST_TOOLS),
+    }),
+  ]),
+]);
 
 const format = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
@@ -114,12 +126,7 @@ const request = z.strictObject({
   stream: z.boolean().optional(),
   stream_options: z.strictObject({ include_obfuscation: z.literal(false).nullish() }).optional(),
   tools: z.array(tool).max(MOST_TOOLS).optional(),
-  tool_choice: z
-    .union([
-      z.enum(['auto', 'none', 'required']),
-      z.strictObject({ type: z.literal('function'), name: z.string() }),
-    ])
-    .optional(),
+  tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   text: z
     .strictObject({ format: format.nullish(), verbosity: z.literal('medium').nullish() })
@@ -205,7 +212,8 @@ export function translate(
       ...(instructions === '' ? [] : [{ role: 'system', content: instructions } as const]),
       ...messages,
     ],
-    ...toolsOf(given),
+    ...offeredTools((given.tools ?? []).map(toolOf), chosenIn(given.tool_choice)),
+    ...(given.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { topP: top_p }),
     ...(maxTokens !== undefined && { maxTokens }),
@@ -315,34 +323,13 @@ function partsOf(content: string | z.output<typeof inputParts>): ContentPart[] {
   });
 }
 
-/** A function that must be called is the only one that is offered. */
-function toolsOf({
-  tools = [],
-  tool_choice: choice,
-  parallel_tool_calls: parallelToolCalls,
-}: ResponseParameters): Pick<ChatCall, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
-  const offered = tools.map(({ name, description, parameters: schema, strict }) => ({
-    name,
-    description: description ?? '',
-    inputSchema: schema ?? { type: 'object', properties: {} },
-    ...(strict === true && { strict }),
-  }));
-  const parallel = parallelToolCalls === false ? { parallelToolCalls } : {};
-  if (typeof choice !== 'object') {
-    return {
-      ...(offered.length > 0 && { tools: offered }),
-      ...(choice !== undefined && { toolChoice: choice }),
-      ...parallel,
-    };
+function chosenIn(choice: ResponseParameters['tool_choice']): ToolChoice | undefined {
+  if (typeof choice !== 'object') return choice;
+  if (choice.type === 'function') {
+    return { mode: 'required', names: [['tool_choice.name', choice.name]] };
   }
-  const chosen = offered.filter(({ name }) => name === choice.name);
-  if (chosen.length === 0) {
-    throw new ParameterError(
-      'tool_choice.name',
-      msg`tools has no function ${choice.name}. Choose one of those in tools.`,
-    );
-  }
-  return { tools: chosen, toolChoice: 'required', ...parallel };
+  const { mode, tools } = choice;
+  return { mode, names: tools.map(({ name }, at) => [`tool_choice.tools[${at}].name`, name]) };
 }
 
 function formatOf(chosen: z.output<typeof format> | null | undefined): TranslatedCall['format'] {

@@ -1,6 +1,29 @@
+import { z } from 'zod';
 import { msg } from '../../platform/message/index.js';
-import type { ToolCall } from '../../provider/index.js';
+import type { ToolCall, ToolDefinition } from '../../provider/index.js';
 import { ParameterError } from '../answer/door.errors.js';
+
+/** What a request says about one function. */
+export const functionFields = {
+  name: z.string().regex(/^[\w-]{1,64}$/, '1 to 64 letters, digits, _ or - are expected'),
+  description: z.string().nullish(),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+  strict: z.boolean().nullish(),
+};
+
+export function toolOf({
+  name,
+  description,
+  parameters,
+  strict,
+}: z.output<z.ZodObject<typeof functionFields>>): ToolDefinition {
+  return {
+    name,
+    description: description ?? '',
+    inputSchema: parameters ?? { type: 'object', properties: {} },
+    ...(strict === true && { strict }),
+  };
+}
 
 /** A call of a function that a client sends back. Throws ParameterError for arguments that are no JSON object. */
 export function toolCallOf(
