@@ -36,7 +36,7 @@ interface Work {
   readonly queue: ModelQueue;
   readonly purpose: EmbedOptions['purpose'];
   readonly signal: AbortSignal;
-  /** The vectors are answered as they are; `dimensions` in place of the size that the model's record says. */
+  /** The vectors are answered as they are, in the size that the caller wants. */
   readonly asAsked?: { readonly dimensions: number | undefined };
 }
 
@@ -91,8 +91,9 @@ export class EmbeddingClient {
   }
 
   /**
-   * The vectors as the service answers them, for a client that stores them itself; `dimensions` is asked for where the
-   * service can be asked, and the answer may have another number. Fails like `embed`, but for the size.
+   * The vectors as the service answers them, for a client that stores them itself. Every service is asked for `dimensions`
+   * other than those of the model's record; one that ignores them answers another number. Fails like `embed`, but for the
+   * size.
    */
   async embedAsAsked(
     model: ResolvedEmbeddingModel,
@@ -160,8 +161,10 @@ export class EmbeddingClient {
         throw new EmbeddingModelChangedError(asked.modelName);
       }
       model = now;
-      const size = asAsked?.dimensions ?? now.modelDimension;
-      return { inputs, ...(size !== undefined && { dimensions: size }) };
+      const { modelDimension: dimensions } = now;
+      const wanted = asAsked?.dimensions;
+      if (wanted !== undefined && wanted !== dimensions) return { inputs, shortenedTo: wanted };
+      return { inputs, ...(dimensions !== undefined && { dimensions }) };
     };
     const answer = await this.calls.embed(asked, callOf, {
       use,

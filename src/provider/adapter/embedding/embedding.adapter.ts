@@ -29,6 +29,8 @@ export interface EmbeddingCall {
   readonly inputs: readonly string[];
   /** Asked for where the service can be asked and refuses what its model cannot do. The answer may have another number. */
   readonly dimensions?: number;
+  /** Asked for in place of `dimensions`, of every service. Fails with what a service answers that refuses it. */
+  readonly shortenedTo?: number;
 }
 
 export interface EmbeddingAnswer {

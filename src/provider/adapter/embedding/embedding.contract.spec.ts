@@ -70,6 +70,15 @@ describe.each(embeddingAdapters(http).map((adapter) => [adapter.code, adapter] a
       for (const headers of withoutKey) expect(headers).not.toHaveProperty('authorization');
     });
 
+    it('asks every service for shorter vectors, and fails where one refuses them', async () => {
+      const shorter = { dimensions: 64, shortenedTo: 32 };
+      expect((await embed('sim-64', shorter)).vectors[0]).toHaveLength(32);
+      expect(simulator.requests[0]?.body).toMatchObject({ dimensions: 32 });
+      simulator.script({ match: { model: 'sim-16' }, status: 400 });
+      await expect(embed('sim-16', shorter)).rejects.toMatchObject({ status: 400 });
+      expect(simulator.requests).toHaveLength(2);
+    });
+
     it('survives a service that refuses or ignores a number of dimensions', async () => {
       const answer = await embed('sim-64', { dimensions: 32 });
       const bodies = (): Record<string, unknown>[] =>

@@ -11,8 +11,8 @@ import { toVectors } from './embedding.adapter.js';
 import type { EmbeddingAdapter, EmbeddingAnswer, EmbeddingCall } from './embedding.adapter.js';
 
 /**
- * Ollama's own protocol: POST {address}/api/embed. Reads no key. It is not asked for a number of dimensions, because
- * it cuts the vectors of any model to it, also of models that are of no use when they are cut.
+ * Ollama's own protocol: POST {address}/api/embed. Reads no key. It is not asked for the dimensions of a model's record,
+ * because it cuts the vectors of any model to them, also of models that are of no use when they are cut.
  */
 export class OllamaEmbeddingAdapter implements EmbeddingAdapter {
   readonly code = 'ollama';
@@ -50,7 +50,7 @@ export class OllamaEmbeddingAdapter implements EmbeddingAdapter {
 
 /** The body of POST /api/embed. */
 export function toEmbedBody(call: EmbeddingCall): Record<string, unknown> {
-  return { model: call.model, input: call.inputs };
+  return { model: call.model, input: call.inputs, dimensions: call.shortenedTo };
 }
 
 /** The fields read from an answer of /api/embed, but the count of tokens, which may be anything. */

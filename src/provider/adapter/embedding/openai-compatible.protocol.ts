@@ -15,7 +15,7 @@ import type { EmbeddingAdapter, EmbeddingAnswer, EmbeddingCall } from './embeddi
 
 export interface OpenAiCompatibleOptions extends Vendor {
   readonly maxInputs: number;
-  /** Whether the service can be asked for a number of dimensions. */
+  /** Whether the service can be asked for the number of dimensions of its model, without which it may answer another. */
   readonly asksDimensions: boolean;
 }
 
@@ -44,12 +44,15 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
     connection: ModelConnection,
     options: ModelCallOptions,
   ): Promise<EmbeddingAnswer> {
-    const { dimensions, ...plain } = call;
+    const { dimensions, shortenedTo, ...plain } = call;
+    if (shortenedTo !== undefined) {
+      return this.post({ ...plain, dimensions: shortenedTo }, connection, options);
+    }
     if (dimensions === undefined || !this.options.asksDimensions) {
       return this.post(plain, connection, options);
     }
     try {
-      return await this.post(call, connection, options);
+      return await this.post({ ...plain, dimensions }, connection, options);
     } catch (error) {
       // A vendor's models of one fixed size refuse the field, even with the right number in it.
       if (!isRefusal(error)) throw error;
