@@ -5,7 +5,7 @@ import {
   UnauthenticatedError,
   UnavailableError,
 } from '../../platform/error/index.js';
-import { SseWriter } from '../../platform/http/index.js';
+import { onClose, SseWriter } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
 import { CallTrail } from '../../model/index.js';
 import { nameAttempts } from './attempt-headers.js';
@@ -46,7 +46,7 @@ export class OpenAnswer {
       const limitMs = SILENT_INTERVALS * pingMs;
       this.silence = setTimeout(() => this.hasBegun || this.begin({ comment: true }), limitMs);
     }
-    response.once('close', () => {
+    onClose(response, () => {
       clearTimeout(this.silence);
       if (!response.writableFinished) this.end('client-left');
     });

@@ -23,6 +23,7 @@ import { AnswersRaw } from './answer.decorator.js';
 import { FormBody } from './body.interceptor.js';
 import { NoEnvelope } from './envelope.interceptor.js';
 import type { Page } from './envelope.js';
+import { onClose } from './while-connected.decorator.js';
 import { workbook } from './workbook.js';
 import type { Sheet } from './workbook.js';
 
@@ -85,7 +86,7 @@ export class ExportInterceptor implements NestInterceptor {
     }
     running += 1;
     // However the answer ends: complete, failed, refused, or without its client.
-    response.once('close', () => (running -= 1));
+    onClose(response, () => (running -= 1));
     const first = await read({ pageNum: 1, pageSize: ROWS_AT_ONCE });
     const file = workbook(sheet, rowsOf(sheet, first, read), () => remark(first.total));
     const name = `${sheet.name.toLowerCase().replaceAll(' ', '-')}.xlsx`;

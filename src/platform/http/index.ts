@@ -107,4 +107,4 @@ export { AnswersWorkbook, WithExport } from './export.decorator.js';
 export type { ListReader } from './export.decorator.js';
 export { sheetOf } from './workbook.js';
 export { readWorkbook } from './workbook.reader.js';
-export { WhileConnected } from './while-connected.decorator.js';
+export { onClose, WhileConnected } from './while-connected.decorator.js';

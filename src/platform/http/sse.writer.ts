@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { onClose } from './while-connected.decorator.js';
 
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
@@ -37,10 +38,10 @@ export class SseWriter {
     if (!this.response.hasHeader('Connection')) this.response.setHeader('Connection', 'keep-alive');
     this.response.writeHead(200, HEADERS);
     this.response.socket?.setNoDelay(true);
-    this.response.once('close', () => this.forget());
     if (comment) this.write(': connected\n\n');
     open.add(this);
     keepAliveTimer ??= setInterval(keepAliveAll, 1_000).unref();
+    this.onClose(() => this.forget());
     // A HEAD request gets the headers only.
     if (this.response.req.method === 'HEAD') this.end();
   }
@@ -62,8 +63,9 @@ export class SseWriter {
     await once(this.response, 'drain', { signal }).catch(() => undefined);
   }
 
+  /** Calls the listener once; at once where the client has left already. */
   onClose(listener: () => void): void {
-    this.response.once('close', listener);
+    onClose(this.response, listener);
   }
 
   /** Ends the stream after the written data is flushed. */

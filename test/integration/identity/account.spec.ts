@@ -1,8 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { request } from 'node:http';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { CallerResolver, OpenStreams } from '../../../src/platform/access/index.js';
 import { done, makeRole, makeTenant, makeUser, PASSWORD, roleId } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import { Session } from '../../support/session.js';
 import { ADMIN_PASSWORD } from '../../support/template.js';
+import { eventually } from '../../support/wait.js';
 
 interface Info {
   user: Record<string, unknown>;
@@ -370,6 +375,33 @@ describe('the own account', () => {
     });
     expect(refused.headers['retry-after']).toBe('5');
     await held.body?.cancel();
+    const streams = small.app.get(OpenStreams);
+    await eventually(
+      () => streams.size,
+      (open) => open === 0,
+    );
+
+    // One whose client leaves while the guard waits for the database has no place.
+    const resolver = small.app.get(CallerResolver);
+    const resolve = resolver.resolve.bind(resolver);
+    const guarded = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    jest.spyOn(resolver, 'resolve').mockImplementationOnce(async (...call) => {
+      guarded.resolve();
+      await gone.promise;
+      return resolve(...call);
+    });
+    const server = small.app.getHttpServer() as Server;
+    server.once('connection', (socket: Socket) => socket.once('close', () => gone.resolve()));
+    const client = request(`${small.url}/resource/sse`, { headers: session.headers, agent: false });
+    client.on('error', () => undefined).end();
+    await guarded.promise;
+    client.destroy();
+    await gone.promise;
+    const next = await fetch(`${small.url}/resource/sse`, { headers: session.headers });
+    expect(next.headers.get('content-type')).toContain('text/event-stream');
+    expect(streams.size).toBe(1);
+    await next.body?.cancel();
     await small.stop();
   });
 });
