@@ -92,8 +92,8 @@ export class EmbeddingClient {
 
   /**
    * The vectors as the service answers them, for a client that stores them itself. Every service is asked for `dimensions`
-   * other than those of the model's record; one that ignores them answers another number. Fails like `embed`, but for the
-   * size.
+   * other than those of the model's record; one that ignores them answers another number. More texts than go out in one
+   * call wait as those of a document do, so that no query waits for them. Fails like `embed`, but for the size.
    */
   async embedAsAsked(
     model: ResolvedEmbeddingModel,
@@ -107,7 +107,7 @@ export class EmbeddingClient {
     const answers = await this.callAll(model, texts, {
       use,
       signal,
-      purpose: 'query',
+      purpose: texts.length > this.batchSizeOf(model) ? 'document' : 'query',
       asAsked: { dimensions },
     });
     const counts = answers.map(({ usage }) => usage?.inputTokens ?? usage?.totalTokens);
@@ -156,7 +156,7 @@ export class EmbeddingClient {
     const queued = { purpose, signal, ...(isQuery && { maxWaitMs: QUERY_MAX_WAIT_MS }) };
     let model = asked;
     const callOf = (now: ResolvedEmbeddingModel): Omit<EmbeddingCall, 'model'> => {
-      // Vectors of two models cannot be compared, so a document has those of one alone.
+      // Vectors of two models cannot be compared, so a document or a long request has those of one alone.
       if (purpose === 'document' && !isFallback(asked, now) && !isSameSpace(asked, now)) {
         throw new EmbeddingModelChangedError(asked.modelName);
       }
@@ -225,13 +225,13 @@ function isThrottling(error: unknown): error is UpstreamError {
   );
 }
 
-/** The record was changed so that its vectors may be others than those that the document has already. */
+/** The record was changed so that its vectors may be others than those that the document, or the request, has already. */
 export class EmbeddingModelChangedError extends DomainError {
   readonly code = 409;
 
   constructor(modelName: string) {
     super(
-      msg`The embedding model ${modelName} was changed while a document was embedded. Parse the document again.`,
+      msg`The embedding model ${modelName} was changed while it embedded texts whose vectors belong together. Embed all of them again: parse the document again, or repeat the request.`,
     );
   }
 }

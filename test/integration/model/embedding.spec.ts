@@ -150,6 +150,22 @@ describe('the embedder', () => {
     expect(inputs().slice(2)).toEqual([['query'], ['document 1', 'document 2']]);
   });
 
+  it('lets no query wait for a long request of a client', async () => {
+    const model = await create();
+    const match = { model: model.modelName };
+    simulator.script({ match, stall: 0 }, { match, stall: 0 });
+    const controller = new AbortController();
+    const use = { use: TRYING, signal: controller.signal };
+    const holding = embedder.embedAsAsked(model, texts(20 * BATCH), use);
+    const held = expect(holding).rejects.toMatchObject({ kind: 'aborted' });
+    await openConnections(CONCURRENCY);
+    const short = await embedder.embedAsAsked(model, ['query'], { use: TRYING, signal });
+    expect(short.vectors).toHaveLength(1);
+    expect(inputs().slice(CONCURRENCY)).toEqual([['query']]);
+    controller.abort();
+    await held;
+  });
+
   it('repeats only the batch that failed', async () => {
     const model = await create();
     simulator.script({ match: { model: model.modelName }, status: 503 });

@@ -33,8 +33,8 @@ export const model: Texts = {
     'modelDimension is {0}, but the model answers {1} dimensions. Set modelDimension to {2}.':
       'modelDimension 为 {0:phrase}，但模型返回 {1} 维。请将 modelDimension 设为 {2}。',
     'It scored {0} of {1} documents.': '模型为 {1} 个文档中的 {0} 个打分。',
-    'The embedding model {0} was changed while a document was embedded. Parse the document again.':
-      '在向量化文档期间，向量模型 {0} 被更改。请重新解析该文档。',
+    'The embedding model {0} was changed while it embedded texts whose vectors belong together. Embed all of them again: parse the document again, or repeat the request.':
+      '向量模型 {0} 在处理同一批文本期间被更改，这些文本的向量必须一致。请全部重新向量化：重新解析该文档，或重新发送请求。',
     'The model {0} answers {1} dimensions, but its modelDimension is {2}. Set modelDimension of this model to {3}, or choose another model.':
       '模型 {0} 返回 {1} 维，但其 modelDimension 为 {2:phrase}。请将该模型的 modelDimension 设为 {3}，或选择其他模型。',
     'The provider answered a vector of zeros, which cannot be compared with others. Check that modelName is the id of an embedding model.':
