@@ -94,6 +94,9 @@ export class Attachment {
   @Timestamp(nullable) dueAt: Date | null;
   @Integer({ default: 0 }) attempts: number;
 
+  /** Since when its source or a service that it needs is away, as far as attempts have seen. */
+  @Timestamp(nullable) awaitedSince: Date | null;
+
   /** Only the worker with this token may write; one that has lost it stops. */
   @Uuid(nullable) leaseToken: string | null;
   @Timestamp(nullable) leaseUntil: Date | null;

@@ -10,7 +10,7 @@ import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { systemCaller } from '../../src/platform/access/index.js';
 import { ParsingRepository } from '../../src/attach/parsing/parsing.repository.js';
-import { PARSE_JOB } from '../../src/attach/parsing/parsing.queue.js';
+import { PARSE_JOB, PARSE_LARGE_JOB } from '../../src/attach/parsing/parsing.queue.js';
 import { VectorReconciliation } from '../../src/attach/reconciliation/vector-reconciliation.js';
 import { Database } from '../../src/platform/database/index.js';
 import { JobQueue } from '../../src/platform/queue/index.js';
@@ -210,6 +210,34 @@ describe('parsing', () => {
     expect([await vectors(id), await rows('fragment', id)]).toEqual([0, 0]);
   });
 
+  it('lets no small document wait for large ones', async () => {
+    const large = await base();
+    const small = await base();
+    simulator.script({ hold: true, match: { path: '/embeddings' } });
+    const padding = ' '.repeat(256 * 1_024);
+    // As many as are ingested at the same time.
+    await upload(
+      admin,
+      large,
+      Array.from({ length: 16 }, (_, n) => [`large-${n}.txt`, `Large ${n}.${padding}`] as const),
+    );
+    await eventually(
+      () => plinth.app.get(JobQueue).counts(PARSE_LARGE_JOB),
+      ({ active, waiting }) => active === 4 && waiting === 12,
+    );
+    await upload(admin, small, [['small.txt', 'Small.']]);
+    await eventually(
+      () => attachmentsOf(admin, small),
+      ([row]) => row?.progressTotal === 1,
+      PARSING_MS,
+    );
+    simulator.release();
+    for (const id of [large, small]) {
+      const rows = await settled(admin, id);
+      expect(rows.filter(({ status }) => status !== PARSED)).toEqual([]);
+    }
+  });
+
   it('shares embedding calls among small documents, and drops one that is cancelled', async () => {
     const id = await base();
     simulator.script({ hold: true, match: { path: '/embeddings' } });
@@ -304,7 +332,7 @@ describe('parsing', () => {
     const row = { tenantId: TENANT, id: data[0]?.id ?? 0 };
     const repository = plinth.app.get(ParsingRepository);
     const caller = systemCaller(TENANT, 0);
-    expect(await repository.request(caller, [row.id])).toEqual([row.id]);
+    expect(await repository.request(caller, [row.id])).toMatchObject([row]);
     const claims = Array.from({ length: 6 }, () => ({ ...row, token: randomUUID() }));
     const taken = await Promise.all(claims.map((claim) => repository.claim(claim)));
     expect(taken.filter((one) => one !== undefined)).toHaveLength(1);
@@ -613,6 +641,12 @@ describe('parsing', () => {
     );
     for (const path of places.values()) renameSync(path, `${path}.away`);
     for (const { id } of files) done(await admin.post(`/system/attach/parse/${id}`));
+    // Their turn may come late: the hour begins when the file is looked for.
+    await database.query(
+      `UPDATE attachment SET requested_at = now() - interval '2 hours'
+        WHERE tenant_id = $1 AND knowledge_id = $2`,
+      [TENANT, base],
+    );
 
     const who = new RegExp(
       `^The source file is not found: ${hostname()} \\(all, process ${process.pid}\\) stored it, `,
@@ -632,7 +666,7 @@ describe('parsing', () => {
     renameSync(`${back}.away`, back);
     await database.query(
       `UPDATE attachment SET due_at = now(),
-              requested_at = CASE name WHEN 'lost.txt' THEN now() - interval '2 hours' ELSE requested_at END
+              awaited_since = CASE name WHEN 'lost.txt' THEN now() - interval '2 hours' ELSE awaited_since END
         WHERE tenant_id = $1 AND knowledge_id = $2`,
       [TENANT, base],
     );

@@ -11,7 +11,6 @@ import type { KnowledgeBase } from '../../knowledge/index.js';
 import { ModelResolver } from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
 import { ContentMissingError, StorageService } from '../../platform/storage/index.js';
-import { msg } from '../../platform/message/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorEntry, VectorScope, VectorStore } from '../../vector-store/index.js';
 import { DocumentParser } from '../parser/index.js';
@@ -56,7 +55,6 @@ interface PreparedDocument {
  */
 @Injectable()
 export class DocumentIndexer {
-  private readonly large = new PQueue({ concurrency: LARGE_AT_ONCE });
   private readonly writing = new PQueue({ concurrency: WRITING_AT_ONCE });
 
   constructor(
@@ -81,16 +79,6 @@ export class DocumentIndexer {
    * has to be parsed with other settings.
    */
   async run(attempt: Attempt): Promise<void> {
-    const { attachment, lease, signal } = attempt;
-    if (attachment.byteSize <= SMALL_BYTES) return this.ingest(attempt);
-    lease.report({ waitingFor: LARGE_BEFORE });
-    await inTurn(this.large, signal, () => {
-      lease.report({ waitingFor: null });
-      return this.ingest(attempt);
-    });
-  }
-
-  private async ingest(attempt: Attempt): Promise<void> {
     await this.announced(attempt, async (knowledge, model) => {
       const prepared = await this.prepare(attempt, knowledge, model);
       await inTurn(this.writing, attempt.signal, () => this.write(attempt, prepared));
@@ -355,12 +343,6 @@ function inTurn(queue: PQueue, signal: AbortSignal, work: () => Promise<void>): 
 }
 
 const WITHDRAWAL_MS = 10_000;
-
-/** A file up to this size is small: many of them are ingested at the same time, because they wait for a shared call. */
-const SMALL_BYTES = 256 * 1_024;
-/** Their fragments and vectors are in memory. */
-const LARGE_AT_ONCE = 4;
-const LARGE_BEFORE = msg`Other large documents are parsed first.`;
 
 /** Each of them holds a connection of the pool. */
 const WRITING_AT_ONCE = 4;

@@ -3,6 +3,8 @@ import { acrossTenants, Database } from '../../platform/database/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { VectorScope } from '../../vector-store/index.js';
 import { AttachmentStatus } from '../attachment.entity.js';
+import { WAITING } from './parsing.repository.js';
+import type { WaitingDocument } from './parsing.repository.js';
 
 const LOST = msg`Its vectors were lost and are made again.`;
 const { pending, parsed, failed } = AttachmentStatus;
@@ -77,11 +79,11 @@ export class LostVectorsRepository {
   async requestMissing(
     { tenantId, knowledgeId }: VectorScope,
     { after, upTo, fragmentIds }: StoredRange,
-  ): Promise<number[]> {
-    const rows = await this.database.query<{ id: number }>(
+  ): Promise<WaitingDocument[]> {
+    return this.database.query<WaitingDocument>(
       `UPDATE attachment
           SET parse_requested = true, vectors_only = true, status = ${pending}, failure = NULL, attempts = 0,
-              waiting_for = $6, progress_done = 0,
+              waiting_for = $6, awaited_since = NULL, progress_done = 0,
               progress_total = fragment_count, requested_by = 0, requested_home = NULL, requested_at = now(),
               due_at = now(), update_time = now()
          FROM (SELECT id FROM attachment
@@ -91,10 +93,9 @@ export class LostVectorsRepository {
                      AND NOT EXISTS (SELECT FROM unnest($5::bigint[]) AS stored (id) WHERE stored.id = f.id))
                 ORDER BY id FOR NO KEY UPDATE) lost
         WHERE attachment.tenant_id = $1 AND attachment.id = lost.id AND ${RESTORABLE}
-        RETURNING attachment.id`,
+        RETURNING ${WAITING}`,
       [tenantId, knowledgeId, after, upTo, fragmentIds, LOST],
     );
-    return rows.map(({ id }) => id);
   }
 
   /** False when the base is marked already, or gone. */

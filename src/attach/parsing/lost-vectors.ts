@@ -5,13 +5,12 @@ import { FragmentService } from '../../fragment/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import { Metrics } from '../../platform/observability/index.js';
-import { JobQueue } from '../../platform/queue/index.js';
 import { Installation } from '../../platform/storage/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorScope } from '../../vector-store/index.js';
 import { LostVectorsRepository } from './lost-vectors.repository.js';
 import type { IndexedBase } from './lost-vectors.repository.js';
-import { PARSE_JOB } from './parsing.queue.js';
+import { ParsingQueue } from './parsing.queue.js';
 
 const PAGE = 1_000;
 /** Jobs that are added at once; the sweep of waiting documents adds those of the others. */
@@ -37,7 +36,7 @@ export class LostVectors {
     private readonly fragments: FragmentService,
     private readonly knowledge: KnowledgeService,
     private readonly repository: LostVectorsRepository,
-    private readonly queue: JobQueue,
+    private readonly parsing: ParsingQueue,
     private readonly installation: Installation,
     metrics: Metrics,
   ) {
@@ -118,22 +117,17 @@ export class LostVectors {
     const { tenantId, knowledgeId } = scope;
     return this.database.transaction(async () => {
       if (!(await this.knowledge.lock(tenantId, knowledgeId))) return 0;
-      const ids = await this.repository.requestMissing(scope, range);
-      if (ids.length === 0) return 0;
+      const lost = await this.repository.requestMissing(scope, range);
+      if (lost.length === 0) return 0;
       const isNew = await this.repository.mark(scope);
       await this.database.afterCommit(async () => {
         if (isNew) {
           const msg = 'Vectors lost; their documents are embedded again';
-          this.logger.warn({ msg, ...scope, documents: ids.length });
+          this.logger.warn({ msg, ...scope, documents: lost.length });
         }
-        for (const id of ids.slice(0, JOBS)) {
-          await this.queue.add(PARSE_JOB, {
-            id: String(id),
-            data: { tenantId, attachmentId: id },
-          });
-        }
+        for (const document of lost.slice(0, JOBS)) await this.parsing.announce(document);
       });
-      return ids.length;
+      return lost.length;
     });
   }
 }

@@ -3,12 +3,18 @@ import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { JobQueue } from '../../platform/queue/index.js';
+import type { AddOptions } from '../../platform/queue/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { Attachment } from '../attachment.entity.js';
 import { ParsingRepository } from './parsing.repository.js';
+import type { WaitingDocument } from './parsing.repository.js';
 
-/** The kind of a parsing job. */
+/** The kinds of parsing jobs. Large documents have places of their own, so that no small one waits for them. */
 export const PARSE_JOB = 'attachment.parse';
+export const PARSE_LARGE_JOB = 'attachment.parse-large';
+
+/** A file up to this size is small: many of them are ingested at the same time, because they wait for a shared call. */
+const SMALL_BYTES = 256 * 1_024;
 
 const CANCELLED = msg`Parsing was cancelled. Parse the document again when you want it.`;
 
@@ -28,16 +34,22 @@ export class ParsingQueue {
    */
   async request(caller: Caller, attachments: readonly Pick<Attachment, 'id'>[]): Promise<number> {
     return this.database.transaction(async () => {
-      const ids = await this.repository.request(
+      const marked = await this.repository.request(
         caller,
         attachments.map(({ id }) => id),
       );
-      for (const id of ids) {
-        const data = { tenantId: caller.tenantId, attachmentId: id };
-        await this.database.afterCommit(() => this.queue.add(PARSE_JOB, { id: String(id), data }));
+      for (const document of marked) {
+        await this.database.afterCommit(() => this.announce(document));
       }
-      return ids.length;
+      return marked.length;
     });
+  }
+
+  /** Adds the job of a document that waits; only a hint, as every job. */
+  async announce({ tenantId, id, byteSize }: WaitingDocument, options?: AddOptions): Promise<void> {
+    const kind = byteSize <= SMALL_BYTES ? PARSE_JOB : PARSE_LARGE_JOB;
+    const job = { id: String(id), data: { tenantId, attachmentId: id } };
+    await this.queue.add(kind, job, options);
   }
 
   /** Fails the requested parsing with that reason; false when none was requested. */

@@ -22,7 +22,7 @@ export type ClaimedAttachment = Pick<
   | 'attempts'
   | 'requestedBy'
   | 'requestedHome'
-  | 'requestedAt'
+  | 'awaitedSince'
   | 'vectorsOnly'
 >;
 
@@ -50,12 +50,14 @@ export interface Release {
   readonly delaySeconds: number;
   /** Whether the attempt is one of those that a document has. */
   readonly counted: boolean;
+  /** Whether its source or a service is away; it is remembered since when. */
+  readonly away?: boolean;
 }
 
-export interface DueAttachment {
-  readonly id: number;
-  readonly tenantId: string;
-}
+/** A document of which parsing is asked for. */
+export type WaitingDocument = Pick<Attachment, 'id' | 'tenantId' | 'byteSize'>;
+
+export const WAITING = 'attachment.id, tenant_id AS "tenantId", byte_size AS "byteSize"';
 
 /** How long a claim holds without a renewal; a process that died loses it after this time. */
 export const LEASE_SECONDS = 30;
@@ -65,7 +67,8 @@ export const ATTEMPTS = 3;
 
 const { pending, parsing, parsed, failed } = AttachmentStatus;
 const LEASE = `now() + interval '${LEASE_SECONDS} seconds'`;
-const ENDED = 'parse_requested = false, lease_token = NULL, lease_until = NULL, waiting_for = NULL';
+const ENDED =
+  'parse_requested = false, lease_token = NULL, lease_until = NULL, waiting_for = NULL, awaited_since = NULL';
 const MINE = 'tenant_id = $1 AND id = $2 AND lease_token = $3';
 
 /** The state of parsing as the rows hold it. Every change of a running one asks for its token. */
@@ -74,24 +77,23 @@ export class ParsingRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Asks for parsing; documents that are being parsed stay as they are. Answers the ids that were marked. Takes the rows
+   * Asks for parsing; documents that are being parsed stay as they are. Answers those that were marked. Takes the rows
    * in the order of their ids, as who deletes them does, and looks at their state once more after having waited for them.
    */
-  async request(caller: Caller, ids: readonly number[]): Promise<number[]> {
-    const rows = await this.database.query<{ id: number }>(
+  async request(caller: Caller, ids: readonly number[]): Promise<WaitingDocument[]> {
+    return this.database.query<WaitingDocument>(
       `UPDATE attachment
           SET parse_requested = true, vectors_only = false, status = ${pending}, failure = NULL,
-              waiting_for = NULL, attempts = 0, progress_done = 0, progress_total = NULL, ocr_done = 0,
+              waiting_for = NULL, awaited_since = NULL, attempts = 0, progress_done = 0, progress_total = NULL, ocr_done = 0,
               ocr_total = NULL, context_done = 0, input_tokens = 0, output_tokens = 0, requested_by = $3,
               requested_home = $4, requested_at = now(), due_at = now(), update_time = now()
          FROM (SELECT id FROM attachment
                 WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) AND status <> ${parsing}
                 ORDER BY id FOR NO KEY UPDATE) due
         WHERE attachment.tenant_id = $1 AND attachment.id = due.id AND attachment.status <> ${parsing}
-        RETURNING attachment.id`,
+        RETURNING ${WAITING}`,
       [caller.tenantId, ids, caller.userId, caller.homeTenantId],
     );
-    return rows.map(({ id }) => id);
   }
 
   /** Ends what was asked for, running or not, as failed with the reason; false when nothing was asked for. */
@@ -114,7 +116,7 @@ export class ParsingRepository {
           AND (lease_token IS NULL OR lease_until < now()) AND attempts < ${ATTEMPTS}
         RETURNING knowledge_id AS "knowledgeId", doc_id AS "docId", name, byte_size AS "byteSize",
                   oss_id AS "ossId", attempts, requested_by AS "requestedBy", requested_home AS "requestedHome",
-                  requested_at AS "requestedAt", vectors_only AS "vectorsOnly"`,
+                  awaited_since AS "awaitedSince", vectors_only AS "vectorsOnly"`,
       [tenantId, id, token],
     );
     return row;
@@ -193,17 +195,26 @@ export class ParsingRepository {
     await this.database.query(
       `UPDATE attachment
           SET status = ${pending}, lease_token = NULL, lease_until = NULL, waiting_for = $4,
-              due_at = now() + make_interval(secs => $5), attempts = attempts - $6::integer, update_time = now()
+              due_at = now() + make_interval(secs => $5), attempts = attempts - $6::integer,
+              awaited_since = CASE WHEN $7 THEN coalesce(awaited_since, now()) ELSE awaited_since END, update_time = now()
         WHERE ${MINE} RETURNING id`,
-      [tenantId, id, token, how.waitingFor, how.delaySeconds, how.counted ? 0 : 1],
+      [
+        tenantId,
+        id,
+        token,
+        how.waitingFor,
+        how.delaySeconds,
+        how.counted ? 0 : 1,
+        how.away === true,
+      ],
     );
   }
 
   /** The due documents of all tenants that are not held, the longest waiting first. */
-  async due(limit: number): Promise<DueAttachment[]> {
+  async due(limit: number): Promise<WaitingDocument[]> {
     return acrossTenants('sweep of waiting documents', () =>
-      this.database.query<DueAttachment>(
-        `SELECT id, tenant_id AS "tenantId" FROM attachment
+      this.database.query<WaitingDocument>(
+        `SELECT ${WAITING} FROM attachment
         WHERE parse_requested AND due_at <= now() AND attempts < ${ATTEMPTS}
           AND (lease_token IS NULL OR lease_until < now())
         ORDER BY due_at, id LIMIT $1`,

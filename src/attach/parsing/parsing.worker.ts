@@ -27,8 +27,8 @@ import {
   SettingsChangedError,
   SourceElsewhereError,
 } from './parsing.errors.js';
-import type { Claim, ClaimedAttachment, Release } from './parsing.repository.js';
-import { PARSE_JOB } from './parsing.queue.js';
+import type { Claim, ClaimedAttachment, Release, WaitingDocument } from './parsing.repository.js';
+import { PARSE_JOB, PARSE_LARGE_JOB, ParsingQueue } from './parsing.queue.js';
 
 const SWEEP_MS = 15_000;
 const SWEPT_AT_ONCE = 500;
@@ -39,8 +39,8 @@ const WAITING_FOR = 200;
 
 /**
  * How long and how often an attempt is repeated that does not count: the source file is not found by this process, but may
- * be by another one, the vector store or the file storage is away, or a limit of the tenant is reached that will be free again
- * by then.
+ * be by another one, or the vector store or the file storage is away. A limit of the tenant is waited for as long as it says
+ * that it has room by then.
  */
 const AWAITED_MS = 60 * 60_000;
 const MISSING_SECONDS = 30;
@@ -64,6 +64,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly queue: JobQueue,
+    private readonly parsing: ParsingQueue,
     private readonly bus: EventBus,
     private readonly repository: ParsingRepository,
     private readonly indexer: DocumentIndexer,
@@ -95,9 +96,11 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       }),
     ];
     if (this.config.embedded) await this.repository.expireAllLeases();
-    this.queue.handle(PARSE_JOB, (job, signal) =>
-      inTenant(String(job.data['tenantId']), () => this.take(job, signal)),
-    );
+    for (const kind of [PARSE_JOB, PARSE_LARGE_JOB]) {
+      this.queue.handle(kind, (job, signal) =>
+        inTenant(String(job.data['tenantId']), () => this.take(job, signal)),
+      );
+    }
     this.sweeps = new IntervalJob(SWEEP_MS, (stopping) => this.sweep(stopping));
     this.sweeps.runNow();
   }
@@ -110,9 +113,9 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   private async sweep(stopping: AbortSignal): Promise<void> {
     try {
       await this.repository.failExhausted(DIED);
-      for (const { id, tenantId } of await this.repository.due(SWEPT_AT_ONCE)) {
+      for (const document of await this.repository.due(SWEPT_AT_ONCE)) {
         if (stopping.aborted) return;
-        await this.queue.add(PARSE_JOB, { id: String(id), data: { tenantId, attachmentId: id } });
+        await this.parsing.announce(document);
       }
     } catch (error) {
       // The next sweep tries again.
@@ -168,9 +171,10 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   /** Records how an attempt ended that did not succeed. */
   private async settle(
     claim: Claim,
-    { attempts, requestedAt }: ClaimedAttachment,
+    { attempts, awaitedSince, byteSize }: ClaimedAttachment,
     { error, stopping }: { readonly error: unknown; readonly stopping: AbortSignal },
   ): Promise<void> {
+    const document = { ...claim, byteSize };
     // The row says why, or belongs to another worker.
     if (error instanceof LeaseLostError) return;
     if (stopping.aborted && !(error instanceof RequesterGoneError)) {
@@ -178,25 +182,9 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       await this.repository.release(claim, { waitingFor, delaySeconds: 0, counted: false });
       return;
     }
-    if (error instanceof SettingsChangedError) {
-      await this.again(claim, { waitingFor: CHANGED, delaySeconds: 0, counted: false });
-      return;
-    }
-    if (error instanceof SourceElsewhereError && isAwaited(requestedAt)) {
-      this.logger.warn({
-        msg: 'Source file not found',
-        attachmentId: claim.id,
-        dataDir: this.config.DATA_DIR,
-        reason: error.waitingFor,
-      });
-      const waitingFor = cut(error.waitingFor, WAITING_FOR);
-      await this.again(claim, { waitingFor, delaySeconds: MISSING_SECONDS, counted: false });
-      return;
-    }
-    if (isSoonOver(error) && isAwaited(requestedAt)) {
-      const waitingFor = cut(error.message, WAITING_FOR);
-      const delaySeconds = isLimit(error) ? error.retryAfterSeconds : AWAY_SECONDS;
-      await this.again(claim, { waitingFor, delaySeconds, counted: false });
+    const wait = this.waitAfter(claim, error, awaitedSince);
+    if (wait) {
+      await this.again(document, { ...wait, counted: false });
       return;
     }
     const reason = this.reasonOf(claim, error);
@@ -209,15 +197,44 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       sentences([msg`Attempt ${attempts + 1} of ${ATTEMPTS}.`, reason]),
       WAITING_FOR,
     );
-    await this.again(claim, { waitingFor, delaySeconds, counted: true });
+    await this.again(document, { waitingFor, delaySeconds, counted: true });
+  }
+
+  /** Undefined where the attempt counts. */
+  private waitAfter(
+    { id: attachmentId }: Claim,
+    error: unknown,
+    awaitedSince: Date | null,
+  ): Omit<Release, 'counted'> | undefined {
+    if (error instanceof SettingsChangedError) return { waitingFor: CHANGED, delaySeconds: 0 };
+    if (error instanceof LimitReachedError) {
+      const { retryAfterSeconds: delaySeconds } = error;
+      if (delaySeconds * 1_000 >= AWAITED_MS) return undefined;
+      return { waitingFor: cut(error.message, WAITING_FOR), delaySeconds };
+    }
+    if (!isAwaited(awaitedSince)) return undefined;
+    if (error instanceof SourceElsewhereError) {
+      const { waitingFor } = error;
+      const dataDir = this.config.DATA_DIR;
+      const found = { attachmentId, dataDir, reason: waitingFor };
+      this.logger.warn({ msg: 'Source file not found', ...found });
+      return {
+        waitingFor: cut(waitingFor, WAITING_FOR),
+        delaySeconds: MISSING_SECONDS,
+        away: true,
+      };
+    }
+    if (error instanceof UnavailableError) {
+      const waitingFor = cut(error.message, WAITING_FOR);
+      return { waitingFor, delaySeconds: AWAY_SECONDS, away: true };
+    }
+    return undefined;
   }
 
   /** Releases the document and adds a job for another attempt. */
-  private async again(claim: Claim, how: Release): Promise<void> {
-    const { tenantId, id } = claim;
-    await this.repository.release(claim, how);
-    const job = { id: String(id), data: { tenantId, attachmentId: id } };
-    await this.queue.add(PARSE_JOB, job, { delayMs: how.delaySeconds * 1_000 });
+  private async again(document: Claim & WaitingDocument, how: Release): Promise<void> {
+    await this.repository.release(document, how);
+    await this.parsing.announce(document, { delayMs: how.delaySeconds * 1_000 });
   }
 
   private reasonOf(claim: Claim, error: unknown): Message {
@@ -243,16 +260,6 @@ function mayPass(error: unknown): boolean {
   return !(error instanceof DomainError);
 }
 
-/** A service that is away, or a limit of the tenant that leaves room again while the document is awaited. */
-function isSoonOver(error: unknown): error is UnavailableError | LimitReachedError {
-  if (isLimit(error)) return error.retryAfterSeconds * 1_000 < AWAITED_MS;
-  return error instanceof UnavailableError;
-}
-
-function isLimit(error: unknown): error is LimitReachedError {
-  return error instanceof LimitReachedError;
-}
-
-function isAwaited(requestedAt: Date | null): boolean {
-  return requestedAt !== null && Date.now() - requestedAt.getTime() < AWAITED_MS;
+function isAwaited(since: Date | null): boolean {
+  return since === null || Date.now() - since.getTime() < AWAITED_MS;
 }

@@ -237,7 +237,7 @@ export const variables = {
   ),
   PARSE_JOBS: count(
     16,
-    'Documents that one process ingests at the same time, at most 4 of them larger than 256 KiB; small ones share embedding calls',
+    'Documents of up to 256 KiB that one process ingests at the same time, which share embedding calls; as many larger ones beside them, but at most 4',
     64,
   ),
   OCR_PAGES: count(500, 'Text recognition: pages of one document that are read from their images'),

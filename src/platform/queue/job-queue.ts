@@ -33,8 +33,15 @@ export type QueueConfig = Pick<
 /** The kinds of jobs, and how many of each a process runs at once. */
 export type JobKinds = Readonly<Record<string, number>>;
 
+/** Their fragments and vectors are in memory. */
+const LARGE_DOCUMENTS = 4;
+
 export function jobKindsOf(config: Pick<Config, 'HARNESS_RUNS' | 'PARSE_JOBS'>): JobKinds {
-  return { 'attachment.parse': config.PARSE_JOBS, 'harness.run': config.HARNESS_RUNS };
+  return {
+    'attachment.parse': config.PARSE_JOBS,
+    'attachment.parse-large': Math.min(config.PARSE_JOBS, LARGE_DOCUMENTS),
+    'harness.run': config.HARNESS_RUNS,
+  };
 }
 
 /**

@@ -228,7 +228,8 @@ onServer('at the same moment', () => {
         await database.query(`SET LOCAL enable_${scan} = off`);
       }
       const repository = plinth.app.get(ParsingRepository, { strict: false });
-      return repository.request(systemCaller(TENANT, 0), ids);
+      const marked = await repository.request(systemCaller(TENANT, 0), ids);
+      return marked.map(({ id }) => id);
     });
   }
 

@@ -38,6 +38,7 @@ import { Limits1763683200040 } from './40-limits.js';
 import { ModelFallbacks1763683200042 } from './42-model-fallbacks.js';
 import { Provisioning1763683200044 } from './44-provisioning.js';
 import { AttachmentFailure1763683200045 } from './45-attachment-failure.js';
+import { AwaitedSince1763683200048 } from './48-awaited-since.js';
 import { BookedUsage1763683200047 } from './47-booked-usage.js';
 
 /** In the order in which they run. */
@@ -83,4 +84,5 @@ export const migrations = [
   Provisioning1763683200044,
   AttachmentFailure1763683200045,
   BookedUsage1763683200047,
+  AwaitedSince1763683200048,
 ];

@@ -103,7 +103,6 @@ export const attach: Texts = {
       '无法读取该文档：文件已损坏，或与其文件名不符。请打开并重新保存，然后上传保存后的文件。',
     'The document splits into {0} fragments, the limit is {1}. Raise the text block size of the knowledge base, or split the document.':
       '该文档被切分为 {0} 个片段，上限是 {1} 个。请增大知识库的文本块大小，或拆分文档。',
-    'Other large documents are parsed first.': '正在先解析其他大文档。',
     'Its vectors were lost and are made again.': '其向量已丢失，正在重新生成。',
     'The user who asked for the parsing may no longer act here. Ask for it again as another user.':
       '请求解析的用户已没有操作权限。请由其他用户重新请求。',
