@@ -13,6 +13,8 @@ const held = (id: number, name: string, fileHash: string): HeldDocument => ({
   name,
   fileHash,
   status: 2,
+  metadata: {},
+  remark: null,
 });
 
 /** Names of what is stored, and ids of what goes. */

@@ -70,7 +70,11 @@ export class FolderImport {
   /** Compares the folder with what the base holds, and stores nothing. */
   async plan({ caller, knowledge, report, signal }: ImportRun, path: string): Promise<ImportPlan> {
     const entries: (DigestedFile | SkippedEntry)[] = [];
-    const options = { limitBytes: this.limitBytes, limitName: LONGEST_NAME };
+    const options = {
+      limitBytes: this.limitBytes,
+      limitName: LONGEST_NAME,
+      recognition: knowledge.enableOcr === 1,
+    };
     for await (const entry of loadFolder(path, options)) {
       signal.throwIfAborted();
       entries.push(isSkipped(entry) ? entry : await digested(entry));
@@ -96,7 +100,7 @@ export class FolderImport {
     for (const [done, file] of plan.toStore.entries()) {
       run.report({ step: 'storing', done, total: plan.toStore.length });
       await this.attempt(run, { failed, name: file.name }, async () => {
-        ids.add(await this.store(run, file));
+        ids.add(await this.store(run, file, formerOf(plan, file)));
         hashes.add(file.sha256);
       });
     }
@@ -126,11 +130,15 @@ export class FolderImport {
   private async store(
     { caller, knowledge, signal }: ImportRun,
     { path, name }: DigestedFile,
+    former: HeldDocument | undefined,
   ): Promise<number> {
     const received = await this.uploads.receive(createReadStream(path), name, signal);
     if (isRefused(received)) throw received.refusal;
     const named = { ...received, name };
-    const { id } = await this.service.create(caller, knowledge, named, { autoParse: true });
+    // What people have said about the file goes on.
+    const { metadata, remark } = former ?? {};
+    const options = { autoParse: true, metadata, remark: remark ?? undefined };
+    const { id } = await this.service.create(caller, knowledge, named, options);
     return id;
   }
 
@@ -173,7 +181,10 @@ export interface DigestedFile extends FoundFile {
 }
 
 /** A document that the knowledge base holds. */
-export type HeldDocument = Pick<Attachment, 'id' | 'name' | 'fileHash' | 'status'>;
+export type HeldDocument = Pick<
+  Attachment,
+  'id' | 'name' | 'fileHash' | 'status' | 'metadata' | 'remark'
+>;
 
 /** A document whose file has another content by now. */
 interface OutdatedDocument {
@@ -216,6 +227,11 @@ export function planImport(
     unchanged: held.filter(({ fileHash }) => first.has(fileHash)),
     skipped,
   };
+}
+
+/** The document that the file replaces. */
+function formerOf({ outdated }: ImportPlan, { name }: DigestedFile): HeldDocument | undefined {
+  return outdated.findLast(({ document }) => document.name === name)?.document;
 }
 
 /** Names of one reason that are listed before the rest is only counted. */

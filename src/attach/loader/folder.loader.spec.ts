@@ -21,9 +21,9 @@ function write(files: Record<string, string | Buffer>): void {
 }
 
 /** What was found, and with its reason what was not. */
-async function loaded(limitBytes = 1_000, limitName = 50): Promise<string[]> {
+async function loaded(limitBytes = 1_000, limitName = 50, recognition = false): Promise<string[]> {
   const lines: string[] = [];
-  for await (const entry of loadFolder(root, { limitBytes, limitName })) {
+  for await (const entry of loadFolder(root, { limitBytes, limitName, recognition })) {
     lines.push(isSkipped(entry) ? `${entry.name} - ${entry.skipped}` : entry.name);
   }
   return lines;
@@ -118,6 +118,7 @@ describe('loadFolder', () => {
       'g.txt - binary',
       'h.bin',
     ]);
+    expect(await loaded(1_000, 50, true)).toContain('f.png');
   });
 
   it('takes Office documents by what is inside, whatever their name', async () => {

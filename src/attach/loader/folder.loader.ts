@@ -41,6 +41,8 @@ interface LoadOptions {
   readonly limitBytes: number;
   /** Longer names are skipped (characters). */
   readonly limitName: number;
+  /** Whether text is read from images; else they are skipped. */
+  readonly recognition?: boolean;
 }
 
 export function isSkipped(entry: FoundFile | SkippedEntry): entry is SkippedEntry {
@@ -94,14 +96,14 @@ async function* walk(
 async function look(
   name: string,
   path: string,
-  { limitBytes, limitName }: LoadOptions,
+  { limitBytes, limitName, recognition = false }: LoadOptions,
 ): Promise<FoundFile | SkippedEntry> {
   try {
     const { size } = await lstat(path);
     if ([...name].length > limitName) return { name, skipped: 'name too long' };
     if (size === 0) return { name, skipped: 'empty' };
     if (size > limitBytes) return { name, skipped: 'too large' };
-    const readable = await isDocument(name, path);
+    const readable = await isDocument(name, path, recognition);
     return readable ? { name, path, size } : { name, skipped: 'binary' };
   } catch {
     return { name, skipped: 'unreadable' };
@@ -119,11 +121,11 @@ async function headOf(path: string): Promise<Buffer> {
 }
 
 /** Whether the parser may read it: a text of any encoding, or one of the formats that it knows. */
-async function isDocument(name: string, path: string): Promise<boolean> {
+async function isDocument(name: string, path: string, recognition: boolean): Promise<boolean> {
   const head = await headOf(path);
   const mimeType = typeOf(head, name);
   const openZip = () => openPromise(path, { autoClose: false });
-  if ((await refusalOf({ name, mimeType, openZip })) !== undefined) return false;
+  if ((await refusalOf({ name, mimeType, openZip, recognition })) !== undefined) return false;
   return mimeType !== 'application/octet-stream' || isText(head);
 }
 

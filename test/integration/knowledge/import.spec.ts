@@ -10,6 +10,7 @@ import { UserCallers } from '../../../src/identity/index.js';
 import { KnowledgeService } from '../../../src/knowledge/index.js';
 import { attachmentsOf, createKnowledge, fragmentsOf, PARSED } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
+import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
@@ -118,6 +119,9 @@ describe('the import of a folder', () => {
     write({ 'a.txt': 'The first version.', 'b.txt': 'This one stays.' });
     await runImport();
     const before = await attachmentsOf(admin, knowledgeId);
+    const changed = before.find(({ name }) => name === 'a.txt');
+    const metadata = { department: 'sales' };
+    done(await admin.put(`/system/attach/${changed?.id}/metadata`, { metadata }));
     write({ 'a.txt': 'The second version.' });
 
     expect(await runImport()).toMatchObject({ stored: ['a.txt'], unchanged: ['b.txt'] });
@@ -127,8 +131,8 @@ describe('the import of a folder', () => {
       rows.find((row) => row.name === name)?.id ?? 0;
     expect(idOf(after, 'b.txt')).toBe(idOf(before, 'b.txt'));
     expect(idOf(after, 'a.txt')).not.toBe(idOf(before, 'a.txt'));
-    const old = before.find(({ name }) => name === 'a.txt');
-    expect(await fragmentsOf(admin, old?.docId ?? '')).toEqual([]);
+    expect(await fragmentsOf(admin, changed?.docId ?? '')).toEqual([]);
+    expect(after.find(({ name }) => name === 'a.txt')).toMatchObject({ metadata });
 
     expect(await runImport()).toMatchObject({ stored: [], unchanged: ['a.txt', 'b.txt'] });
   });
