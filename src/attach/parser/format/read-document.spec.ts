@@ -34,6 +34,7 @@ describe('HTML', () => {
       <div hidden>secret <div>deeper</div></div><div style="display: none">secret</div>
       <ul><li>Germany<ul><li>Bavaria</ul><li>France</ul><ol start=3><li>three<li>four</ol>
       <table><caption>Days</caption><tr><th>Country<th>Days<tr><td rowspan=2>Germany<td>30<tr><td>31</table>
+      <table><tr><th rowspan=2 colspan=2>Region<th colspan=2>2025<tr><th>Q1<th>Q2<tr><td>EU<td>DE<td>5<td>7</table>
       <table><tr><td>Left frame.<td>Right frame.</table>
       <pre>  a = 1
     b = 2</pre><noscript>Switch it on.</noscript></body></html>`;
@@ -50,6 +51,7 @@ describe('HTML', () => {
         '4. four',
         'Days',
         'Country | Days\nGermany | 30\nGermany | 31',
+        'Region |  | 2025\nRegion |  | Q1 | Q2\nEU | DE | 5 | 7',
         'Left frame.',
         'Right frame.',
         '  a = 1\n    b = 2',

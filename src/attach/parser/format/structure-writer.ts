@@ -186,7 +186,7 @@ function isForReaders({ count, wide }: OpenTable): boolean {
   return count > 1 && wide;
 }
 
-/** A merged cell takes the place of all its cells: its text in each row, so that every row can be read alone. */
+/** A merged cell takes the place of all its cells: its text in the first of each row, so that every row can be read alone. */
 class Spans {
   private readonly open = new Map<number, { readonly text: string; rows: number }>();
   private above: readonly string[] = [];
@@ -200,9 +200,11 @@ class Spans {
       const columns = Math.trunc(cell.columns ?? 1);
       const text = continued ? (this.above[cells.length] ?? '') : textOf(cell.pieces, 0);
       const width = Math.max(1, Math.min(columns, COLUMN_LIMIT - cells.length));
-      if (rows > 1) this.open.set(cells.length, { text, rows: rows - 1 });
-      cells.push(text);
-      for (let column = 1; column < width; column += 1) cells.push('');
+      for (let column = 0; column < width; column += 1) {
+        const shown = column === 0 ? text : '';
+        if (rows > 1) this.open.set(cells.length, { text: shown, rows: rows - 1 });
+        cells.push(shown);
+      }
     }
     this.fill(cells);
     this.above = cells;
