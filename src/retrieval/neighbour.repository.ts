@@ -13,7 +13,7 @@ export interface NeighbourFragment {
   readonly edited: boolean;
 }
 
-/** Inclusive indexes of one document. */
+/** Inclusive indexes of one document; `last` may lie beyond what a fragment can have. */
 export interface IndexRange {
   readonly attachmentId: number;
   readonly first: number;
@@ -22,7 +22,7 @@ export interface IndexRange {
 
 const IN_RANGES = `SELECT f.attachment_id AS "attachmentId", f.fid, f.idx, f.content, f.headings,
        f.char_start AS "charStart", f.char_end AS "charEnd", f.edited
-  FROM unnest($2::bigint[], $3::integer[], $4::integer[]) AS given (attachment_id, first, last)
+  FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS given (attachment_id, first, last)
   JOIN fragment f ON f.attachment_id = given.attachment_id AND f.idx BETWEEN given.first AND given.last
  WHERE f.tenant_id = $1
  ORDER BY f.attachment_id, f.idx, f.id LIMIT $5`;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { tokenCounter } from '../../../src/model/index.js';
 import { messagesAsked, sendChat } from '../../support/chat.js';
 import type { ChatReply } from '../../support/chat.js';
@@ -361,6 +362,14 @@ describe('chat with knowledge bases', () => {
       expect(new Set(shown).size).toBe(shown.length);
       expect(question.split(WARRANTY)).toHaveLength(2);
       expect(reply.text).toContain('[1]');
+      // Also where no index can follow.
+      await plinth.app.get(Database).query(
+        `UPDATE fragment SET idx = idx + (2147483647 - $2::integer)
+          WHERE tenant_id = '000000' AND knowledge_id = $1 AND idx <= $2`,
+        [base, last],
+      );
+      const atTheEnd = await sendChat(admin, { model: 'sim-chat', content, knowledgeId: base });
+      expect(sourcesOf(atTheEnd)).toMatchObject([{ lastIndex: 2_147_483_647 }]);
       done(await admin.put('/system/info', { id: base, neighbours: 'none' }));
       await sendChat(admin, { model: 'sim-chat', content, knowledgeId: base });
       expect(
