@@ -360,6 +360,22 @@ describe('a relayed answer', () => {
     expect(simulator.requests[0]?.body).toEqual(own);
   });
 
+  it('may call tools that are no functions', async () => {
+    const custom = { id: 'call_1', type: 'custom', custom: { name: 'patch', input: '*** Begin' } };
+    const message = { role: 'assistant', content: null, refusal: null, tool_calls: [custom] };
+    const choice = { index: 0, message, logprobs: null, finish_reason: 'tool_calls' };
+    const answer = { id: '1', object: 'chat.completion', created: 1, model: 'm' };
+    model({ body: { ...answer, choices: [choice] } });
+    const { choices } = await client().chat.completions.create({
+      model: RELAYED,
+      messages: [...QUESTION],
+      tools: [{ type: 'custom', custom: { name: 'patch' } }],
+    });
+
+    expect(choices).toEqual([choice]);
+    expect(simulator.requests).toHaveLength(1);
+  });
+
   it('is streamed byte by byte, with the end mark', async () => {
     const asked = { model: RELAYED, messages: QUESTION, stream: true };
     for (const step of [{ chunks: 5 }, { unicode: true }, { byteSplit: true }, { crlf: true }]) {

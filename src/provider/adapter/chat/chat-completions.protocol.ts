@@ -213,10 +213,13 @@ const chatCompletionSchema = z.looseObject({
             .array(
               z.looseObject({
                 id: z.string().nullish(),
-                function: z.looseObject({
-                  name: z.string().nullish(),
-                  arguments: z.string().nullish(),
-                }),
+                // Calls of other tools have none.
+                function: z
+                  .looseObject({
+                    name: z.string().nullish(),
+                    arguments: z.string().nullish(),
+                  })
+                  .nullish(),
               }),
             )
             .nullish(),
@@ -288,8 +291,8 @@ function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean):
     toolCalls: (message.tool_calls ?? []).map((call, index) => ({
       index,
       id: call.id ?? undefined,
-      name: call.function.name ?? undefined,
-      arguments: call.function.arguments ?? undefined,
+      name: call.function?.name ?? undefined,
+      arguments: call.function?.arguments ?? undefined,
     })),
     reason: toFinishReason(raw),
     raw,
