@@ -119,7 +119,14 @@ export interface ChatCall {
    * check it.
    */
   readonly responseFormat?: ResponseFormat;
+  /**
+   * Tool calls that are left out of the answer instead of failing it: `unusable`, those that are cut, that have no name, or
+   * whose arguments are not a JSON object.
+   */
+  readonly omittedCalls?: OmittedCalls;
 }
+
+export type OmittedCalls = 'unusable';
 
 export interface ResponseFormat {
   readonly type: 'json_schema';
