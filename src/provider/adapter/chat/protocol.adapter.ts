@@ -133,7 +133,10 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const response = await postToModel(this.http, request, options);
     if (!streams(response)) {
       const json = await jsonOf(response, connection);
-      yield { bytes: undefined, parts: partsOf(completionIn(protocol, json, connection, NO_CALL)) };
+      yield {
+        bytes: undefined,
+        parts: partsOf(completionIn(protocol, json, connection, READ_CALL)),
+      };
       return;
     }
     const reader = new AnswerReader(response, relay, options.signal);
@@ -197,11 +200,11 @@ function withoutKey(text: string, answer: unknown, connection: ModelConnection):
   return isClean ? text : JSON.stringify(filter.json(answer));
 }
 
-/** What an answer is read with whose request is not read. */
-const NO_CALL: ChatCall = { model: '', messages: [] };
+/** What a relayed answer is read with: its request is not read, and the client judges the tool calls in it. */
+const RELAYED_CALL: ChatCall = { model: '', messages: [], omittedCalls: 'unusable' };
 
-/** The same where the client gets the answer itself, and judges the calls of tools in it. */
-const RELAYED_CALL: ChatCall = { ...NO_CALL, omittedCalls: 'unusable' };
+/** The same where the client gets the parts that were read. */
+const READ_CALL: ChatCall = { ...RELAYED_CALL, omittedCalls: 'cut' };
 
 /** False for JSON. Throws UpstreamError for a web page. */
 function streams(response: OutboundResponse): boolean {

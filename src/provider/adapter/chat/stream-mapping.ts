@@ -256,8 +256,11 @@ class ToolCallCollector {
   finish(reason: FinishReason, omitted: OmittedCalls | undefined): readonly ToolCall[] {
     if (this.calls.length === 0 || reason === 'content-filter') return [];
     if (omitted === 'unusable') return this.calls.flatMap((call) => usable(call));
-    if (reason !== 'tool-calls' && reason !== 'stop') throw cutCall(reason);
-    return this.calls.map((call) => toolCallOf(call));
+    // The last one is what the model was writing when it reached its limit.
+    const omitsLast = omitted === 'cut' && reason === 'length';
+    if (!omitsLast && reason !== 'tool-calls' && reason !== 'stop') throw cutCall(reason);
+    const whole = omitsLast ? this.calls.slice(0, -1) : this.calls;
+    return whole.map((call) => toolCallOf(call));
   }
 
   /** Some services leave the index out, or use 0 for every call: then a new id means a new call. */
