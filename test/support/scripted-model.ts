@@ -15,6 +15,13 @@ export function calling(...[name, given, id]: Parameters<typeof call>): ScriptSt
   return { toolCalls: call(name, given, id) };
 }
 
+/** An answer that reaches its length limit in the middle of a tool call. */
+export const CUT_IN_CALL: ScriptStep = {
+  text: 'Let me look.',
+  ...calling('look_up', '{"word": "ne'),
+  finishReason: 'length',
+};
+
 export const DONE: ScriptStep = { text: 'Done.' };
 
 /** A plan that allows the files. */

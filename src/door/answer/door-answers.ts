@@ -166,7 +166,7 @@ export class DoorAnswers {
   ): AsyncIterable<readonly ChatPart[]> {
     const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
       if (model.id !== first.id) refuseFor(model, call, open.request);
-      return { ...limitedBy(model, call), ...(format && { responseFormat: format }) };
+      return callFor(model, call, format);
     };
     return this.calls.stream(first, callOf, { ...this.optionsOf(open), ...options });
   }
@@ -180,7 +180,7 @@ export class DoorAnswers {
       const { format: given, ...call } = request.translate();
       refuseFor(model, call, request);
       const format = given && this.formats.unchecked(given);
-      return { ...limitedBy(model, call), ...(format && { responseFormat: format }) };
+      return callFor(model, call, format);
     };
     return { ...this.optionsOf(open), translated };
   }
@@ -227,13 +227,22 @@ function refuseFor(
   refuseUntranslatable(call, adapter.protocol(connection.address), names);
 }
 
-/** The call with the most that the model may write, where the client names no limit. */
-function limitedBy<T extends Pick<ChatCall, 'maxTokens'>>(
+/**
+ * The call with the most that the model may write, where the client names no limit. An answer that reaches it in a tool call
+ * ends without that call: the client looks at the reason of its end.
+ */
+function callFor(
   { maxOutput }: ResolvedChatModel,
-  call: T,
-): T {
+  call: Omit<TranslatedCall, 'format'>,
+  format: ResponseFormat | null | undefined,
+): Omit<ChatCall, 'model'> {
   const maxTokens = call.maxTokens ?? maxOutput;
-  return { ...call, ...(maxTokens !== undefined && { maxTokens }) };
+  return {
+    ...call,
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(format && { responseFormat: format }),
+    omittedCalls: 'cut',
+  };
 }
 
 async function* inOrder<T>(list: readonly T[]): AsyncGenerator<T> {

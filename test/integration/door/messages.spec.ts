@@ -14,7 +14,7 @@ import {
 } from '../../support/doors.js';
 import type { DoorWorld } from '../../support/doors.js';
 import { Plinth } from '../../support/plinth.js';
-import { calling, sentTo } from '../../support/scripted-model.js';
+import { calling, CUT_IN_CALL, sentTo } from '../../support/scripted-model.js';
 import { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
 
@@ -418,6 +418,26 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
       simulator.script(step);
       expect(await client().messages.create(asked(name))).toMatchObject({ stop_reason: reason });
     }
+  });
+
+  it('says that it reached its limit in a tool call', async () => {
+    const step = { ...CUT_IN_CALL, inputTokens: 5, outputTokens: 900 };
+    simulator.script(step, step);
+    const call = { ...asked(name), tools: [LOOK_UP] };
+    const { messages } = client({ maxRetries: 2 });
+    for (const answer of [
+      await messages.create(call),
+      await messages.stream(call).finalMessage(),
+    ]) {
+      expect(answer).toMatchObject({
+        stop_reason: 'max_tokens',
+        usage: { input_tokens: 5, output_tokens: 900 },
+      });
+      expect(textOf(answer)).toBe('Let me look.');
+      // A relayed answer has what there is of the call.
+      if (name !== RELAYED) expect(answer.content).toHaveLength(1);
+    }
+    expect(simulator.requests).toHaveLength(2);
   });
 
   it('is called no longer than its client listens', async () => {

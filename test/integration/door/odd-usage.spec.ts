@@ -120,6 +120,86 @@ it.each(ODD)('an event with the usage %s is passed on in a stream', async (usage
   expectEstimates(await booked(), true);
 });
 
+const CUT = { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: '{"a":' } };
+const CUSTOM = { index: 0, id: 'c1', type: 'custom', custom: { name: 'f', input: 'a' } };
+const COUNTED = JSON.parse(counts('12', '32000')) as object;
+
+function completionOf(call: object, finish_reason: string): object {
+  const message = { role: 'assistant', content: null, tool_calls: [call] };
+  const answer = { id: '1', object: 'chat.completion', created: 1, model: 'm' };
+  return { ...answer, choices: [{ index: 0, message, finish_reason }], usage: COUNTED };
+}
+
+function chunksOf(call: object, finish_reason: string): object[] {
+  return [
+    { choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] },
+    { choices: [{ index: 0, delta: {}, finish_reason }] },
+    { choices: [], usage: COUNTED },
+  ];
+}
+
+const USE = { type: 'tool_use', id: 'c1', name: 'f', input: {} };
+const MESSAGE_WITH_CALL = {
+  ...{ id: '1', type: 'message', role: 'assistant', model: 'm' },
+  content: [USE],
+  stop_reason: 'max_tokens',
+  usage: COUNTED,
+};
+const MESSAGE_EVENTS = [
+  { type: 'message_start', message: { usage: { input_tokens: 12, output_tokens: 1 } } },
+  { type: 'content_block_start', index: 0, content_block: USE },
+  {
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'input_json_delta', partial_json: '{"a":' },
+  },
+  { type: 'message_delta', delta: { stop_reason: 'max_tokens' }, usage: { output_tokens: 32_000 } },
+  { type: 'message_stop' },
+];
+
+describe.each([
+  ['is cut', 'sim-chat', completionOf(CUT, 'length'), chunksOf(CUT, 'length')],
+  [
+    'has arguments that are not JSON',
+    'sim-chat',
+    completionOf(CUT, 'tool_calls'),
+    chunksOf(CUT, 'tool_calls'),
+  ],
+  [
+    'is of no function',
+    'sim-chat',
+    completionOf(CUSTOM, 'tool_calls'),
+    chunksOf(CUSTOM, 'tool_calls'),
+  ],
+  ['is cut', 'sim-messages', MESSAGE_WITH_CALL, MESSAGE_EVENTS],
+])('a relayed tool call that %s, of %s', (_, model, whole, events) => {
+  const path = model === 'sim-chat' ? '/v1/chat/completions' : '/v1/messages';
+  const asked = { model, messages: MESSAGES, max_tokens: 32_000 };
+  const expected = [{ outcome: 'ok', estimates: 0, input: 12, output: 32_000 }];
+
+  it('is passed on, and its answer counts as the service says', async () => {
+    const body = JSON.stringify(whole);
+    world.simulator.script({ headers: { 'content-type': 'application/json' }, body });
+    const { status, text } = await world.admin.raw('POST', path, asked);
+    expect([status, text]).toEqual([200, body]);
+    expect(await booked()).toEqual(expected);
+  });
+
+  it('is streamed, and its answer counts as the service says', async () => {
+    const data = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+    const body = model === 'sim-chat' ? `${data}data: [DONE]\n\n` : data;
+    world.simulator.script({ headers: { 'content-type': 'text/event-stream' }, body });
+    const options = model === 'sim-chat' ? { stream_options: { include_usage: true } } : {};
+    const { status, text } = await world.admin.raw('POST', path, {
+      ...asked,
+      ...options,
+      stream: true,
+    });
+    expect([status, text]).toEqual([200, body]);
+    expect(await booked()).toEqual(expected);
+  });
+});
+
 describe.each([
   ['/v1/responses', COMPLETION, 'sim-chat', { input: 'What is new?', store: false }],
   ['/v1/responses', MESSAGE, 'sim-messages', { input: 'What is new?', store: false }],

@@ -18,7 +18,7 @@ import {
 import type { DoorWorld } from '../../support/doors.js';
 import { createModel } from '../../support/models.js';
 import { Plinth } from '../../support/plinth.js';
-import { calling, sentTo } from '../../support/scripted-model.js';
+import { calling, CUT_IN_CALL, sentTo } from '../../support/scripted-model.js';
 import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
 
@@ -360,6 +360,22 @@ describe('a relayed answer', () => {
     expect(simulator.requests[0]?.body).toEqual(own);
   });
 
+  it('may call tools that are no functions', async () => {
+    const custom = { id: 'call_1', type: 'custom', custom: { name: 'patch', input: '*** Begin' } };
+    const message = { role: 'assistant', content: null, refusal: null, tool_calls: [custom] };
+    const choice = { index: 0, message, logprobs: null, finish_reason: 'tool_calls' };
+    const answer = { id: '1', object: 'chat.completion', created: 1, model: 'm' };
+    model({ body: { ...answer, choices: [choice] } });
+    const { choices } = await client().chat.completions.create({
+      model: RELAYED,
+      messages: [...QUESTION],
+      tools: [{ type: 'custom', custom: { name: 'patch' } }],
+    });
+
+    expect(choices).toEqual([choice]);
+    expect(simulator.requests).toHaveLength(1);
+  });
+
   it('is streamed byte by byte, with the end mark', async () => {
     const asked = { model: RELAYED, messages: QUESTION, stream: true };
     for (const step of [{ chunks: 5 }, { unicode: true }, { byteSplit: true }, { crlf: true }]) {
@@ -462,6 +478,25 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     });
     expect(last.choices[0]?.message.content).toBe('It is an adjective.');
     expect(JSON.stringify(simulator.requests.at(-1)?.body)).toContain('adjective');
+  });
+
+  it('says that it reached its limit in a tool call', async () => {
+    const step = { ...CUT_IN_CALL, inputTokens: 5, outputTokens: 900 };
+    model(step, step);
+    const asked = { model: name, messages: [...QUESTION], tools: [LOOK_UP] };
+    const stream_options = { include_usage: true };
+    const { chat } = client({ maxRetries: 2 });
+    const whole = await chat.completions.create(asked);
+    const streamed = chat.completions.stream({ ...asked, stream_options });
+    for (const { choices, usage } of [whole, await streamed.finalChatCompletion()]) {
+      expect(choices).toMatchObject([
+        { message: { content: 'Let me look.' }, finish_reason: 'length' },
+      ]);
+      // A relayed answer has what there is of the call.
+      if (name !== RELAYED) expect(choices[0]?.message.tool_calls ?? []).toEqual([]);
+      expect(usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 900 });
+    }
+    expect(simulator.requests).toHaveLength(2);
   });
 
   it('is offered the functions that it may call', async () => {

@@ -9,7 +9,7 @@ import { allClosed, closeDoors, COMPLETION, failureOf, openDoors } from '../../s
 import type { DoorWorld } from '../../support/doors.js';
 import { done, makeRole, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
-import { calling, sentTo } from '../../support/scripted-model.js';
+import { calling, CUT_IN_CALL, sentTo } from '../../support/scripted-model.js';
 import { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
 
@@ -245,6 +245,23 @@ describe.each(MODELS)('the model %s', (name) => {
     expect(events.at(-1)?.type).toBe('response.incomplete');
     const cut = { type: 'response.output_item.done', item: { status: 'incomplete' } };
     expect(events.at(-2)).toMatchObject(cut);
+  });
+
+  it('says that it reached its limit in a function call', async () => {
+    const step = { ...CUT_IN_CALL, inputTokens: 5, outputTokens: 900 };
+    simulator.script(step, step);
+    const expected = {
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      output: [{ type: 'message', content: [{ text: 'Let me look.' }] }],
+      usage: { input_tokens: 5, output_tokens: 900 },
+    };
+    const tools = [LOOK_UP];
+    const { responses } = client({ maxRetries: 2 });
+    expect(await responses.create(asked(name, { tools }))).toMatchObject(expected);
+    const last = (await eventsOf(name, { tools })).at(-1);
+    expect(last).toMatchObject({ type: 'response.incomplete', response: expected });
+    expect(simulator.requests).toHaveLength(2);
   });
 
   it('is called no longer than its client listens', async () => {

@@ -26,6 +26,7 @@ import type {
   ChatCompletion,
   ChatPart,
   FinishReason,
+  OmittedCalls,
   RelayedBody,
   ResponseFormat,
 } from './chat.adapter.js';
@@ -50,12 +51,12 @@ export function chatCompletions({
     relayed: {
       body: (body) => toRelayedBody(body, dialect),
       headers: [],
-      endMark: '[DONE]',
       textPlace: 'content',
       piecesIn,
       isUsageAlone,
     },
-    answerStream: (secrets, withThinking) => new ChatCompletionsStream(secrets, withThinking),
+    answerStream: (secrets, withThinking, { omittedCalls }) =>
+      new ChatCompletionsStream(secrets, withThinking, omittedCalls),
     toCompletion,
   };
 }
@@ -213,10 +214,13 @@ const chatCompletionSchema = z.looseObject({
             .array(
               z.looseObject({
                 id: z.string().nullish(),
-                function: z.looseObject({
-                  name: z.string().nullish(),
-                  arguments: z.string().nullish(),
-                }),
+                // Calls of other tools have none.
+                function: z
+                  .looseObject({
+                    name: z.string().nullish(),
+                    arguments: z.string().nullish(),
+                  })
+                  .nullish(),
               }),
             )
             .nullish(),
@@ -228,8 +232,8 @@ const chatCompletionSchema = z.looseObject({
 
 /** Maps a stream of chat-completion chunks. */
 export class ChatCompletionsStream extends AnswerStream {
-  constructor(secrets: Secrets, withThinking: boolean) {
-    super(new EventStreamDecoder(), secrets, withThinking);
+  constructor(secrets: Secrets, withThinking: boolean, omittedCalls?: OmittedCalls) {
+    super(new EventStreamDecoder(), secrets, withThinking, omittedCalls);
   }
 
   /** The end mark alone ends this protocol. */
@@ -272,7 +276,12 @@ export class ChatCompletionsStream extends AnswerStream {
 }
 
 /** Maps an answer in one piece. Throws UpstreamError. */
-function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean): ChatCompletion {
+function toCompletion(
+  answer: unknown,
+  secrets: Secrets,
+  withThinking: boolean,
+  { omittedCalls }: ChatCall,
+): ChatCompletion {
   if (isRecord(answer)) throwIfError(answer, secrets);
   const parsed = chatCompletionSchema.safeParse(answer);
   const choice = parsed.data?.choices?.[0];
@@ -288,12 +297,13 @@ function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean):
     toolCalls: (message.tool_calls ?? []).map((call, index) => ({
       index,
       id: call.id ?? undefined,
-      name: call.function.name ?? undefined,
-      arguments: call.function.arguments ?? undefined,
+      name: call.function?.name ?? undefined,
+      arguments: call.function?.arguments ?? undefined,
     })),
     reason: toFinishReason(raw),
     raw,
     usage: parsed.data && usageIn(parsed.data),
+    omittedCalls,
   });
 }
 

@@ -12,9 +12,10 @@ export interface ChatAdapter extends AdapterNames {
   /**
    * Streams an answer. Each array holds the parts of one read of the network and is never empty. Text
    * arrives as it was written; a tool call arrives once, whole and parsed, and only if the finish
-   * reason says that it is complete; `usage` comes at most once; `finish` comes exactly once and last.
-   * Leaving the loop, or the signal, ends the call upstream at once. Fails with UpstreamError (or
-   * ForbiddenAddressError, InvalidAddressError) after everything that came before the failure.
+   * reason says that it is complete, unless `omittedCalls` of the call says otherwise; `usage` comes at
+   * most once; `finish` comes exactly once and last. Leaving the loop, or the signal, ends the call
+   * upstream at once. Fails with UpstreamError (or ForbiddenAddressError, InvalidAddressError) after
+   * everything that came before the failure.
    */
   stream(
     call: ChatCall,
@@ -119,7 +120,14 @@ export interface ChatCall {
    * check it.
    */
   readonly responseFormat?: ResponseFormat;
+  /**
+   * Tool calls that are left out of the answer instead of failing it. `cut`: the last one, where the answer reached its length
+   * limit. `unusable`: those that are cut, that have no name, or whose arguments are not a JSON object.
+   */
+  readonly omittedCalls?: OmittedCalls;
 }
+
+export type OmittedCalls = 'cut' | 'unusable';
 
 export interface ResponseFormat {
   readonly type: 'json_schema';

@@ -200,6 +200,36 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
       expect((await run('sim')).failure).toMatchObject({ kind: 'content' });
     });
 
+    it('leaves out the tool call in which it reached its limit, where it is asked to', async () => {
+      const city = { city: 'Paris' };
+      const cut = {
+        toolCalls: [
+          { name: 'get_weather', arguments: city },
+          { name: 'get_weather', arguments: '{"city": "Par' },
+        ],
+        finishReason: 'length',
+        outputTokens: 900,
+      };
+      simulator.script(cut, cut);
+      const { parts, failure } = await run('sim', { omittedCalls: 'cut' });
+      expect(failure).toBeUndefined();
+      expect(parts).toMatchObject([
+        { type: 'tool-call', toolCall: { input: city } },
+        { type: 'usage', usage: { outputTokens: 900 } },
+        { type: 'finish', reason: 'length' },
+      ]);
+      const completion = await complete('sim', { omittedCalls: 'cut' });
+      expect(completion).toMatchObject({
+        toolCalls: [{ input: city }],
+        finish: { reason: 'length' },
+        usage: { outputTokens: 900 },
+      });
+      if (isOllama) return;
+      simulator.script({ ...cut, finishReason: 'tool_calls' });
+      const broken = await run('sim', { omittedCalls: 'cut' });
+      expect(broken.failure).toMatchObject({ kind: 'content' });
+    });
+
     it('hands over an answer of a form as text, also when its length cuts it', async () => {
       const schema = { type: 'object', properties: { city: { type: 'string' } } };
       const responseFormat = { type: 'json_schema', name: 'place', schema } as const;

@@ -17,6 +17,7 @@ import type {
   ChatCompletion,
   ChatPart,
   FinishReason,
+  OmittedCalls,
   ResponseFormat,
 } from './chat.adapter.js';
 import { withInstruction } from './response-format.js';
@@ -32,12 +33,11 @@ export function messages(form: Vendor['address']): ChatProtocol {
     headers: headersOf,
     body: toMessagesBody,
     answerStream: (secrets, withThinking, call) =>
-      new MessagesStream(secrets, withThinking, answerToolOf(call)?.name),
+      new MessagesStream(secrets, withThinking, answerToolOf(call)?.name, call.omittedCalls),
     toCompletion,
     relayed: {
       body: (body) => body,
       headers: ['anthropic-version', 'anthropic-beta'],
-      endMark: '"message_stop"',
       textPlace: 'block 0 text',
       piecesIn,
       isUsageAlone: () => false,
@@ -220,8 +220,9 @@ export class MessagesStream extends AnswerStream {
     secrets: Secrets,
     withThinking: boolean,
     private readonly answerTool?: string,
+    omittedCalls?: OmittedCalls,
   ) {
-    super(new EventStreamDecoder(), secrets, withThinking);
+    super(new EventStreamDecoder(), secrets, withThinking, omittedCalls);
   }
 
   protected readEvent(event: JsonRecord, _: string, parts: ChatPart[]): boolean {
@@ -333,6 +334,7 @@ function toCompletion(
     reason: answerReason(raw, content.some(isAnswer)),
     raw,
     usage: usage ? toUsage(usage) : undefined,
+    omittedCalls: call.omittedCalls,
   });
 }
 

@@ -15,6 +15,7 @@ import type {
   ChatCompletion,
   ChatPart,
   FinishReason,
+  OmittedCalls,
 } from './chat.adapter.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
 import type { ToolCallPiece } from './stream-mapping.js';
@@ -34,7 +35,8 @@ export const ollama: ChatProtocol = {
   endpoint: (address) => endpointOf(address, ADDRESS),
   headers: () => ({}),
   body: toOllamaBody,
-  answerStream: (secrets, withThinking) => new OllamaStream(secrets, withThinking),
+  answerStream: (secrets, withThinking, { omittedCalls }) =>
+    new OllamaStream(secrets, withThinking, omittedCalls),
   toCompletion,
 };
 
@@ -116,8 +118,8 @@ const ollamaAnswerSchema = z.looseObject({
 export class OllamaStream extends AnswerStream {
   private calls = 0;
 
-  constructor(secrets: Secrets, withThinking: boolean) {
-    super(new JsonLinesDecoder(), secrets, withThinking);
+  constructor(secrets: Secrets, withThinking: boolean, omittedCalls?: OmittedCalls) {
+    super(new JsonLinesDecoder(), secrets, withThinking, omittedCalls);
   }
 
   protected readEvent(answer: JsonRecord, _: string, parts: ChatPart[]): boolean {
@@ -148,7 +150,12 @@ function failureIn({ error }: JsonRecord): unknown {
 }
 
 /** Maps an answer in one piece. Throws UpstreamError. */
-function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean): ChatCompletion {
+function toCompletion(
+  answer: unknown,
+  secrets: Secrets,
+  withThinking: boolean,
+  { omittedCalls }: ChatCall,
+): ChatCompletion {
   if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
   const parsed = ollamaAnswerSchema.safeParse(answer);
   if (!parsed.success)
@@ -162,6 +169,7 @@ function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean):
     reason: toFinishReason(raw),
     raw,
     usage: toUsage(parsed.data),
+    omittedCalls,
   });
 }
 

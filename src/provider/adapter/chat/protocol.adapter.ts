@@ -125,8 +125,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const protocol = this.protocolAt(connection.address);
     const form = formOf(protocol);
     const request = relayedRequest(protocol, body, connection, headers);
-    const call = NO_CALL;
-    const relay = new EventRelay(protocol.answerStream(connection, true, call), {
+    const relay = new EventRelay(protocol.answerStream(connection, true, RELAYED_CALL), {
       form,
       secrets: connection,
       withUsage,
@@ -134,7 +133,10 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const response = await postToModel(this.http, request, options);
     if (!streams(response)) {
       const json = await jsonOf(response, connection);
-      yield { bytes: undefined, parts: partsOf(completionIn(protocol, json, connection, call)) };
+      yield {
+        bytes: undefined,
+        parts: partsOf(completionIn(protocol, json, connection, READ_CALL)),
+      };
       return;
     }
     const reader = new AnswerReader(response, relay, options.signal);
@@ -160,7 +162,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const request = relayedRequest(protocol, body, connection, headers);
     const text = await jsonTextOf(await postToModel(this.http, request, options));
     const answer = parseJson(text);
-    const usage = usageOf(protocol, answer, connection);
+    const { usage } = completionIn(protocol, answer, connection, RELAYED_CALL);
     return { text: withoutKey(text, answer, connection), usage };
   }
 
@@ -198,22 +200,11 @@ function withoutKey(text: string, answer: unknown, connection: ModelConnection):
   return isClean ? text : JSON.stringify(filter.json(answer));
 }
 
-/** What a relayed answer is read with: its request is not read. */
-const NO_CALL: ChatCall = { model: '', messages: [] };
+/** What a relayed answer is read with: its request is not read, and the client judges the tool calls in it. */
+const RELAYED_CALL: ChatCall = { model: '', messages: [], omittedCalls: 'unusable' };
 
-/** Throws UpstreamError for an answer that is none; the client judges what a model wrote as arguments. */
-function usageOf(
-  protocol: ChatProtocol,
-  answer: unknown,
-  connection: ModelConnection,
-): RelayedAnswer['usage'] {
-  try {
-    return completionIn(protocol, answer, connection, NO_CALL).usage;
-  } catch (error) {
-    if (error instanceof UpstreamError && error.kind === 'content') return undefined;
-    throw error;
-  }
-}
+/** The same where the client gets the parts that were read. */
+const READ_CALL: ChatCall = { ...RELAYED_CALL, omittedCalls: 'cut' };
 
 /** False for JSON. Throws UpstreamError for a web page. */
 function streams(response: OutboundResponse): boolean {

@@ -61,7 +61,7 @@ function relayed(
   reads: readonly string[],
   withUsage = true,
 ): { passed: string; parts: ChatPart[]; failure: unknown } {
-  const relay = new EventRelay(new ChatCompletionsStream(secrets, true), {
+  const relay = new EventRelay(new ChatCompletionsStream(secrets, true, 'unusable'), {
     form,
     secrets,
     withUsage,
@@ -173,11 +173,20 @@ describe('EventRelay', () => {
     expect(passed).toBe(text('Hello.'));
   });
 
-  it('passes arguments on that are not JSON, which the client judges', () => {
-    const stop = event({ choices: [{ delta: {}, finish_reason: 'tool_calls' }] });
-    const reads = [args('{"a":'), stop, 'data: [DONE]\n\n'];
+  it.each([
+    ['has arguments that are not JSON', args('{"a":'), 'tool_calls'],
+    ['is cut', args('{"a":'), 'length'],
+    ['is of no function', inDelta({ tool_calls: [{ index: 0, custom: {} }] }), 'tool_calls'],
+  ])('passes a call on that %s, which the client judges, and reads on', (_, call, reason) => {
+    const stop = event({ choices: [{ delta: {}, finish_reason: reason }] });
+    const usage = event({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 9 } });
+    const reads = [call, stop, usage, 'data: [DONE]\n\n'];
 
-    expect(relayed(reads)).toMatchObject({ passed: reads.join(''), failure: undefined });
+    expect(relayed(reads)).toMatchObject({
+      passed: reads.join(''),
+      failure: undefined,
+      parts: [{ usage: { outputTokens: 9 } }, { type: 'finish', raw: reason }],
+    });
   });
 });
 

@@ -1,7 +1,7 @@
 import { msg } from '../../../platform/message/index.js';
 import { KeyFilter } from '../key-filter.js';
 import type { KeyWatch } from '../key-filter.js';
-import { isRecord, textsIn } from '../json-fields.js';
+import { textsIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { endOfEvent, tooLarge } from '../stream-decoder.js';
@@ -29,8 +29,6 @@ export interface RelayForm {
   body(body: RelayedBody): RelayedBody;
   /** Headers of the client's request that go to the service as well, in lower case. */
   readonly headers: readonly string[];
-  /** Stands in the last event of a stream alone. */
-  readonly endMark: string;
   /** The place of the text of the answer. */
   readonly textPlace: string;
   /** What an event adds to the texts of the answer, each with its place. */
@@ -61,9 +59,6 @@ export class EventRelay implements ReadAnswer {
   /** Passed on once it is certain that they do not begin a key. */
   private held: Buffer[] = [];
   private ready: Buffer[] = [];
-  /** The arguments of a call of a tool are not JSON: the client gets them, and nothing more is mapped. */
-  private isUnreadable = false;
-  private isDone = false;
   private hasKey = false;
 
   constructor(
@@ -74,11 +69,11 @@ export class EventRelay implements ReadAnswer {
   }
 
   get isOver(): boolean {
-    return this.isDone || this.answer.isOver;
+    return this.answer.isOver;
   }
 
   get isFinished(): boolean {
-    return this.isUnreadable || this.answer.isFinished;
+    return this.answer.isFinished;
   }
 
   /** Throws UpstreamError after the events before the failure were made ready. */
@@ -109,8 +104,7 @@ export class EventRelay implements ReadAnswer {
     }
     if (this.mayEndInKey) throw repeatedKey();
     this.ready.push(...this.held.splice(0));
-    if (!this.isUnreadable) this.answer.end(parts);
-    else if (!this.isDone) throw cutError();
+    this.answer.end(parts);
   }
 
   /** The events that can be passed on now; often none. After a failure also those before it that waited. */
@@ -129,7 +123,7 @@ export class EventRelay implements ReadAnswer {
   /** The end of the event that begins at `start`; 0 where it is not complete. */
   private readNext(data: Buffer, start: number, parts: ChatPart[]): number {
     // All but its text has been looked at before.
-    const repeated = this.isUnreadable ? 0 : this.answer.readRepeated(data, start, parts);
+    const repeated = this.answer.readRepeated(data, start, parts);
     if (repeated > 0) {
       this.watch(this.answer.repeatedText);
       this.pass(data.subarray(start, repeated));
@@ -171,22 +165,12 @@ export class EventRelay implements ReadAnswer {
     throw repeatedKey();
   }
 
-  /** The object in the data of an event, mapped; undefined for the end mark and a comment, and later for what is not JSON. */
+  /** The object in the data of an event, mapped; undefined for the end mark and a comment. */
   private map(data: string, parts: ChatPart[]): JsonRecord | undefined {
-    if (this.isUnreadable) {
-      this.isDone = data.includes(this.settings.form.endMark);
-      return recordOf(data);
-    }
     if (data === END_MARK) this.answer.readEndMark();
     if (data === END_MARK || data === '') return undefined;
     const record = parseRecord(data);
-    try {
-      this.answer.readParsed(record, data, parts);
-    } catch (error) {
-      const isContent = error instanceof UpstreamError && error.kind === 'content';
-      if (!isContent) throw error;
-      this.isUnreadable = true;
-    }
+    this.answer.readParsed(record, data, parts);
     return record;
   }
 
@@ -257,17 +241,6 @@ function dataOf(event: string): string {
     .filter((line) => line.startsWith(DATA))
     .map((line) => line.slice(DATA.length).trimStart())
     .join('\n');
-}
-
-/** Undefined for what is not an object of JSON. */
-function recordOf(data: string): JsonRecord | undefined {
-  if (!data.startsWith('{')) return undefined;
-  try {
-    const value: unknown = JSON.parse(data);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function repeatedKey(): UpstreamError {

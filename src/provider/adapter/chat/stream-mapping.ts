@@ -9,7 +9,14 @@ import type { StreamDecoder } from '../stream-decoder.js';
 import { isRecord } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import { RepeatedChunk } from './repeated-chunk.js';
-import type { ChatCompletion, ChatPart, Finish, FinishReason, ToolCall } from './chat.adapter.js';
+import type {
+  ChatCompletion,
+  ChatPart,
+  Finish,
+  FinishReason,
+  OmittedCalls,
+  ToolCall,
+} from './chat.adapter.js';
 
 /** The mark after the last event of chat-completions, which gateways add to other protocols as well. It is not JSON. */
 export const END_MARK = '[DONE]';
@@ -27,8 +34,9 @@ export abstract class AnswerStream {
     private readonly decoder: StreamDecoder,
     protected readonly secrets: Secrets,
     withThinking: boolean,
+    omittedCalls: OmittedCalls | undefined,
   ) {
-    this.state = new AnswerState(withThinking);
+    this.state = new AnswerState(withThinking, omittedCalls);
   }
 
   /** The protocol's end mark was received: nothing follows. */
@@ -113,7 +121,10 @@ class AnswerState {
   private finish: Finish | undefined;
   private refused = false;
 
-  constructor(private readonly withThinking: boolean) {}
+  constructor(
+    private readonly withThinking: boolean,
+    private readonly omittedCalls: OmittedCalls | undefined,
+  ) {}
 
   get isFinished(): boolean {
     return this.finish !== undefined;
@@ -147,7 +158,7 @@ class AnswerState {
   /** The answer is complete; so are its tool calls, which are handed over now. */
   setFinish(reason: FinishReason, raw: string, parts: ChatPart[]): void {
     if (this.finish !== undefined) return;
-    const calls = this.toolCalls.finish(reason);
+    const calls = this.toolCalls.finish(reason, this.omittedCalls);
     this.finish = { reason: finalReason(reason, calls, this.refused), raw };
     for (const toolCall of calls) parts.push({ type: 'tool-call', toolCall });
   }
@@ -179,15 +190,17 @@ interface WholeAnswer {
   readonly reason: FinishReason;
   readonly raw: string;
   readonly usage?: Usage | undefined;
+  /** As in the call. */
+  readonly omittedCalls: OmittedCalls | undefined;
 }
 
-/** Throws UpstreamError for tool calls that cannot be used and for an answer that holds nothing. */
+/** Throws UpstreamError for tool calls that cannot be used, unless they are omitted, and for an answer that holds nothing. */
 export function completionOf(answer: WholeAnswer): ChatCompletion {
-  const { text, reasoning, refusal = '', reason, raw, usage } = answer;
+  const { text, reasoning, refusal = '', reason, raw, usage, omittedCalls } = answer;
   const collector = new ToolCallCollector();
   for (const piece of answer.toolCalls) collector.add(piece);
-  const toolCalls = collector.finish(reason);
-  if (raw === '' && text === '' && refusal === '' && toolCalls.length === 0) {
+  const toolCalls = collector.finish(reason, omittedCalls);
+  if (raw === '' && text === '' && refusal === '' && answer.toolCalls.length === 0) {
     throw protocolError(msg`The provider answered without content.`);
   }
   return {
@@ -206,7 +219,7 @@ function finalReason(
   refused: boolean,
 ): FinishReason {
   if (refused) return 'content-filter';
-  return calls.length > 0 ? 'tool-calls' : reason;
+  return reason === 'stop' && calls.length > 0 ? 'tool-calls' : reason;
 }
 
 interface OpenCall {
@@ -238,12 +251,16 @@ class ToolCallCollector {
 
   /**
    * The calls of an answer that ended for this reason. Throws UpstreamError (content) if it ended in
-   * the middle of one or if one cannot be parsed; nothing is repaired.
+   * the middle of one or if one cannot be parsed, unless such calls are omitted; nothing is repaired.
    */
-  finish(reason: FinishReason): readonly ToolCall[] {
+  finish(reason: FinishReason, omitted: OmittedCalls | undefined): readonly ToolCall[] {
     if (this.calls.length === 0 || reason === 'content-filter') return [];
-    if (reason !== 'tool-calls' && reason !== 'stop') throw cutCall(reason);
-    return this.calls.map(({ id, name, pieces }) => toolCallOf(id, name, pieces.join('')));
+    if (omitted === 'unusable') return this.calls.flatMap((call) => usable(call));
+    // The last one is what the model was writing when it reached its limit.
+    const omitsLast = omitted === 'cut' && reason === 'length';
+    if (!omitsLast && reason !== 'tool-calls' && reason !== 'stop') throw cutCall(reason);
+    const whole = omitsLast ? this.calls.slice(0, -1) : this.calls;
+    return whole.map((call) => toolCallOf(call));
   }
 
   /** Some services leave the index out, or use 0 for every call: then a new id means a new call. */
@@ -259,10 +276,20 @@ class ToolCallCollector {
 }
 
 /** A whole call. An id that the service does not give is made; throws UpstreamError (content). */
-function toolCallOf(id: string, name: string, json: string): ToolCall {
+function toolCallOf({ id, name, pieces }: OpenCall): ToolCall {
   if (name === '') throw contentError(msg`The model called a tool without naming it. Try again.`);
+  const json = pieces.join('');
   const text = json.trim() === '' ? '{}' : json;
   return { id: id || `call_${randomUUID()}`, name, arguments: text, input: inputOf(name, text) };
+}
+
+/** The call, or nothing where it cannot be used. */
+function usable(call: OpenCall): readonly ToolCall[] {
+  try {
+    return [toolCallOf(call)];
+  } catch {
+    return [];
+  }
 }
 
 function inputOf(name: string, json: string): Readonly<Record<string, unknown>> {
