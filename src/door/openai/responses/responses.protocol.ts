@@ -72,7 +72,7 @@ export class ResponsesRequest implements DoorRequest {
   }
 
   failureEvent(failure: Failure): string {
-    return this.answer?.failed(failure) ?? '';
+    return (this.answer ?? this.writer(false)).failed(failure);
   }
 }
 
@@ -150,7 +150,8 @@ class ResponseWriter implements AnswerWriter {
     const { status } = openAiFailure(failure);
     const { message } = failure;
     const error = { code: status === 429 ? 'rate_limit_exceeded' : 'server_error', message };
-    return this.event('response.failed', { response: this.response({ status: 'failed', error }) });
+    const response = this.response({ status: 'failed', error });
+    return this.begin() + this.event('response.failed', { response });
   }
 
   private addPart(part: TurnPart): string {
