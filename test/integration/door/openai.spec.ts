@@ -848,6 +848,7 @@ describe('an agent', () => {
         { role: 'assistant', content: 'Welcome.' },
         { role: 'user', content: 'How long is the laptop warranty?' },
       ],
+      reasoning_effort: 'none',
     });
     const { requests } = simulator;
     const [sent = []] = sentTo({ requests: requests.slice(-1) });

@@ -177,6 +177,16 @@ describe.each(MODELS)('the model %s', (name) => {
     }
   });
 
+  it('is told not to think where its protocol has a word for it', async () => {
+    simulator.script({ text: 'Yes.' });
+    const answer = await client().responses.create(asked(name, { reasoning: { effort: 'none' } }));
+    expect(answer.reasoning).toMatchObject({ effort: 'none' });
+    const sent = JSON.stringify(simulator.requests[0]?.body);
+    if (name === 'sim-chat') expect(sent).toContain('"reasoning_effort":"none"');
+    else expect(sent).not.toContain('effort');
+    if (name === 'sim-ollama') expect(sent).toContain('"think":false');
+  });
+
   it('answers JSON of a schema', async () => {
     const schema = {
       type: 'object',

@@ -4,10 +4,10 @@ import { msg } from '../../../platform/message/index.js';
 import type { ChatMessage, ContentPart, ToolCall } from '../../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
 import type { TranslatedCall } from '../../answer/door.request.js';
+import { effortOf } from '../../answer/effort.js';
 import { effort, MOST_TOOLS, modelName, parameters } from '../../answer/parameters.js';
 import { offeredTools } from '../../answer/tool-choice.js';
 import type { ToolChoice } from '../../answer/tool-choice.js';
-import { effortOf } from '../effort.js';
 import { functionFields, toolCallOf, toolOf } from '../function.js';
 import type { JsonObject } from './stored-response.entity.js';
 
