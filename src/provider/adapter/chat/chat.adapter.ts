@@ -118,7 +118,10 @@ export interface ChatCall {
    * protocol has no NO_EFFORT.
    */
   readonly effort?: string;
-  /** False: thinking text is not handed over. True or false is also asked for where the protocol can. */
+  /**
+   * False: thinking text is not handed over, and where the protocol can, the model is told not to think. True changes nothing: models
+   * that can think do.
+   */
   readonly thinking?: boolean;
   /**
    * The answer is requested as JSON of this schema, as far as the protocol can, and arrives as text. The adapter does not
