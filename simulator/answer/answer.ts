@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Behaviour, ScriptedToolCall } from '../behaviour/behaviour.js';
+import { canThink } from '../chat/chat-request.js';
 import type { ChatRequest } from '../chat/chat-request.js';
 import { compose } from './compose.js';
 import { estimateTokens } from './tokens.js';
@@ -45,7 +46,7 @@ export function answerTo(request: ChatRequest, behaviour: Behaviour): Answer {
 function piecesFor(request: ChatRequest, behaviour: Behaviour): Piece[] {
   if (behaviour.refusal) return [{ kind: 'refusal', chunks: words(REFUSAL_TEXT) }];
   const composed = compose(request);
-  const reasons = request.model.includes('reasoner') ? composed.reasoning : '';
+  const reasons = canThink(request.model) ? composed.reasoning : '';
   const scripted = toolCallsFor(request, behaviour);
   const text = textFor(request, behaviour);
   const calls = scripted ?? (text === undefined ? composed.toolCalls : []);

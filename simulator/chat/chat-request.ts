@@ -53,6 +53,11 @@ export function requiredModel(body: JsonObject): string {
   return model;
 }
 
+/** Whether the model thinks before it answers. */
+export function canThink(model: string): boolean {
+  return model.includes('reasoner');
+}
+
 export function requiredMessages(body: JsonObject): JsonObject[] {
   const messages = objectsOf(body['messages']);
   if (messages.length === 0) throw new InvalidRequest('messages: at least one message is required');

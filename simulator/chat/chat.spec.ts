@@ -159,4 +159,17 @@ describe('the local runtime', () => {
     const tags = await send(`${simulator.url}/api/tags`, undefined, noKey);
     expect(tags.text).toContain('sim-chat:latest');
   });
+
+  it('refuses to think with a model that cannot', async () => {
+    const body = { messages: ask('hi'), think: true, stream: false };
+    const refused = await send(`${simulator.url}/api/chat`, { ...body, model: 'm' });
+    expect(refused).toMatchObject({
+      status: 400,
+      json: { error: '"m" does not support thinking' },
+    });
+    const thought = await send(`${simulator.url}/api/chat`, { ...body, model: 'reasoner' });
+    expect(thought.json).toMatchObject({ message: { thinking: expect.stringContaining('hi') } });
+    const told = await send(`${simulator.url}/api/chat`, { ...body, model: 'm', think: false });
+    expect(told.status).toBe(200);
+  });
 });

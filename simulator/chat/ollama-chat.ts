@@ -5,8 +5,10 @@ import type { ChatProtocol, WireEvent } from './chat-protocol.js';
 import {
   type ChatMessage,
   type ChatRequest,
+  canThink,
   functionsIn,
   imageOfBytes,
+  InvalidRequest,
   requiredMessages,
   requiredModel,
   textOfContent,
@@ -29,8 +31,12 @@ export const ollamaChat: ChatProtocol = {
 };
 
 function read({ body }: Exchange): ChatRequest {
+  const model = requiredModel(body);
+  if (body['think'] && !canThink(model)) {
+    throw new InvalidRequest(`"${model}" does not support thinking`);
+  }
   return {
-    model: requiredModel(body),
+    model,
     messages: requiredMessages(body).map(readMessage),
     tools: functionsIn(body['tools']),
     stream: body['stream'] !== false,

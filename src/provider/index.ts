@@ -6,6 +6,7 @@ export {
   UnsupportedProviderError,
 } from './adapter.registries.js';
 export { InvalidAddressError } from './adapter/address.js';
+export { NO_EFFORT } from './adapter/chat/chat.adapter.js';
 export type {
   ChatAdapter,
   ChatCall,

@@ -8,6 +8,7 @@ import type { TurnPart } from '../../agent/index.js';
 import { turnLimits, TurnPlanner } from '../../chat/index.js';
 import { ModelResolver } from '../../model/index.js';
 import type { CallTrail } from '../../model/index.js';
+import { NO_EFFORT } from '../../provider/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from './door.errors.js';
 import { refuseUntranslatable } from './door.request.js';
@@ -110,7 +111,8 @@ function conversationOf(
     throw new UnsupportedParameterError('tool_choice');
   }
   if (seed !== undefined) throw new UnsupportedParameterError('seed');
-  if (effort !== undefined) throw new UnsupportedParameterError(names.effort);
+  if (effort !== undefined && effort !== NO_EFFORT)
+    throw new UnsupportedParameterError(names.effort);
   const system: string[] = [];
   const history: { role: string; content: string | readonly ContentPart[] }[] = [];
   for (const [at, message] of messages.entries()) {

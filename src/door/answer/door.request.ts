@@ -2,6 +2,7 @@ import type { Failure } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { InvalidResponseFormatError } from '../../agent/index.js';
 import type { FormatNames, Source, TurnPart } from '../../agent/index.js';
+import { NO_EFFORT } from '../../provider/index.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -95,7 +96,7 @@ export function refuseUntranslatable(
   if (call.parallelToolCalls === false && call.tools?.length && protocol === 'ollama') {
     throw new UnsupportedParameterError(names.parallelToolCalls);
   }
-  if (call.effort !== undefined && protocol === 'ollama') {
+  if (call.effort !== undefined && call.effort !== NO_EFFORT && protocol === 'ollama') {
     throw new UnsupportedParameterError(names.effort);
   }
   const strict = call.tools?.findIndex((tool) => tool.strict === true) ?? -1;

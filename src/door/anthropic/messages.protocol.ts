@@ -24,6 +24,7 @@ import type {
   RelayedRequest,
   TranslatedCall,
 } from '../answer/door.request.js';
+import { effortOf } from '../answer/effort.js';
 import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { OfferedTools, ToolChoice } from '../answer/tool-choice.js';
@@ -243,7 +244,7 @@ function translate(body: DoorRequest['body']): TranslatedCall {
     ...(top_p !== undefined && { topP: top_p }),
     ...(stop?.length && { stop }),
     ...(thinks !== undefined && { thinking: thinks }),
-    ...(output_config?.effort && { effort: output_config.effort }),
+    ...effortOf(output_config?.effort),
     format: format ? { type: 'json_schema', schema: format.schema } : undefined,
   };
 }

@@ -16,10 +16,10 @@ import type {
   RelayedRequest,
   TranslatedCall,
 } from '../answer/door.request.js';
+import { effortOf } from '../answer/effort.js';
 import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { NamedTools } from '../answer/tool-choice.js';
-import { effortOf } from './effort.js';
 import { functionFields, toolCallOf, toolOf } from './function.js';
 import { openAiFailure } from './openai.errors.js';
 

@@ -11,12 +11,9 @@ export const functionFields = {
   strict: z.boolean().nullish(),
 };
 
-export function toolOf({
-  name,
-  description,
-  parameters,
-  strict,
-}: z.output<z.ZodObject<typeof functionFields>>): ToolDefinition {
+export type FunctionFields = z.output<z.ZodObject<typeof functionFields>>;
+
+export function toolOf({ name, description, parameters, strict }: FunctionFields): ToolDefinition {
   return {
     name,
     description: description ?? '',

@@ -389,8 +389,10 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     if (name !== 'sim-ollama') expect(sent).toContain('effort":"high"');
   });
 
-  it('shows what it thought where that was asked for', async () => {
-    const thinking = { type: 'enabled', budget_tokens: 1_024 } as const;
+  it.each<Anthropic.ThinkingConfigParam>([
+    { type: 'enabled', budget_tokens: 1_024 },
+    { type: 'adaptive' },
+  ])('shows what it thought where that was asked for with %j', async (thinking) => {
     const step = { reasoning: 'Let me see. ', text: 'No.' };
     simulator.script(step, step);
     const whole = await client().messages.create({ ...asked(name), max_tokens: 2_000, thinking });
@@ -407,6 +409,10 @@ describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {
     simulator.script(step);
     const without = await client().messages.create(asked(name));
     expect(without.content).toMatchObject([{ type: 'text', text: 'No.' }]);
+    const bodies = simulator.requests.map(({ body }) => JSON.stringify(body));
+    const told = bodies.map((body) => /"think":\w+/.exec(body)?.[0]);
+    const not = name === 'sim-ollama' ? '"think":false' : undefined;
+    expect(told).toEqual([undefined, undefined, not]);
   });
 
   it('says that it reached its limit, or declined', async () => {

@@ -782,6 +782,47 @@ describe('a stream in which nothing comes', () => {
     const error = await failure(textOf(stream));
     expect([error.status, error.code]).toEqual([undefined, 'upstream_overloaded']);
   });
+
+  it('is a response that begins and fails where its service fails', async () => {
+    silent.simulator.script({ hold: true, status: 503 });
+    const stream = client({ baseURL: `${silent.plinth.url}/v1` }, silent.admin).responses.stream({
+      model: RELAYED,
+      input: 'What is new?',
+    });
+    await stream.emitted('connect');
+    await eventually(
+      () => silent.simulator.held,
+      (held) => held === 1,
+    );
+    silent.simulator.release();
+    expect(await stream.finalResponse()).toMatchObject({
+      status: 'failed',
+      error: { code: 'server_error', message: expect.stringMatching(/\.$/) },
+      output: [],
+    });
+  });
+
+  it('is a response that begins and fails where an agent still searches as its caller signs out', async () => {
+    silent.simulator.script({ match: { path: '/embeddings' }, hold: true });
+    const session = await silent.plinth.signIn();
+    const stream = await client({ baseURL: `${silent.plinth.url}/v1` }, session).responses.create({
+      ...{ model: `agent-${silent.agentId}`, stream: true },
+      input: 'How long does the warranty of a tablet last?',
+    });
+    await eventually(
+      () => silent.simulator.held,
+      (held) => held === 1,
+    );
+    await session.post('/auth/logout');
+    const events: OpenAI.Responses.ResponseStreamEvent[] = [];
+    for await (const event of stream) events.push(event);
+    expect(events.map(({ type }) => type)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.failed',
+    ]);
+    expect(JSON.stringify(events.at(-1))).toContain('sign-in has ended');
+  });
 });
 
 describe('open answers', () => {
@@ -842,6 +883,7 @@ describe('an agent', () => {
         { role: 'assistant', content: 'Welcome.' },
         { role: 'user', content: 'How long is the laptop warranty?' },
       ],
+      reasoning_effort: 'none',
     });
     const { requests } = simulator;
     const [sent = []] = sentTo({ requests: requests.slice(-1) });

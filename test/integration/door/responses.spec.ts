@@ -24,6 +24,20 @@ const LOOK_UP = {
   strict: false,
 } as const;
 
+function named(name: string): OpenAI.Responses.FunctionTool {
+  return { ...LOOK_UP, name };
+}
+
+function namespace(name: string, ...functions: string[]): OpenAI.Responses.NamespaceTool {
+  return { type: 'namespace', name, description: 'Words', tools: functions.map(named) };
+}
+
+function functionsIn({ output }: OpenAI.Responses.Response): (string | undefined)[][] {
+  return output.map((item) =>
+    item.type === 'function_call' ? [item.namespace, item.name] : [item.type],
+  );
+}
+
 /** One of each protocol. */
 const MODELS = ['sim-chat', 'sim-messages', 'sim-ollama'];
 
@@ -127,6 +141,42 @@ describe.each(MODELS)('the model %s', (name) => {
     expect(JSON.stringify(simulator.requests.at(-1)?.body)).toContain('adjective');
   });
 
+  it('calls functions of namespaces, and reads their outputs', async () => {
+    const tools = [LOOK_UP, namespace('mcp__words', 'look_up', 'spell')];
+    const step = calling('mcp__words__look_up', { word: 'new' });
+    simulator.script(step, step, { text: 'It is an adjective.', times: 2 });
+    const call = asked(name, { tools });
+    const whole = await client().responses.create(call);
+    expect(whole.tools).toEqual(tools);
+    const events = await eventsOf(name, call);
+    const called = { type: 'function_call', name: 'look_up', namespace: 'mcp__words' } as const;
+    const shown = events.flatMap((event) =>
+      'item' in event
+        ? [event.item]
+        : event.type === 'response.completed'
+          ? event.response.output
+          : [],
+    );
+    expect(shown).toMatchObject([called, called, called]);
+    const [used] = whole.output;
+    if (used?.type !== 'function_call') throw new Error('No function was called.');
+    expect(used).toMatchObject(called);
+    const { call_id } = used;
+    const result = { type: 'function_call_output', call_id, output: 'adjective' } as const;
+    const continuations: Partial<Params>[] = [
+      { input: [result], previous_response_id: whole.id },
+      { input: [{ role: 'user', content: 'What is new?' }, used, result] },
+    ];
+    for (const more of continuations) {
+      const last = await client().responses.create({ ...call, ...more });
+      expect(last.output_text).toBe('It is an adjective.');
+      const body = JSON.stringify(simulator.requests.at(-1)?.body);
+      expect(body.split('"name":"mcp__words__look_up"')).toHaveLength(3);
+      expect(body).toContain('"name":"look_up"');
+      expect(body).not.toContain('namespace');
+    }
+  });
+
   it('is offered the functions that it may call', async () => {
     const tools = [LOOK_UP, { ...LOOK_UP, name: 'write_down' }];
     const named = { type: 'function', name: 'write_down' } as const;
@@ -175,6 +225,16 @@ describe.each(MODELS)('the model %s', (name) => {
     for (const part of ['Be brief.', 'iVBORw0KGgo=', '0.5', '0.9', ':77', thought]) {
       expect(sent).toContain(part);
     }
+  });
+
+  it('is told not to think where its protocol has a word for it', async () => {
+    simulator.script({ text: 'Yes.' });
+    const answer = await client().responses.create(asked(name, { reasoning: { effort: 'none' } }));
+    expect(answer.reasoning).toMatchObject({ effort: 'none' });
+    const sent = JSON.stringify(simulator.requests[0]?.body);
+    if (name === 'sim-chat') expect(sent).toContain('"reasoning_effort":"none"');
+    else expect(sent).not.toContain('effort');
+    if (name === 'sim-ollama') expect(sent).toContain('"think":false');
   });
 
   it('answers JSON of a schema', async () => {
@@ -315,6 +375,55 @@ describe.each(MODELS)('the model %s', (name) => {
   });
 });
 
+describe('functions of namespaces', () => {
+  it('have names that all services take, however long and alike they are', async () => {
+    const tools = [
+      namespace('a', 'b__c'),
+      namespace('a__b', 'c'),
+      named('a__b__c'),
+      namespace('m'.repeat(60), 'look_up', 'look_at'),
+    ];
+    simulator.script({ text: 'Yes.' });
+    await client().responses.create(asked('sim-chat', { tools }));
+    const sent = (): string[] => {
+      const body = JSON.stringify(simulator.requests.at(-1)?.body);
+      return [...body.matchAll(/"name":"([^"]*)"/g)].map(([, one = '']) => one);
+    };
+    const offered = sent();
+    expect([...new Set(offered)]).toHaveLength(5);
+    for (const one of offered) expect(one).toMatch(/^[\w-]{1,64}$/);
+    expect(offered[2]).toBe('a__b__c');
+
+    simulator.script({ toolCalls: offered.map((one) => ({ name: one })) }, { text: 'Yes.' });
+    const answer = await client().responses.create(asked('sim-chat', { tools }));
+    expect(functionsIn(answer)).toEqual([
+      ['a', 'b__c'],
+      ['a__b', 'c'],
+      [undefined, 'a__b__c'],
+      ['m'.repeat(60), 'look_up'],
+      ['m'.repeat(60), 'look_at'],
+    ]);
+    const outputs = answer.output.flatMap((item) =>
+      item.type === 'function_call'
+        ? [{ type: 'function_call_output', call_id: item.call_id, output: 'x' } as const]
+        : [],
+    );
+    const next = { previous_response_id: answer.id, input: outputs };
+    await client().responses.create(asked('sim-chat', { tools, ...next }));
+    expect(sent()).toEqual([...offered, ...offered]);
+  });
+
+  it('are 128 at most, those of all namespaces together', async () => {
+    const names = Array.from({ length: 64 }, (_, at) => `f${at}`);
+    const most = [namespace('a', ...names), namespace('b', ...names)];
+    simulator.script({ text: 'Yes.' });
+    await client().responses.create(asked('sim-chat', { tools: most }));
+    const more = asked('sim-chat', { tools: [...most, LOOK_UP] });
+    const error = await failure(client().responses.create(more));
+    expect([error.status, error.param]).toEqual([400, 'tools']);
+  });
+});
+
 describe('a parameter', () => {
   const chat = asked('sim-chat');
   it.each([
@@ -345,6 +454,20 @@ describe('a parameter', () => {
       'tools[0].strict',
       'unsupported_parameter',
     ],
+    [
+      {
+        ...asked('sim-ollama'),
+        tools: [LOOK_UP, { ...namespace('a'), tools: [{ ...LOOK_UP, strict: true }] }],
+      },
+      'tools[1].tools[0].strict',
+      'unsupported_parameter',
+    ],
+    [
+      { ...chat, tools: [{ ...namespace('a'), tools: [{ type: 'custom', name: 'x' }] }] },
+      'tools[0].tools[0].type',
+      'invalid_value',
+    ],
+    [{ ...chat, tools: [namespace('a b', 'x')] }, 'tools[0].name', 'invalid_value'],
     [
       { ...asked('sim-ollama'), tools: [LOOK_UP], parallel_tool_calls: false },
       'parallel_tool_calls',

@@ -28,7 +28,7 @@ export class ResponseBody extends Input({
   previous_response_id: Given(TEXT, { description: 'The stored response that this one continues' }),
   store: Given(FLAG, { description: 'false: it is not stored; default true' }),
   stream: Given(FLAG, { description: 'Server-sent events' }),
-  tools: Given(OBJECTS, { description: 'Of type function' }),
+  tools: Given(OBJECTS, { description: 'Of type function, or namespace with functions' }),
   tool_choice: Given(
     { ...EITHER, oneOf: [TEXT, OBJECT] },
     {

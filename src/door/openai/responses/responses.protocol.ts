@@ -13,6 +13,8 @@ import type {
   TranslatedCall,
 } from '../../answer/door.request.js';
 import { openAiFailure } from '../openai.errors.js';
+import { OfferedFunctions } from './offered-functions.js';
+import type { FunctionName } from './offered-functions.js';
 import { inputItemsOf, newId, translate } from './responses.request.js';
 import type { ResponseParameters } from './responses.request.js';
 import type { JsonObject } from './stored-response.entity.js';
@@ -36,10 +38,11 @@ export class ResponsesRequest implements DoorRequest {
     },
     parallelToolCalls: 'parallel_tool_calls',
     imageDetail: 'detail',
-    strictTool: (index) => `tools[${index}].strict`,
+    strictTool: (index) => `${this.functions.places[index] ?? 'tools'}.strict`,
     effort: 'reasoning.effort',
   };
   private answer: ResponseWriter | undefined;
+  private readonly functions: OfferedFunctions;
 
   constructor(
     readonly body: DoorRequest['body'],
@@ -47,7 +50,9 @@ export class ResponsesRequest implements DoorRequest {
     /** The items of the turns that it continues, oldest first. */
     private readonly earlier: readonly JsonObject[],
     private readonly keep: KeepResponse | undefined,
-  ) {}
+  ) {
+    this.functions = new OfferedFunctions(given.tools ?? []);
+  }
 
   get model(): string {
     return this.given.model;
@@ -63,16 +68,16 @@ export class ResponsesRequest implements DoorRequest {
   }
 
   translate(): TranslatedCall {
-    return translate(this.given, this.earlier);
+    return translate(this.given, this.earlier, this.functions);
   }
 
   writer(isAgent: boolean): ResponseWriter {
-    this.answer = new ResponseWriter(this.given, isAgent, this.keep);
+    this.answer = new ResponseWriter(this.given, this.functions, isAgent, this.keep);
     return this.answer;
   }
 
   failureEvent(failure: Failure): string {
-    return this.answer?.failed(failure) ?? '';
+    return (this.answer ?? this.writer(false)).failed(failure);
   }
 }
 
@@ -94,14 +99,13 @@ type Item =
       summary: readonly never[];
       content: [{ type: 'reasoning_text'; text: string }];
     }
-  | {
+  | ({
       id: string;
       type: 'function_call';
       status: Status;
       call_id: string;
-      name: string;
       arguments: string;
-    };
+    } & FunctionName);
 
 type TextItem = Exclude<Item, { type: 'function_call' }>;
 
@@ -123,6 +127,7 @@ class ResponseWriter implements AnswerWriter {
 
   constructor(
     private readonly given: ResponseParameters,
+    private readonly functions: OfferedFunctions,
     isAgent: boolean,
     private readonly keep: KeepResponse | undefined,
   ) {
@@ -150,7 +155,8 @@ class ResponseWriter implements AnswerWriter {
     const { status } = openAiFailure(failure);
     const { message } = failure;
     const error = { code: status === 429 ? 'rate_limit_exceeded' : 'server_error', message };
-    return this.event('response.failed', { response: this.response({ status: 'failed', error }) });
+    const response = this.response({ status: 'failed', error });
+    return this.begin() + this.event('response.failed', { response });
   }
 
   private addPart(part: TurnPart): string {
@@ -194,10 +200,11 @@ class ResponseWriter implements AnswerWriter {
     );
   }
 
-  private addCall({ id: call_id, name, arguments: text }: ToolCall): string {
+  private addCall({ id: call_id, name: offered, arguments: text }: ToolCall): string {
     const before = this.begin() + this.close();
     const id = newId('fc');
-    const item = { id, type: 'function_call', call_id, name } as const;
+    const called = this.functions.calledBy(offered);
+    const item = { id, type: 'function_call', call_id, ...called } as const;
     const done: Item = { ...item, status: 'completed', arguments: text };
     this.output.push(done);
     const place = { item_id: id, ...this.at() };
@@ -208,7 +215,7 @@ class ResponseWriter implements AnswerWriter {
         item: { ...item, status: 'in_progress', arguments: '' },
       }),
       this.event('response.function_call_arguments.delta', { ...place, delta: text }),
-      this.event('response.function_call_arguments.done', { ...place, name, arguments: text }),
+      this.event('response.function_call_arguments.done', { ...place, ...called, arguments: text }),
       this.event('response.output_item.done', { ...this.at(), item: done }),
     ].join('');
   }

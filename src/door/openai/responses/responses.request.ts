@@ -4,11 +4,13 @@ import { msg } from '../../../platform/message/index.js';
 import type { ChatMessage, ContentPart, ToolCall } from '../../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
 import type { TranslatedCall } from '../../answer/door.request.js';
+import { effortOf } from '../../answer/effort.js';
 import { effort, MOST_TOOLS, modelName, parameters } from '../../answer/parameters.js';
 import { offeredTools } from '../../answer/tool-choice.js';
 import type { ToolChoice } from '../../answer/tool-choice.js';
-import { effortOf } from '../effort.js';
-import { functionFields, toolCallOf, toolOf } from '../function.js';
+import { functionFields, toolCallOf } from '../function.js';
+import { functionsIn } from './offered-functions.js';
+import type { OfferedFunctions } from './offered-functions.js';
 import type { JsonObject } from './stored-response.entity.js';
 
 // Requests of the Responses protocol of OpenAI, in the words of the adapters. Does no I/O.
@@ -52,6 +54,8 @@ const outputPart = z.discriminatedUnion('type', [
 ]);
 
 const common = { id: ID, status: STATUS };
+/** Of the function of a call. */
+const namespace = z.string().nullish();
 const item = z.discriminatedUnion('type', [
   z.discriminatedUnion('role', [
     z.strictObject({
@@ -72,6 +76,7 @@ const item = z.discriminatedUnion('type', [
     type: z.literal('function_call'),
     call_id: z.string().min(1),
     name: z.string().min(1),
+    namespace,
     arguments: z.string(),
     ...common,
   }),
@@ -79,6 +84,9 @@ const item = z.discriminatedUnion('type', [
     type: z.literal('function_call_output'),
     call_id: z.string().min(1),
     output: z.union([z.string(), inputParts]),
+    // Of the function, which call_id says as well.
+    name: z.string().nullish(),
+    namespace,
     ...common,
   }),
   // What a model thought is told to no model again.
@@ -87,10 +95,24 @@ const item = z.discriminatedUnion('type', [
 
 type Item = z.output<typeof item>;
 
-const tool = z.strictObject({
-  type: z.literal('function'),
-  ...functionFields,
-});
+const functionTool = z.strictObject({ type: z.literal('function'), ...functionFields });
+const tool = z.discriminatedUnion('type', [
+  functionTool,
+  z.strictObject({
+    type: z.literal('namespace'),
+    name: functionFields.name,
+    // Told to no model: no other protocol has a place for it.
+    description: z.string().nullish(),
+    tools: z.array(functionTool).max(MOST_TOOLS),
+  }),
+]);
+const tools = z
+  .array(tool)
+  .max(MOST_TOOLS)
+  .refine(
+    (given) => functionsIn(given).length <= MOST_TOOLS,
+    `at most ${MOST_TOOLS} functions are expected`,
+  );
 
 const namedFunction = z.strictObject({ type: z.literal('function'), name: z.string() });
 const toolChoice = z.union([
@@ -125,7 +147,7 @@ const request = z.strictObject({
   store: z.boolean().optional(),
   stream: z.boolean().optional(),
   stream_options: z.strictObject({ include_obfuscation: z.literal(false).nullish() }).optional(),
-  tools: z.array(tool).max(MOST_TOOLS).optional(),
+  tools: tools.optional(),
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   text: z
@@ -198,11 +220,12 @@ export function newId(prefix: string): string {
 export function translate(
   given: ResponseParameters,
   earlier: readonly JsonObject[],
+  functions: OfferedFunctions,
 ): TranslatedCall {
   const { instructions = '', temperature, top_p, max_output_tokens: maxTokens } = given;
   const own = inputItemsOf(given);
   const items = [...earlier, ...own].map((one) => item.parse(one));
-  const messages = messagesOf(items, earlier.length);
+  const messages = messagesOf(items, earlier.length, functions);
   if (messages.length === 0) {
     throw new ParameterError('input', msg`The parameter ${'input'} is required.`);
   }
@@ -212,7 +235,7 @@ export function translate(
       ...(instructions === '' ? [] : [{ role: 'system', content: instructions } as const]),
       ...messages,
     ],
-    ...offeredTools((given.tools ?? []).map(toolOf), chosenIn(given.tool_choice)),
+    ...offeredTools(functions.tools, chosenIn(given.tool_choice)),
     ...(given.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { topP: top_p }),
@@ -223,7 +246,11 @@ export function translate(
 }
 
 /** Neighbouring calls are those of one message, after its text. Images in outputs follow in a message of the user. */
-function messagesOf(items: readonly Item[], earlier: number): ChatMessage[] {
+function messagesOf(
+  items: readonly Item[],
+  earlier: number,
+  functions: OfferedFunctions,
+): ChatMessage[] {
   const messages: ChatMessage[] = [];
   const names = new Map<string, string>();
   let images: ContentPart[] = [];
@@ -241,8 +268,9 @@ function messagesOf(items: readonly Item[], earlier: number): ChatMessage[] {
         add(messageOf(one, place));
         break;
       case 'function_call': {
-        names.set(one.call_id, one.name);
-        const call = toolCallOf({ ...one, id: one.call_id }, `${place}.arguments`);
+        const name = functions.nameOf(one);
+        names.set(one.call_id, name);
+        const call = toolCallOf({ ...one, id: one.call_id, name }, `${place}.arguments`);
         const last = messages.at(-1);
         if (last?.role === 'assistant' && images.length === 0) {
           messages[messages.length - 1] = withCall(last, call);

@@ -96,6 +96,9 @@ export interface TokenCount {
   readonly input_tokens: number;
 }
 
+/** The effort of a model that is not to think. */
+export const NO_EFFORT = 'none';
+
 export interface ChatCall {
   /** The id the service knows the model by. */
   readonly model: string;
@@ -111,9 +114,15 @@ export interface ChatCall {
   readonly stop?: readonly string[];
   /** Only some protocols have it. */
   readonly seed?: number;
-  /** How much a model that thinks is to think, in the word of its service. Only some protocols have it. */
+  /**
+   * How much a model that thinks is to think, in the word of its service. Only some protocols have it, and of these the messages
+   * protocol has no NO_EFFORT.
+   */
   readonly effort?: string;
-  /** False: thinking text is not handed over. True or false is also asked for where the protocol can. */
+  /**
+   * False: thinking text is not handed over, and where the protocol can, the model is told not to think. True changes nothing: models
+   * that can think do.
+   */
   readonly thinking?: boolean;
   /**
    * The answer is requested as JSON of this schema, as far as the protocol can, and arrives as text. The adapter does not

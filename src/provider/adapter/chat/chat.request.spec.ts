@@ -130,10 +130,10 @@ test('a call in the words of the messages protocol', () => {
 
 test('a call in the words of Ollama', () => {
   const toolCall = (input: object): object => ({ function: { name: 'look', arguments: input } });
-  expect(wire(toOllamaBody({ ...call, thinking: true }, true))).toEqual({
+  expect(wire(toOllamaBody({ ...call, thinking: false }, true))).toEqual({
     model: 'm',
     stream: true,
-    think: true,
+    think: false,
     messages: [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'What is this?', images: ['aWs='] },
@@ -150,7 +150,10 @@ test('a call in the words of Ollama', () => {
     ],
     options: { temperature: 0, num_predict: 100, stop: ['END'] },
   });
-  expect(wire(toOllamaBody({ model: 'm', messages: [] }, false))).not.toHaveProperty('think');
+  for (const thinking of [{}, { thinking: true }]) {
+    const body = wire(toOllamaBody({ model: 'm', messages: [], ...thinking }, false));
+    expect(body).not.toHaveProperty('think');
+  }
   const url = { role: 'user', content: [{ type: 'image-url', url: 'https://x.test/a' }] } as const;
   expect(() => toOllamaBody({ model: 'm', messages: [url] }, true)).toThrow('Upload the image');
 });

@@ -9,6 +9,7 @@ import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
 import type { ChatProtocol } from './protocol.adapter.js';
+import { NO_EFFORT } from './chat.adapter.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -103,7 +104,8 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
     temperature: call.temperature,
     top_p: call.topP,
     ...(call.stop?.length && { stop_sequences: call.stop }),
-    ...(call.effort !== undefined && { output_config: { effort: call.effort } }),
+    ...(call.effort !== undefined &&
+      call.effort !== NO_EFFORT && { output_config: { effort: call.effort } }),
   };
 }
 

@@ -51,7 +51,8 @@ export function toOllamaBody(call: ChatCall, stream: boolean): Record<string, un
     model: call.model,
     messages: messages.map((message) => toWireMessage(message)),
     stream,
-    think: call.thinking,
+    // Without the word a model that can think does (since 0.12.5). With true, any other one is refused.
+    ...(call.thinking === false && { think: false }),
     ...(tools !== undefined && { tools }),
     // A model whose words are constrained cannot call a tool.
     ...(responseFormat && tools === undefined && { format: responseFormat.schema }),
