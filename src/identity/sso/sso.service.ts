@@ -76,7 +76,7 @@ export class SsoService {
     { clientSecret, roleMapping: mapping, ...given }: NewSsoProviderDto,
   ): Promise<number> {
     const { tenantId } = caller;
-    requireProvisioning(caller, given);
+    if (given.provisioned) requireProvisioning(caller);
     this.requireIssuer(given.issuer);
     const roleMapping = plain(mapping ?? []);
     const scopes = readScopes(given.scopes ?? DEFAULT_SCOPES);
@@ -117,7 +117,8 @@ export class SsoService {
       caller,
       async () => {
         const before = await this.rows.providers.get(tenantId, id);
-        if (!before.provisioned) requireProvisioning(caller, given);
+        const isNewIssuer = given.issuer !== undefined && given.issuer !== before.issuer;
+        if (before.provisioned ? isNewIssuer : given.provisioned) requireProvisioning(caller);
         await this.requireMappable(caller, roleMapping ?? before.roleMapping, before.roleMapping);
         await this.requireIssuerChange(before, given.issuer, clientSecret);
         await this.rows.providers.update(tenantId, id, values);
@@ -243,12 +244,9 @@ export class SsoService {
   }
 }
 
-/** ForbiddenError unless the caller may decide which provider signs provisioned users in. */
-function requireProvisioning(
-  caller: Caller,
-  { provisioned }: { readonly provisioned?: boolean | undefined },
-): void {
-  if (provisioned !== true || mayAny(caller, [PROVISION])) return;
+/** ForbiddenError unless the caller may decide which issuer signs provisioned users in. */
+function requireProvisioning(caller: Caller): void {
+  if (mayAny(caller, [PROVISION])) return;
   throw new ForbiddenError(
     msg`You also need the permission ${PROVISION}. Ask an administrator for it.`,
   );
