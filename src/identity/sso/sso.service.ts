@@ -139,7 +139,11 @@ export class SsoService {
     await this.change.apply(
       caller,
       async () => {
-        for (const id of ids) await this.rows.endSessions(tenantId, id);
+        for (const id of ids) {
+          // A sign-in that is being opened holds the provider, and is ended here.
+          await this.rows.providers.lock(tenantId, id);
+          await this.rows.endSessions(tenantId, id);
+        }
         await this.rows.providers.remove(tenantId, ids);
       },
       () => ids.map((id) => entry('delete', id)),

@@ -912,10 +912,16 @@ describe('single sign-on', () => {
       await signIn();
     });
 
-    it('ends its sign-ins when it is disabled', async () => {
+    it('ends its sign-ins when it is disabled, also one that is not finished', async () => {
       const { session } = await signIn();
+      const browser = new SsoBrowser(plinth);
+      const { code } = await browser.land(made.publicId);
       done(await admin.put('/system/sso', { id: made.id, status: '1' }));
       expect(await session.get(ME)).toMatchObject({ code: 401 });
+      expect(await browser.exchange(code)).toMatchObject({
+        code: 500,
+        msg: expect.stringContaining('does not exist or is disabled'),
+      });
       expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('provider');
       done(await admin.put('/system/sso', { id: made.id, status: '0' }));
     });
