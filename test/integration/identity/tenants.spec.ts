@@ -198,7 +198,10 @@ describe('tenants', () => {
     const { id, admin } = await makeTenant(plinth, root, '577215');
     await makeUser(plinth, admin, 'gone', [await roleId(admin, 'user')]);
     const visitor = await plinth.signIn();
-    done(await visitor.get('/system/tenant/dynamic/577215'));
+    const other = await plinth.signIn();
+    for (const session of [visitor, other]) {
+      done(await session.get('/system/tenant/dynamic/577215'));
+    }
     const left: string[] = [];
     plinth.app.get(TenantLifecycle).join({
       deleting: async (tenantId) => void left.push(tenantId),
@@ -217,9 +220,10 @@ describe('tenants', () => {
     for (const { table } of tables) {
       expect({ table, rows: (await rowsIn(table)).length }).toEqual({ table, rows: 0 });
     }
-    expect(await admin.get('/system/user/getInfo')).toMatchObject({ code: 401 });
-    // Whoever had switched there is back at home.
-    expect((await visitor.get('/system/user/list?userName=admin')).total).toBe(1);
+    // Whoever had switched there does not go on in the home tenant unawares.
+    for (const session of [admin, visitor, other]) {
+      expect(await session.get('/system/user/list')).toMatchObject({ code: 401 });
+    }
     expect(await root.get(`/system/tenant/${id}`)).toMatchObject({ code: 404 });
     expect(
       (await root.get('/monitor/audit/list?action=delete&targetType=tenant&targetId=577215')).total,
