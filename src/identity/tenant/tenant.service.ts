@@ -139,6 +139,7 @@ export class TenantService {
   }
 
   async leave(caller: Caller): Promise<void> {
+    requireSuperAdmin(caller);
     await this.logins.switchTenant(caller, null);
   }
 

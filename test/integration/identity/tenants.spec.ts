@@ -4,6 +4,7 @@ import { TenantLifecycle } from '../../../src/platform/access/index.js';
 import { CONFIG } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
 import { Database } from '../../../src/platform/database/index.js';
+import { makeKey, withKey } from '../../support/api-keys.js';
 import { done, makeTenant, makeUser, PASSWORD, roleId } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
@@ -148,7 +149,14 @@ describe('tenants', () => {
     done(await root.post('/system/role', { roleName: 'T', roleKey: 'tenants', permissions }));
     const { session } = await makeUser(plinth, root, 'half-root', [await roleId(root, 'tenants')]);
     expect(await session.get('/system/tenant/list')).toMatchObject({ code: 403 });
-    expect(await session.get('/system/tenant/dynamic/141421')).toMatchObject({ code: 403 });
+    // Nor does a key of a super administrator, which has no sign-in that could switch.
+    const key = withKey(root, await makeKey(root, { permissions: ['system:tenant:query'] }));
+    for (const caller of [session, key]) {
+      for (const tenant of ['141421', 'clear']) {
+        const path = `/system/tenant/dynamic/${tenant}`;
+        expect(await caller.get(path)).toMatchObject({ code: 403 });
+      }
+    }
   });
 
   it('lets a super administrator work in another tenant until the next getInfo', async () => {
