@@ -153,6 +153,14 @@ export class LoginSessionRepository {
     );
   }
 
+  /** Ends the sign-ins of the tenant that have switched to the other one. */
+  async endActingIn(tenantId: string, actingTenantId: string): Promise<void> {
+    await this.database.query(
+      'DELETE FROM login_session WHERE tenant_id = $1 AND acting_tenant_id = $2',
+      [tenantId, actingTenantId],
+    );
+  }
+
   async actFor(tenantId: string, id: string, actingTenantId: string | null): Promise<void> {
     await this.database.query(
       'UPDATE login_session SET acting_tenant_id = $3 WHERE tenant_id = $1 AND id = $2',

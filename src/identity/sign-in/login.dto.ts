@@ -9,6 +9,7 @@ import {
   View,
 } from '../../platform/http/index.js';
 import type { Client } from '../client/client.entity.js';
+import { USER_NAME } from '../user/user.dto.js';
 
 /** The fields that both existing clients send. Those of other grant types are ignored. */
 export class LoginDto extends Input({
@@ -26,8 +27,7 @@ export class RegisterDto extends Input({
   grantType: Text({ max: 32, example: 'password' }),
   tenantId: Text({ optional: true, max: 20, example: '000000', description: 'Default: 000000' }),
   username: Text({
-    min: 2,
-    max: 64,
+    ...USER_NAME,
     example: 'jo@example.com',
     description: 'Often an e-mail address',
   }),

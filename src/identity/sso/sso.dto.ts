@@ -100,7 +100,8 @@ export class ChangedSsoProviderDto extends Input({
     optional: true,
     min: 1,
     max: 500,
-    description: 'Only until a user has signed in, and with the clientSecret for it',
+    description:
+      'Only until a user has signed in, and with the clientSecret for it. For a provisioned provider the caller needs system:scim:provision',
   }),
   clientId: Text({ optional: true, min: 1, max: 255 }),
 }) {

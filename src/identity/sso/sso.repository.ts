@@ -74,6 +74,15 @@ export class SsoRepository {
     return this.identities.findOne(tenantId, { providerId, subject });
   }
 
+  /** Whether the provider is enabled. It then stays so until the transaction ends. */
+  async lockEnabled(tenantId: string, id: number): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM sso_provider WHERE tenant_id = $1 AND id = $2 AND status = '0' FOR SHARE`,
+      [tenantId, id],
+    );
+    return rows.length > 0;
+  }
+
   /** The public ids of the providers that sign the user in. */
   async connected(tenantId: string, userId: number): Promise<string[]> {
     const rows = await this.database.query<{ id: string }>(

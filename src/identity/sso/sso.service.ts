@@ -12,6 +12,7 @@ import { msg, phrase } from '../../platform/message/index.js';
 import { ForbiddenAddressError, OutboundHttp } from '../../platform/outbound/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { SUPERADMIN_ROLE } from '../role/role.entity.js';
+import { RoleRepository } from '../role/role.repository.js';
 import { TenantRepository } from '../tenant/tenant.repository.js';
 import { UserAccessPolicy } from '../user/user.access-policy.js';
 import { NO_PASSWORD, SERVICE_ACCOUNT } from '../user/user.entity.js';
@@ -49,6 +50,7 @@ export class SsoService {
     private readonly vault: SsoVault,
     private readonly diagnosis: SsoDiagnosis,
     private readonly policy: UserAccessPolicy,
+    private readonly roles: RoleRepository,
     private readonly tenants: TenantRepository,
     private readonly users: UserRepository,
     private readonly change: AccessChange,
@@ -74,7 +76,7 @@ export class SsoService {
     { clientSecret, roleMapping: mapping, ...given }: NewSsoProviderDto,
   ): Promise<number> {
     const { tenantId } = caller;
-    requireProvisioning(caller, given);
+    if (given.provisioned) requireProvisioning(caller);
     this.requireIssuer(given.issuer);
     const roleMapping = plain(mapping ?? []);
     const scopes = readScopes(given.scopes ?? DEFAULT_SCOPES);
@@ -115,8 +117,9 @@ export class SsoService {
       caller,
       async () => {
         const before = await this.rows.providers.get(tenantId, id);
-        if (!before.provisioned) requireProvisioning(caller, given);
-        await this.requireMappable(caller, roleMapping ?? before.roleMapping);
+        const isNewIssuer = given.issuer !== undefined && given.issuer !== before.issuer;
+        if (before.provisioned ? isNewIssuer : given.provisioned) requireProvisioning(caller);
+        await this.requireMappable(caller, roleMapping ?? before.roleMapping, before.roleMapping);
         await this.requireIssuerChange(before, given.issuer, clientSecret);
         await this.rows.providers.update(tenantId, id, values);
         if (given.status === DISABLED) await this.rows.endSessions(tenantId, id);
@@ -136,7 +139,11 @@ export class SsoService {
     await this.change.apply(
       caller,
       async () => {
-        for (const id of ids) await this.rows.endSessions(tenantId, id);
+        for (const id of ids) {
+          // A sign-in that is being opened holds the provider, and is ended here.
+          await this.rows.providers.lock(tenantId, id);
+          await this.rows.endSessions(tenantId, id);
+        }
         await this.rows.providers.remove(tenantId, ids);
       },
       () => ids.map((id) => entry('delete', id)),
@@ -195,11 +202,21 @@ export class SsoService {
     await this.rows.setBreakGlass(tenantId, userIds);
   }
 
-  /** Who gives roles by a provider needs their permissions, as one who gives them to a user. */
-  private async requireMappable(caller: Caller, mapping: readonly RoleMapping[]): Promise<void> {
+  /**
+   * Who gives roles by a provider needs their permissions, as one who gives them to a user. Roles of the stored mapping may
+   * have been deleted meanwhile: they give nothing.
+   */
+  private async requireMappable(
+    caller: Caller,
+    mapping: readonly RoleMapping[],
+    stored: readonly RoleMapping[] = [],
+  ): Promise<void> {
+    const ids = mapping.map(({ roleId }) => roleId);
+    const existing = new Set((await this.roles.byIds(caller.tenantId, ids)).map(({ id }) => id));
+    const mapped = new Set(stored.map(({ roleId }) => roleId));
     const roles = await this.policy.assignable(
       caller,
-      mapping.map(({ roleId }) => roleId),
+      ids.filter((id) => existing.has(id) || !mapped.has(id)),
     );
     if (roles.some(({ roleKey }) => roleKey === SUPERADMIN_ROLE)) {
       throw new SuperAdminMappingError();
@@ -231,12 +248,9 @@ export class SsoService {
   }
 }
 
-/** ForbiddenError unless the caller may decide which provider signs provisioned users in. */
-function requireProvisioning(
-  caller: Caller,
-  { provisioned }: { readonly provisioned?: boolean | undefined },
-): void {
-  if (provisioned !== true || mayAny(caller, [PROVISION])) return;
+/** ForbiddenError unless the caller may decide which issuer signs provisioned users in. */
+function requireProvisioning(caller: Caller): void {
+  if (mayAny(caller, [PROVISION])) return;
   throw new ForbiddenError(
     msg`You also need the permission ${PROVISION}. Ask an administrator for it.`,
   );

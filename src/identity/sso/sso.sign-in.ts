@@ -193,6 +193,10 @@ export class SsoSignIn {
     const client = await this.clientOf(clientId);
     const { tenantId, providerId, userId, identityId, sid, idToken } = flow;
     const token = await this.database.transactionIn(tenantId, async () => {
+      // Disabling or deleting the provider waits for this sign-in, and ends it.
+      if (!(await this.rows.lockEnabled(tenantId, providerId))) {
+        throw new SsoRefusedError('provider');
+      }
       const user = await this.users.users.findOne(tenantId, { id: userId, status: ENABLED });
       const identity = await this.rows.identities.findOne(tenantId, { id: identityId, userId });
       if (!user || !identity) throw new SsoRefusedError('disabled');

@@ -130,7 +130,7 @@ export class TenantController {
     return this.tenants.changeStatus(caller, body.id, body.status);
   }
 
-  /** Deletes tenants with everything they own. */
+  /** Deletes tenants with everything they own, and ends the sign-ins that work in them. */
   @Delete(':ids')
   @RequirePermission('system:tenant:remove')
   @AnswersStatus()

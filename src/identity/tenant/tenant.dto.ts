@@ -19,6 +19,7 @@ import {
   Whole,
 } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
+import { USER_NAME } from '../user/user.dto.js';
 
 const STATUS = ['0', '1'];
 
@@ -83,10 +84,7 @@ export class NewTenantDto extends Input({
     description: 'Default: random',
   }),
   username: Text({
-    min: 2,
-    max: 64,
-    pattern: /^\S+$/,
-    patternMessage: phrase`must not contain spaces`,
+    ...USER_NAME,
     description: 'User name of the first administrator',
   }),
   password: Text({ min: 5, max: 72, description: 'Password of the first administrator' }),

@@ -23,6 +23,7 @@ import { defined, givenTime } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
+import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
 import { ADMIN_ROLE, HOME_TENANT, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
@@ -55,6 +56,7 @@ export class TenantService {
     private readonly revision: TenantRevision,
     private readonly change: AccessChange,
     private readonly logins: LoginSessionService,
+    private readonly sessions: LoginSessionRepository,
   ) {}
 
   async list(caller: Caller, query: TenantListQuery): Promise<Page<TenantView>> {
@@ -116,7 +118,7 @@ export class TenantService {
     await this.changeColumns(caller, id, { status }, about);
   }
 
-  /** Deletes the tenants with everything they own. */
+  /** Deletes the tenants with everything they own, and ends the sign-ins that work in them. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     requireSuperAdmin(caller);
     for (let left = ATTEMPTS; ; left -= 1) {
@@ -137,6 +139,7 @@ export class TenantService {
   }
 
   async leave(caller: Caller): Promise<void> {
+    requireSuperAdmin(caller);
     await this.logins.switchTenant(caller, null);
   }
 
@@ -168,10 +171,10 @@ export class TenantService {
         for (const { tenantId } of tenants) {
           if (tenantId === HOME_TENANT) throw new ConflictError(HOME_TENANT_IS_FIXED);
           await this.revision.incrementAccess(tenantId);
-          await inTenant(tenantId, async () => {
-            await this.lifecycle.deleting(tenantId);
-            await this.tenants.erase(tenantId);
-          });
+          await inTenant(tenantId, () => this.lifecycle.deleting(tenantId));
+          // They would go on in the home tenant, and change its records instead.
+          await this.sessions.endActingIn(HOME_TENANT, tenantId);
+          await inTenant(tenantId, () => this.tenants.erase(tenantId));
         }
         return tenants;
       },

@@ -11,7 +11,12 @@ import {
 import { phrase } from '../../platform/message/index.js';
 
 /** A user name contains no white space, so that no two look alike. */
-const NAME = { min: 2, max: 64, pattern: /^\S+$/, patternMessage: phrase`must not contain spaces` };
+export const USER_NAME = {
+  min: 2,
+  max: 64,
+  pattern: /^\S+$/,
+  patternMessage: phrase`must not contain spaces`,
+};
 const PASSWORD = { min: 5, max: 72 };
 const STATUS = ['0', '1'];
 const SEX = ['0', '1', '2'];
@@ -62,14 +67,14 @@ const userFields = {
 
 export class NewUserDto extends Input({
   ...userFields,
-  userName: Text({ ...NAME, example: 'jo' }),
+  userName: Text({ ...USER_NAME, example: 'jo' }),
   nickName: Text({ optional: true, max: 64, description: 'Default: the user name' }),
   password: Text(PASSWORD),
   roleIds: Ids({ optional: true }),
 }) {}
 
 export class NewServiceAccountDto extends Input({
-  userName: Text({ ...NAME, example: 'reports' }),
+  userName: Text({ ...USER_NAME, example: 'reports' }),
   nickName: Text({ optional: true, max: 64, description: 'Default: the user name' }),
   remark: Text({ optional: true, max: 500 }),
   roleIds: Ids({ optional: true }),
@@ -78,7 +83,7 @@ export class NewServiceAccountDto extends Input({
 export class ChangedUserDto extends Input({
   ...userFields,
   userId: Id(),
-  userName: Text({ ...NAME, optional: true }),
+  userName: Text({ ...USER_NAME, optional: true }),
   nickName: Text({ optional: true, min: 1, max: 64 }),
   roleIds: Ids({ optional: true, description: 'Default: the roles stay as they are' }),
 }) {}

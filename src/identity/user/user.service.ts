@@ -124,10 +124,12 @@ export class UserService {
   private async insert(
     actor: AuditActor,
     values: Partial<User> & Pick<User, 'userName'>,
-    roleIds: readonly number[],
+    givenRoleIds: readonly number[],
     action: AuditAction,
   ): Promise<number> {
     const { tenantId } = actor;
+    // A role may be given twice, in an import by its name and by its key.
+    const roleIds = [...new Set(givenRoleIds)];
     return this.change.apply(
       actor,
       async () => {

@@ -124,6 +124,8 @@ describe('before signing in', () => {
     it.each([
       [{ username: 'j' }, 400],
       [{ username: 'x'.repeat(65) }, 400],
+      [{ username: 'jo doe' }, 400],
+      [{ username: 'jo\u00a0doe' }, 400],
       [{ password: '1234' }, 400],
       [{ password: 'x'.repeat(73) }, 400],
       [{ clientId: 'nobody' }, 500],

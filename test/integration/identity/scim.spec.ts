@@ -567,7 +567,7 @@ describe('SCIM 2.0', () => {
     });
   });
 
-  it('lets only who may provision say that a provider is provisioned', async () => {
+  it('lets only who may provision say that a provider is provisioned, and by which issuer', async () => {
     const role = await makeRole(admin, 'sso-only', ['system:sso:edit', 'system:sso:list']);
     const { session } = await makeUser(plinth, admin, 'sso-only', [role]);
     const { data } = done(
@@ -581,6 +581,16 @@ describe('SCIM 2.0', () => {
     });
     done(await admin.put('/system/sso', { id: data, provisioned: true }));
     // As it is.
-    done(await session.put('/system/sso', { id: data, name: 'Renamed', provisioned: true }));
+    const same = { issuer: provider.url, provisioned: true };
+    done(await session.put('/system/sso', { id: data, name: 'Renamed', ...same }));
+    // Its subjects could be the ids of users who have not signed in yet.
+    const moved = { id: data, issuer: 'https://login.example.com' };
+    for (const fields of [{}, { provisioned: false }]) {
+      expect(await session.put('/system/sso', { ...moved, ...fields })).toMatchObject({
+        code: 403,
+        msg: expect.stringContaining('system:scim:provision'),
+      });
+    }
+    done(await admin.put('/system/sso', moved));
   });
 });

@@ -839,6 +839,32 @@ describe('single sign-on', () => {
       expect(await root.post('/system/sso', top)).toMatchObject({ code: 409 });
     });
 
+    it('keeps a mapped role that was deleted, which gives nothing', async () => {
+      const roleId = await makeRole(admin, 'short-lived', ['system:model:list']);
+      const roleMapping = [
+        { value: 'staff', roleId: roles['staff'] },
+        { value: '*', roleId },
+      ];
+      const own = await connectProvider(admin, provider, { groupsClaim: 'groups', roleMapping });
+      done(await admin.delete(`/system/role/${roleId}`));
+      const change = (fields: object) => admin.put('/system/sso', { id: own.id, ...fields });
+
+      done(await change({ name: 'Renamed' }));
+      // As consoles send it.
+      done(await change({ name: 'Renamed', roleMapping }));
+      const other = await makeRole(admin, 'never-mapped', ['system:model:list']);
+      done(await admin.delete(`/system/role/${other}`));
+      const added = [...roleMapping, { value: 'new', roleId: other }];
+      expect(await change({ roleMapping: added })).toMatchObject({ code: 404 });
+
+      somebody({ groups: ['staff'] });
+      const session = await new SsoBrowser(plinth).signIn(own.publicId);
+      expect(done(await session.get<Me>(ME)).data.roles).toEqual(['staff']);
+      done(await change({ status: '1' }));
+      expect(await session.get(ME)).toMatchObject({ code: 401 });
+      done(await admin.delete(`/system/sso/${own.id}`));
+    });
+
     it('is tested step by step', async () => {
       interface Found {
         readonly ok: boolean;
@@ -886,10 +912,16 @@ describe('single sign-on', () => {
       await signIn();
     });
 
-    it('ends its sign-ins when it is disabled', async () => {
+    it('ends its sign-ins when it is disabled, also one that is not finished', async () => {
       const { session } = await signIn();
+      const browser = new SsoBrowser(plinth);
+      const { code } = await browser.land(made.publicId);
       done(await admin.put('/system/sso', { id: made.id, status: '1' }));
       expect(await session.get(ME)).toMatchObject({ code: 401 });
+      expect(await browser.exchange(code)).toMatchObject({
+        code: 500,
+        msg: expect.stringContaining('does not exist or is disabled'),
+      });
       expect((await new SsoBrowser(plinth).land(made.publicId)).refusal).toBe('provider');
       done(await admin.put('/system/sso', { id: made.id, status: '0' }));
     });

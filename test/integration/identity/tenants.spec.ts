@@ -4,6 +4,7 @@ import { TenantLifecycle } from '../../../src/platform/access/index.js';
 import { CONFIG } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
 import { Database } from '../../../src/platform/database/index.js';
+import { makeKey, withKey } from '../../support/api-keys.js';
 import { done, makeTenant, makeUser, PASSWORD, roleId } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
@@ -148,7 +149,14 @@ describe('tenants', () => {
     done(await root.post('/system/role', { roleName: 'T', roleKey: 'tenants', permissions }));
     const { session } = await makeUser(plinth, root, 'half-root', [await roleId(root, 'tenants')]);
     expect(await session.get('/system/tenant/list')).toMatchObject({ code: 403 });
-    expect(await session.get('/system/tenant/dynamic/141421')).toMatchObject({ code: 403 });
+    // Nor does a key of a super administrator, which has no sign-in that could switch.
+    const key = withKey(root, await makeKey(root, { permissions: ['system:tenant:query'] }));
+    for (const caller of [session, key]) {
+      for (const tenant of ['141421', 'clear']) {
+        const path = `/system/tenant/dynamic/${tenant}`;
+        expect(await caller.get(path)).toMatchObject({ code: 403 });
+      }
+    }
   });
 
   it('lets a super administrator work in another tenant until the next getInfo', async () => {
@@ -198,7 +206,10 @@ describe('tenants', () => {
     const { id, admin } = await makeTenant(plinth, root, '577215');
     await makeUser(plinth, admin, 'gone', [await roleId(admin, 'user')]);
     const visitor = await plinth.signIn();
-    done(await visitor.get('/system/tenant/dynamic/577215'));
+    const other = await plinth.signIn();
+    for (const session of [visitor, other]) {
+      done(await session.get('/system/tenant/dynamic/577215'));
+    }
     const left: string[] = [];
     plinth.app.get(TenantLifecycle).join({
       deleting: async (tenantId) => void left.push(tenantId),
@@ -217,9 +228,10 @@ describe('tenants', () => {
     for (const { table } of tables) {
       expect({ table, rows: (await rowsIn(table)).length }).toEqual({ table, rows: 0 });
     }
-    expect(await admin.get('/system/user/getInfo')).toMatchObject({ code: 401 });
-    // Whoever had switched there is back at home.
-    expect((await visitor.get('/system/user/list?userName=admin')).total).toBe(1);
+    // Whoever had switched there does not go on in the home tenant unawares.
+    for (const session of [admin, visitor, other]) {
+      expect(await session.get('/system/user/list')).toMatchObject({ code: 401 });
+    }
     expect(await root.get(`/system/tenant/${id}`)).toMatchObject({ code: 404 });
     expect(
       (await root.get('/monitor/audit/list?action=delete&targetType=tenant&targetId=577215')).total,

@@ -99,6 +99,18 @@ describe('users and roles', () => {
     });
   });
 
+  it('gives a role once that is named twice', async () => {
+    const id = await roleId(root, 'user');
+    const user = await makeUser(plinth, root, 'twice', [id, id]);
+    const { data: service } = done(
+      await root.post<number>('/system/user/service', { userName: 'robot', roleIds: [id, id] }),
+    );
+    for (const userId of [user.id, service]) {
+      expect((await root.get(`/system/user/${userId}`)).data).toMatchObject({ roleIds: [id] });
+      done(await root.delete(`/system/user/${userId}`));
+    }
+  });
+
   it('answers what the forms choose from', async () => {
     const keys = (roles: { roleKey: string }[]): string[] => roles.map(({ roleKey }) => roleKey);
     const form = await root.get<{ roles: { roleKey: string }[] }>('/system/user/');
@@ -287,7 +299,7 @@ describe('users and roles', () => {
         HEADERS,
         ['imported-ada', 'Ada', PASSWORD, 'ada@example.com', 'Female', 'imported-role', 'first'],
         ['', '', '', '', '', '', ''],
-        ['imported-bob', '', PASSWORD],
+        ['imported-bob', '', PASSWORD, '', '', 'User, user'],
       ]);
 
       expect(await importing(root, file)).toMatchObject({
@@ -295,7 +307,10 @@ describe('users and roles', () => {
         msg: '2 users were created, 0 were changed.',
       });
       expect(await found('imported-')).toEqual([
-        expect.objectContaining({ userName: 'imported-bob', nickName: 'imported-bob' }),
+        expect.objectContaining({
+          ...{ userName: 'imported-bob', nickName: 'imported-bob' },
+          roles: [expect.objectContaining({ roleKey: 'user' })],
+        }),
         expect.objectContaining({ userName: 'imported-ada', nickName: 'Ada', sex: '1' }),
       ]);
       const listed = async (filter: string): Promise<unknown[]> => {
