@@ -24,8 +24,11 @@ COPY web/package.json ./web/package.json
 RUN npm ci --omit=dev --workspaces=false --no-audit --no-fund
 
 FROM node:24-bookworm-slim
+# Further packages of Debian, such as tesseract-ocr for text recognition (docs/KNOWLEDGE.md, Scans and images).
+ARG IMAGE_PACKAGES
 # For the commands of the coding harness: their sandbox, and what they want most beside Node. For the service: its allocator.
-RUN apt-get update && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git libjemalloc2 \
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git libjemalloc2 $IMAGE_PACKAGES \
   && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=6039 DATA_DIR=/data LOG_FORMAT=json
 # Gives back memory that is no longer used (docs/OPERATIONS.md, Memory).

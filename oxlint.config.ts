@@ -402,6 +402,7 @@ export default defineConfig({
       files: [
         'src/main.ts',
         'src/worker.ts',
+        'src/command.ts',
         'src/knowledge-import.ts',
         'src/app.ts',
         'src/platform/config/**/*.ts',

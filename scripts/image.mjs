@@ -5,8 +5,8 @@ import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { root } from './prepare.mjs';
 
-/** They say how the container runs, not what is in it. */
-const SETTINGS = ['ENV', 'USER', 'VOLUME', 'EXPOSE', 'STOPSIGNAL', 'HEALTHCHECK', 'CMD'];
+/** They say how the container runs, or what a build can be given, not what is in it. */
+const SETTINGS = ['ARG', 'ENV', 'USER', 'VOLUME', 'EXPOSE', 'STOPSIGNAL', 'HEALTHCHECK', 'CMD'];
 
 const LEFT_OUT = /\.spec\.tsx?$|(^|\/)node_modules$|^client\/(dist|src\/generated)$/;
 

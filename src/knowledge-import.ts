@@ -1,16 +1,12 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { passwordLine } from './announcement.js';
-import { createApp } from './app.js';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { FolderImport, importReport, planReport } from './attach/index.js';
-import { ConfigError, loadConfig } from './platform/config/index.js';
-import type { Config } from './platform/config/index.js';
-import { DirectoryInUseError, inTenant } from './platform/database/index.js';
-import { DomainError } from './platform/error/index.js';
-import { IdentitySeed, UserCallers } from './identity/index.js';
+import { runCommand, UsageError } from './command.js';
+import { inTenant } from './platform/database/index.js';
+import { UserCallers } from './identity/index.js';
 import { ProgressLine } from './import-progress.js';
 import { KnowledgeService } from './knowledge/index.js';
-import { startFailure } from './platform/observability/index.js';
 
 const USAGE = `Imports the files of a folder as documents of a knowledge base, and waits until they are parsed.
 
@@ -24,22 +20,7 @@ interface Arguments {
   readonly tenantId: string;
   readonly userName: string;
   readonly dryRun: boolean;
-}
-
-/** Invalid arguments, or an unknown user. */
-class UsageError extends Error {}
-
-/** Exit codes: 0 when everything is parsed, 1 after a failure, 2 for invalid arguments or configuration. */
-async function main(): Promise<number> {
-  let config: Config | undefined;
-  try {
-    const given = readArguments();
-    config = loadConfig(environment());
-    return await importInto(config, given, stopOnSignals());
-  } catch (error) {
-    process.stderr.write(`${explanationOf(error, config)}\n`);
-    return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
-  }
+  readonly signal: AbortSignal;
 }
 
 function readArguments(): Arguments {
@@ -55,6 +36,7 @@ function readArguments(): Arguments {
     tenantId: tenant,
     userName: user,
     dryRun,
+    signal: stopOnSignals(),
   };
 }
 
@@ -74,13 +56,6 @@ function parsedArguments() {
   }
 }
 
-/** The environment of the service; this process parses what it stores, and has no HTTP server. */
-function environment(): Record<string, string | undefined> {
-  const onServer = (process.env['DATABASE_URL'] ?? '').trim() !== '';
-  const quiet = { LOG_LEVEL: 'warn', LOG_FORMAT: 'text' };
-  return { ...quiet, ...process.env, ROLE: onServer ? 'worker' : 'all' };
-}
-
 /** Aborts at the first signal, which ends the import in order; the second one ends the process. */
 function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
@@ -90,49 +65,34 @@ function stopOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-async function importInto(config: Config, given: Arguments, signal: AbortSignal): Promise<number> {
-  const log = { write: (line: string) => void process.stderr.write(line) };
-  const app = await createApp(config, { log });
-  try {
-    await app.init();
-    const login = app.get(IdentitySeed).takeInitialLogin();
-    if (login) process.stderr.write(`${passwordLine(login)}\n`);
-    const { tenantId, userName, knowledgeId, path, dryRun } = given;
-    const caller = await app.get(UserCallers).named(userName, tenantId, tenantId);
-    if (!caller) {
-      throw new UsageError(
-        `Tenant ${tenantId} has no enabled user ${userName}. Set --tenant and --user.`,
-      );
-    }
-    const progress = new ProgressLine();
-    const { plan, result } = await inTenant(tenantId, async () => {
-      const knowledge = await app.get(KnowledgeService).writable(caller, knowledgeId);
-      const folders = app.get(FolderImport);
-      const run = { caller, knowledge, signal, report: progress.show };
-      const plan = await folders.plan(run, path);
-      return { plan, result: dryRun ? undefined : await folders.run(run, plan) };
-    });
-    progress.end();
-    process.stdout.write(`${result ? importReport(plan, result) : planReport(plan)}\n`);
-    return result && result.failed.length > 0 ? 1 : 0;
-  } finally {
-    await app.close();
-  }
-}
-
-function explanationOf(error: unknown, config: Config | undefined): string {
-  if (error instanceof DirectoryInUseError) {
-    return (
-      `Plinth is running on ${config?.DATA_DIR ?? 'this folder'}, and the embedded database serves one process. ` +
-      'Stop the service, import, and start it again; or run both with DATABASE_URL.'
+async function importInto(
+  app: NestExpressApplication,
+  { tenantId, userName, knowledgeId, path, dryRun, signal }: Arguments,
+): Promise<number> {
+  const caller = await app.get(UserCallers).named(userName, tenantId, tenantId);
+  if (!caller) {
+    throw new UsageError(
+      `Tenant ${tenantId} has no enabled user ${userName}. Set --tenant and --user.`,
     );
   }
-  if (error instanceof UsageError || error instanceof DomainError) return error.message;
+  const progress = new ProgressLine();
+  const { plan, result } = await inTenant(tenantId, async () => {
+    const knowledge = await app.get(KnowledgeService).writable(caller, knowledgeId);
+    const folders = app.get(FolderImport);
+    const run = { caller, knowledge, signal, report: progress.show };
+    const plan = await folders.plan(run, path);
+    return { plan, result: dryRun ? undefined : await folders.run(run, plan) };
+  });
+  progress.end();
+  process.stdout.write(`${result ? importReport(plan, result) : planReport(plan)}\n`);
+  return result && result.failed.length > 0 ? 1 : 0;
+}
+
+function explanationOf(error: unknown): string | undefined {
   if (error instanceof Error && error.name === 'AbortError') {
     return 'Interrupted. Stored documents are kept; run the command again to continue.';
   }
-  if (isMissingPath(error)) return `The folder cannot be read: ${error.message}`;
-  return startFailure(error, config);
+  return isMissingPath(error) ? `The folder cannot be read: ${error.message}` : undefined;
 }
 
 function isMissingPath(error: unknown): error is NodeJS.ErrnoException {
@@ -143,4 +103,13 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-process.exit(await main());
+process.exit(
+  await runCommand({
+    verb: 'import',
+    read: readArguments,
+    // It parses what it stores.
+    onServer: { ROLE: 'worker' },
+    run: importInto,
+    explain: explanationOf,
+  }),
+);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** `npm run dev` in this folder: the console from its sources, beside a running Plinth. */
+/** `npx vite` in this folder: the console from its sources, beside a running Plinth. */
 const SERVICE = process.env['PLINTH_URL'] ?? 'http://127.0.0.1:6039';
 
 /** The icons of the menu, which every page has. */

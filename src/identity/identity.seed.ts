@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
-import { randomBytes } from 'node:crypto';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { Database } from '../platform/database/index.js';
 import { ClientRepository } from './client/client.repository.js';
 import { secretDigest } from './client/client.service.js';
+import { randomPassword } from './password/passwords.js';
 import { HOME_TENANT } from './role/role.entity.js';
 import { TenantRepository } from './tenant/tenant.repository.js';
 import { TenantService } from './tenant/tenant.service.js';
@@ -85,8 +85,7 @@ export class IdentitySeed implements OnApplicationBootstrap {
   /** ADMIN_PASSWORD, or a random one, kept until the start of the service shows it. */
   private initialPassword(): string {
     if (this.config.ADMIN_PASSWORD !== undefined) return this.config.ADMIN_PASSWORD;
-    // 144 random bits in 24 characters.
-    const password = randomBytes(18).toString('base64url');
+    const password = randomPassword();
     this.generated = { userName: FIRST_USER, password };
     return password;
   }

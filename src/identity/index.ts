@@ -10,3 +10,4 @@ export { UserAccessPolicy } from './user/user.access-policy.js';
 export { SERVICE_ACCOUNT } from './user/user.entity.js';
 export { UserCallers } from './user/user.callers.js';
 export type { UserInTenant } from './user/user.callers.js';
+export { UserService } from './user/user.service.js';

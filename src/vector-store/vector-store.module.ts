@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { Dependencies } from '../platform/dependency/index.js';
+import { HealthService } from '../platform/observability/index.js';
 import { FragmentVector, VectorRevision } from './exact/fragment-vector.entity.js';
 import { ExactRepository } from './exact/exact.repository.js';
 import { ExactVectorStore } from './exact/exact.vector-store.js';
@@ -39,7 +40,11 @@ import { VectorErasure, VectorStores } from './vector-stores.js';
   ],
   exports: [VectorStores],
 })
-export class VectorStoreModule {}
+export class VectorStoreModule {
+  constructor(stores: VectorStores, health: HealthService) {
+    health.setVectorStore(stores.default().code);
+  }
+}
 
 function qdrantOf(config: Config, dependencies: Dependencies): QdrantVectorStore | undefined {
   if (config.QDRANT_URL === undefined) return undefined;

@@ -28,6 +28,7 @@ const bound: Readonly<Record<string, string>> = {
   'dictionary/dictionary.seed.ts': 'The tenant that gets its dictionary.',
   'demo/demo.module.ts': 'The tenant that gets the demo.',
   'knowledge-import.ts': 'The tenant that the command names.',
+  'password-reset.ts': 'The tenant that the command names.',
   // Jobs and sweeps: the tenant of the row
   'attach/parsing/parsing.worker.ts': 'Of the document.',
   'chat/answer.store.ts': 'Of the turn whose answer is stored.',

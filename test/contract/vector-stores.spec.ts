@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { byTest } from '../support/asked-by-test.js';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
@@ -370,4 +370,23 @@ describe('an installation without Qdrant', () => {
     await expect(undone).rejects.toThrow('undone');
     expect(usable).toBe(false);
   });
+
+  it('says in its readiness which of them holds the vectors', async () => {
+    const { code } = plinth.app.get(VectorStores).default();
+    expect(await vectorStoreOf(plinth)).toMatchObject({ status: 'up', kind: code });
+
+    const refused = jest.spyOn(PgvectorVectorStore.prototype, 'prepare').mockResolvedValue(false);
+    const powerless = await Plinth.start();
+    try {
+      expect(await vectorStoreOf(powerless)).toMatchObject({ status: 'up', kind: 'exact' });
+    } finally {
+      refused.mockRestore();
+      await powerless.stop();
+    }
+  });
 });
+
+async function vectorStoreOf(plinth: Plinth): Promise<unknown> {
+  const { text } = await plinth.anonymous().raw('GET', '/health/ready');
+  return (JSON.parse(text) as { checks: { vectorStore: unknown } }).checks.vectorStore;
+}

@@ -10,6 +10,7 @@ import {
   boot as bootOn,
   isBuilt,
   killAll,
+  runProgram,
   START_MS,
 } from '../support/built-process.js';
 import type { BuiltProcess } from '../support/built-process.js';
@@ -28,7 +29,8 @@ interface Installation {
   readonly port: number;
   readonly run: BuiltProcess;
   readonly exitCode: number | null;
-  readonly password: string;
+  /** Of admin, as of now. */
+  password: string;
   /** For another start on it. */
   readonly environment: Record<string, string>;
 }
@@ -199,6 +201,39 @@ async function expectBeside(beside: BuiltProcess): Promise<void> {
       expect(await run.exit).toBe(0);
     },
     3 * START_MS,
+  );
+
+  it(
+    'gives admin a new password when the operator runs the command for it',
+    async () => {
+      const installed = await installation();
+      const { environment, password } = installed;
+      const command = (...args: string[]): BuiltProcess =>
+        runProgram(['password-reset.js', ...args], environment['DATA_DIR'] ?? '', environment);
+
+      const reset = command();
+      expect(await reset.exit).toBe(0);
+      installed.password = /^The new password of admin: (\S+)\n$/.exec(reset.stdout())?.[1] ?? '';
+      expect(reset.stderr()).not.toContain(installed.password);
+
+      const run = boot(environment);
+      const address = await addressOf(run);
+      await adminAt(address, installed.password);
+      await expect(adminAt(address, password)).rejects.toThrow('Sign-in failed');
+
+      const beside = command('--user', 'stranger');
+      const code = await beside.exit;
+      if (madeStore?.databaseUrl === undefined) {
+        expect(code).toBe(1);
+        expect(beside.stderr()).toMatch(
+          /^Plinth is running on .+ Stop the service, reset the pass/,
+        );
+      } else {
+        expect(code).toBe(2);
+        expect(beside.stderr()).toMatch(/^Tenant 000000 has no user stranger\./m);
+      }
+    },
+    4 * START_MS,
   );
 
   it(

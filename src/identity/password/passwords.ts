@@ -26,6 +26,11 @@ export class WrongPasswordError extends LoginRefusedError {
 /** Argon2id with the minimum of OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
+/** 144 random bits in 24 characters. */
+export function randomPassword(): string {
+  return randomBytes(18).toString('base64url');
+}
+
 /** An attempt to prove a password. */
 export interface PasswordAttempt {
   /** The account that is named, as `accountOf` writes it. */

@@ -10,7 +10,7 @@ import type { Page } from '../../platform/http/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
 import { AccessChange, requireHeld } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
-import { accountOf, Passwords } from '../password/passwords.js';
+import { accountOf, Passwords, randomPassword } from '../password/passwords.js';
 import { toRoleView } from '../role/role.dto.js';
 import { SUPERADMIN_ROLE } from '../role/role.entity.js';
 import type { Role } from '../role/role.entity.js';
@@ -184,6 +184,15 @@ export class UserService {
       },
       () => [{ action: 'password-change', target: 'user', id: userId }],
     );
+  }
+
+  /** The same with a random password, which it returns; undefined if no user of the tenant has the name. */
+  async renewPassword(caller: Caller, userName: string): Promise<string | undefined> {
+    const user = await this.users.byName(caller.tenantId, userName);
+    if (!user) return undefined;
+    const password = randomPassword();
+    await this.resetPassword(caller, user.id, password);
+    return password;
   }
 
   /** Ends the lock after too many wrong passwords, as a new password would, for a user whose password the caller may set. */

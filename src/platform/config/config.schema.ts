@@ -135,7 +135,8 @@ export const variables = {
   LOG_FORMAT: variable(z.enum(['auto', 'json', 'text']), {
     default: 'auto',
     example: 'json',
-    description: 'json or text; auto: text on a terminal, else json',
+    description:
+      'json or text; auto: text on a terminal, else json. npm start sets text where this is not set',
   }),
   TZ: variable(
     text.refine((zone) => isTimeZone(zone), 'must be a time zone of the IANA list'),

@@ -4,6 +4,7 @@ import { ConfigError } from './config-error.js';
 /** What the service makes in DATA_DIR, and what a file system puts into the root of a volume. */
 const OWN = new Set([
   'answers',
+  'books',
   'demo.json',
   'files',
   'harness',

@@ -4,9 +4,9 @@ import { HealthRepository } from './health.repository.js';
 
 describe('probes of the store', () => {
   it('share one statement until it is answered or fails, so that they cannot use up the pool', async () => {
-    const asked: PromiseWithResolvers<{ vectors: boolean }[]>[] = [];
+    const asked: PromiseWithResolvers<object[]>[] = [];
     const query = () => {
-      const answer = Promise.withResolvers<{ vectors: boolean }[]>();
+      const answer = Promise.withResolvers<object[]>();
       asked.push(answer);
       return answer.promise;
     };
@@ -22,7 +22,7 @@ describe('probes of the store', () => {
 
     const next = health.probe(2_000);
     expect(asked).toHaveLength(2);
-    asked[1]?.resolve([{ vectors: true }]);
-    expect(await next).toEqual({ vectors: true });
+    asked[1]?.resolve([]);
+    await next;
   });
 });

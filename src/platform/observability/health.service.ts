@@ -41,8 +41,7 @@ export class ReadyView extends View({
 @Injectable()
 export class HealthService {
   private running: Promise<ReadyView['checks']> | undefined;
-  /** Which relational store holds the vectors without Qdrant, as last seen. */
-  private relationalVectors = 'exact';
+  private vectorStore = 'exact';
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -51,6 +50,11 @@ export class HealthService {
     private readonly repository: HealthRepository,
     private readonly shutdown: Shutdown,
   ) {}
+
+  /** Sets the kind of the vector store that this process uses by default. */
+  setVectorStore(kind: string): void {
+    this.vectorStore = kind;
+  }
 
   async ready(): Promise<ReadyView> {
     // Concurrent probes share one check, so that this public route cannot load the stores.
@@ -63,7 +67,7 @@ export class HealthService {
 
   private async checkAll(): Promise<ReadyView['checks']> {
     const [store, queue, qdrant] = await Promise.all([this.store(), this.queue(), this.qdrant()]);
-    return { store, queue, vectorStore: qdrant ?? { ...store, kind: this.relationalVectors } };
+    return { store, queue, vectorStore: qdrant ?? { ...store, kind: this.vectorStore } };
   }
 
   private async store(): Promise<CheckView> {
@@ -71,10 +75,9 @@ export class HealthService {
     const began = performance.now();
     const dependency = this.dependencies.of('store');
     try {
-      const { vectors } = await withLimit(LIMIT_MS, this.repository.probe(LIMIT_MS), () => {
+      await withLimit(LIMIT_MS, this.repository.probe(LIMIT_MS), () => {
         throw new Error(`No answer within ${LIMIT_MS} ms.`);
       });
-      this.relationalVectors = vectors ? 'pgvector' : 'exact';
       dependency.succeeded(began);
       return { status: 'up', kind, latencyMs: sinceMs(began) };
     } catch (error) {

@@ -15,6 +15,6 @@ import { Shutdown } from './shutdown.js';
 @Module({
   controllers: [GreetingController, HealthController, MetricsController],
   providers: [HealthRepository, HealthService, IdleCollection, Metrics, Shutdown],
-  exports: [Metrics, Shutdown],
+  exports: [HealthService, Metrics, Shutdown],
 })
 export class ObservabilityModule {}

@@ -1,0 +1,57 @@
+import { parseArgs } from 'node:util';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { runCommand, UsageError } from './command.js';
+import { UserService } from './identity/index.js';
+import { systemCaller, TenantRevision } from './platform/access/index.js';
+import { inTenant } from './platform/database/index.js';
+
+const USAGE = `Gives a user a new random password, prints it, and ends the sign-ins of the user.
+
+  npm run password:reset -- [--user admin] [--tenant 000000]
+
+See docs/OPERATIONS.md.`;
+
+interface Arguments {
+  readonly tenantId: string;
+  readonly userName: string;
+}
+
+function readArguments(): Arguments {
+  try {
+    const { values } = parseArgs({
+      options: {
+        tenant: { type: 'string', default: '000000' },
+        user: { type: 'string', default: 'admin' },
+      },
+    });
+    return { tenantId: values.tenant, userName: values.user };
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  }
+}
+
+async function reset(
+  app: NestExpressApplication,
+  { tenantId, userName }: Arguments,
+): Promise<number> {
+  const password = await inTenant(tenantId, async () => {
+    const caller = systemCaller(tenantId, await app.get(TenantRevision).current(tenantId));
+    return app.get(UserService).renewPassword(caller, userName);
+  });
+  if (password === undefined) {
+    throw new UsageError(`Tenant ${tenantId} has no user ${userName}. Set --tenant and --user.`);
+  }
+  process.stdout.write(`The new password of ${userName}: ${password}\n`);
+  return 0;
+}
+
+process.exit(
+  await runCommand({
+    verb: 'reset the password',
+    read: readArguments,
+    // Neither jobs nor the demo, whose simulator would be another one than that of the service.
+    onServer: { ROLE: 'api' },
+    always: { DEMO: 'off' },
+    run: reset,
+  }),
+);
