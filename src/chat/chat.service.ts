@@ -180,7 +180,7 @@ export class ChatService {
 
   /** The history, the question and the knowledge bases to search, with what the files of the conversation add. */
   private async filesOf(turn: Turn, limits: HistoryLimits): Promise<TurnFiles> {
-    const { caller, plan, body, files, asked, signal } = turn;
+    const { caller, plan, body, files, questionId, asked, signal } = turn;
     const stored = await this.history(turn);
     if (!this.files.concern(files, stored)) {
       return { history: stored, question: questionOf, addedTokens: 0, bases: plan.bases };
@@ -193,6 +193,7 @@ export class ChatService {
       caller,
       files,
       questionId: asked,
+      isRepeated: asked !== questionId,
       sessionId,
       model: plan.model,
       room,

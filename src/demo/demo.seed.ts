@@ -7,7 +7,7 @@ import type { Caller } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { ModelService } from '../model/index.js';
-import { ProviderService } from '../provider/index.js';
+import { ProviderService, ProviderUnavailableError } from '../provider/index.js';
 import { DemoKnowledge } from './demo.knowledge.js';
 import { defaultRoot, demoRoot, writeDemoWorkspace } from './demo.workspace.js';
 
@@ -131,11 +131,12 @@ const coder = {
 };
 
 /**
- * Records that the demo was set up, the address of its simulator, and the folders in which the repository was made. Older
- * files have no `coder` or no `roots`.
+ * Records that the demo was set up, the address of its simulator, former ones that models still have, and the folders in which
+ * the repository was made. Older files have no `coder`, no `former` or no `roots`.
  */
 const markSchema = z.object({
   url: z.string(),
+  former: z.array(z.string()).default([]),
   coder: z.boolean().default(false),
   roots: z.array(z.string()).optional(),
 });
@@ -143,7 +144,8 @@ type Mark = z.output<typeof markSchema>;
 
 /**
  * Sets up providers and models for the simulator once per DATA_DIR, and a repository for the coder once per folder of
- * workspaces: what an administrator deletes stays deleted. When the port of the simulator changes, the addresses of the models are updated.
+ * workspaces: what an administrator deletes stays deleted. When the port of the simulator changes, the addresses of the models
+ * are updated. Models of a provider that is not enabled are left out, or left as they are until it is.
  */
 @Injectable()
 export class DemoSeed {
@@ -163,12 +165,17 @@ export class DemoSeed {
   async apply(url: string): Promise<void> {
     const caller = systemCaller(DEMO_TENANT, await this.revision.current(DEMO_TENANT));
     const mark = await this.readMark();
+    const former: string[] = [];
     if (!mark) await this.create(caller, url);
-    else if (mark.url !== url) await this.updateAddresses(caller, mark.url, url);
-    if (!mark?.coder) await this.createCoder(caller, url);
+    for (const from of new Set(mark ? [mark.url, ...mark.former] : [])) {
+      if (from !== url && !(await this.updateAddresses(caller, from, url))) former.push(from);
+    }
+    // Separate, because older installations have the demo without it.
+    if (!mark?.coder) await this.createModel(caller, url, coder);
     const roots = await this.createWorkspace(mark);
     await mkdir(this.config.DATA_DIR, { recursive: true });
-    await writeFile(this.markFile, JSON.stringify({ url, coder: true, roots } satisfies Mark));
+    const next: Mark = { url, former, coder: true, roots };
+    await writeFile(this.markFile, JSON.stringify(next));
   }
 
   /** Answers all folders in which the repository was made. One that cannot be written is tried again at the next start. */
@@ -201,33 +208,51 @@ export class DemoSeed {
     if (chat) await this.knowledge.create(caller, { embedding: EMBEDDING_MODEL, chatId: chat.id });
   }
 
+  /** Leaves a model of the name as it is: a set-up that failed half-way is repeated. */
   private async createModel(
     caller: Caller,
     url: string,
     { path, ...model }: (typeof models)[number] | typeof coder,
   ): Promise<void> {
-    await this.models.create(caller, {
-      ...model,
-      apiHost: url + path,
-      apiKey: 'offline-demo',
-      remark: 'Answers come from the built-in simulator, not from a real model.',
-    });
+    const { modelName } = model;
+    const { rows } = await this.models.list(caller, { modelName });
+    if (rows.some((known) => known.modelName === modelName)) return;
+    await this.unlessUnavailable(modelName, () =>
+      this.models.create(caller, {
+        ...model,
+        apiHost: url + path,
+        apiKey: 'offline-demo',
+        remark: 'Answers come from the built-in simulator, not from a real model.',
+      }),
+    );
   }
 
-  /** Separate, because older installations have the demo without it; the provider may be deleted by then. */
-  private async createCoder(caller: Caller, url: string): Promise<void> {
-    const { providerCode } = coder;
-    const { rows } = await this.providers.list(caller, { providerCode });
-    if (rows.some(({ status }) => status === 0)) await this.createModel(caller, url, coder);
-  }
-
-  /** Updates the models that still have the former address of the simulator. */
-  private async updateAddresses(caller: Caller, from: string, to: string): Promise<void> {
+  /** Updates the models that still have a former address of the simulator. Answers whether none has it any more. */
+  private async updateAddresses(caller: Caller, from: string, to: string): Promise<boolean> {
     const { rows } = await this.models.list(caller, {});
+    let isDone = true;
     for (const { id, providerCode, modelName, category, apiHost } of rows) {
       if (apiHost !== from && !apiHost.startsWith(`${from}/`)) continue;
       const moved = to + apiHost.slice(from.length);
-      await this.models.update(caller, { id, providerCode, modelName, category, apiHost: moved });
+      const change = { id, providerCode, modelName, category, apiHost: moved };
+      const update = () => this.models.update(caller, change);
+      isDone = (await this.unlessUnavailable(modelName, update)) && isDone;
+    }
+    return isDone;
+  }
+
+  /** Whether the model could be saved: an administrator may have disabled its provider, or deleted it. */
+  private async unlessUnavailable(
+    modelName: string,
+    save: () => Promise<unknown>,
+  ): Promise<boolean> {
+    try {
+      await save();
+      return true;
+    } catch (error) {
+      if (!(error instanceof ProviderUnavailableError)) throw error;
+      this.logger.warn({ msg: 'Demo model skipped', modelName, err: error });
+      return false;
     }
   }
 

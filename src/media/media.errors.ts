@@ -7,7 +7,12 @@ import type { MediaType } from '../provider/index.js';
 export class MediaFailedError extends DomainError {
   readonly code = 500;
 
-  constructor(requestId: string | undefined, cause: unknown) {
+  /** @param isFinal The medium was begun and may be made yet: the same request again would pay for another one. */
+  constructor(
+    requestId: string | undefined,
+    cause: unknown,
+    readonly isFinal = false,
+  ) {
     super(failureMessage(requestId), { cause });
   }
 }

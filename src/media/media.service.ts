@@ -3,6 +3,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
+import { isUnavailable } from '../platform/database/index.js';
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { RateLimiter } from '../platform/event/index.js';
 import type { RateLimit } from '../platform/event/index.js';
@@ -160,7 +161,8 @@ export class MediaService {
 
   /**
    * The result of `image` or `speech`, waited for where it is a task of predictions. The task goes on when `signal` aborts.
-   * Fails with MediaFailedError for a task that ends without a medium, or not within MEDIA_TIMEOUT_SECONDS.
+   * Fails with MediaFailedError for a task that ends without a medium, or not within MEDIA_TIMEOUT_SECONDS, in which a look
+   * at it may fail. Unless the service says that the task has failed, the error is final.
    */
   async finished(
     caller: Caller,
@@ -171,20 +173,33 @@ export class MediaService {
     let result = begun;
     const over = Date.now() + this.limits.totalMs;
     for (let pauseMs = FIRST_PAUSE_MS; isTask(result) && !isCompleted(result.status);) {
-      if (result.status === FAILED || Date.now() > over) {
-        throw new MediaFailedError(currentRequest()?.id, taskError(result));
-      }
+      if (result.status === FAILED || Date.now() > over) throw unfinished(result);
       await sleep(pauseMs, undefined, { signal }).catch((error: unknown) => {
         throw signal.aborted ? abortedError() : error;
       });
       pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
       const task = { model, predictionId: result.id };
-      result = MediaResultView.of(await this.lookUpPrediction(caller, task, signal));
+      result = (await this.lookAgain(caller, task, signal)) ?? result;
     }
-    if (result.url === null && result.dataUrl === null) {
-      throw new MediaFailedError(currentRequest()?.id, taskError(result));
-    }
+    if (result.url === null && result.dataUrl === null) throw unfinished(result);
     return result;
+  }
+
+  /** How a running task is getting on; undefined after a failure that may pass. */
+  private async lookAgain(
+    caller: Caller,
+    task: PredictionQuery,
+    signal: AbortSignal,
+  ): Promise<MediaResultView | undefined> {
+    try {
+      return MediaResultView.of(await this.lookUpPrediction(caller, task, signal));
+    } catch (error) {
+      if (isUnavailable(error)) return undefined;
+      if (!(error instanceof MediaFailedError)) throw error;
+      const { cause } = error;
+      if (cause instanceof UpstreamError && cause.retryable) return undefined;
+      throw new MediaFailedError(currentRequest()?.id, cause, true);
+    }
   }
 
   private async create(
@@ -276,6 +291,11 @@ export class MediaService {
 
 function isTask(result: MediaResultView): result is MediaResultView & { readonly id: string } {
   return result.id !== null;
+}
+
+/** A task that has failed may be begun again; any other one may have its medium yet. */
+function unfinished(task: MediaResultView): MediaFailedError {
+  return new MediaFailedError(currentRequest()?.id, taskError(task), task.status !== FAILED);
 }
 
 function taskError({ id, status }: MediaResultView): UpstreamError {

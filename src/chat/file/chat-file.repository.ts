@@ -71,17 +71,47 @@ export class ChatFileRepository {
     );
   }
 
-  /** What messages of the caller refer to among these files. */
+  /** Those of the files that messages of the caller refer to. */
   async referenced(
     { tenantId, userId }: Pick<Caller, 'tenantId' | 'userId'>,
     fileIds: readonly number[],
-  ): Promise<FileReference[]> {
-    return this.database.query(
-      `SELECT DISTINCT (file->>'id')::bigint AS id, (file->>'attachmentId')::bigint AS "attachmentId"
+  ): Promise<Set<number>> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT DISTINCT (file->>'id')::bigint AS id
          FROM chat_message message CROSS JOIN LATERAL jsonb_array_elements(message.files) AS file
         WHERE message.tenant_id = $1 AND message.user_id = $2 AND message.files IS NOT NULL
           AND (file->>'id')::bigint = ANY ($3::bigint[])`,
       [tenantId, userId, fileIds],
     );
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /**
+   * The documents of the references in knowledge bases of the caller's sessions, as far as no message of the session refers
+   * to the document or its file. A document is found by its file, too: a message has its id only when it is parsed.
+   */
+  async unusedDocuments(
+    { tenantId, userId }: Caller,
+    references: readonly FileReference[],
+  ): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT document.id FROM attachment document
+         JOIN knowledge_base base ON base.tenant_id = document.tenant_id AND base.id = document.knowledge_id
+        WHERE document.tenant_id = $1 AND base.user_id = $2 AND base.session_id IS NOT NULL
+          AND (document.oss_id = ANY ($3::bigint[]) OR document.id = ANY ($4::bigint[]))
+          AND NOT EXISTS (
+            SELECT 1 FROM chat_message message CROSS JOIN LATERAL jsonb_array_elements(message.files) AS file
+             WHERE message.tenant_id = $1 AND message.user_id = $2 AND message.files IS NOT NULL
+               AND message.session_id = base.session_id
+               AND ((file->>'id')::bigint = document.oss_id
+                 OR (file->>'attachmentId')::bigint = document.id))`,
+      [
+        tenantId,
+        userId,
+        references.map(({ id }) => id),
+        references.flatMap(({ attachmentId }) => attachmentId ?? []),
+      ],
+    );
+    return rows.map(({ id }) => id);
   }
 }

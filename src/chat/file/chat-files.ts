@@ -48,6 +48,8 @@ interface FileTurn {
   /** The files of its question. */
   readonly files: readonly ChatFile[];
   readonly questionId: number;
+  /** Whether the question is a stored one that is answered again. */
+  readonly isRepeated: boolean;
   readonly sessionId: number | undefined;
   readonly model: Pick<ResolvedChatModel, 'supportsVision'>;
   /** Tokens that documents of the question may take in the model's window, and what counts them. */
@@ -94,8 +96,7 @@ export class ChatFiles {
     users: UserLifecycle,
   ) {
     owners.join(CHAT_FILE_KIND, {
-      readable: async (caller, ids) =>
-        new Set((await repository.referenced(caller, ids)).map(({ id }) => id)),
+      readable: (caller, ids) => repository.referenced(caller, ids),
     });
     users.join({ deleting: (userIds) => storage.removeOfUsers(userIds, CHAT_FILE_KIND) });
   }
@@ -191,13 +192,9 @@ export class ChatFiles {
       if (before.length === 0) return;
       const ids = [...new Set(before.map(({ id }) => id))];
       await this.storage.lock(caller, ids);
-      const after = await this.repository.referenced(caller, ids);
-      const documents = new Set(after.map(({ attachmentId }) => attachmentId));
-      const unused = before.flatMap(({ attachmentId }) =>
-        attachmentId === null || documents.has(attachmentId) ? [] : [attachmentId],
-      );
+      const unused = await this.repository.unusedDocuments(caller, before);
       await this.attachments.removeOfSession(caller, unused);
-      const kept = new Set(after.map(({ id }) => id));
+      const kept = await this.repository.referenced(caller, ids);
       await this.storage.removeOwned(
         caller,
         ids.filter((id) => !kept.has(id)),
@@ -259,8 +256,9 @@ export class ChatFiles {
       const searched = [...done.values()].filter(({ state }) => state === 'searched');
       return { texts, searched };
     } catch (error) {
-      // What became of the files is only shown; the error of the turn says more.
-      await store().catch(() => undefined);
+      // What became of the files is only shown; the error of the turn says more. What an earlier answer has read of them
+      // stays part of the conversation.
+      if (!turn.isRepeated) await store().catch(() => undefined);
       throw error;
     }
   }
@@ -457,12 +455,12 @@ function idsOf(files: readonly ChatFile[]): number[] {
   return files.map(({ id }) => id);
 }
 
-/** Images come first: models answer better when they have seen what a text is about. */
 /** What a document takes in the question, with its tags and its name. */
 function fileTokens({ counter }: FileTurn, { name }: ChatFile, text: string): number {
   return counter.count(quotedFile({ name, text })) + 1;
 }
 
+/** Images come first: models answer better when they have seen what a text is about. */
 function questionWith(
   text: string,
   images: readonly ContentPart[],

@@ -3,7 +3,7 @@ import type { Failure } from '../../platform/error/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { msg } from '../../platform/message/index.js';
 import { ResponseFormatError } from '../../chat/index.js';
-import { ContentMemoryError, ContentRefusedError } from '../../media/index.js';
+import { ContentMemoryError, ContentRefusedError, MediaFailedError } from '../../media/index.js';
 import { LimitReachedError, ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
 import type { UpstreamError, UpstreamErrorKind } from '../../provider/index.js';
 
@@ -66,7 +66,8 @@ export function statusOf({ code, error }: Failure): number {
 /** Headers of a failure. The SDKs repeat a request after 429 and 5xx, unless they are told not to. */
 export function headersFor(error: unknown): Record<string, string> {
   const isFinal =
-    // The medium was made, and would be paid for again.
+    // The medium was made or begun, and would be paid for again.
+    (error instanceof MediaFailedError && error.isFinal) ||
     error instanceof ContentRefusedError ||
     error instanceof ContentMemoryError ||
     (error instanceof LimitReachedError && !error.isPassing);

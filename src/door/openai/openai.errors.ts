@@ -59,7 +59,7 @@ export function openAiFailure(failure: Failure): ShapedFailure {
         code: word ?? null,
       },
     },
-    headers: headersFor(error),
+    headers: headersFor(thrown),
     ...(error instanceof UpstreamError && { retryAfterSeconds: retryAfterOf(error) }),
   };
 }

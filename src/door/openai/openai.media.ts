@@ -89,19 +89,21 @@ export class OpenAiMedia {
       ...(instructions && { instructions }),
     };
     const begun = await this.media.speech(caller, asked, disconnected);
-    const { b64Json, mimeType, id } = await this.media.finished(caller, model, begun, disconnected);
+    const made = await this.media.finished(caller, model, begun, disconnected);
+    const { b64Json, mimeType } = made;
     if (b64Json !== null) {
       setEnvelopeCode(response, 200);
       response.status(200).type(mimeType ?? 'audio/mpeg');
       response.send(Buffer.from(b64Json, 'base64'));
       return;
     }
-    if (id === null) {
+    if (begun.id === null) {
       throw new ParameterError(
         'model',
         msg`The service of this model answers the address of a sound. Use POST /media/speech, or another model.`,
       );
     }
-    await this.contents.send(caller, { model, predictionId: id }, { response, disconnected });
+    const sound = { ...made, type: 'audio' } as const;
+    await this.contents.sendResult(begun.id, sound, { response, disconnected });
   }
 }

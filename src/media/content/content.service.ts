@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { ResolvedMediaModel } from '../../model/index.js';
-import type { MediaType } from '../../provider/index.js';
+import type { MediaResult, MediaType } from '../../provider/index.js';
 import { OutboundHttp } from '../../platform/outbound/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { msg } from '../../platform/message/index.js';
@@ -31,6 +31,9 @@ interface Client {
   readonly response: ServerResponse;
   readonly disconnected: AbortSignal;
 }
+
+/** What a service says of a task. */
+type LookedUp = Pick<MediaResult, 'id' | 'status' | 'url' | 'type'>;
 
 interface Found {
   readonly address: string;
@@ -64,12 +67,18 @@ export class ContentService {
    * Writes the resource as the answer. Every refusal comes before the first byte, as an error with its reason; what
    * fails afterwards destroys the connection, so that half a resource is never taken for a whole one.
    */
-  async send(
-    caller: Caller,
-    query: ContentQuery,
+  async send(caller: Caller, query: ContentQuery, client: Client): Promise<void> {
+    const found = await this.media.lookUpPrediction(caller, query, client.disconnected);
+    await this.sendResult(query.predictionId, found, client);
+  }
+
+  /** As `send`, for a prediction that was looked up already. */
+  async sendResult(
+    predictionId: string,
+    found: LookedUp,
     { response, disconnected }: Client,
   ): Promise<void> {
-    const { address, type } = await this.find(caller, query, disconnected);
+    const { address, type } = this.resourceOf(predictionId, found);
     const answer = await this.client.get(address, disconnected);
     const resource = await this.client.reasoned(() => ContentResource.open(answer, type));
     const writer = new ContentWriter(response);
@@ -110,17 +119,8 @@ export class ContentService {
     }
   }
 
-  private async find(
-    caller: Caller,
-    query: ContentQuery,
-    disconnected: AbortSignal,
-  ): Promise<Found> {
-    const { id, status, url, type } = await this.media.lookUpPrediction(
-      caller,
-      query,
-      disconnected,
-    );
-    if (id !== query.predictionId) {
+  private resourceOf(predictionId: string, { id, status, url, type }: LookedUp): Found {
+    if (id !== predictionId) {
       throw new ContentRefusedError(
         msg`The provider answered another task than the one asked for.`,
       );

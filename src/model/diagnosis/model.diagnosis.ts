@@ -22,7 +22,6 @@ import { ModelAdapters } from '../model.adapters.js';
 import type { ModelTestBody } from '../model.dto.js';
 import { ModelResolver } from '../model.resolver.js';
 import type { ResolvedModel } from '../model.resolver.js';
-import { UnreadableCredentialError } from '../model.errors.js';
 import { withoutSlashes, chatTrial, embeddingTrial, rerankTrial, StepLog } from './trial.js';
 import type { Trial, TrialResult, TrialRun } from './trial.js';
 import { probeConnection } from './connection.probe.js';
@@ -172,7 +171,6 @@ function faultOfRecord(error: unknown): Fault | undefined {
   if (error instanceof ForbiddenAddressError || error instanceof InvalidAddressError)
     return 'address';
   if (error instanceof UnsupportedProviderError) return 'unsupported';
-  if (error instanceof UnreadableCredentialError) return 'key';
   return undefined;
 }
 

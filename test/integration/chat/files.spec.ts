@@ -516,6 +516,73 @@ describe('files in a chat', () => {
       expect(fragments.some((row) => row.includes('osprey'))).toBe(false);
       expect(fragments.some((row) => row.includes('puffin'))).toBe(true);
     });
+
+    it('lose it, too, when their turn has failed, but not while another question has the same text', async () => {
+      const broken = '%PDF-1.7\nnothing more';
+      const content = 'Who sleeps?';
+      const holding = async (mark: string): Promise<string[]> =>
+        (await rowsOf(plinth)).filter((row) => row.includes(mark));
+      const fragments = async (mark: string): Promise<string[]> =>
+        (await holding(mark)).filter((row) => row.startsWith('fragment: '));
+      const failed = async (sessionId: string, mark: string): Promise<string> => {
+        const text = `${LARGE}\n\nThe ${mark} sleeps.`;
+        const files = [
+          await uploadFile(admin, `${mark}.txt`, text),
+          await uploadFile(admin, 'broken.pdf', broken),
+        ];
+        const { error } = await send({ sessionId, files, content });
+        expect(error).toContain('The file broken.pdf cannot be read.');
+        await eventually(
+          () => fragments(mark),
+          (rows) => rows.length > 0,
+        );
+        return text;
+      };
+      const isGone = async (sessionId: string, mark: string): Promise<void> => {
+        expect((await send({ sessionId, content })).done).toBe(true);
+        expect((await messagesOf(admin, sessionId)).at(-1)?.sources).toEqual([]);
+        const rows = await holding(mark);
+        expect(rows.filter((row) => !row.startsWith('chat_message: '))).toEqual([]);
+      };
+
+      const alone = await newSession(admin);
+      await failed(alone, 'pangolin');
+      const [question] = await messagesOf(admin, alone);
+      done(await admin.delete(`/system/message/${question?.id}`));
+      await isGone(alone, 'pangolin');
+
+      const sessionId = await newSession(admin);
+      const files = [await uploadFile(admin, 'copy.txt', await failed(sessionId, 'wombat'))];
+      expect((await send({ sessionId, files, content })).text).toContain('wombat');
+      const [first, , second] = await messagesOf(admin, sessionId);
+      done(await admin.delete(`/system/message/${first?.id}`));
+      expect(await fragments('wombat')).not.toEqual([]);
+      done(await admin.delete(`/system/message/${second?.id}`));
+      await isGone(sessionId, 'wombat');
+    });
+
+    it('for another model alone stay quoted when its turn fails', async () => {
+      const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+      await createModel(admin, { ...service, modelName: 'sim-small', contextWindow: 600 });
+      const sessionId = await newSession(admin);
+      const mark = 'lorikeet';
+      const files = [await uploadFile(admin, `${mark}.txt`, longText(mark, 300))];
+      expect((await send({ sessionId, files })).done).toBe(true);
+      const asked = lastCall(simulator).messages.at(-1);
+      const [question, answer] = await messagesOf(admin, sessionId);
+      expect(question?.files[0]?.state).toBe('quoted');
+
+      simulator.script({ status: 401 });
+      const again = { model: 'sim-small', sessionId, regenerate: question?.id };
+      expect((await sendChat(admin, again)).error).toContain(`${mark}.txt cannot be read.`);
+      expect((await messagesOf(admin, sessionId))[0]?.files).toEqual(question?.files);
+      await send({ sessionId, parentId: answer?.id, content: 'And now?' });
+      expect(lastCall(simulator).messages[0]).toEqual(asked);
+
+      done(await admin.delete(`/system/message/${question?.id}`));
+      const left = (await rowsOf(plinth)).filter((row) => row.includes(mark));
+      expect(left.filter((row) => !row.startsWith('chat_message: '))).toEqual([]);
+    });
   });
 });
 

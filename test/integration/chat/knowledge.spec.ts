@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { Database } from '../../../src/platform/database/index.js';
@@ -10,6 +10,7 @@ import { createModel, createProvider } from '../../support/models.js';
 import { done, makeTenant, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
+import { eventually } from '../../support/wait.js';
 
 interface Source {
   number: number;
@@ -197,6 +198,38 @@ describe('chat with knowledge bases', () => {
     expect(embedded()).toEqual(['Is there a warranty for a laptop? And how long does it last?']);
     expect(reply.text).toContain('two years');
     expect(asked().at(-1)?.content.startsWith('And how long does it last?')).toBe(true);
+  });
+
+  it('searches for the question itself when its rewriting takes too long, without another model', async () => {
+    const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+    const fallback = await createModel(admin, { ...service, modelName: 'sim-second' });
+    const slow = { ...service, modelName: 'sim-first', fallbackIds: [fallback] };
+    await createModel(admin, slow);
+    const { data: sessionId } = await admin.post<string>('/system/session', { sessionTitle: 'T' });
+    const send = (content: string): Promise<ChatReply> =>
+      sendChat(admin, { model: 'sim-first', content, knowledgeId: shop, sessionId });
+    await send('Is there a warranty for a laptop?');
+    simulator.reset();
+    simulator.script({ hold: true });
+    const time = new AbortController();
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    const clock = jest
+      .spyOn(AbortSignal, 'timeout')
+      .mockImplementation((ms) => (ms === 10_000 ? time.signal : timeout(ms)));
+    try {
+      const replied = send('How long does the warranty last?');
+      await eventually(
+        () => simulator.held,
+        (held) => held === 1,
+      );
+      time.abort();
+      expect((await replied).text).toContain('two years');
+    } finally {
+      clock.mockRestore();
+    }
+    expect(embedded()).toEqual(['How long does the warranty last?']);
+    const called = simulator.requests.filter(({ path }) => path.endsWith('/chat/completions'));
+    expect(called.map(({ model }) => model)).toEqual(['sim-first', 'sim-first']);
   });
 
   it('asks the question alone when retrieval fails, and logs the fallback', async () => {

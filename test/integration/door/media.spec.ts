@@ -11,6 +11,7 @@ import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
 const PROMPT = 'A lighthouse at dusk';
+const MAKE_MEDIA = ['chat:chat:use', 'media:media:use'];
 const DOCUMENTS = [
   'Parking is free.',
   'Employees get 25 days of annual leave.',
@@ -41,7 +42,7 @@ beforeAll(async () => {
   await createModel(admin, { ...sync, modelName: 'sim-url' });
   const apiHost = `${simulator.url}/v1`;
   await createModel(admin, { apiHost, apiKey: 'key', category: 'rerank', modelName: 'sim-rerank' });
-  client = await clientOf(['chat:chat:use', 'media:media:use']);
+  client = await clientOf(plinth, admin, MAKE_MEDIA);
 });
 
 beforeEach(() => {
@@ -55,10 +56,14 @@ afterAll(async () => {
   await simulator.close();
 });
 
-async function clientOf(permissions: readonly string[]): Promise<OpenAI> {
-  const { headers } = withKey(admin, await makeKey(admin, { permissions }));
+async function clientOf(
+  { url }: Plinth,
+  session: Session,
+  permissions: readonly string[],
+): Promise<OpenAI> {
+  const { headers } = withKey(session, await makeKey(session, { permissions }));
   const apiKey = (headers['authorization'] ?? '').replace('Bearer ', '');
-  return new OpenAI({ baseURL: `${plinth.url}/v1`, apiKey, maxRetries: 0 });
+  return new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
 }
 
 /** Status, code and parameter of the failure of a call. */
@@ -144,6 +149,60 @@ describe('POST /v1/images/generations', () => {
     ]);
   });
 
+  describe('a task that cannot be looked up', () => {
+    const id = 'pred_unseen';
+    const path = `/model/prediction/${id}`;
+    const asked = { model: 'async-image', prompt: PROMPT };
+
+    beforeEach(() => {
+      const match = { path: '/model/generateImage' };
+      simulator.script({ match, body: { code: 200, data: { id, status: 'processing' } } });
+    });
+
+    function begun(): number {
+      return simulator.requests.filter((one) => one.path.endsWith('/generateImage')).length;
+    }
+
+    it('is looked up again', async () => {
+      for (const failure of [{ status: 503 }, { status: 429 }, { body: {}, reset: 0 }]) {
+        simulator.script({ match: { path }, ...failure });
+      }
+      scriptPrediction(simulator, id, { status: 'completed', url: host.address() });
+      const { data } = await ask({ model: 'async-image' });
+
+      expect(data?.[0]?.url).toBe(host.address());
+      expect(begun()).toBe(1);
+    });
+
+    it('is not begun again by a client that retries when the service refuses', async () => {
+      simulator.script({ match: { path }, status: 401 });
+      const eager = client.withOptions({ maxRetries: 2 });
+
+      expect(await failure(eager.images.generate(asked))).toEqual([
+        ...[502, 'upstream_authentication', null],
+      ]);
+      expect(begun()).toBe(1);
+    });
+
+    it('is not begun again by a client that retries when the time is over', async () => {
+      simulator.script({ match: { path }, status: 503, times: 1_000 });
+      const hasty = await Plinth.start({ MEDIA_TIMEOUT_SECONDS: '1' });
+      try {
+        const session = await hasty.signIn();
+        await createMediaModels(session, simulator);
+        const patient = await clientOf(hasty, session, MAKE_MEDIA);
+        const eager = patient.withOptions({ maxRetries: 2 });
+
+        expect(await failure(eager.images.generate(asked))).toEqual([
+          ...[504, 'upstream_timeout', null],
+        ]);
+        expect(begun()).toBe(1);
+      } finally {
+        await hasty.stop();
+      }
+    });
+  });
+
   it.each([
     [{ model: 'none' }, [404, 'model_not_found', 'model']],
     [{ model: 'sync-speech' }, [404, 'model_not_found', 'model']],
@@ -184,10 +243,7 @@ describe('POST /v1/audio/speech', () => {
       match: { path: '/model/generateAudio' },
       body: { code: 200, data: { id, status: 'processing' } },
     });
-    // One look until it is completed, and one for the address of the resource.
-    for (let look = 0; look < 2; look += 1) {
-      scriptPrediction(simulator, id, { status: 'completed', url: host.address() });
-    }
+    scriptPrediction(simulator, id, { status: 'completed', url: host.address() });
     host.answers((_request, response) => {
       response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-length': heads.mp3.length });
       response.end(heads.mp3);
@@ -204,9 +260,7 @@ describe('POST /v1/audio/speech', () => {
       match: { path: '/model/generateAudio' },
       body: { code: 200, data: { id, status: 'processing' } },
     });
-    for (let look = 0; look < 2; look += 1) {
-      scriptPrediction(simulator, id, { status: 'completed', url: 'http://plain.test/a.mp3' });
-    }
+    scriptPrediction(simulator, id, { status: 'completed', url: 'http://plain.test/a.mp3' });
     const eager = client.withOptions({ maxRetries: 2 });
     const call = eager.audio.speech.create({ ...asked, model: 'async-speech' });
 
@@ -224,7 +278,7 @@ describe('POST /v1/audio/speech', () => {
       const call = client.audio.speech.create({ ...asked, model: 'async-speech', ...fields });
       expect(await failure(call)).toEqual(expected);
     }
-    const other = await clientOf(['chat:chat:use']);
+    const other = await clientOf(plinth, admin, ['chat:chat:use']);
     const call = other.audio.speech.create({ ...asked, model: 'sync-speech' });
     expect(await failure(call)).toEqual([403, 'permission_denied', null]);
     expect(simulator.requests).toEqual([]);

@@ -218,3 +218,44 @@ it('keeps deleted what was deleted', async () => {
   await seed.apply(simulator.url);
   expect((await list()).total).toBe(0);
 });
+
+it('leaves out the models of a provider that is disabled, and moves them once it is enabled', async () => {
+  const admin = await plinth.signIn();
+  const name = 'demo-messages-paced';
+  interface Listed {
+    readonly id: number;
+    readonly modelName: string;
+    readonly apiHost: string;
+  }
+  const models = async (): Promise<Listed[]> =>
+    done(await admin.get<Listed[]>('/system/model/list?pageSize=1000')).rows;
+  const addressOf = async (wanted: string): Promise<string | undefined> =>
+    (await models()).find(({ modelName }) => modelName === wanted)?.apiHost;
+  const providers = '/system/provider/list?providerCode=custom_messages';
+  const [provider] = done(await admin.get<{ id: number }[]>(providers)).rows;
+  const setStatus = async (status: number): Promise<void> => {
+    done(await admin.put('/system/provider', { id: provider?.id, status }));
+  };
+
+  await setStatus(1);
+  await seed.apply('http://127.0.0.1:9');
+  await seed.apply('http://127.0.0.1:10');
+  expect(await addressOf('demo-chat-paced')).toBe('http://127.0.0.1:10/v1');
+  expect(await addressOf(name)).toBe(`${simulator.url}/v1`);
+  await setStatus(0);
+  await seed.apply('http://127.0.0.1:11');
+  expect(await addressOf(name)).toBe('http://127.0.0.1:11/v1');
+  await seed.apply(simulator.url);
+
+  // As after a set-up that failed half-way.
+  await setStatus(1);
+  const before = (await models()).filter(({ modelName }) => modelName === name);
+  for (const { id } of before) done(await admin.delete(`/system/model/${id}`));
+  rmSync(join(plinth.dataDir, 'demo.json'));
+  await seed.apply(simulator.url);
+  const names = (await models()).map(({ modelName }) => modelName);
+  expect(names).not.toContain(name);
+  expect(names).toEqual([...new Set(names)]);
+  expect(plinth.log.join('\n')).toContain('Demo model skipped');
+  await setStatus(0);
+});
