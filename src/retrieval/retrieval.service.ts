@@ -242,8 +242,7 @@ export class RetrievalService {
     }
     const vector = await this.vectorOf(request);
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
-    // The result says what the threshold leaves out, so it is applied afterwards.
-    const search = { vector, limit, threshold: 0, fragmentIds, attachmentIds };
+    const search = { vector, limit, fragmentIds, attachmentIds };
     return this.stores.of(knowledge.vectorModel).search(scope, search, signal);
   }
 

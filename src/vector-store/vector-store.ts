@@ -22,8 +22,6 @@ export interface VectorQuery {
   /** Of length 1 (L2). */
   readonly vector: Float32Array;
   readonly limit: number;
-  /** Hits below this cosine similarity are left out. 0 admits everything, also negative similarities. */
-  readonly threshold: number;
   /** Only these fragments are searched; absent: all of the scope. */
   readonly fragmentIds?: readonly number[] | undefined;
   /** Only fragments of these documents are searched; absent: all of the scope. */

@@ -11,7 +11,7 @@ import type { VectorDatabase } from '../support/vectors/vector-database.js';
 /** 1 MiB holds 1,024 vectors of it. */
 const DIMENSION = 256;
 const { signal } = new AbortController();
-const query = { vector: unitVector(DIMENSION, 1), limit: 2_000, threshold: 0 };
+const query = { vector: unitVector(DIMENSION, 1), limit: 2_000 };
 
 let opened: VectorDatabase;
 let store: ExactVectorStore;

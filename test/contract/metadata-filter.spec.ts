@@ -159,7 +159,6 @@ describe('filters by metadata', () => {
 
   async function searchEach(): Promise<void> {
     const vector = unitVector(16, 5);
-    const query = { vector, threshold: 0 };
     const asked = filters.slice(0, SEARCHES);
     const chosen: number[][] = [];
     for (const filter of asked) {
@@ -167,10 +166,10 @@ describe('filters by metadata', () => {
     }
     expect(stores.map(({ code }) => code)).toEqual(expect.arrayContaining(['exact', 'qdrant']));
     for (const store of stores) {
-      const all = await store.search(scope, { ...query, limit: 1_000 }, signal);
+      const all = await store.search(scope, { vector, limit: 1_000 }, signal);
       expect(all).toHaveLength(DOCUMENTS * FRAGMENTS);
       for (const [place, filter] of asked.entries()) {
-        const limited = { ...query, limit: LIMIT, attachmentIds: chosen[place] };
+        const limited = { vector, limit: LIMIT, attachmentIds: chosen[place] };
         const found = await store.search(scope, limited, signal);
         expect({ code: store.code, found }).toEqual({
           code: store.code,

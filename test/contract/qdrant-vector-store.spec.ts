@@ -13,7 +13,7 @@ import { eventually } from '../support/wait.js';
 const { signal } = new AbortController();
 const scope = { tenantId: '000000', knowledgeId: 1 };
 const entry = { fragmentId: 7, attachmentId: 3, vector: unitVector(4, 1) };
-const query = { vector: unitVector(4, 1), limit: 5, threshold: 0 };
+const query = { vector: unitVector(4, 1), limit: 5 };
 
 // What goes wrong here is meant to, and its log lines say nothing new.
 Logger.overrideLogger(false);

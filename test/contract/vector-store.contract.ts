@@ -65,9 +65,9 @@ export function describeVectorStore(
     async function find(
       scope: VectorScope,
       vector: Float32Array,
-      { limit = 1_000, threshold = 0, by = store } = {},
+      { limit = 1_000, by = store } = {},
     ): Promise<VectorHit[]> {
-      return by.search(scope, { vector, limit, threshold }, signal);
+      return by.search(scope, { vector, limit }, signal);
     }
 
     it('finds the nearest first, with its cosine, and equal ones by fragment id', async () => {
@@ -85,19 +85,6 @@ export function describeVectorStore(
       const scores = hits.map(({ score }) => score);
       for (const [at, score] of [1, 1, 0.6, -1].entries()) expect(scores[at]).toBeCloseTo(score, 6);
       expect(scores.every((score) => score >= -1 && score <= 1)).toBe(true);
-    });
-
-    it('leaves out what is below the threshold, which lets everything through at 0', async () => {
-      const { scope, attachmentId } = await newDocument();
-      const half = entry(attachmentId, Float32Array.of(0.5, Math.sqrt(0.75)));
-      const opposite = entry(attachmentId, Float32Array.of(-1, 0));
-      await store.upsert(scope, [half, opposite], signal);
-      const query = Float32Array.of(1, 0);
-
-      expect(idsOf(await find(scope, query, { threshold: 0.5 }))).toEqual(idsOf([half]));
-      expect(await find(scope, query, { threshold: 0.51 })).toEqual([]);
-      expect(idsOf(await find(scope, query, { threshold: 0.01 }))).toEqual(idsOf([half]));
-      expect(idsOf(await find(scope, query))).toEqual(idsOf([half, opposite]));
     });
 
     it('answers no more than the limit, and all there is when the limit is larger', async () => {
@@ -123,7 +110,7 @@ export function describeVectorStore(
       const vector = unitVector(8, 1);
       const all = idsOf(await find(scope, vector));
       const among = async (fragmentIds: readonly number[], limit = 10): Promise<number[]> =>
-        idsOf(await store.search(scope, { vector, limit, threshold: 0, fragmentIds }, signal));
+        idsOf(await store.search(scope, { vector, limit, fragmentIds }, signal));
 
       const last = all.slice(-3);
       expect(await among([...last, foreign.fragmentId, 1_000_000_000].reverse())).toEqual(last);
@@ -145,7 +132,7 @@ export function describeVectorStore(
       const vector = unitVector(8, 1);
       const all = await find(scope, vector);
       const among = async (asked: object, limit = 100): Promise<VectorHit[]> =>
-        store.search(scope, { vector, limit, threshold: 0, ...asked }, signal);
+        store.search(scope, { vector, limit, ...asked }, signal);
 
       const ofSecond = all.filter(({ fragmentId }) => idsOf(theirs).includes(fragmentId));
       expect(await among({ attachmentIds: [second] })).toEqual(ofSecond);
@@ -385,7 +372,7 @@ export function describeVectorStore(
       const entries = entriesOf(2_000, 64, attachmentId);
       const reason = new Error('nobody waits any more');
       const gone = AbortSignal.abort(reason);
-      const query = { vector: unitVector(64, 1), limit: 5, threshold: 0 };
+      const query = { vector: unitVector(64, 1), limit: 5 };
       await expect(store.upsert(scope, entries, gone)).rejects.toBe(reason);
       await expect(store.search(scope, query, gone)).rejects.toBe(reason);
       await expect(store.removeAttachment(scope, attachmentId, gone)).rejects.toBe(reason);

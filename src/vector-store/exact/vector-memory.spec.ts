@@ -6,7 +6,7 @@ import type { SetVectors, VectorSet } from './vector-memory.js';
 
 const DIMENSION = 3;
 const set: VectorSet = { tenantId: '000000', knowledgeId: 1, dimension: DIMENSION };
-const query = { vector: Float32Array.of(0.6, 0, 0.8), limit: 5, threshold: 0 };
+const query = { vector: Float32Array.of(0.6, 0, 0.8), limit: 5 };
 const limitBytes = 1_000_000;
 
 interface Row {
@@ -53,7 +53,7 @@ describe('VectorMemory', () => {
         fc.integer({ min: 0, max: 30 }),
         (versions, asked, limit) => {
           const memory = new VectorMemory();
-          const search = { vector: asked, limit, threshold: 0 };
+          const search = { vector: asked, limit };
           for (const [at, rows] of versions.entries()) {
             refresh(memory, rows, { revision: String(at) });
             const answer = memory.search({ set, query: search });

@@ -27,7 +27,7 @@ export async function measureFusion(app, { index, scope, idOf }, dataset, embedd
     else scores.set(name, [value]);
   };
   for (const { id, text } of dataset.queries) {
-    const query = { vector: embeddings.queries.get(id), limit: DEPTH, threshold: 0 };
+    const query = { vector: embeddings.queries.get(id), limit: DEPTH };
     const vector = await store.search(scope, query, WITHOUT);
     const keyword = (await index.search(scope, text, DEPTH)).hits;
     const relevant = dataset.relevant.get(id);
