@@ -74,6 +74,9 @@ describeConsole('providers, models, agents and home in the console', () => {
     await page.getByRole('option', { name: 'Gateway' }).click();
     await page.getByLabel('Key', { exact: true }).fill('secret-key');
     await page.getByRole('textbox', { name: 'Model' }).fill('closed-door');
+    // What is not saved is not left behind unasked; what is saved goes on to its own address.
+    await page.getByRole('link', { name: 'Agents', exact: true }).click();
+    await page.getByRole('button', { name: 'Stay on page' }).click();
     await page.getByRole('button', { name: 'Save and test' }).click();
 
     await page.getByText('The model cannot be used yet').waitFor();
@@ -147,6 +150,9 @@ describeConsole('providers, models, agents and home in the console', () => {
       async () => (await admin.get<object>(`/system/model/${id}`)).data,
       (data) => isDeepStrictEqual(data, { ...data, ...emptied }),
     );
+
+    await page.getByRole('link', { name: 'Providers', exact: true }).click();
+    await page.getByRole('heading', { name: 'Providers', level: 1 }).waitFor();
   });
 
   it('says before a provider is disabled what that does, and keeps the filter after a reload', async () => {
