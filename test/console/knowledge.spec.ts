@@ -166,6 +166,11 @@ describeConsole('the pages of knowledge bases', () => {
 
   it('explain each hit of a search, compare two settings, and apply one after its difference', async () => {
     await page.goto(`/knowledge/${base}?tab=retrieval`);
+
+    // As when the only fragment of the last page was deleted.
+    await page.goto(`/knowledge/${base}/documents/${fragment?.docId}?page=2`);
+    await text('Keep the receipt.').waitFor();
+    await page.waitForURL('**?page=1');
     await page
       .getByRole('textbox', { name: /Question or words/ })
       .fill('How long is the warranty of a drill?');
