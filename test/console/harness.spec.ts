@@ -268,7 +268,14 @@ describeConsole('the harness in the console', () => {
     const parked = new ParkedRuns(console.plinth);
     const run = await parked.uncertain(sessionId);
     await parked.release(run);
+    const calls = '**/effects?**';
+    await page.route(calls, (route) =>
+      route.fulfill({ json: { code: 500, msg: 'The disk is full.', data: null } }),
+    );
     await page.goto('/harness/approvals');
+    await page.getByText('The disk is full.').waitFor();
+    await page.unroute(calls);
+    await button(page, 'Try again').click();
     const card = page.getByRole('region', { name: 'The outcome of a call is unknown' });
     await card.getByText('npm test').waitFor();
     await expectNoViolations(page);
