@@ -440,3 +440,9 @@ describeConsole('the pages of administration and the account', () => {
     await console.plinth.signIn(name, 'another-pass-1');
   });
 });
+    console.expectProblems(/ERR_FAILED/);
+    const change = '**/system/user/profile/updatePwd';
+    await own.route(change, (route) => route.abort());
+    await own.getByRole('button', { name: '修改密码' }).click();
+    await own.getByRole('alert').getByText('与 Plinth 的连接失败，请检查网络后重试。').waitFor();
+    await own.unroute(change);
