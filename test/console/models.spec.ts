@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sendChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createModel } from '../support/models.js';
-import { done, makeUser, PASSWORD, roleId } from '../support/people.js';
+import { done, makeRole, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { eventually } from '../support/wait.js';
 
 describeConsole('providers, models, agents and home in the console', () => {
@@ -219,12 +219,17 @@ describeConsole('providers, models, agents and home in the console', () => {
 
   it('tells a user which permission a page needs, and offers only what is allowed', async () => {
     const admin = await console.plinth.signIn();
-    await makeUser(console.plinth, admin, 'reader', [await roleId(admin, 'user')]);
+    // One of the logs opens the page that shows them all.
+    const log = await makeRole(admin, 'log-reader', ['monitor:logininfor:list']);
+    await makeUser(console.plinth, admin, 'reader', [await roleId(admin, 'user'), log]);
     const page = await console.signedIn({ user: { name: 'reader', password: PASSWORD } });
     await page.goto('/providers');
     await page.getByText('system:provider:list').waitFor();
     expect(await page.getByRole('link', { name: 'Providers' }).count()).toBe(0);
     await expectNoViolations(page);
+
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await page.getByRole('table', { name: 'Sign-in log' }).getByText('reader').first().waitFor();
   });
 
   it('shows a failure of the service with its request id, and tries again', async () => {
