@@ -173,7 +173,10 @@ describeConsole('providers, models, agents and home in the console', () => {
 
   it('makes an agent with tools and shows why it cannot be saved', async () => {
     const page = await console.signedIn();
-    await page.goto('/agents');
+    await page.goto('/chat');
+    const offered = page.getByRole('list', { name: 'Agents' }).getByRole('button');
+    await offered.getByText('Handbook clerk').waitFor();
+    await page.getByRole('link', { name: 'Agents', exact: true }).click();
     await page.getByRole('link', { name: 'Add agent' }).click();
     await page.getByRole('button', { name: 'Save agent' }).click();
     // The first field that needs a correction is above, where the page began.
@@ -186,6 +189,10 @@ describeConsole('providers, models, agents and home in the console', () => {
     await page.getByRole('checkbox', { name: 'calculate' }).check();
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Save agent' }).click();
+    await page.getByRole('heading', { name: 'Calculator' }).waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Chat', exact: true }).click();
+    await offered.getByText('Calculator').waitFor();
+    await page.goBack();
     await page.getByRole('heading', { name: 'Calculator' }).waitFor();
 
     await page.reload();
