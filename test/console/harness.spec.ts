@@ -13,7 +13,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createModel } from '../support/models.js';
-import { makeRole, makeUser, PASSWORD } from '../support/people.js';
+import { makeRole, makeTenant, makeUser, PASSWORD } from '../support/people.js';
 import { ParkedRuns } from '../support/parked-runs.js';
 import { call, calling, DONE, planning } from '../support/scripted-model.js';
 import type { Session } from '../support/session.js';
@@ -279,6 +279,25 @@ describeConsole('the harness in the console', () => {
     const card = page.getByRole('region', { name: 'The outcome of a call is unknown' });
     await card.getByText('npm test').waitFor();
     await expectNoViolations(page);
+
+    // What waits is counted in the tenant that the sign-in works in.
+    await makeTenant(console.plinth, admin, '515151');
+    const waiting = page.getByLabel('1 decision waiting');
+    const switchTenant = async (): Promise<void> => {
+      await button(page, 'Account of admin').click();
+      await page.getByRole('menuitem', { name: 'Switch tenant' }).click();
+    };
+    await waiting.waitFor();
+    await switchTenant();
+    await page.getByRole('combobox', { name: 'Current tenant' }).fill('515151');
+    await page.getByRole('option', { name: 'Company 515151' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Switch tenant' }).click();
+    await waiting.waitFor({ state: 'detached' });
+    await page.getByText('Nothing waits for you').waitFor();
+    await switchTenant();
+    // The list of the field, which has the focus, lies over the button.
+    await button(page, 'Back to own tenant').press('Enter');
+    await waiting.waitFor();
 
     await card.getByRole('textbox', { name: 'Note for the model' }).fill('It was through.');
     await card.getByRole('button', { name: 'It was executed' }).click();
