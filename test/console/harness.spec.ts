@@ -396,5 +396,12 @@ describeConsole('the harness in the console', () => {
     await button(page, 'Allow changes').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Allow changes' }).click();
     await button(page, 'Stop changes').waitFor();
+
+    // An entry names a record without a name by the end of its id, and by all of it when it is open.
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    const entry = page.getByRole('button', { name: /^admin added harness session …[\da-f]{8}\b/ });
+    await entry.first().click();
+    const whole = page.getByText(/record id [\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+    await whole.filter({ visible: true }).waitFor();
   });
 });
