@@ -114,10 +114,14 @@ describeConsole('the pages of knowledge bases', () => {
     expect(await page.getByRole('row').count()).toBe(2);
 
     await page.goto(`/knowledge/${base}`);
-    await page
-      .getByRole('row', { name: /broken\.pdf/ })
-      .getByText('broken.pdf')
-      .click();
+    const broken = page.getByRole('row', { name: /broken\.pdf/ });
+    const parsing = '**/system/attach/parse/*';
+    const msg = 'Done. 1 fragment that was written by hand is replaced.';
+    await page.route(parsing, (route) => route.fulfill({ json: { code: 200, msg, data: null } }));
+    await broken.getByRole('button', { name: 'Try again' }).click();
+    await text(msg).waitFor();
+    await page.unroute(parsing);
+    await broken.getByText('broken.pdf').click();
     await text('The document could not be parsed. The reason is above.').waitFor();
   });
 
@@ -162,15 +166,15 @@ describeConsole('the pages of knowledge bases', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await expectNoViolations(page);
-  });
-
-  it('explain each hit of a search, compare two settings, and apply one after its difference', async () => {
-    await page.goto(`/knowledge/${base}?tab=retrieval`);
 
     // As when the only fragment of the last page was deleted.
     await page.goto(`/knowledge/${base}/documents/${fragment?.docId}?page=2`);
     await text('Keep the receipt.').waitFor();
     await page.waitForURL('**?page=1');
+  });
+
+  it('explain each hit of a search, compare two settings, and apply one after its difference', async () => {
+    await page.goto(`/knowledge/${base}?tab=retrieval`);
     await page
       .getByRole('textbox', { name: /Question or words/ })
       .fill('How long is the warranty of a drill?');
@@ -245,8 +249,9 @@ describeConsole('the pages of knowledge bases', () => {
 
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByLabel('Description').fill('All about tools.');
+    await page.getByLabel('Rerank').first().click({ force: true });
     await button('Save settings').click();
-    await text('The settings were saved.').waitFor();
+    await text(/^Done\. Reranking is on, but no rerank model is chosen/).waitFor();
     await text('All about tools.').waitFor();
   });
 
