@@ -4,6 +4,7 @@ import { Console, describeConsole, expectNoViolations } from '../support/console
 import { createKnowledge, settled, upload } from '../support/knowledge.js';
 import { makeRole, makeUser, PASSWORD } from '../support/people.js';
 import type { Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
 
 const FILES = 50;
 
@@ -115,6 +116,13 @@ describeConsole('the pages of knowledge bases', () => {
 
     await page.goto(`/knowledge/${base}`);
     const broken = page.getByRole('row', { name: /broken\.pdf/ });
+    // On a phone, all of its state is seen without scrolling sideways.
+    await page.setViewportSize({ width: 390, height: 900 });
+    await eventually(
+      () => broken.getByRole('cell').nth(2).boundingBox(),
+      (box) => box !== null && box.x + box.width <= 390 - 16,
+    );
+    await page.setViewportSize({ width: 1440, height: 900 });
     const parsing = '**/system/attach/parse/*';
     const msg = 'Done. 1 fragment that was written by hand is replaced.';
     await page.route(parsing, (route) => route.fulfill({ json: { code: 200, msg, data: null } }));

@@ -69,7 +69,7 @@ export function DocumentState({ document, base, mayParse }: Props) {
   const state = STATES[status] ?? 'pending';
   return (
     <Stack gap={4} py={4} className={styles['state']}>
-      <Group gap={8} wrap="nowrap">
+      <Group gap={8}>
         <Badge
           variant="light"
           color={COLOURS[status] ?? 'gray'}
