@@ -213,9 +213,16 @@ describeConsole('the pages of administration and the account', () => {
     const password = await once.locator('code').last().innerText();
     await button('Close', once).click();
     await console.plinth.signIn('boss', password, '424242');
+    const other = await page.context().newPage();
+    await other.goto('/users');
+    await other.getByRole('row').filter({ hasText: 'admin' }).waitFor();
 
     await choose('Example Ltd', 'Enter tenant');
     await page.getByText('You now work in this tenant.').waitFor();
+    // The switch applies to the sign-in, and so to every tab.
+    await other.getByRole('row').filter({ hasText: 'boss' }).waitFor();
+    await button('Account of admin', other).getByText('424242').waitFor();
+    await other.close();
     await page.goto('/users');
     await row('boss').waitFor();
     await page.reload();
@@ -434,6 +441,12 @@ describeConsole('the pages of administration and the account', () => {
     await own.getByLabel('当前密码').fill(PASSWORD);
     await own.getByLabel('新密码', { exact: true }).fill('another-pass-1');
     await own.getByLabel('再次输入新密码').fill('another-pass-1');
+    console.expectProblems(/ERR_FAILED/);
+    const change = '**/system/user/profile/updatePwd';
+    await own.route(change, (route) => route.abort());
+    await own.getByRole('button', { name: '修改密码' }).click();
+    await own.getByRole('alert').getByText('与 Plinth 的连接失败，请检查网络后重试。').waitFor();
+    await own.unroute(change);
     await own.getByRole('button', { name: '修改密码' }).click();
     await own.getByText('密码已修改，其他登录会话已结束。').waitFor();
     expect(await other.get('/system/user/getInfo')).toMatchObject({ code: 401 });

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createModel } from '../support/models.js';
-import { makeRole, makeUser, PASSWORD } from '../support/people.js';
+import { makeRole, makeTenant, makeUser, PASSWORD } from '../support/people.js';
 import { ParkedRuns } from '../support/parked-runs.js';
 import { call, calling, DONE, planning } from '../support/scripted-model.js';
 import type { Session } from '../support/session.js';
@@ -268,10 +268,36 @@ describeConsole('the harness in the console', () => {
     const parked = new ParkedRuns(console.plinth);
     const run = await parked.uncertain(sessionId);
     await parked.release(run);
+    const calls = '**/effects?**';
+    await page.route(calls, (route) =>
+      route.fulfill({ json: { code: 500, msg: 'The disk is full.', data: null } }),
+    );
     await page.goto('/harness/approvals');
+    await page.getByText('The disk is full.').waitFor();
+    await page.unroute(calls);
+    await button(page, 'Try again').click();
     const card = page.getByRole('region', { name: 'The outcome of a call is unknown' });
     await card.getByText('npm test').waitFor();
     await expectNoViolations(page);
+
+    // What waits is counted in the tenant that the sign-in works in.
+    await makeTenant(console.plinth, admin, '515151');
+    const waiting = page.getByLabel('1 decision waiting');
+    const switchTenant = async (): Promise<void> => {
+      await button(page, 'Account of admin').click();
+      await page.getByRole('menuitem', { name: 'Switch tenant' }).click();
+    };
+    await waiting.waitFor();
+    await switchTenant();
+    await page.getByRole('combobox', { name: 'Current tenant' }).fill('515151');
+    await page.getByRole('option', { name: 'Company 515151' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Switch tenant' }).click();
+    await waiting.waitFor({ state: 'detached' });
+    await page.getByText('Nothing waits for you').waitFor();
+    await switchTenant();
+    // The list of the field, which has the focus, lies over the button.
+    await button(page, 'Back to own tenant').press('Enter');
+    await waiting.waitFor();
 
     await card.getByRole('textbox', { name: 'Note for the model' }).fill('It was through.');
     await card.getByRole('button', { name: 'It was executed' }).click();
@@ -370,5 +396,12 @@ describeConsole('the harness in the console', () => {
     await button(page, 'Allow changes').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Allow changes' }).click();
     await button(page, 'Stop changes').waitFor();
+
+    // An entry names a record without a name by the end of its id, and by all of it when it is open.
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    const entry = page.getByRole('button', { name: /^admin added harness session …[\da-f]{8}\b/ });
+    await entry.first().click();
+    const whole = page.getByText(/record id [\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+    await whole.filter({ visible: true }).waitFor();
   });
 });

@@ -4,6 +4,7 @@ import { Console, describeConsole, expectNoViolations } from '../support/console
 import { createKnowledge, settled, upload } from '../support/knowledge.js';
 import { makeRole, makeUser, PASSWORD } from '../support/people.js';
 import type { Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
 
 const FILES = 50;
 
@@ -114,10 +115,21 @@ describeConsole('the pages of knowledge bases', () => {
     expect(await page.getByRole('row').count()).toBe(2);
 
     await page.goto(`/knowledge/${base}`);
-    await page
-      .getByRole('row', { name: /broken\.pdf/ })
-      .getByText('broken.pdf')
-      .click();
+    const broken = page.getByRole('row', { name: /broken\.pdf/ });
+    // On a phone, all of its state is seen without scrolling sideways.
+    await page.setViewportSize({ width: 390, height: 900 });
+    await eventually(
+      () => broken.getByRole('cell').nth(2).boundingBox(),
+      (box) => box !== null && box.x + box.width <= 390 - 16,
+    );
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const parsing = '**/system/attach/parse/*';
+    const msg = 'Done. 1 fragment that was written by hand is replaced.';
+    await page.route(parsing, (route) => route.fulfill({ json: { code: 200, msg, data: null } }));
+    await broken.getByRole('button', { name: 'Try again' }).click();
+    await text(msg).waitFor();
+    await page.unroute(parsing);
+    await broken.getByText('broken.pdf').click();
     await text('The document could not be parsed. The reason is above.').waitFor();
   });
 
@@ -162,6 +174,11 @@ describeConsole('the pages of knowledge bases', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await expectNoViolations(page);
+
+    // As when the only fragment of the last page was deleted.
+    await page.goto(`/knowledge/${base}/documents/${fragment?.docId}?page=2`);
+    await text('Keep the receipt.').waitFor();
+    await page.waitForURL('**?page=1');
   });
 
   it('explain each hit of a search, compare two settings, and apply one after its difference', async () => {
@@ -240,8 +257,9 @@ describeConsole('the pages of knowledge bases', () => {
 
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByLabel('Description').fill('All about tools.');
+    await page.getByLabel('Rerank').first().click({ force: true });
     await button('Save settings').click();
-    await text('The settings were saved.').waitFor();
+    await text(/^Done\. Reranking is on, but no rerank model is chosen/).waitFor();
     await text('All about tools.').waitFor();
   });
 

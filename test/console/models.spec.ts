@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sendChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createModel } from '../support/models.js';
-import { done, makeUser, PASSWORD, roleId } from '../support/people.js';
+import { done, makeRole, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { eventually } from '../support/wait.js';
 
 describeConsole('providers, models, agents and home in the console', () => {
@@ -74,6 +74,9 @@ describeConsole('providers, models, agents and home in the console', () => {
     await page.getByRole('option', { name: 'Gateway' }).click();
     await page.getByLabel('Key', { exact: true }).fill('secret-key');
     await page.getByRole('textbox', { name: 'Model' }).fill('closed-door');
+    // What is not saved is not left behind unasked; what is saved goes on to its own address.
+    await page.getByRole('link', { name: 'Agents', exact: true }).click();
+    await page.getByRole('button', { name: 'Stay on page' }).click();
     await page.getByRole('button', { name: 'Save and test' }).click();
 
     await page.getByText('The model cannot be used yet').waitFor();
@@ -147,6 +150,9 @@ describeConsole('providers, models, agents and home in the console', () => {
       async () => (await admin.get<object>(`/system/model/${id}`)).data,
       (data) => isDeepStrictEqual(data, { ...data, ...emptied }),
     );
+
+    await page.getByRole('link', { name: 'Providers', exact: true }).click();
+    await page.getByRole('heading', { name: 'Providers', level: 1 }).waitFor();
   });
 
   it('says before a provider is disabled what that does, and keeps the filter after a reload', async () => {
@@ -167,7 +173,10 @@ describeConsole('providers, models, agents and home in the console', () => {
 
   it('makes an agent with tools and shows why it cannot be saved', async () => {
     const page = await console.signedIn();
-    await page.goto('/agents');
+    await page.goto('/chat');
+    const offered = page.getByRole('list', { name: 'Agents' }).getByRole('button');
+    await offered.getByText('Handbook clerk').waitFor();
+    await page.getByRole('link', { name: 'Agents', exact: true }).click();
     await page.getByRole('link', { name: 'Add agent' }).click();
     await page.getByRole('button', { name: 'Save agent' }).click();
     // The first field that needs a correction is above, where the page began.
@@ -180,6 +189,10 @@ describeConsole('providers, models, agents and home in the console', () => {
     await page.getByRole('checkbox', { name: 'calculate' }).check();
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Save agent' }).click();
+    await page.getByRole('heading', { name: 'Calculator' }).waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Chat', exact: true }).click();
+    await offered.getByText('Calculator').waitFor();
+    await page.goBack();
     await page.getByRole('heading', { name: 'Calculator' }).waitFor();
 
     await page.reload();
@@ -213,12 +226,17 @@ describeConsole('providers, models, agents and home in the console', () => {
 
   it('tells a user which permission a page needs, and offers only what is allowed', async () => {
     const admin = await console.plinth.signIn();
-    await makeUser(console.plinth, admin, 'reader', [await roleId(admin, 'user')]);
+    // One of the logs opens the page that shows them all.
+    const log = await makeRole(admin, 'log-reader', ['monitor:logininfor:list']);
+    await makeUser(console.plinth, admin, 'reader', [await roleId(admin, 'user'), log]);
     const page = await console.signedIn({ user: { name: 'reader', password: PASSWORD } });
     await page.goto('/providers');
     await page.getByText('system:provider:list').waitFor();
     expect(await page.getByRole('link', { name: 'Providers' }).count()).toBe(0);
     await expectNoViolations(page);
+
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await page.getByRole('table', { name: 'Sign-in log' }).getByText('reader').first().waitFor();
   });
 
   it('shows a failure of the service with its request id, and tries again', async () => {

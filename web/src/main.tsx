@@ -23,9 +23,13 @@ configure({
   onUnauthenticated: () => session.end(),
 });
 
-// A sign-out, here or in another tab, leaves nothing of the user behind and keeps the way back.
+let wasSignedIn = session.current !== undefined;
+// What was loaded belongs to the user and the tenant before, which another tab may have changed as well. A sign-out keeps the
+// way back.
 session.subscribe(() => {
   if (!session.current) queryClient.clear();
+  else if (wasSignedIn) void queryClient.resetQueries();
+  wasSignedIn = session.current !== undefined;
   void router.invalidate();
 });
 

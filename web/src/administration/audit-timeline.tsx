@@ -201,6 +201,7 @@ function TimelineEntry({ entry }: { readonly entry: AuditEntryView }) {
             {absolute(moment)}
             {entry.ip && ` · ${t('audit.fromAddress', { ip: entry.ip })}`}
             {entry.actorId !== null && ` · ${t('audit.userId', { id: entry.actorId })}`}
+            {entry.targetId !== null && ` · ${t('audit.targetId', { id: entry.targetId })}`}
           </Text>
           {entry.requestId && <RequestId id={entry.requestId} />}
         </Stack>

@@ -61,11 +61,19 @@ interface Entry {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** A UUID by its end: many records of the same minute begin with the same digits. */
+function shortOf(id: string): string {
+  return UUID.test(id) ? `…${id.slice(-8)}` : id;
+}
+
 /** "user jo (12)"; "user 12" where it has no name, or has no longer one. */
 function targetOf(t: TFunction<'administration'>, entry: Entry): string {
-  const { targetType, targetId: id, targetName: name } = entry;
+  const { targetType, targetId, targetName: name } = entry;
   const kind = t(`audit.target.${targetType as Target}`, { defaultValue: targetType });
-  if (id === null) return kind;
+  if (targetId === null) return kind;
+  const id = shortOf(targetId);
   return name === null ? t('audit.record', { kind, id }) : t('audit.named', { kind, name, id });
 }
 

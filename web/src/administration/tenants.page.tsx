@@ -8,12 +8,12 @@ import {
   tenantRemove,
 } from '@plinth/client';
 import type { TenantListQuery, TenantView } from '@plinth/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
+import { session } from '../app/session';
 import { useAction } from '../ui/action';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
 import { confirmDestruction } from '../ui/confirm';
@@ -39,7 +39,6 @@ export default function TenantsPage() {
   const { t } = useTranslation('administration');
   const { may, tenantId: current } = useMe();
   const navigate = useNavigate();
-  const queries = useQueryClient();
   const [edited, setEdited] = useState<TenantView | 'new'>();
   const [once, setOnce] = useState<Credentials>();
   const canEdit = may('system:tenant:edit');
@@ -47,9 +46,8 @@ export default function TenantsPage() {
 
   const enter = useAction(({ tenantId }: TenantView) => tenantEnter({ path: { tenantId } }), {
     done: t('tenants.entered'),
-    after: () => {
-      // All that was loaded belongs to the tenant before.
-      void queries.resetQueries();
+    after: (_result, { tenantId }) => {
+      session.enter(tenantId);
       void navigate({ to: '/' });
     },
   });

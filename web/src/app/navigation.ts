@@ -60,7 +60,14 @@ export const ADMINISTRATION: readonly Entry[] = [
   entry('/clients', 'clients', IconDeviceDesktop, 'system:client:list'),
   entry('/dictionary', 'dictionary', IconAddressBook, 'system:dict:list'),
   entry('/sign-ins', 'signIns', IconLogin2, 'monitor:online:list'),
-  entry('/audit', 'audit', IconHistory, 'monitor:audit:list'),
+  entry(
+    '/audit',
+    'audit',
+    IconHistory,
+    'monitor:audit:list',
+    'monitor:operlog:list',
+    'monitor:logininfor:list',
+  ),
   entry('/feedback', 'feedback', IconThumbUp, 'chat:feedback:list'),
   entry('/files', 'files', IconFiles, 'system:oss:list'),
 ];

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from 'react';
 export interface Session {
   readonly token: string;
   readonly clientId: string;
+  /** Of the user, or the one that a super administrator has entered. */
   readonly tenantId: string;
 }
 
@@ -40,6 +41,11 @@ export const session = {
     localStorage.setItem(KEY, JSON.stringify(begun));
     current = begun;
     changed();
+  },
+
+  /** The service has switched the sign-in to the tenant: every tab shows that one from now on. */
+  enter(tenantId: string): void {
+    if (current) session.begin({ ...current, tenantId });
   },
 
   end(): void {

@@ -1,37 +1,34 @@
 import { Button, Group, Modal, Select, Stack } from '@mantine/core';
 import { tenantEnter, tenantLeave, tenantList } from '@plinth/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useRouter } from '@tanstack/react-router';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../ui/action';
 import { useMe } from './me';
+import { session } from './session';
 
-/** Lets a super administrator work in another tenant. All that was loaded belongs to the tenant before, and is dropped. */
+/** Lets a super administrator work in another tenant. */
 export default function TenantSwitch({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation();
-  const { tenantId: current } = useMe();
-  const router = useRouter();
-  const queries = useQueryClient();
+  const { user, tenantId: current } = useMe();
   const [tenantId, setTenantId] = useState(current ?? null);
   const { data } = useQuery({
     queryKey: ['tenants', 'choices'],
     queryFn: ({ signal }) => tenantList({ query: { pageSize: 1_000 }, signal }),
   });
-  const after = async (): Promise<void> => {
+  const after = (entered: string): void => {
     onClose();
-    await queries.resetQueries();
-    await router.invalidate();
+    session.enter(entered);
   };
   const rows = data?.rows ?? [];
   const name = rows.find((one) => one.tenantId === tenantId)?.companyName ?? '';
   const enter = useAction((id: string) => tenantEnter({ path: { tenantId: id } }), {
     done: t('tenant.entered', { name }),
-    after: () => void after(),
+    after: (_result, id) => after(id),
   });
   const leave = useAction(() => tenantLeave(), {
     done: t('tenant.left'),
-    after: () => void after(),
+    after: () => user && after(user.tenantId),
   });
   return (
     <Modal opened onClose={onClose} title={t('tenant.switch')}>

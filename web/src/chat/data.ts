@@ -83,21 +83,23 @@ export function conversationQuery(sessionId: string, pages = 1) {
   });
 }
 
+// The keys begin as those of the records' own pages, whose changes are shown here at once.
+
 export const modelsQuery = queryOptions({
-  queryKey: ['chat', 'models'],
+  queryKey: ['models', 'options', 'chat'],
   queryFn: async ({ signal }) =>
     (await modelOptions({ query: { category: 'chat', pageSize: MOST_CHOICES }, signal })).rows,
   staleTime: 60_000,
 });
 
 export const agentsQuery = queryOptions({
-  queryKey: ['chat', 'agents'],
+  queryKey: ['agents', 'options'],
   queryFn: ({ signal }) => agentOptions({ signal }),
   staleTime: 60_000,
 });
 
 export const basesQuery = queryOptions({
-  queryKey: ['chat', 'bases'],
+  queryKey: ['knowledge', 'list', 'chat'],
   queryFn: async ({ signal }) =>
     (await knowledgeList({ query: { pageNum: 1, pageSize: MOST_CHOICES }, signal })).rows,
   staleTime: 60_000,

@@ -97,8 +97,8 @@ function Entry({ entry, model, onDecided }: Props) {
     queryFn: ({ signal }) => effectList({ path, query: { state: 'UNCERTAIN' }, signal }),
     enabled: entry.kind === 'EFFECT',
   });
-  const error = plan.error ?? effects.error;
-  if (error) return <Failure error={error} onRetry={onDecided} />;
+  const failed = [plan, effects].find(({ error, data }) => error && !data);
+  if (failed) return <Failure error={failed.error} onRetry={() => void failed.refetch()} />;
   const operations = effects.data?.data.find(
     (one) => one.toolCallId === entry.toolCallId,
   )?.operations;

@@ -1,5 +1,5 @@
 import { Button, Checkbox, Group, Modal, Stack, Table, Text } from '@mantine/core';
-import { knowledgeUpdate } from '@plinth/client';
+import { knowledgeUpdate, withMessage } from '@plinth/client';
 import type { KnowledgeView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -26,7 +26,7 @@ export function ApplySettings({ base, changes, onClose }: Props) {
   const [failure, setFailure] = useState<unknown>();
   const save = useAction(
     () =>
-      knowledgeUpdate({
+      withMessage(knowledgeUpdate, {
         body: {
           id: base.id,
           ...Object.fromEntries(changed.map((field) => [field, changes[field]])),
@@ -34,7 +34,7 @@ export function ApplySettings({ base, changes, onClose }: Props) {
         },
       }),
     {
-      done: t('settings.saved'),
+      done: ({ message }) => message,
       changes: [baseKey(base.id), ['knowledge', 'list'], ['documents']],
       after: onClose,
       onFailure: setFailure,

@@ -1,5 +1,5 @@
 import { Anchor, Badge, Button, Group, Progress, Stack, Text } from '@mantine/core';
-import { attachCancel, attachParse } from '@plinth/client';
+import { attachCancel, attachParse, withMessage } from '@plinth/client';
 import type { AttachmentView, KnowledgeView } from '@plinth/client';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
@@ -38,8 +38,8 @@ const POLL_MS = 1_500;
 export function useParseActions(knowledgeId: number) {
   const { t } = useTranslation('knowledge');
   const changes = [baseKey(knowledgeId), ['documents']];
-  const parse = useAction((id: number) => attachParse({ path: { id } }), {
-    done: t('document.parseAsked'),
+  const parse = useAction((id: number) => withMessage(attachParse, { path: { id } }), {
+    done: ({ message }) => message,
     changes,
   });
   const cancel = useAction((id: number) => attachCancel({ path: { id } }), {
@@ -69,7 +69,7 @@ export function DocumentState({ document, base, mayParse }: Props) {
   const state = STATES[status] ?? 'pending';
   return (
     <Stack gap={4} py={4} className={styles['state']}>
-      <Group gap={8} wrap="nowrap">
+      <Group gap={8}>
         <Badge
           variant="light"
           color={COLOURS[status] ?? 'gray'}

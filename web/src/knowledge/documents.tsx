@@ -146,7 +146,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
       id: 'state',
       title: t('document.stateTitle'),
       sort: 'status',
-      width: 330,
+      width: 'min(330px, 42vw)',
       cell: (document) => <DocumentState document={document} base={base} mayParse={mayEdit} />,
     },
     {

@@ -67,7 +67,7 @@ export function Fragments({ document, base, asText }: Props) {
   const guess = target.data ? Math.floor(target.data.idx / PER_PAGE) + 1 : 1;
   const page = address['page'] ? Number(address['page']) : find ? 1 : guess;
   const waits = wanted !== undefined && target.isPending && !address['page'];
-  const { data, error, refetch } = useQuery({
+  const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: [
       ...baseKey(base.id),
       'fragments',
@@ -90,6 +90,15 @@ export function Fragments({ document, base, asText }: Props) {
     refetchInterval: isMoving(document) ? 3_000 : false,
   });
   const rows = data?.rows ?? [];
+  const total = data?.total ?? 0;
+  const pages = Math.ceil(total / PER_PAGE);
+  // Fragments of the last page were deleted, or the address is an old one: what is left is on the page before.
+  const last = Math.max(1, pages);
+  const isBeyond = data !== undefined && !isPlaceholderData && page > last;
+  useEffect(() => {
+    if (isBeyond) change({ page: String(last) });
+    // `change` is left out: it is new with every render.
+  }, [isBeyond, last]);
   const onPage = target.data && rows.some(({ id }) => id === target.data?.id);
   const first = rows[0]?.idx;
   useEffect(() => {
@@ -112,11 +121,9 @@ export function Fragments({ document, base, asText }: Props) {
       run: () => remove.mutateAsync(ids),
     });
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
-  const total = data?.total ?? 0;
   const hasFailed = document.status === FAILED;
   const mayRemove = can('system:fragment:remove');
   const mayEdit = can('system:fragment:edit');
-  const pages = Math.ceil(total / PER_PAGE);
   const toggle = (id: number): void => {
     const next = new Set(chosen);
     if (!next.delete(id)) next.add(id);

@@ -19,7 +19,7 @@ import {
 import { useForm } from '@mantine/form';
 import type { UseFormReturnType } from '@mantine/form';
 import { IconTrash } from '@tabler/icons-react';
-import { attachList, knowledgeRemove, knowledgeUpdate } from '@plinth/client';
+import { attachList, knowledgeRemove, knowledgeUpdate, withMessage } from '@plinth/client';
 import type { KnowledgeView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -73,7 +73,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   const required = again.some(requiresParsing);
   const save = useAction(
     () =>
-      knowledgeUpdate({
+      withMessage(knowledgeUpdate, {
         body: {
           id: base.id,
           ...Object.fromEntries(changed.map((field) => [field, toWire(field, form.values[field])])),
@@ -81,7 +81,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
         },
       }),
     {
-      done: t('settings.saved'),
+      done: ({ message }) => message,
       changes: [baseKey(base.id), ['knowledge', 'list'], ['documents']],
       after: () => form.resetDirty(form.values),
       onFailure: setFailure,

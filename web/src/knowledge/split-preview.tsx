@@ -21,7 +21,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
-import { Failure } from '../ui/failure';
+import { Failure, messageOf } from '../ui/failure';
 import { number } from '../ui/format';
 import { ModelPicker } from '../ui/pickers';
 import { ApplySettings } from './apply-settings';
@@ -137,7 +137,7 @@ export default function SplitPreview({ base, document }: Props) {
       {error && !data && <Failure error={error} onRetry={() => void refetch()} />}
       {error && data && (
         <Alert color="red" role="alert">
-          {error.message}
+          {messageOf(error)}
         </Alert>
       )}
       {!data && !error && (

@@ -33,6 +33,7 @@ import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
 import { FormFailure } from '../ui/form-drawer';
+import { LeaveGuard } from '../ui/leave-guard';
 import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
 import { PageSkeleton } from '../ui/skeleton';
@@ -153,8 +154,17 @@ function ModelForm({ model, providers }: FormProps) {
   const saved = (id: number, isTested: boolean): void => {
     const search = isTested ? { test: 'now' } : {};
     const params = { modelId: String(id) };
-    if (!model) void navigate({ to: '/models/$modelId', params, search, replace: true });
-    else if (isTested) setTestedAt(Date.now());
+    if (model) {
+      if (isTested) setTestedAt(Date.now());
+      return;
+    }
+    void navigate({
+      to: '/models/$modelId',
+      params,
+      search,
+      replace: true,
+      ignoreBlocker: true,
+    });
   };
 
   const chooseProvider = (code: string | null): void => {
@@ -168,6 +178,7 @@ function ModelForm({ model, providers }: FormProps) {
   const title = model ? model.modelDescribe || model.modelName : t('add');
   return (
     <Page title={title} width="reading" above={[{ title: t('title'), path: '/models' }]}>
+      <LeaveGuard dirty={form.isDirty()} />
       {!canEdit && (
         <Alert mb="md" color="gray">
           {t('readOnly')}

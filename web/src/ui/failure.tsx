@@ -1,6 +1,7 @@
 import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
 import { IconAlertCircle, IconLock, IconPlugConnectedX, IconRefresh } from '@tabler/icons-react';
 import { ApiError, ConnectionError } from '@plinth/client';
+import i18next from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from './copy-button';
 import styles from './state.module.css';
@@ -91,7 +92,8 @@ export function Forbidden({ message, permissions = [] }: ForbiddenProps) {
   );
 }
 
-/** The words of an error for people. Errors of the service are already written for them. */
+/** The words of an error for people. Errors of the service are already written for them, in their language. */
 export function messageOf(error: unknown): string {
+  if (error instanceof ConnectionError) return i18next.t('ui:connectionFailed');
   return error instanceof Error ? error.message : String(error);
 }

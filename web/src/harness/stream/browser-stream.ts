@@ -87,9 +87,10 @@ class BrowserStream {
   }
 
   private sayWho(): void {
-    const { token, clientId = CLIENT_ID } = session.current ?? {};
+    const { token, clientId = CLIENT_ID, tenantId } = session.current ?? {};
     if (token === undefined) this.learn({ count: undefined });
-    this.send?.({ kind: 'session', token, clientId, language: language(), lock: this.lock });
+    const who = { token, clientId, tenantId };
+    this.send?.({ kind: 'session', ...who, language: language(), lock: this.lock });
   }
 
   private sayAll(): void {

@@ -19,6 +19,7 @@ export interface Tab {
   readonly post: (message: FromHub) => void;
 }
 
+/** A sign-in with the tenant that it works in; the service keeps a stream in the tenant that it was opened in. */
 type Who = string | undefined;
 
 /** Holds one stream for all tabs, with the runs that any of them shows, and hands on to each what it has not seen. */
@@ -36,7 +37,7 @@ export class Hub {
   receive(tab: Tab, message: ToHub): void {
     switch (message.kind) {
       case 'session':
-        this.join(tab, message.token);
+        this.join(tab, message.token && `${message.token} ${message.tenantId}`);
         break;
       case 'follow':
         this.runsOf(tab).set(message.run.runId, { ...message.run, since: (this.steps += 1) });

@@ -14,6 +14,8 @@ export type ToHub =
       /** Undefined when no user is signed in. */
       readonly token: string | undefined;
       readonly clientId: string;
+      /** The one that the sign-in works in. */
+      readonly tenantId: string | undefined;
       readonly language: string;
       /** A lock that the tab holds while it lives. */
       readonly lock: string;
