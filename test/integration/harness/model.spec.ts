@@ -286,6 +286,26 @@ describe('a model that repeats itself', () => {
     });
   });
 
+  it('gets the errors of all calls of one answer, and goes on', async () => {
+    const wrong = Array.from({ length: 5 }, (_, n) => call('read_file', { n })).flat();
+    const run = await finished(READ_ONLY, [{ toolCalls: wrong }, DONE]);
+    expect(run).toMatchObject({ status: 'COMPLETED', toolCallCount: 5 });
+    const errors = lastSent().filter(({ role }) => role === 'tool');
+    expect(errors).toHaveLength(5);
+    for (const { content: text } of errors) expect(text).toContain('are not valid');
+
+    harness.simulator.reset();
+    const early = Array.from({ length: 5 }, (_, n) => call('write_file', write(`${n}.txt`))).flat();
+    const planned = await finished(FREE, [
+      { toolCalls: [...(PLAN.toolCalls ?? []), ...early] },
+      calling('write_file', write('new.txt')),
+      DONE,
+    ]);
+    expect(planned.status).toBe('COMPLETED');
+    expect(content('new.txt')).toBe('x\n');
+    expect(await eventsOf(planned, 'loop.warning')).toEqual([]);
+  });
+
   it('is stopped when it calls only what it is refused, with a reason that says so', async () => {
     const changes = Array.from({ length: 9 }, (_, n) =>
       calling('write_file', write(`new${n}.txt`)),
