@@ -101,6 +101,36 @@ describe('a model that cuts its arguments', () => {
   });
 });
 
+describe('a model that writes what no file and no row can hold', () => {
+  const file = (content: string): string => `{"path":"new.txt","content":${content}}`;
+
+  it.each([
+    ['NUL', file('"/[\\u0000-\\u001f]/"'), 'without NUL characters'],
+    ['half a character', file('"\\ud83d"'), 'must be valid text'],
+    ['half a character without an escape', file('"\ud83d"'), 'must be valid text'],
+    ['a name with NUL', '{"path":"new.txt","content":"x","a\\u0000":1}', 'Unrecognized key'],
+  ])('is told of %s, and nothing is written', async (_, given, why) => {
+    const run = await finished(FREE, [PLAN, calling('write_file', given), DONE]);
+    expect(run.status).toBe('COMPLETED');
+    expect((await toolResults(harness, run)).at(-1)).toMatchObject({
+      toolError: true,
+      metadata: { code: 'INVALID_ARGUMENTS' },
+      content: expect.stringContaining(why),
+    });
+    expect(content('new.txt')).toBeUndefined();
+  });
+
+  it('may write the escapes of such characters', async () => {
+    const run = await finished(FREE, [
+      PLAN,
+      calling('write_file', file('"/[\\\\u0000-\\\\u001f]/"')),
+      DONE,
+    ]);
+    expect(run.status).toBe('COMPLETED');
+    expect(content('new.txt')).toBe('/[\\u0000-\\u001f]/');
+  });
+});
+
 describe('a model service that breaks off', () => {
   const toolCalls = call('write_file', write('new.txt'));
 
