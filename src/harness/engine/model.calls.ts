@@ -378,18 +378,23 @@ export class ModelCalls {
   }
 
   private effectsOf(run: HarnessRun, toolCalls: readonly ToolCall[]): NewEffect[] {
-    return toolCalls.map((call, ordinal) => ({
-      toolCallId: newId(),
-      iteration: run.iteration,
-      ordinal,
-      providerCallId: call.id.slice(0, PROVIDER_ID_LENGTH),
-      toolName: call.name.slice(0, TOOL_NAME_LENGTH),
-      // An unknown tool changes nothing: it is answered with an error.
-      effectClass: this.registry.find(call.name)?.effectClass ?? 'READ',
-      argumentsJson: call.arguments,
-      argumentsSha256: sha256(call.arguments),
-      input: call.input,
-    }));
+    return toolCalls.map((call, ordinal) => {
+      // Half a character outside of an escape would be replaced when it is stored.
+      const isStorable = call.arguments.isWellFormed();
+      const argumentsJson = isStorable ? call.arguments : JSON.stringify(call.input);
+      return {
+        toolCallId: newId(),
+        iteration: run.iteration,
+        ordinal,
+        providerCallId: call.id.slice(0, PROVIDER_ID_LENGTH),
+        toolName: call.name.slice(0, TOOL_NAME_LENGTH),
+        // An unknown tool changes nothing: it is answered with an error.
+        effectClass: this.registry.find(call.name)?.effectClass ?? 'READ',
+        argumentsJson,
+        argumentsSha256: sha256(argumentsJson),
+        input: call.input,
+      };
+    });
   }
 
   private async note(writer: RunWriter, content: string): Promise<void> {

@@ -85,17 +85,14 @@ export class ToolCallRecovery {
     const { lease, run } = context;
     await this.abandonModelCalls(lease);
     const settled: { toolCallId: string; state: EffectState }[] = [];
-    const uncertain: HarnessEffect[] = [];
+    let isUncertain = false;
     for (const finding of await this.inspect(context)) {
-      const { effect } = finding;
+      const { toolCallId } = finding.effect;
       const state = await this.apply(context, finding);
-      if (state === 'UNCERTAIN') uncertain.push(effect);
-      if (state) settled.push({ toolCallId: effect.toolCallId, state });
+      if (state === 'UNCERTAIN') isUncertain = true;
+      else if (state) settled.push({ toolCallId, state });
     }
-    if (uncertain.length > 0) {
-      await this.park(lease, uncertain);
-      return false;
-    }
+    if (isUncertain && (await this.park(lease))) return false;
     if (run.recovering) {
       await this.ledger.asOwner(lease.claim, (writer) => writer.recovered(settled));
     }
@@ -288,15 +285,20 @@ export class ToolCallRecovery {
     }
   }
 
-  private async park(lease: RunLease, uncertain: readonly HarnessEffect[]): Promise<void> {
+  /** False, with nothing changed, when people have resolved every call since it was marked as uncertain. */
+  private async park(lease: RunLease): Promise<boolean> {
     const code = 'uncertain_tool_effect';
     const message = SUSPENDED;
-    await this.ledger.asOwner(lease.claim, (writer) => {
+    return this.ledger.asOwner(lease.claim, async (writer) => {
+      const open = await this.effects.unanswered(writer.run);
+      const uncertain = open.filter(({ state }) => state === 'UNCERTAIN');
+      if (uncertain.length === 0) return false;
       writer.set({ errorCode: code, errorMessage: message });
       writer.park('EFFECT');
       const effectIds = uncertain.map(({ toolCallId }) => toolCallId);
       const data = { ...writer.statusData, waitKind: 'EFFECT', code, message, effectIds } as const;
       writer.event('run.suspended', data);
+      return true;
     });
   }
 }

@@ -3,7 +3,7 @@ import { msg } from '../../platform/message/index.js';
 import type { PastCall } from '../store/effect.repository.js';
 import { UpstreamError } from '../../provider/index.js';
 import { HarnessRun } from '../store/harness.entity.js';
-import { budgetEnd, loopEnd, loopVerdict, refusalEnd } from './run.ending.js';
+import { budgetEnd, loopEnd, LOOP_WINDOW, loopVerdict, refusalEnd } from './run.ending.js';
 
 function call(name: string, over: Partial<PastCall> = {}): PastCall {
   return {
@@ -20,9 +20,24 @@ const read = call('read');
 const search = call('search');
 const change = call('edit');
 const invalid = (name: string): PastCall => call(name, { state: 'INVALID' });
+const refused = (name: string): PastCall =>
+  call(name, { state: 'INVALID', errorCode: 'TOOL_NOT_OFFERED' });
 
+/** The calls so many times, one an answer. */
 function times(count: number, ...calls: PastCall[]): PastCall[] {
-  return Array.from({ length: count }, () => calls).flat();
+  return oneByOne(Array.from({ length: count }, () => calls).flat());
+}
+
+/** Each call as an answer of its own. */
+function oneByOne(calls: readonly PastCall[]): PastCall[] {
+  return calls.map((one, index) => ({ ...one, iteration: index + 1 }));
+}
+
+/** So many answers with all of the calls in each. */
+function answers(count: number, ...calls: PastCall[]): PastCall[] {
+  return Array.from({ length: count }, (_, index) =>
+    calls.map((one) => ({ ...one, iteration: index + 1 })),
+  ).flat();
 }
 
 describe('the guard against loops', () => {
@@ -45,6 +60,20 @@ describe('the guard against loops', () => {
     if (warned ?? stopped) expect((verdict.warning ?? verdict.stop)?.kind).toBe('identical_call');
   });
 
+  it.each([
+    ['identical_call', Array.from({ length: 16 }, () => read), 5],
+    ['alternating_calls', Array.from({ length: 8 }, () => [read, search]).flat(), 6],
+    ['invalid_input', ['a', 'b', 'c', 'd', 'e', 'f'].map(invalid), 5],
+    ['refused_call', ['a', 'b', 'c', 'd', 'e', 'f'].map(refused), 5],
+  ] as const)('%s: all calls of an answer count once', (kind, calls, stop) => {
+    const [one, warned, stopped] = [1, stop - 1, stop].map((count) =>
+      loopVerdict(answers(count, ...calls).slice(-LOOP_WINDOW)),
+    );
+    expect(one).toEqual({});
+    expect(warned).toEqual({ warning: { kind, count: stop - 1, limit: stop } });
+    expect(stopped).toEqual({ stop: { kind, count: stop, limit: stop } });
+  });
+
   it('a call of another kind in between begins anew', () => {
     expect(loopVerdict([...times(4, read), search, ...times(2, read)])).toEqual({});
   });
@@ -63,7 +92,7 @@ describe('the guard against loops', () => {
     const reads = ['a', 'b', 'c', 'd', 'e'].map((argumentsSha256) =>
       call('read', { argumentsSha256 }),
     );
-    expect(loopVerdict(reads)).toEqual({});
+    expect(loopVerdict(oneByOne(reads))).toEqual({});
   });
 
   it.each([
@@ -84,31 +113,26 @@ describe('the guard against loops', () => {
     [5, undefined, 5],
   ])('%i invalid calls in a row: warned at %s, stopped at %s', (count, warned, stopped) => {
     const calls = Array.from({ length: count }, (_, index) => invalid(`tool ${index}`));
-    const verdict = loopVerdict([read, ...calls]);
+    const verdict = loopVerdict(oneByOne([read, ...calls]));
 
     expect(verdict.warning?.count).toBe(warned);
     expect(verdict.stop?.count).toBe(stopped);
   });
 
   it('invalid calls are refused ones when each was of a tool that is not offered', () => {
-    const refused = Array.from({ length: 5 }, (_, index) =>
-      call('edit_file', {
-        argumentsSha256: `refused ${index}`,
-        state: 'INVALID',
-        errorCode: 'TOOL_NOT_OFFERED',
-      }),
-    );
-    expect(loopVerdict([read, ...refused]).stop).toMatchObject({ kind: 'refused_call', count: 5 });
-    expect(loopVerdict(refused.slice(1)).warning).toMatchObject({ kind: 'refused_call', count: 4 });
-    const mixed = [...refused.slice(1), invalid('no_such_tool')];
-    expect(loopVerdict(mixed).stop).toMatchObject({ kind: 'invalid_input', count: 5 });
-    const again = { state: 'INVALID', errorCode: 'TOOL_NOT_OFFERED' } as const;
-    expect(loopVerdict(times(5, call('shell', again))).stop?.kind).toBe('refused_call');
+    const calls = ['a', 'b', 'c', 'd', 'e'].map(refused);
+    const all = loopVerdict(oneByOne([read, ...calls]));
+    expect(all.stop).toMatchObject({ kind: 'refused_call', count: 5 });
+    const four = loopVerdict(oneByOne(calls.slice(1)));
+    expect(four.warning).toMatchObject({ kind: 'refused_call', count: 4 });
+    const mixed = loopVerdict(oneByOne([...calls.slice(1), invalid('no_such_tool')]));
+    expect(mixed.stop).toMatchObject({ kind: 'invalid_input', count: 5 });
+    expect(loopVerdict(times(5, refused('shell'))).stop?.kind).toBe('refused_call');
   });
 
   it('a good call ends a row of invalid ones', () => {
     const calls = ['a', 'b', 'c', 'd'].map(invalid);
-    expect(loopVerdict([...calls, search])).toEqual({});
+    expect(loopVerdict(oneByOne([...calls, search]))).toEqual({});
   });
 });
 

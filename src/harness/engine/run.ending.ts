@@ -221,14 +221,14 @@ const IDENTICAL = { warn: 3, stop: 5 } as const;
 const ALTERNATING_PAIRS = { warn: 4, stop: 6 } as const;
 const INVALID = { warn: 3, stop: 5 } as const;
 
-/** How many past calls `loopVerdict` needs. */
-export const LOOP_WINDOW = 60;
+/** How many past calls `loopVerdict` needs: six answers with the 16 calls that are executed of one. */
+export const LOOP_WINDOW = 96;
 
 /**
  * Whether a model loops: the same call repeated, two calls alternating, or calls that are never valid: malformed ones, or
- * ones of tools that the run is not offered. Another call
- * in between, such as a change of a file, makes the same call a new one: tests are run again. `calls` are settled ones,
- * the oldest first.
+ * ones of tools that the run is not offered. The calls of one answer count once, because the model has seen no result
+ * in between. Another call in between, such as a change of a file, makes the same call a new one: tests are run again.
+ * `calls` are settled ones, the oldest first.
  */
 export function loopVerdict(calls: readonly PastCall[]): LoopVerdict {
   const findings = [
@@ -253,15 +253,17 @@ function judged(
   return count >= warn ? { warning: finding } : undefined;
 }
 
-/** How many of the last calls are the same. */
+/** In how many of the last answers in a row the call was the same. */
 function identical(calls: readonly PastCall[]): number {
   const last = calls.at(-1);
   if (!last) return 0;
-  const other = calls.findLastIndex((call) => !isSame(call, last));
-  return calls.length - 1 - other;
+  return answersAfter(
+    calls,
+    calls.findLastIndex((call) => !isSame(call, last)),
+  );
 }
 
-/** How many pairs A-B the calls end with. */
+/** How many pairs A-B the calls end with; those of one answer count once. */
 function alternating(calls: readonly PastCall[]): number {
   const [a, b] = calls.slice(-2);
   if (!a || !b || isSame(a, b)) return 0;
@@ -271,19 +273,28 @@ function alternating(calls: readonly PastCall[]): number {
     if (!first || !second || !isSame(first, a) || !isSame(second, b)) break;
     pairs += 1;
   }
-  return pairs;
+  return Math.min(pairs, answersAfter(calls, calls.length - 1 - 2 * pairs));
 }
 
-/** How many of the last calls in a row were of tools that were not offered. */
+/** In how many of the last answers in a row the calls were of tools that were not offered. */
 function refused(calls: readonly PastCall[]): number {
-  const other = calls.findLastIndex(({ errorCode }) => errorCode !== 'TOOL_NOT_OFFERED');
-  return calls.length - 1 - other;
+  return answersAfter(
+    calls,
+    calls.findLastIndex(({ errorCode }) => errorCode !== 'TOOL_NOT_OFFERED'),
+  );
 }
 
-/** How many of the last calls in a row were malformed or refused. */
+/** In how many of the last answers in a row the calls were malformed or refused. */
 function invalid(calls: readonly PastCall[]): number {
-  const valid = calls.findLastIndex(({ state }) => state !== 'INVALID');
-  return calls.length - 1 - valid;
+  return answersAfter(
+    calls,
+    calls.findLastIndex(({ state }) => state !== 'INVALID'),
+  );
+}
+
+/** How many answers the calls after the index belong to. */
+function answersAfter(calls: readonly PastCall[], index: number): number {
+  return new Set(calls.slice(index + 1).map(({ iteration }) => iteration)).size;
 }
 
 function isSame(one: PastCall, other: PastCall): boolean {

@@ -31,7 +31,7 @@ import { RunInputRepository } from '../store/run-input.repository.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
-import { boundCall } from '../tool/tool.js';
+import { boundCall, givenArguments } from '../tool/tool.js';
 import type {
   BoundCall,
   FilePlan,
@@ -166,7 +166,7 @@ export class ToolCalls {
 
   /** The call with its arguments read. ToolError when it must not be executed at all. */
   private bind(context: RunContext, effect: HarnessEffect): BoundCall {
-    const { toolName, ordinal, input, toolCallId } = effect;
+    const { toolName, ordinal, toolCallId } = effect;
     if (ordinal >= CALLS_PER_MESSAGE) {
       throw new ToolError(
         'LIMIT_REACHED',
@@ -194,7 +194,7 @@ export class ToolCalls {
         `A person has refused this call.${note} Do not repeat it; find another way or stop.`,
       );
     }
-    return boundCall(tool, input);
+    return boundCall(tool, givenArguments(effect));
   }
 
   private offerOf({ run, skills }: RunContext): OfferFacts {
@@ -385,9 +385,9 @@ export class ToolCalls {
     { subject, operations = [], grants = [], shown, notes = async () => [] }: Intent,
   ): Promise<ApprovalAsk | undefined> {
     const { run, approvals, secrets } = context;
-    const { toolCallId, toolName, argumentsJson, input } = effect;
+    const { toolCallId, toolName, argumentsJson } = effect;
     const approval = approvals.get(toolCallId);
-    const hash = subjectHash({ toolName, input, operations });
+    const hash = subjectHash({ toolName, input: givenArguments(effect), operations });
     const isApproved = approval?.state === 'APPROVED';
     if (isApproved && approval.subjectHash !== hash) {
       throw new ToolError(

@@ -16,7 +16,7 @@ import { MessageRepository } from '../store/message.repository.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
-import { boundCall } from '../tool/tool.js';
+import { boundCall, givenArguments } from '../tool/tool.js';
 import type { BoundCall, ShellOutcome, ToolOutcome } from '../tool/tool.js';
 import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
@@ -152,13 +152,11 @@ export class ToolResults {
   }
 
   /** Of a call that cannot be read there is only the name. */
-  private describedCall({
-    toolName,
-    input,
-  }: HarnessEffect): Pick<BoundCall, 'title' | 'modelDescription'> {
+  private describedCall(effect: HarnessEffect): Pick<BoundCall, 'title' | 'modelDescription'> {
+    const { toolName } = effect;
     const tool = this.registry.find(toolName);
     try {
-      if (tool) return boundCall(tool, input);
+      if (tool) return boundCall(tool, givenArguments(effect));
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
     }

@@ -25,7 +25,7 @@ export interface ApprovalAsk {
 
 export interface ApprovalSubject {
   readonly toolName: string;
-  /** As the tool has read it. */
+  /** As the model wrote it. */
   readonly input: unknown;
   /** What would happen to files; empty for everything but file tools. */
   readonly operations: readonly Pick<FileOperation, 'path' | 'before'>[];

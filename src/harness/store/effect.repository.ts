@@ -332,14 +332,17 @@ export class EffectRepository {
     );
   }
 
-  /** The last settled calls of the run, the oldest first: what tells of loops. */
+  /**
+   * The last settled calls of the run, the oldest first: what tells of loops. Without those that are not executed because
+   * their message has too many.
+   */
   async lastCalls({ tenantId, id }: RunKey, limit: number): Promise<PastCall[]> {
     const rows = await this.database.prepared<PastCall>(
       `SELECT tool_name AS "toolName", arguments_sha256 AS "argumentsSha256", iteration, state,
               error_code AS "errorCode"
          FROM harness_effect
         WHERE tenant_id = $1 AND run_id = $2 AND iteration > 0
-          AND state NOT IN ('PREPARED', 'STARTED', 'UNCERTAIN')
+          AND state NOT IN ('PREPARED', 'STARTED', 'UNCERTAIN') AND error_code IS DISTINCT FROM 'LIMIT_REACHED'
         ORDER BY iteration DESC, ordinal DESC LIMIT $3`,
       [tenantId, id, limit],
     );

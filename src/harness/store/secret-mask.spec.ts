@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { loadConfig } from '../../platform/config/index.js';
+import { acrossTenants, inTenant } from '../../platform/database/index.js';
 import { SecretMask } from './secret-mask.js';
 
 const SECRET_KEY = 'a key of the service that is long enough';
@@ -36,6 +37,27 @@ describe('the mask over secrets', () => {
     mask.learn(['sk-learned-key', 'key']);
     expect(mask.apply('sk-learned-key and key')).toBe('[secret] and key');
     expect(mask.applyToBytes(Buffer.from('sk-learned-key')).toString()).toBe('[secret]');
+  });
+
+  it('masks the key of a model for its own tenant alone, and for work that is bound to none', () => {
+    inTenant('300001', () => mask.learn(['function']));
+    const text = 'function add() {}';
+    const masked = '[secret] add() {}';
+    const shown = (): string[] => {
+      const pieces = mask.pieces();
+      return [
+        mask.apply(text),
+        mask.applyIn({ text }).text,
+        mask.applyToBytes(Buffer.from(text)).toString(),
+        mask.applyToBeginning(text),
+        mask.applyToEnd(text),
+        pieces.add(text) + pieces.end(),
+      ];
+    };
+    for (const one of inTenant('300002', shown)) expect(one).toBe(text);
+    for (const one of inTenant('300001', shown)) expect(one).toBe(masked);
+    for (const one of acrossTenants('A test.', shown)) expect(one).toBe(masked);
+    for (const one of shown()) expect(one).toBe(masked);
   });
 
   it('masks what is written in JSON, and every text of a value', () => {

@@ -4,6 +4,7 @@ import { ModelResolver } from '../../model/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { boundTenant } from '../../platform/database/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { MaskedText } from '../../provider/index.js';
 import type { HarnessRun } from './harness.entity.js';
@@ -15,19 +16,32 @@ const MASK = '[secret]';
 /** Keys of model services that are remembered; those that were not used for longest are forgotten first. */
 const LEARNED = 1_000;
 
-/** Takes the service's own secrets out of whatever a tool, a model or a command brings up. */
+interface LearnedKey {
+  /** Undefined for a key that was learned by work that is bound to no tenant. */
+  readonly tenantId: string | undefined;
+  readonly secret: string;
+}
+
+/**
+ * Takes the service's own secrets out of whatever a tool, a model or a command brings up. The keys of a tenant's models are
+ * masked for that tenant alone, because what one chooses as a key may be a word of another's texts. Work that is bound to
+ * no tenant knows the keys of all.
+ */
 @Injectable()
 export class SecretMask {
   private readonly secrets: readonly string[];
-  private readonly learned = new LRUCache<string, true>({ max: LEARNED });
+  private readonly learned = new LRUCache<string, LearnedKey>({ max: LEARNED });
 
   constructor(@Inject(CONFIG) config: Config) {
     this.secrets = usable(config.secrets);
   }
 
-  /** From now on these are known, too: the keys of the model services that runs of this process use. */
+  /** From now on the bound tenant knows these, too: the keys of the model services that its runs use in this process. */
   learn(secrets: readonly string[]): void {
-    for (const secret of usable(secrets)) this.learned.set(secret, true);
+    const tenantId = boundTenant();
+    for (const secret of usable(secrets)) {
+      this.learned.set(JSON.stringify([tenantId, secret]), { tenantId, secret });
+    }
   }
 
   /** The text with every known secret replaced by `[secret]`; `more` are secrets of this occasion. */
@@ -86,7 +100,11 @@ export class SecretMask {
   }
 
   private known(more: readonly string[]): string[] {
-    return [...this.secrets, ...this.learned.keys(), ...usable(more)];
+    const bound = boundTenant();
+    const learned = [...this.learned.values()].filter(
+      ({ tenantId }) => bound === undefined || tenantId === undefined || tenantId === bound,
+    );
+    return [...this.secrets, ...learned.map(({ secret }) => secret), ...usable(more)];
   }
 }
 

@@ -5,11 +5,17 @@ export function storableText(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
-/** The value as JSON text whose strings jsonb can hold. */
+/** The value as JSON text whose strings and names jsonb can hold. */
 export function storableJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'string' ? storableText(part) : part,
+    typeof part === 'string' ? storableText(part) : withStorableNames(part),
   );
+}
+
+function withStorableNames(part: unknown): unknown {
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+  if (Object.keys(part).every((name) => storableText(name) === name)) return part;
+  return Object.fromEntries(Object.entries(part).map(([name, one]) => [storableText(name), one]));
 }
 
 /** A list as `storableJson`, made in pieces, so that a long one does not block the process. */

@@ -7,7 +7,7 @@ import { visibleLine } from '../protocol/visible-text.js';
 import type { OutputCollector } from '../sandbox/sandbox.run.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { RunSkills } from '../store/run-skills.js';
-import type { HarnessRun } from '../store/harness.entity.js';
+import type { HarnessEffect, HarnessRun } from '../store/harness.entity.js';
 import type {
   FileOperation,
   PlannedFile,
@@ -148,6 +148,14 @@ export interface BoundCall {
   readonly title: string;
   /** What the model says of it, on one line. */
   readonly modelDescription: string | undefined;
+}
+
+/**
+ * The arguments of a call exactly as the model wrote them. The stored `input` is what jsonb can hold: it has other
+ * characters in the place of NUL and of half a character.
+ */
+export function givenArguments({ argumentsJson }: Pick<HarnessEffect, 'argumentsJson'>): unknown {
+  return JSON.parse(argumentsJson);
 }
 
 /** Parses arguments strictly; ToolError INVALID_ARGUMENTS names every problem. */

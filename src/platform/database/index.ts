@@ -20,6 +20,6 @@ export {
 } from './violation.js';
 export { SharedReads } from './shared-reads.js';
 export { withLongStatements, withStatementLimit } from './statement-limit.js';
-export { acrossTenants, inTenant } from './tenant-binding.js';
+export { acrossTenants, boundTenant, inTenant } from './tenant-binding.js';
 export { requestedOrder, TenantScoped } from './tenant-scoped.js';
 export type { TenantOwned } from './tenant-scoped.js';

@@ -11,6 +11,12 @@ export function currentBinding(): Binding | undefined {
   return storage.getStore();
 }
 
+/** The tenant to which the work is bound; undefined where it is bound to none. */
+export function boundTenant(): string | undefined {
+  const binding = storage.getStore();
+  return binding?.kind === 'tenant' ? binding.tenantId : undefined;
+}
+
 /**
  * Binds the work, and everything that it starts, to the tenant: TenantWall refuses its statements on rows of any other.
  * TenantInterceptor binds requests; a job or a sweep binds its work to the tenant of the row that it found.

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import type { FileOperation } from '../../../src/harness/workspace/file-operation.js';
 import { WorkspaceSnapshots } from '../../../src/harness/change/snapshot/workspace.snapshots.js';
@@ -130,6 +130,30 @@ describe('a command that a lost process was in the middle of', () => {
     expect((await filesOf(run)).map(({ path }) => path)).toEqual(['a.txt', 'made/b.txt']);
     done(await harness.post(run, '/undo'));
     expect(runs.all()).toEqual({ 'a.txt': 'one\n', 'same.txt': 'same\n' });
+  });
+
+  it('does not keep the run waiting when it is resolved before the run waits', async () => {
+    const run = await lostInCommand();
+    harness.script({ text: 'Done.' });
+    const outputs = harness.plinth.app.get(PartialOutputs, { strict: false });
+    // Called between the event of the uncertain call and the wait of the run.
+    const removed = jest.spyOn(outputs, 'remove').mockImplementationOnce(async () => {
+      await resolve(run, 'EXECUTED');
+    });
+    try {
+      await parked.takeUp(TENANT, run);
+      expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED', error: null });
+    } finally {
+      removed.mockRestore();
+    }
+    const types = (await harness.events(run)).map(({ type }) => type);
+    expect(types.filter((type) => /^effect|^run\.(recover|suspend)/.test(type))).toEqual([
+      'run.recovering',
+      'effect.uncertain',
+      'effect.resolved',
+      'run.recovered',
+    ]);
+    expect((await filesOf(run)).map(({ path }) => path)).toEqual(['a.txt', 'made/b.txt']);
   });
 
   it('was not executed: nothing is recorded as its change', async () => {

@@ -101,6 +101,36 @@ describe('a model that cuts its arguments', () => {
   });
 });
 
+describe('a model that writes what no file and no row can hold', () => {
+  const file = (content: string): string => `{"path":"new.txt","content":${content}}`;
+
+  it.each([
+    ['NUL', file('"/[\\u0000-\\u001f]/"'), 'without NUL characters'],
+    ['half a character', file('"\\ud83d"'), 'must be valid text'],
+    ['half a character without an escape', file('"\ud83d"'), 'must be valid text'],
+    ['a name with NUL', '{"path":"new.txt","content":"x","a\\u0000":1}', 'Unrecognized key'],
+  ])('is told of %s, and nothing is written', async (_, given, why) => {
+    const run = await finished(FREE, [PLAN, calling('write_file', given), DONE]);
+    expect(run.status).toBe('COMPLETED');
+    expect((await toolResults(harness, run)).at(-1)).toMatchObject({
+      toolError: true,
+      metadata: { code: 'INVALID_ARGUMENTS' },
+      content: expect.stringContaining(why),
+    });
+    expect(content('new.txt')).toBeUndefined();
+  });
+
+  it('may write the escapes of such characters', async () => {
+    const run = await finished(FREE, [
+      PLAN,
+      calling('write_file', file('"/[\\\\u0000-\\\\u001f]/"')),
+      DONE,
+    ]);
+    expect(run.status).toBe('COMPLETED');
+    expect(content('new.txt')).toBe('/[\\u0000-\\u001f]/');
+  });
+});
+
 describe('a model service that breaks off', () => {
   const toolCalls = call('write_file', write('new.txt'));
 
@@ -284,6 +314,26 @@ describe('a model that repeats itself', () => {
       stopReason: 'FORMAT_ERRORS',
       toolCallCount: 5,
     });
+  });
+
+  it('gets the errors of all calls of one answer, and goes on', async () => {
+    const wrong = Array.from({ length: 5 }, (_, n) => call('read_file', { n })).flat();
+    const run = await finished(READ_ONLY, [{ toolCalls: wrong }, DONE]);
+    expect(run).toMatchObject({ status: 'COMPLETED', toolCallCount: 5 });
+    const errors = lastSent().filter(({ role }) => role === 'tool');
+    expect(errors).toHaveLength(5);
+    for (const { content: text } of errors) expect(text).toContain('are not valid');
+
+    harness.simulator.reset();
+    const early = Array.from({ length: 5 }, (_, n) => call('write_file', write(`${n}.txt`))).flat();
+    const planned = await finished(FREE, [
+      { toolCalls: [...(PLAN.toolCalls ?? []), ...early] },
+      calling('write_file', write('new.txt')),
+      DONE,
+    ]);
+    expect(planned.status).toBe('COMPLETED');
+    expect(content('new.txt')).toBe('x\n');
+    expect(await eventsOf(planned, 'loop.warning')).toEqual([]);
   });
 
   it('is stopped when it calls only what it is refused, with a reason that says so', async () => {

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { ScriptStep, Simulator } from '../../../simulator/index.js';
-import { Database } from '../../../src/platform/database/index.js';
+import { Database, inTenant } from '../../../src/platform/database/index.js';
 import { canary } from '../../support/canary.js';
 import { SecretMask } from '../../../src/harness/store/secret-mask.js';
 import { CODER, startHarness } from '../../support/harness.js';
@@ -249,6 +249,25 @@ describe('the file tools', () => {
 });
 
 describe('secrets of the service', () => {
+  it('are no keys of another tenant’s models: a word that is one stays as it is', async () => {
+    const mask = harness.plinth.app.get(SecretMask, { strict: false });
+    // Past the proxy, which binds what a test calls to no tenant.
+    inTenant('300001', () => SecretMask.prototype.learn.call(mask, ['function']));
+    const [before, after] = ['function one() {}', 'function two() {}'];
+    harness.write({ 'notes.txt': `${before}\n` });
+    const run = await runOf(
+      calling('read_file', { path: 'notes.txt' }),
+      calling('edit_file', { path: 'notes.txt', oldText: before, newText: after }),
+    );
+    const [, read] = await toolResults(harness, run);
+    expect(read?.content).toContain(before);
+    const events = JSON.stringify(await harness.events(run));
+    for (const line of [before, `+${after}`]) expect(events).toContain(line);
+    expect(events).not.toContain('[secret]');
+    const { text } = await harness.session.raw('GET', harness.path(run, '/diff'));
+    expect(text).toContain(`+${after}`);
+  });
+
   it('are in no event, whoever has written them', async () => {
     const key = 'sk-written-by-a-model';
     harness.plinth.app.get(SecretMask, { strict: false }).learn([key]);

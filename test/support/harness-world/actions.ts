@@ -124,7 +124,8 @@ export class Happenings {
           apply: (now) => this.goOn(changeCall(now, index, { approval })),
         }));
       }
-      if (world.run.waitKind !== 'EFFECT' || call.state !== 'UNCERTAIN') return [];
+      // Also before the run waits for it.
+      if (call.state !== 'UNCERTAIN') return [];
       return (['SUCCEEDED', 'NOT_EXECUTED'] as const).map((state) => ({
         kind,
         name: `${index} resolved as ${state}`,
