@@ -214,7 +214,7 @@ export class ParsingRepository {
   async due(limit: number): Promise<WaitingDocument[]> {
     return acrossTenants('sweep of waiting documents', () =>
       this.database.query<WaitingDocument>(
-        `SELECT ${WAITING} FROM attachment
+        `SELECT id, tenant_id AS "tenantId", byte_size AS "byteSize" FROM attachment
         WHERE parse_requested AND due_at <= now() AND attempts < ${ATTEMPTS}
           AND (lease_token IS NULL OR lease_until < now())
         ORDER BY due_at, id LIMIT $1`,

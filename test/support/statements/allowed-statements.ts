@@ -164,7 +164,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
-      'SELECT attachment.id, tenant_id AS "tenantId", byte_size AS "byteSize" FROM attachment WHERE parse_requested AND due_at <= now()',
+      'SELECT id, tenant_id AS "tenantId", byte_size AS "byteSize" FROM attachment WHERE parse_requested AND due_at <= now()',
     file: 'src/attach/parsing/parsing.repository.ts',
     why: 'The sweep of documents that wait: each is then claimed with its own tenant.',
   },
