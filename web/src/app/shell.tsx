@@ -326,9 +326,9 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
 function AllowedPage() {
   const { pathname } = useLocation();
   const { may } = useMe();
-  const { error, isPending, refetch } = useQuery(meQuery);
+  const { data, error, isPending, refetch } = useQuery(meQuery);
   if (isPending) return <PageSkeleton />;
-  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
   const permissions = permissionsOf(pathname);
   if (!may(...permissions)) return <Forbidden permissions={permissions} />;
   return <Outlet />;
