@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { Database } from '../../src/platform/database/index.js';
 import { OpenChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
@@ -237,6 +237,61 @@ describeConsole('the chat', () => {
     await page.waitForURL(`**/chat/${sessionId}`);
     await composer(page).waitFor();
     expect(await composer(page).inputValue()).toBe('Do not lose this');
+    await page.close();
+  });
+
+  it('keeps what was typed and attached when another session is looked at', async () => {
+    const sessionId = await newSession('Half a question');
+    await newSession('Something else');
+    const page = await console.signedIn();
+    await page.goto(`/chat/${sessionId}`);
+    const link = (title: string) => page.getByRole('link', { name: title, exact: true });
+    const opened = (title: string) =>
+      page.locator('nav a[aria-current=page]', { hasText: title }).waitFor();
+    const open = async (title: string): Promise<void> => {
+      await link(title).click();
+      await opened(title);
+    };
+    await composer(page).waitFor();
+    await link('Something else').waitFor();
+    // Another session is opened in the moment of the last letter.
+    await page.evaluate(`{
+      const field = document.querySelector('textarea');
+      field.value = 'Compare';
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+      document.querySelector('a[title="Something else"]').click();
+    }`);
+    await opened('Something else');
+    await open('Half a question');
+    expect(await composer(page).inputValue()).toBe('Compare');
+
+    const holdUpload = async (name: string): Promise<() => Promise<void>> => {
+      const address = '**/resource/oss/upload';
+      const { promise: held, resolve: hold } = Promise.withResolvers<Route>();
+      await page.route(address, hold, { times: 1 });
+      const file = { name, mimeType: 'text/plain', buffer: Buffer.from('12') };
+      await page.locator('input[type=file]').setInputFiles(file);
+      await page.getByRole('button', { name: `Cancel upload of ${name}` }).waitFor();
+      await open('Something else');
+      return async () => {
+        const answered = page.waitForResponse(address);
+        await (await held).continue();
+        await answered;
+      };
+    };
+    const endFirst = await holdUpload('prices.txt');
+    await endFirst();
+    await open('Half a question');
+    await page.getByRole('button', { name: 'Remove prices.txt' }).waitFor();
+    expect(await composer(page).inputValue()).toBe('Compare');
+
+    const endSecond = await holdUpload('costs.txt');
+    await open('Half a question');
+    await composer(page).fill('Compare these');
+    await endSecond();
+    await page.getByRole('button', { name: 'Remove costs.txt' }).waitFor();
+    await page.getByRole('button', { name: 'Remove prices.txt' }).waitFor();
+    expect(await composer(page).inputValue()).toBe('Compare these');
     await page.close();
   });
 
