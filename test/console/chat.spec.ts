@@ -333,7 +333,7 @@ describeConsole('the chat', () => {
     await page.close();
   });
 
-  it('renames, finds and deletes sessions, and undoes a deletion', async () => {
+  it('renames, finds and deletes sessions, undoes a deletion, and deletes before a sign-out', async () => {
     const first = await newSession('Holiday plans');
     await newSession('Tax return');
     const page = await console.signedIn();
@@ -347,12 +347,24 @@ describeConsole('the chat', () => {
     await page.getByRole('searchbox', { name: 'Search sessions' }).fill('summer');
     await page.getByRole('link', { name: 'Tax return' }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Actions for Summer plans' }).click();
-    await page.getByRole('menuitem', { name: 'Delete session' }).click();
+    const remove = page.getByRole('menuitem', { name: 'Delete session' });
+    const undo = page.getByRole('button', { name: 'Undo' });
+    await remove.click();
     await page.getByText('No session has this in its name.').waitFor();
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await undo.click();
     await page.getByRole('link', { name: 'Summer plans' }).waitFor();
     const { data } = await admin.get<{ sessionTitle: string }>(`/system/session/${first}`);
     expect(data.sessionTitle).toBe('Summer plans');
+
+    await page.getByRole('button', { name: 'Actions for Summer plans' }).click();
+    await remove.click();
+    await undo.waitFor();
+    await page.getByRole('button', { name: /^Account of/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.waitForURL(/\/sign-in/);
+    await page.locator('button[type=submit]').waitFor();
+    await undo.waitFor({ state: 'detached' });
+    expect(await admin.get(`/system/session/${first}`)).toMatchObject({ code: 404 });
     await page.close();
   });
 

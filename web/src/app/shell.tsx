@@ -233,6 +233,7 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
   const [switching, setSwitching] = useState(false);
   const name = user?.nickName || user?.userName || '';
   const signOut = async (): Promise<void> => {
+    await session.prepareSignOut();
     // The sign-in ends in this browser even if the service cannot be reached.
     const ended = await ssoAuthLogout().catch(() => undefined);
     session.end();
