@@ -202,11 +202,17 @@ describeConsole('the chat', () => {
 
   it('gives a refused message back', async () => {
     const page = await console.signedIn();
-    await page.goto('/chat?model=no-such-model&draft=Precious');
+    await page.goto('/chat?model=no-such-model&knowledge=987654&draft=Precious');
+    await page.getByRole('button', { name: 'Answered by no-such-model' }).waitFor();
+    const base = page.getByRole('button', { name: 'Knowledge base: Not listed (no. 987654)' });
+    await base.waitFor();
     await page.getByRole('button', { name: 'Send message' }).click();
 
     await page.getByRole('alert').getByText('The message was not sent').waitFor();
     await expect(composer(page).inputValue()).resolves.toBe('Precious');
+    await base.click();
+    await page.getByRole('option', { name: 'No knowledge base' }).click();
+    await page.getByRole('button', { name: 'Choose a knowledge base' }).waitFor();
     await page.close();
   });
 

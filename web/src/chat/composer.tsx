@@ -366,7 +366,10 @@ function Answerer({ choice, onChoice }: ChoiceProps) {
   const { data: agents = [] } = useQuery(agentsQuery);
   const [opened, setOpened] = useState(false);
   const agent = agents.find(({ id }) => id === choice.agentId);
-  const model = models.find(({ modelName }) => modelName === choice.model) ?? models[0];
+  // One that is not listed answers all the same, or is refused by its name.
+  const model = choice.model
+    ? models.find(({ modelName }) => modelName === choice.model)
+    : models[0];
   const name = choice.agentId
     ? (agent?.agentName ?? t('choice.agent'))
     : model?.modelDescribe || choice.model || t('choice.defaultModel');
@@ -414,17 +417,19 @@ function Answerer({ choice, onChoice }: ChoiceProps) {
 /** The knowledge base to answer from. */
 function Base({ choice, onChoice }: ChoiceProps) {
   const { t } = useTranslation('chat');
-  const { data: bases = [] } = useQuery(basesQuery);
+  const { data: bases } = useQuery(basesQuery);
   const [opened, setOpened] = useState(false);
   const { knowledgeId, ...rest } = choice;
-  const base = bases.find(({ id }) => id === knowledgeId);
-  const name = base?.name ?? t('choice.base');
+  const base = bases?.find(({ id }) => id === knowledgeId);
+  // It goes with every message until it is taken away.
+  const isUnlisted = bases !== undefined && knowledgeId !== undefined && !base;
+  const name = isUnlisted ? t('choice.unlistedBase', { id: knowledgeId }) : base?.name;
   return (
     <ChoiceChip
       icon={IconBook2}
-      label={base ? t('choice.baseIs', { name }) : t('choice.chooseBase')}
-      text={name}
-      isChosen={base !== undefined}
+      label={name === undefined ? t('choice.chooseBase') : t('choice.baseIs', { name })}
+      text={name ?? t('choice.base')}
+      isChosen={name !== undefined}
       opened={opened}
       onOpened={setOpened}
     >
@@ -436,7 +441,7 @@ function Base({ choice, onChoice }: ChoiceProps) {
             title: t('choice.bases'),
             choices: [
               { value: '', title: t('choice.noBase'), text: '' },
-              ...bases.map((one) => ({
+              ...(bases ?? []).map((one) => ({
                 value: String(one.id),
                 title: one.name,
                 text: one.description,
