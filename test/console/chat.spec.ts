@@ -391,9 +391,17 @@ describeConsole('the chat', () => {
     expect(await page.getByRole('article').count()).toBeLessThan(60);
     await page.getByRole('log', { name: 'Messages' }).press('Home');
     await page.getByText('message number 1', { exact: true }).waitFor();
+    await page.getByRole('article', { name: 'Question' }).first().hover();
+    await page.getByRole('button', { name: 'Edit question' }).first().click();
+    const edited = page.getByRole('textbox', { name: 'Edit question' });
+    await edited.fill('half changed');
     await page.getByRole('button', { name: 'Jump to latest' }).click();
     await page.getByText('message number 1000', { exact: true }).waitFor();
+    await edited.waitFor({ state: 'detached' });
     await expectNoViolations(page);
+    await page.getByRole('log', { name: 'Messages' }).press('Home');
+    await edited.waitFor();
+    expect(await edited.inputValue()).toBe('half changed');
     await page.close();
   });
 
