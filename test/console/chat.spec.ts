@@ -319,8 +319,14 @@ describeConsole('the chat', () => {
       await tab.getByText('You stopped the answer here.').waitFor();
       expect(await answers(tab).count()).toBe(1);
     }
-    await other.close();
+
+    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, stall: 8 });
+    await send(page, 'And for the one that stays');
+    await answers(other).last().getByText('word4').waitFor();
     await page.close();
+    await other.getByText('The connection was closed, so the answer ends here.').waitFor();
+    await other.getByRole('button', { name: 'Send message' }).waitFor();
+    await other.close();
   });
 
   it('waits for an answer that is written elsewhere', async () => {
