@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { Database } from '../../src/platform/database/index.js';
 import { OpenChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
@@ -202,11 +202,17 @@ describeConsole('the chat', () => {
 
   it('gives a refused message back', async () => {
     const page = await console.signedIn();
-    await page.goto('/chat?model=no-such-model&draft=Precious');
+    await page.goto('/chat?model=no-such-model&knowledge=987654&draft=Precious');
+    await page.getByRole('button', { name: 'Answered by no-such-model' }).waitFor();
+    const base = page.getByRole('button', { name: 'Knowledge base: Not listed (no. 987654)' });
+    await base.waitFor();
     await page.getByRole('button', { name: 'Send message' }).click();
 
     await page.getByRole('alert').getByText('The message was not sent').waitFor();
     await expect(composer(page).inputValue()).resolves.toBe('Precious');
+    await base.click();
+    await page.getByRole('option', { name: 'No knowledge base' }).click();
+    await page.getByRole('button', { name: 'Choose a knowledge base' }).waitFor();
     await page.close();
   });
 
@@ -240,6 +246,61 @@ describeConsole('the chat', () => {
     await page.close();
   });
 
+  it('keeps what was typed and attached when another session is looked at', async () => {
+    const sessionId = await newSession('Half a question');
+    await newSession('Something else');
+    const page = await console.signedIn();
+    await page.goto(`/chat/${sessionId}`);
+    const link = (title: string) => page.getByRole('link', { name: title, exact: true });
+    const opened = (title: string) =>
+      page.locator('nav a[aria-current=page]', { hasText: title }).waitFor();
+    const open = async (title: string): Promise<void> => {
+      await link(title).click();
+      await opened(title);
+    };
+    await composer(page).waitFor();
+    await link('Something else').waitFor();
+    // Another session is opened in the moment of the last letter.
+    await page.evaluate(`{
+      const field = document.querySelector('textarea');
+      field.value = 'Compare';
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+      document.querySelector('a[title="Something else"]').click();
+    }`);
+    await opened('Something else');
+    await open('Half a question');
+    expect(await composer(page).inputValue()).toBe('Compare');
+
+    const holdUpload = async (name: string): Promise<() => Promise<void>> => {
+      const address = '**/resource/oss/upload';
+      const { promise: held, resolve: hold } = Promise.withResolvers<Route>();
+      await page.route(address, hold, { times: 1 });
+      const file = { name, mimeType: 'text/plain', buffer: Buffer.from('12') };
+      await page.locator('input[type=file]').setInputFiles(file);
+      await page.getByRole('button', { name: `Cancel upload of ${name}` }).waitFor();
+      await open('Something else');
+      return async () => {
+        const answered = page.waitForResponse(address);
+        await (await held).continue();
+        await answered;
+      };
+    };
+    const endFirst = await holdUpload('prices.txt');
+    await endFirst();
+    await open('Half a question');
+    await page.getByRole('button', { name: 'Remove prices.txt' }).waitFor();
+    expect(await composer(page).inputValue()).toBe('Compare');
+
+    const endSecond = await holdUpload('costs.txt');
+    await open('Half a question');
+    await composer(page).fill('Compare these');
+    await endSecond();
+    await page.getByRole('button', { name: 'Remove costs.txt' }).waitFor();
+    await page.getByRole('button', { name: 'Remove prices.txt' }).waitFor();
+    expect(await composer(page).inputValue()).toBe('Compare these');
+    await page.close();
+  });
+
   it('shows an answer in every tab of its session', async () => {
     const page = await console.signedIn();
     const sessionId = await newSession('Two tabs');
@@ -258,8 +319,14 @@ describeConsole('the chat', () => {
       await tab.getByText('You stopped the answer here.').waitFor();
       expect(await answers(tab).count()).toBe(1);
     }
-    await other.close();
+
+    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, stall: 8 });
+    await send(page, 'And for the one that stays');
+    await answers(other).last().getByText('word4').waitFor();
     await page.close();
+    await other.getByText('The connection was closed, so the answer ends here.').waitFor();
+    await other.getByRole('button', { name: 'Send message' }).waitFor();
+    await other.close();
   });
 
   it('waits for an answer that is written elsewhere', async () => {
@@ -278,7 +345,7 @@ describeConsole('the chat', () => {
     await page.close();
   });
 
-  it('renames, finds and deletes sessions, and undoes a deletion', async () => {
+  it('renames, finds and deletes sessions, undoes a deletion, and deletes before a sign-out', async () => {
     const first = await newSession('Holiday plans');
     await newSession('Tax return');
     const page = await console.signedIn();
@@ -292,12 +359,24 @@ describeConsole('the chat', () => {
     await page.getByRole('searchbox', { name: 'Search sessions' }).fill('summer');
     await page.getByRole('link', { name: 'Tax return' }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Actions for Summer plans' }).click();
-    await page.getByRole('menuitem', { name: 'Delete session' }).click();
+    const remove = page.getByRole('menuitem', { name: 'Delete session' });
+    const undo = page.getByRole('button', { name: 'Undo' });
+    await remove.click();
     await page.getByText('No session has this in its name.').waitFor();
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await undo.click();
     await page.getByRole('link', { name: 'Summer plans' }).waitFor();
     const { data } = await admin.get<{ sessionTitle: string }>(`/system/session/${first}`);
     expect(data.sessionTitle).toBe('Summer plans');
+
+    await page.getByRole('button', { name: 'Actions for Summer plans' }).click();
+    await remove.click();
+    await undo.waitFor();
+    await page.getByRole('button', { name: /^Account of/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.waitForURL(/\/sign-in/);
+    await page.locator('button[type=submit]').waitFor();
+    await undo.waitFor({ state: 'detached' });
+    expect(await admin.get(`/system/session/${first}`)).toMatchObject({ code: 404 });
     await page.close();
   });
 
@@ -318,9 +397,17 @@ describeConsole('the chat', () => {
     expect(await page.getByRole('article').count()).toBeLessThan(60);
     await page.getByRole('log', { name: 'Messages' }).press('Home');
     await page.getByText('message number 1', { exact: true }).waitFor();
+    await page.getByRole('article', { name: 'Question' }).first().hover();
+    await page.getByRole('button', { name: 'Edit question' }).first().click();
+    const edited = page.getByRole('textbox', { name: 'Edit question' });
+    await edited.fill('half changed');
     await page.getByRole('button', { name: 'Jump to latest' }).click();
     await page.getByText('message number 1000', { exact: true }).waitFor();
+    await edited.waitFor({ state: 'detached' });
     await expectNoViolations(page);
+    await page.getByRole('log', { name: 'Messages' }).press('Home');
+    await edited.waitFor();
+    expect(await edited.inputValue()).toBe('half changed');
     await page.close();
   });
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { makeRole } from '../support/people.js';
 import { ADMIN_PASSWORD } from '../support/template.js';
+import { eventually } from '../support/wait.js';
 
 describeConsole('the frame of the console', () => {
   let console: Console;
@@ -102,6 +104,40 @@ describeConsole('the frame of the console', () => {
     await wide.goto('/audit');
     await wide.getByText('Ctrl K').waitFor();
     await wide.close();
+  });
+
+  it('keeps what is typed where a load in the background fails', async () => {
+    const role = await makeRole(await console.plinth.signIn(), 'half-written', []);
+    const page = await console.signedIn();
+    for (const [address, label, ...loads] of [
+      [`/roles/${role}`, 'Name', '/system/user/getInfo', `/system/role/${role}`],
+      ['/agents/new', 'Name', '/agent/agent/toolOptions'],
+      ['/models/new', 'Model', '/system/provider/list'],
+    ] as const) {
+      await page.goto(address);
+      const field = page.getByRole('textbox', { name: label, exact: true });
+      await field.fill('Half written');
+      const answered = new Map<string, 'failed' | 'loaded'>();
+      const answers = ({ pathname }: URL): boolean => loads.some((load) => load === pathname);
+      await page.route(answers, async (route) => {
+        const { pathname } = new URL(route.request().url());
+        const isFirst = !answered.has(pathname);
+        answered.set(pathname, isFirst ? 'failed' : 'loaded');
+        if (isFirst) await route.fulfill({ json: { code: 500, msg: 'Broken', data: null } });
+        else await route.continue();
+      });
+
+      // A window that comes back into sight loads again what is old.
+      await page.evaluate('{ const now = Date.now; Date.now = () => now() + 3_600_000; }');
+      await eventually(
+        () => page.evaluate(`void dispatchEvent(new Event('visibilitychange'))`),
+        () => loads.every((load) => answered.get(load) === 'loaded'),
+      );
+
+      expect(await field.inputValue()).toBe('Half written');
+      await page.unrouteAll({ behavior: 'wait' });
+    }
+    await page.close();
   });
 
   it('keeps the menu beside a page that does not exist', async () => {

@@ -4,6 +4,7 @@ import { Console, describeConsole, expectNoViolations } from '../support/console
 import { createKnowledge, settled, upload } from '../support/knowledge.js';
 import { makeRole, makeUser, PASSWORD } from '../support/people.js';
 import type { Session } from '../support/session.js';
+import { ADMIN_PASSWORD } from '../support/template.js';
 import { eventually } from '../support/wait.js';
 
 const FILES = 50;
@@ -73,8 +74,15 @@ describeConsole('the pages of knowledge bases', () => {
     await text('Audio and video files are not supported.').waitFor();
     await text('Ready').waitFor();
     await text(`${FILES} rows`).waitFor();
-    await page.reload();
+    const uploads = page.getByRole('region', { name: 'Uploads' });
+    await uploads.waitFor();
+    await page.getByRole('button', { name: /^Account of/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.locator('input[name=username], input[autocomplete=username]').fill('admin');
+    await page.locator('input[type=password]').fill(ADMIN_PASSWORD);
+    await page.locator('button[type=submit]').click();
     await text(`${FILES} rows`).waitFor();
+    expect(await uploads.count()).toBe(0);
 
     await page.getByRole('tab', { name: 'Settings' }).click();
     await button('Delete knowledge base').click();

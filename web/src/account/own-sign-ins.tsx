@@ -22,6 +22,7 @@ export function OwnSignIns() {
   });
   const end = useAction(
     async ({ tokenId, current }: SignInView) => {
+      if (current) await session.prepareSignOut();
       await signInEndOwn({ path: { tokenId } });
       return current;
     },

@@ -29,7 +29,7 @@ export default function RolePage() {
   const title = isNew ? t('roles.add') : (role.data?.roleName ?? t('roles.role'));
   return (
     <Page title={title} above={[{ title: t('roles.title'), path: '/roles' }]}>
-      {error && (
+      {error && !ready && (
         <Failure
           error={error}
           onRetry={() => {
@@ -39,14 +39,14 @@ export default function RolePage() {
         />
       )}
       {!error && !ready && <RowsSkeleton />}
-      {!error && ready && isNew && (
+      {ready && isNew && (
         <RoleForm
           key={`copy ${from ?? ''}`}
           permissions={permissions.data.rows}
           copied={role.data}
         />
       )}
-      {!error && ready && !isNew && role.data && (
+      {ready && !isNew && role.data && (
         <Tabs
           value={tab}
           onChange={(value) =>

@@ -61,11 +61,12 @@ export default function AgentPage() {
   });
   const error = agent.error ?? choices.error;
   if (error instanceof ApiError && error.code === 404) return <NotFound />;
-  if (error) {
+  const ready = choices.data && (isNew || agent.data);
+  if (error && !ready) {
     const retry = (): void => void Promise.all([agent.refetch(), choices.refetch()]);
     return <Failure error={error} onRetry={retry} />;
   }
-  if (!choices.data || (!isNew && !agent.data)) return <PageSkeleton />;
+  if (!ready) return <PageSkeleton />;
   return <AgentForm key={agentId} agent={agent.data} choices={choices.data} />;
 }
 

@@ -10,6 +10,7 @@ export interface Session {
 
 const KEY = 'plinth.session';
 const listeners = new Set<() => void>();
+const lastTasks = new Set<() => Promise<void>>();
 let current = stored();
 
 function stored(): Session | undefined {
@@ -46,6 +47,16 @@ export const session = {
   /** The service has switched the sign-in to the tenant: every tab shows that one from now on. */
   enter(tenantId: string): void {
     if (current) session.begin({ ...current, tenantId });
+  },
+
+  /** Runs the task before the user signs out, while the service still takes requests of the sign-in. It never rejects. */
+  beforeSignOut(task: () => Promise<void>): void {
+    lastTasks.add(task);
+  },
+
+  /** To be awaited before the service ends the sign-in of this browser. */
+  async prepareSignOut(): Promise<void> {
+    await Promise.all([...lastTasks].map((task) => task()));
   },
 
   end(): void {

@@ -233,6 +233,7 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
   const [switching, setSwitching] = useState(false);
   const name = user?.nickName || user?.userName || '';
   const signOut = async (): Promise<void> => {
+    await session.prepareSignOut();
     // The sign-in ends in this browser even if the service cannot be reached.
     const ended = await ssoAuthLogout().catch(() => undefined);
     session.end();
@@ -326,9 +327,9 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
 function AllowedPage() {
   const { pathname } = useLocation();
   const { may } = useMe();
-  const { error, isPending, refetch } = useQuery(meQuery);
+  const { data, error, isPending, refetch } = useQuery(meQuery);
   if (isPending) return <PageSkeleton />;
-  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
   const permissions = permissionsOf(pathname);
   if (!may(...permissions)) return <Forbidden permissions={permissions} />;
   return <Outlet />;

@@ -209,15 +209,17 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   const [pages, setPages] = useState(1);
   const isNew = sessionId === undefined;
   const isOwn = turn !== undefined && !turn.isRemote;
+  const remote = turn?.isRemote ? turn : undefined;
   const {
     data: session,
+    dataUpdatedAt: sessionAt,
     error: sessionError,
     refetch: reloadSession,
   } = useQuery({
     ...sessionQuery(sessionId ?? ''),
     enabled: !isNew && !isOwn,
     // Another tab or device of the user writes in it, or an answer is being ended.
-    refetchInterval: ({ state }) => (state.data?.answering ? WATCH_MS : false),
+    refetchInterval: ({ state }) => (state.data?.answering || remote ? WATCH_MS : false),
   });
   const conversation = useQuery({
     ...conversationQuery(sessionId ?? '', pages),
@@ -226,13 +228,16 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   });
   const { refetch } = conversation;
   const isElsewhere = !isOwn && session?.answering === true;
+  // The tab that writes may be gone without a word. What the service said as the message was sent does not count.
+  const isAbandoned =
+    remote !== undefined && session?.answering === false && sessionAt > remote.since + WATCH_MS;
   const wasElsewhere = useRef(false);
   useEffect(() => {
-    if (wasElsewhere.current && !isElsewhere && sessionId !== undefined) {
+    if (sessionId !== undefined && (isAbandoned || (wasElsewhere.current && !isElsewhere))) {
       void refetch().then(() => endRemote(sessionId));
     }
     wasElsewhere.current = isElsewhere;
-  }, [isElsewhere, refetch, sessionId]);
+  }, [isAbandoned, isElsewhere, refetch, sessionId]);
 
   const { data: agents } = useQuery(agentsQuery);
   const [choice, choose] = useChoice(sessionId, conversation.data?.messages);

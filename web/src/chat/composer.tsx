@@ -15,7 +15,7 @@ import {
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMe } from '../app/me';
@@ -69,36 +69,41 @@ export function Composer({
   const picker = useRef<HTMLInputElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const [draft] = useState(() => draftOf(sessionId));
-  const [files, setFiles] = useState<readonly AttachedFile[]>(() => draft.read().files);
+  const [kept] = useState(draft.read);
+  const [files, setFiles] = useState(kept.files);
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
-  const [isEmpty, setEmpty] = useState(() => draft.read().text.trim() === '');
+  const [isEmpty, setEmpty] = useState(kept.text.trim() === '');
   const [isSending, setSending] = useState(false);
   const [isOver, setOver] = useState(false);
+  // What is in the composer, also once its field has left the page.
+  const latestText = useRef(kept.text);
   const latestFiles = useRef(files);
   const mayUpload = may('system:oss:upload');
 
-  useEffect(() => {
-    latestFiles.current = files;
-  }, [files]);
+  const keep = useCallback((): void => {
+    clearTimeout(timer.current);
+    timer.current = undefined;
+    draft.write({ text: latestText.current, files: latestFiles.current });
+  }, [draft]);
+  const showFiles = useCallback((next: readonly AttachedFile[]): void => {
+    latestFiles.current = next;
+    setFiles(next);
+  }, []);
 
   useEffect(() => {
-    const keep = (): void => {
-      clearTimeout(timer.current);
-      timer.current = undefined;
-      if (field.current) draft.write({ text: field.current.value, files: latestFiles.current });
-    };
     const keepPending = (): void => {
       if (timer.current !== undefined) keep();
     };
-    // A message that was refused comes back.
-    const stop = onDraft((key) => {
-      if (key !== draft.key || timer.current !== undefined || !field.current) return;
-      const { text, files: attached } = draft.read();
-      if (field.current.value === '' && text !== '') {
-        field.current.value = text;
-        setEmpty(text.trim() === '');
-        setFiles(attached);
-      }
+    // A message that was refused comes back, and the file of an upload that an earlier composer began.
+    const stop = onDraft((key, { text, files: written }) => {
+      if (key !== draft.key || !field.current) return;
+      const shown = new Set(latestFiles.current.map(({ id }) => id));
+      const others = written.filter(({ id }) => !shown.has(id));
+      if (others.length > 0) showFiles([...latestFiles.current, ...others]);
+      if (timer.current !== undefined || latestText.current !== '' || text === '') return;
+      latestText.current = text;
+      field.current.value = text;
+      setEmpty(text.trim() === '');
     });
     addEventListener('pagehide', keepPending);
     return () => {
@@ -106,20 +111,21 @@ export function Composer({
       removeEventListener('pagehide', keepPending);
       keepPending();
     };
-  }, [draft, field]);
+  }, [draft, field, keep, showFiles]);
 
   const keepLater = (): void => {
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
-      timer.current = undefined;
-      draft.write({ text: field.current?.value ?? '', files: latestFiles.current });
-    }, KEEP_MS);
+    timer.current = setTimeout(keep, KEEP_MS);
   };
   const attached = (change: (before: readonly AttachedFile[]) => readonly AttachedFile[]): void => {
-    const next = change(latestFiles.current);
-    latestFiles.current = next;
-    setFiles(next);
-    draft.write({ text: field.current?.value ?? '', files: next });
+    // An upload may end after its composer was left: another one may have written the draft since.
+    if (!field.current) {
+      const { text, files: before } = draft.read();
+      draft.write({ text, files: change(before) });
+      return;
+    }
+    showFiles(change(latestFiles.current));
+    keep();
   };
 
   const attach = async (given: readonly File[]): Promise<void> => {
@@ -159,13 +165,11 @@ export function Composer({
     setSending(true);
     try {
       if (!(await onSend(text, latestFiles.current))) return;
-      clearTimeout(timer.current);
-      timer.current = undefined;
       input.value = '';
+      latestText.current = '';
       setEmpty(true);
-      latestFiles.current = [];
-      setFiles([]);
-      draft.write({ text: '', files: [] });
+      showFiles([]);
+      keep();
     } finally {
       setSending(false);
       input.focus();
@@ -221,8 +225,9 @@ export function Composer({
         maxLength={1_000_000}
         aria-label={t('composer.input')}
         placeholder={t('composer.input')}
-        defaultValue={draft.read().text}
+        defaultValue={kept.text}
         onInput={({ currentTarget }) => {
+          latestText.current = currentTarget.value;
           setEmpty(currentTarget.value.trim() === '');
           keepLater();
           onType();
@@ -361,7 +366,10 @@ function Answerer({ choice, onChoice }: ChoiceProps) {
   const { data: agents = [] } = useQuery(agentsQuery);
   const [opened, setOpened] = useState(false);
   const agent = agents.find(({ id }) => id === choice.agentId);
-  const model = models.find(({ modelName }) => modelName === choice.model) ?? models[0];
+  // One that is not listed answers all the same, or is refused by its name.
+  const model = choice.model
+    ? models.find(({ modelName }) => modelName === choice.model)
+    : models[0];
   const name = choice.agentId
     ? (agent?.agentName ?? t('choice.agent'))
     : model?.modelDescribe || choice.model || t('choice.defaultModel');
@@ -409,17 +417,19 @@ function Answerer({ choice, onChoice }: ChoiceProps) {
 /** The knowledge base to answer from. */
 function Base({ choice, onChoice }: ChoiceProps) {
   const { t } = useTranslation('chat');
-  const { data: bases = [] } = useQuery(basesQuery);
+  const { data: bases } = useQuery(basesQuery);
   const [opened, setOpened] = useState(false);
   const { knowledgeId, ...rest } = choice;
-  const base = bases.find(({ id }) => id === knowledgeId);
-  const name = base?.name ?? t('choice.base');
+  const base = bases?.find(({ id }) => id === knowledgeId);
+  // It goes with every message until it is taken away.
+  const isUnlisted = bases !== undefined && knowledgeId !== undefined && !base;
+  const name = isUnlisted ? t('choice.unlistedBase', { id: knowledgeId }) : base?.name;
   return (
     <ChoiceChip
       icon={IconBook2}
-      label={base ? t('choice.baseIs', { name }) : t('choice.chooseBase')}
-      text={name}
-      isChosen={base !== undefined}
+      label={name === undefined ? t('choice.chooseBase') : t('choice.baseIs', { name })}
+      text={name ?? t('choice.base')}
+      isChosen={name !== undefined}
       opened={opened}
       onOpened={setOpened}
     >
@@ -431,7 +441,7 @@ function Base({ choice, onChoice }: ChoiceProps) {
             title: t('choice.bases'),
             choices: [
               { value: '', title: t('choice.noBase'), text: '' },
-              ...bases.map((one) => ({
+              ...(bases ?? []).map((one) => ({
                 value: String(one.id),
                 title: one.name,
                 text: one.description,

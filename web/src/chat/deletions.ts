@@ -1,6 +1,8 @@
+import { notifications } from '@mantine/notifications';
 import { sessionRemove } from '@plinth/client';
 import { useSyncExternalStore } from 'react';
 import { queryClient } from '../app/query-client';
+import { session } from '../app/session';
 import { failed } from '../ui/notify';
 import { sessionsKey } from './data';
 import { forgetSession } from './draft';
@@ -32,9 +34,16 @@ export function deleteLater(id: string): void {
   change(new Map([...pending, [id, setTimeout(() => void deleteNow(id), UNDO_MS)]]));
 }
 
-export function undoDeletion(id: string): void {
+/** The notification that offers to undo the deletion of the session. */
+export function noticeOf(id: string): string {
+  return `deleted-${id}`;
+}
+
+/** The session is not deleted any more, or it has been: there is nothing to undo. */
+export function clearDeletion(id: string): void {
   clearTimeout(pending.get(id));
   change(new Map([...pending].filter(([one]) => one !== id)));
+  notifications.hide(noticeOf(id));
 }
 
 async function deleteNow(id: string, keepalive = false): Promise<void> {
@@ -46,8 +55,17 @@ async function deleteNow(id: string, keepalive = false): Promise<void> {
   } catch (error) {
     failed(error);
   }
-  change(new Map([...pending].filter(([one]) => one !== id)));
+  clearDeletion(id);
 }
+
+session.beforeSignOut(async () => {
+  await Promise.all([...pending.keys()].map((id) => deleteNow(id)));
+});
+
+// Where the sign-in has ended otherwise, no later one deletes what was left.
+session.subscribe(() => {
+  if (!session.current) for (const id of pending.keys()) clearDeletion(id);
+});
 
 // A page that is closed deletes at once what could still be undone.
 addEventListener('pagehide', () => {

@@ -13,7 +13,7 @@ export interface Draft {
 export type Choice = Pick<ChatSendBody, 'model' | 'agentId' | 'knowledgeId' | 'enableThinking'>;
 
 const EMPTY: Draft = { text: '', files: [] };
-const listeners = new Set<(key: string) => void>();
+const listeners = new Set<(key: string, draft: Draft) => void>();
 
 export interface Kept<Value> {
   readonly key: string;
@@ -29,13 +29,13 @@ export function draftOf(sessionId: string | undefined): Kept<Draft> {
     write: (draft) => {
       const isEmpty = draft.text === '' && draft.files.length === 0;
       keep(key, isEmpty ? undefined : draft);
-      for (const listener of listeners) listener(key);
+      for (const listener of listeners) listener(key, draft);
     },
   };
 }
 
-/** Tells when a draft was written by something else than its composer. */
-export function onDraft(listener: (key: string) => void): () => void {
+/** Tells of every draft that is written, also one that the browser has no room to keep. */
+export function onDraft(listener: (key: string, draft: Draft) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }

@@ -3,6 +3,7 @@ import type { MessageView } from '@plinth/client';
 import { IconFile, IconPencil, IconPhoto } from '@tabler/icons-react';
 import { memo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { session } from '../app/session';
 import { CopyButton } from '../ui/copy-button';
 import { bytes } from '../ui/format';
 import { useActions } from './actions';
@@ -17,11 +18,18 @@ interface ShownFile {
   readonly state?: string;
 }
 
+/** Changed texts of questions that are not sent, by their ids: they stay when the question leaves the sight. */
+const edits = new Map<string, string>();
+
+session.subscribe(() => {
+  if (!session.current) edits.clear();
+});
+
 /** A question that is stored; it can be edited, which begins another branch. */
 export const Question = memo(function Question({ message }: { readonly message: MessageView }) {
   const { t } = useTranslation('chat');
   const { isBusy } = useActions();
-  const [editing, setEditing] = useState(false);
+  const [editing, setEditing] = useState(() => edits.has(message.id));
   if (editing) return <EditedQuestion message={message} onClose={() => setEditing(false)} />;
   return (
     <article className={styles['question']} aria-label={t('message.question')}>
@@ -95,12 +103,17 @@ function EditedQuestion({
 }) {
   const { t } = useTranslation('chat');
   const { edit, isBusy } = useActions();
-  const [text, setText] = useState(message.content);
+  const [kept] = useState(() => edits.get(message.id));
+  const [text, setText] = useState(kept ?? message.content);
   const canSend = text.trim() !== '' && !isBusy;
+  const close = (): void => {
+    edits.delete(message.id);
+    onClose();
+  };
   const send = (): void => {
     if (!canSend) return;
     edit(message, text);
-    onClose();
+    close();
   };
   return (
     <form
@@ -117,10 +130,14 @@ function EditedQuestion({
         minRows={2}
         maxRows={12}
         value={text}
-        autoFocus
-        onChange={({ currentTarget }) => setText(currentTarget.value)}
+        // One that comes back into sight leaves the focus where it is.
+        autoFocus={kept === undefined}
+        onChange={({ currentTarget }) => {
+          setText(currentTarget.value);
+          edits.set(message.id, currentTarget.value);
+        }}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') onClose();
+          if (event.key === 'Escape') close();
           if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
             event.preventDefault();
             send();
@@ -128,7 +145,7 @@ function EditedQuestion({
         }}
       />
       <Group justify="flex-end" gap="xs" mt="xs">
-        <Button size="xs" variant="default" onClick={onClose}>
+        <Button size="xs" variant="default" onClick={close}>
           {t('message.cancelEdit')}
         </Button>
         <Button size="xs" type="submit" disabled={!canSend}>

@@ -14,7 +14,7 @@ import { Failure } from '../ui/failure';
 import { MenuItem } from '../ui/menu-item';
 import { momentOf } from '../ui/time';
 import { sessionsKey, sessionsQuery } from './data';
-import { deleteLater, undoDeletion, UNDO_MS, useDeleted } from './deletions';
+import { clearDeletion, deleteLater, noticeOf, UNDO_MS, useDeleted } from './deletions';
 import styles from './sessions.module.css';
 
 const SEARCH_MS = 250;
@@ -138,22 +138,14 @@ function SessionRow({ session, isCurrent, onOpen }: RowProps) {
   const remove = (): void => {
     deleteLater(session.id);
     if (isCurrent) void navigate({ to: '/chat' });
-    const id = `deleted-${session.id}`;
     notifications.show({
-      id,
+      id: noticeOf(session.id),
       autoClose: UNDO_MS,
       withBorder: true,
       message: (
         <span className={styles['undo']}>
           <span>{t('session.deleted', { title })}</span>
-          <Button
-            size="compact-sm"
-            variant="light"
-            onClick={() => {
-              undoDeletion(session.id);
-              notifications.hide(id);
-            }}
-          >
+          <Button size="compact-sm" variant="light" onClick={() => clearDeletion(session.id)}>
             {t('session.undo')}
           </Button>
         </span>

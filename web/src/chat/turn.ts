@@ -74,6 +74,8 @@ const MOST_ATTEMPTS = 6;
 /** An answer that is being written, in this tab or in another. It goes on while other pages are shown. */
 export class Turn {
   view: TurnView = NOTHING;
+  /** When this tab began to show it. */
+  readonly since = Date.now();
   private readonly abort = new AbortController();
   private readonly listeners = new Set<() => void>();
   private segments: Segment[] = [];

@@ -1,6 +1,7 @@
 import { ApiError, uploadDocuments } from '@plinth/client';
 import { useSyncExternalStore } from 'react';
 import { queryClient } from '../app/query-client';
+import { session } from '../app/session';
 import { messageOf } from '../ui/failure';
 import { baseKey } from './base';
 
@@ -163,6 +164,14 @@ export function useUploads(knowledgeId: number): readonly Upload[] {
   );
   return all.filter((one) => one.knowledgeId === knowledgeId);
 }
+
+// Nothing of a user stays after the sign-out.
+session.subscribe(() => {
+  if (session.current) return;
+  for (const { abort } of files.values()) abort.abort();
+  files.clear();
+  publish([]);
+});
 
 // A reload would lose what is on its way.
 addEventListener('beforeunload', (event) => {

@@ -61,11 +61,12 @@ export default function ModelPage() {
   });
   const error = model.error ?? providers.error;
   if (error instanceof ApiError && error.code === 404) return <NotFound />;
-  if (error) {
+  const ready = providers.data && (isNew || model.data);
+  if (error && !ready) {
     const retry = (): void => void Promise.all([model.refetch(), providers.refetch()]);
     return <Failure error={error} onRetry={retry} />;
   }
-  if (!providers.data || (!isNew && !model.data)) return <PageSkeleton />;
+  if (!ready) return <PageSkeleton />;
   return <ModelForm key={modelId} model={model.data} providers={providers.data.rows} />;
 }
 
