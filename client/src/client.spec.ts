@@ -18,6 +18,7 @@ import {
   streamHarness,
   streamModelTest,
   streamRunEvents,
+  testSetImport,
   uploadDocuments,
   withMessage,
 } from './index.js';
@@ -146,6 +147,15 @@ describe('a function of the client', () => {
     const found = await retrievalSearch({ body: { knowledgeId: 1, query: 'warranty' } });
 
     expect(found).toEqual({ data: [], channels: {}, scale: 'cosine' });
+  });
+
+  it('sends texts where the route reads files as well', async () => {
+    answers = [json({ code: 200, msg: 'Done.', data: { added: 1 } })];
+    const body = { queries: '{"_id":"q1","text":"Warranty?"}', qrels: 'q1\twarranty\t1' };
+
+    await testSetImport({ path: { knowledgeId: 1 }, body });
+
+    expect(JSON.parse(requests[0]?.body ?? '')).toEqual(body);
   });
 
   it('answers a workbook as a file with its name', async () => {

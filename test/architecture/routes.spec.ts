@@ -385,6 +385,7 @@ describe('the OpenAPI document', () => {
     readonly operationId?: string;
     readonly 'x-permission'?: string;
     readonly tags?: string[];
+    readonly requestBody?: { readonly content: Record<string, { schema?: object }> };
     readonly responses: Record<string, { content?: Record<string, { schema?: object }> }>;
   }
 
@@ -496,6 +497,19 @@ describe('the OpenAPI document', () => {
     });
 
     expect(wrong).toEqual([]);
+  });
+
+  it('describes each JSON body by the class that reads it, and no files in one', () => {
+    const described = routes.flatMap((route) => {
+      const json = operationOf(route)?.requestBody?.content['application/json']?.schema;
+      return route.body && json ? [{ route, json }] : [];
+    });
+    const wrong = described.filter(({ route: { body }, json }) => {
+      return JSON.stringify(json) !== `{"$ref":"#/components/schemas/${body?.name}"}`;
+    });
+
+    expect(wrong.map(({ route }) => route.key)).toEqual([]);
+    expect(described.length).toBeGreaterThan(60);
   });
 
   it('describes the envelope of /list routes as rows, of others as data', () => {

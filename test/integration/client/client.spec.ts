@@ -13,6 +13,7 @@ import {
   providerCreate,
   sessionCreate,
   streamChat,
+  testSetImport,
   uploadDocuments,
 } from '@plinth/client';
 import type { ChatEvent } from '@plinth/client';
@@ -103,7 +104,7 @@ describe('the client package against the service', () => {
     await expect(failing).rejects.toThrow('no-such-model');
   });
 
-  it('uploads documents', async () => {
+  it('uploads documents, and imports a test set for them', async () => {
     await knowledgeCreate({ body: { name: 'Manuals' } });
     const bases = await knowledgeList({ query: { name: 'Manuals' } });
     const knowledgeId = Number(bases.rows[0]?.id);
@@ -117,5 +118,14 @@ describe('the client package against the service', () => {
     expect(outcomes).toHaveLength(2);
     const { total } = await attachList({ query: { knowledgeId } });
     expect(total).toBe(2);
+
+    const imported = await testSetImport({
+      path: { knowledgeId },
+      body: {
+        queries: '{"_id": "q1", "text": "How long is the warranty?"}',
+        qrels: 'query-id\tcorpus-id\tscore\nq1\twarranty\t1',
+      },
+    });
+    expect(imported).toMatchObject({ added: 1, unknown: 0 });
   });
 });
