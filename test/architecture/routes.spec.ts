@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
 import ts from 'typescript';
 import { describeApi } from '../../src/app.js';
 import { loadConfig } from '../../src/platform/config/index.js';
@@ -389,7 +390,10 @@ describe('the OpenAPI document', () => {
     readonly responses: Record<string, { content?: Record<string, { schema?: object }> }>;
   }
 
-  let document: { paths: Record<string, Record<string, Operation>> };
+  let document: {
+    readonly paths: Record<string, Record<string, Operation>>;
+    readonly components: { readonly schemas: Record<string, Schema> };
+  };
   let text: string;
 
   beforeAll(async () => {
@@ -403,6 +407,7 @@ describe('the OpenAPI document', () => {
 
   interface Schema {
     readonly $ref?: string;
+    readonly type?: string;
     readonly oneOf?: readonly Schema[];
     readonly properties?: Record<string, Schema>;
     readonly enum?: readonly unknown[];
@@ -510,6 +515,23 @@ describe('the OpenAPI document', () => {
 
     expect(wrong.map(({ route }) => route.key)).toEqual([]);
     expect(described.length).toBeGreaterThan(60);
+  });
+
+  it('has an empty text among the values of what one clears', () => {
+    const bodies = new Set(routes.flatMap(({ body }) => body ?? []));
+    const cleared = [...bodies].flatMap((dto) =>
+      documentedFields(dto).flatMap((field) => {
+        const { [field]: read } = plainToInstance(dto, { [field]: '' }) as Record<string, unknown>;
+        return read === null ? [{ dto, field }] : [];
+      }),
+    );
+    const wrong = cleared.filter(({ dto, field }) => {
+      const shown = document.components.schemas[dto.name]?.properties?.[field];
+      return shown?.type !== 'string' && !shown?.oneOf?.some((one) => one.enum?.includes(''));
+    });
+
+    expect(wrong.map(({ dto, field }) => `${dto.name}.${field}`)).toEqual([]);
+    expect(cleared.length).toBeGreaterThan(20);
   });
 
   it('describes the envelope of /list routes as rows, of others as data', () => {
