@@ -75,7 +75,6 @@ export {
   readTimeRange,
   TimeRange,
   TimeRangeField,
-  TimeRangeQuery,
   wireTime,
 } from './time.js';
 export { inOrder } from './in-order.js';

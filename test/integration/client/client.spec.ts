@@ -15,10 +15,13 @@ import {
   streamChat,
   testSetImport,
   uploadDocuments,
+  userExport,
+  userList,
 } from '@plinth/client';
 import type { ChatEvent } from '@plinth/client';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
+import { readWorkbook } from '../../../src/platform/http/index.js';
 import { Plinth } from '../../support/plinth.js';
 import { ADMIN_PASSWORD, FULL_CLIENT } from '../../support/template.js';
 
@@ -67,6 +70,20 @@ describe('the client package against the service', () => {
     const file = await modelExport({ body: { modelName: 'demo-chat' } });
     expect(file.name).toMatch(/\.xlsx$/);
     expect(file.size).toBeGreaterThan(1_000);
+  });
+
+  it('lists and exports the users of a period', async () => {
+    const seen = [{ endTime: '2000-01-01' }, { beginTime: '2000-01-01' }].map(async (params) => {
+      const { total } = await userList({ query: { params } });
+      const file = await userExport({ body: { params } });
+      const [, ...rows] = await readWorkbook(Buffer.from(await file.arrayBuffer()));
+      return { listed: total, exported: rows.length };
+    });
+
+    expect(await Promise.all(seen)).toEqual([
+      { listed: 0, exported: 0 },
+      { listed: 1, exported: 1 },
+    ]);
   });
 
   it('throws a refusal with its request id', async () => {
