@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import * as client from './index.js';
 import {
   ApiError,
   attachContent,
@@ -99,6 +100,13 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 describe('a function of the client', () => {
+  it('is there for no route of other callers', () => {
+    const others = /^(scim|ssoAuth(Start|Callback|Backchannel)$)/;
+
+    expect(Object.keys(client).filter((name) => others.test(name))).toEqual([]);
+    expect(Object.keys(client)).toContain('ssoAuthExchange');
+  });
+
   it('answers the contents of an envelope, and says who calls', async () => {
     answers = [json({ code: 200, msg: 'Done.', total: 1, rows: [{ id: 7 }] })];
 
