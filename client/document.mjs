@@ -1,4 +1,10 @@
 /**
+ * Routes of other callers: clients of model services and of SCIM, which speak another protocol, browsers that are led through
+ * a sign-in, and identity providers that end one.
+ */
+const OTHER_CALLERS = /^\/(v1|scim)\/|^\/auth\/sso\/[^/]+\/(start|callback|backchannel-logout)$/;
+
+/**
  * The OpenAPI document as the functions of the client answer: the contents of an envelope in place of the envelope, and no
  * failures, which are thrown.
  */
@@ -10,8 +16,7 @@ export function clientDocument(document) {
     wrappers.some((name) => schema.$ref === `#/components/schemas/${name}`) || isFailure(schema);
 
   for (const path of Object.keys(document.paths)) {
-    // Clients of model services call these; they have neither envelope nor login.
-    if (path.startsWith('/v1/')) delete document.paths[path];
+    if (OTHER_CALLERS.test(path)) delete document.paths[path];
   }
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations)) {

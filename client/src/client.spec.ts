@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import * as client from './index.js';
 import {
   ApiError,
   attachContent,
@@ -18,6 +19,7 @@ import {
   streamHarness,
   streamModelTest,
   streamRunEvents,
+  testSetImport,
   uploadDocuments,
   withMessage,
 } from './index.js';
@@ -98,6 +100,13 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 describe('a function of the client', () => {
+  it('is there for no route of other callers', () => {
+    const others = /^(scim|ssoAuth(Start|Callback|Backchannel)$)/;
+
+    expect(Object.keys(client).filter((name) => others.test(name))).toEqual([]);
+    expect(Object.keys(client)).toContain('ssoAuthExchange');
+  });
+
   it('answers the contents of an envelope, and says who calls', async () => {
     answers = [json({ code: 200, msg: 'Done.', total: 1, rows: [{ id: 7 }] })];
 
@@ -146,6 +155,15 @@ describe('a function of the client', () => {
     const found = await retrievalSearch({ body: { knowledgeId: 1, query: 'warranty' } });
 
     expect(found).toEqual({ data: [], channels: {}, scale: 'cosine' });
+  });
+
+  it('sends texts where the route reads files as well', async () => {
+    answers = [json({ code: 200, msg: 'Done.', data: { added: 1 } })];
+    const body = { queries: '{"_id":"q1","text":"Warranty?"}', qrels: 'q1\twarranty\t1' };
+
+    await testSetImport({ path: { knowledgeId: 1 }, body });
+
+    expect(JSON.parse(requests[0]?.body ?? '')).toEqual(body);
   });
 
   it('answers a workbook as a file with its name', async () => {

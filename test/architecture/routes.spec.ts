@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
 import ts from 'typescript';
 import { describeApi } from '../../src/app.js';
 import { loadConfig } from '../../src/platform/config/index.js';
@@ -354,11 +355,7 @@ describe('every input', () => {
 
   it('has a validator for each field that OpenAPI shows, and shows each that it lets through', () => {
     const wrong = inputClasses()
-      .filter((dto) => {
-        // TimeRangeQuery documents the two parts of `params` on the route, as clients write them.
-        const validated = validatedFields(dto).filter((field) => field !== 'params');
-        return validated.join() !== documentedFields(dto).join();
-      })
+      .filter((dto) => validatedFields(dto).join() !== documentedFields(dto).join())
       .map((dto) => dto.name);
 
     expect(wrong).toEqual([]);
@@ -385,10 +382,15 @@ describe('the OpenAPI document', () => {
     readonly operationId?: string;
     readonly 'x-permission'?: string;
     readonly tags?: string[];
+    readonly parameters?: readonly object[];
+    readonly requestBody?: { readonly content: Record<string, { schema?: object }> };
     readonly responses: Record<string, { content?: Record<string, { schema?: object }> }>;
   }
 
-  let document: { paths: Record<string, Record<string, Operation>> };
+  let document: {
+    readonly paths: Record<string, Record<string, Operation>>;
+    readonly components: { readonly schemas: Record<string, Schema> };
+  };
   let text: string;
 
   beforeAll(async () => {
@@ -402,6 +404,7 @@ describe('the OpenAPI document', () => {
 
   interface Schema {
     readonly $ref?: string;
+    readonly type?: string;
     readonly oneOf?: readonly Schema[];
     readonly properties?: Record<string, Schema>;
     readonly enum?: readonly unknown[];
@@ -496,6 +499,53 @@ describe('the OpenAPI document', () => {
     });
 
     expect(wrong).toEqual([]);
+  });
+
+  it('describes each JSON body by the class that reads it, and no files in one', () => {
+    const described = routes.flatMap((route) => {
+      const json = operationOf(route)?.requestBody?.content['application/json']?.schema;
+      return route.body && json ? [{ route, json }] : [];
+    });
+    const wrong = described.filter(({ route: { body }, json }) => {
+      return JSON.stringify(json) !== `{"$ref":"#/components/schemas/${body?.name}"}`;
+    });
+
+    expect(wrong.map(({ route }) => route.key)).toEqual([]);
+    expect(described.length).toBeGreaterThan(60);
+  });
+
+  it('writes the fields of objects in queries and forms in brackets, as they are read', () => {
+    const inBrackets = { style: 'deepObject', explode: true };
+    const { get: list } = document.paths['/system/user/list'] ?? {};
+    const { post: exported } = document.paths['/system/user/export'] ?? {};
+
+    expect(list?.parameters).toContainEqual({
+      name: 'params',
+      in: 'query',
+      required: false,
+      schema: { $ref: '#/components/schemas/TimeRange' },
+      ...inBrackets,
+    });
+    expect(exported?.requestBody?.content).toMatchObject({
+      'application/x-www-form-urlencoded': { encoding: { params: inBrackets } },
+    });
+  });
+
+  it('has an empty text among the values of what one clears', () => {
+    const bodies = new Set(routes.flatMap(({ body }) => body ?? []));
+    const cleared = [...bodies].flatMap((dto) =>
+      documentedFields(dto).flatMap((field) => {
+        const { [field]: read } = plainToInstance(dto, { [field]: '' }) as Record<string, unknown>;
+        return read === null ? [{ dto, field }] : [];
+      }),
+    );
+    const wrong = cleared.filter(({ dto, field }) => {
+      const shown = document.components.schemas[dto.name]?.properties?.[field];
+      return shown?.type !== 'string' && !shown?.oneOf?.some((one) => one.enum?.includes(''));
+    });
+
+    expect(wrong.map(({ dto, field }) => `${dto.name}.${field}`)).toEqual([]);
+    expect(cleared.length).toBeGreaterThan(20);
   });
 
   it('describes the envelope of /list routes as rows, of others as data', () => {

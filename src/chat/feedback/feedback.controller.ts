@@ -7,7 +7,6 @@ import {
   AnswersPage,
   AnswersStatus,
   IdPipe,
-  TimeRangeQuery,
   WithExport,
 } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
@@ -29,7 +28,6 @@ export class FeedbackController {
   /** The feedback of all users with questions, answers and sources, newest first. */
   @Get('list')
   @RequirePermission('chat:feedback:list')
-  @TimeRangeQuery()
   @AnswersPage(FeedbackView)
   @WithExport(feedbackSheet, RequirePermission('chat:feedback:export'))
   list(

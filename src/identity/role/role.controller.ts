@@ -9,7 +9,6 @@ import {
   AnswersStatus,
   IdPipe,
   IdsPipe,
-  TimeRangeQuery,
   WithExport,
 } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
@@ -34,7 +33,6 @@ export class RoleController {
   /** The roles of the tenant. */
   @Get('list')
   @RequirePermission('system:role:list')
-  @TimeRangeQuery()
   @AnswersPage(RoleView)
   @WithExport(roleSheet, RequirePermission('system:role:export'))
   list(@CurrentCaller() caller: Caller, @Query() query: RoleListQuery): Promise<Page<RoleView>> {

@@ -14,7 +14,6 @@ import {
   IdPipe,
   IdsPipe,
   Page,
-  TimeRangeQuery,
   WithExport,
 } from '../../platform/http/index.js';
 import type { ListReader } from '../../platform/http/index.js';
@@ -55,7 +54,6 @@ export class UserController {
   /** The users of the tenant, newest first. */
   @Get('list')
   @RequirePermission('system:user:list')
-  @TimeRangeQuery()
   @AnswersPage(UserView)
   @WithExport(userSheet, RequirePermission('system:user:export'))
   list(@CurrentCaller() caller: Caller, @Query() query: UserListQuery): Promise<Page<UserView>> {

@@ -2,7 +2,7 @@ import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../access/index.js';
 import type { Caller } from '../access/index.js';
-import { AnswersPage, TimeRangeQuery, WithExport } from '../http/index.js';
+import { AnswersPage, WithExport } from '../http/index.js';
 import type { Page } from '../http/index.js';
 import { AuditEntryView, AuditListQuery, auditSheet } from './audit.dto.js';
 import { AuditNames } from './audit-names.repository.js';
@@ -19,7 +19,6 @@ export class AuditController {
   /** Who did what in the caller's tenant, newest first. */
   @Get('list')
   @RequirePermission('monitor:audit:list')
-  @TimeRangeQuery()
   @AnswersPage(AuditEntryView)
   @WithExport(auditSheet, RequirePermission('monitor:audit:export'))
   async list(

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, LoginOnly, RequirePermission } from '../access/index.js';
 import type { Caller } from '../access/index.js';
 import { ConflictError } from '../error/index.js';
-import { AnswersPage, AnswersStatus, AnswersWorkbook, TimeRangeQuery } from '../http/index.js';
+import { AnswersPage, AnswersStatus, AnswersWorkbook } from '../http/index.js';
 import type { ListReader, Page } from '../http/index.js';
 import { msg } from '../message/index.js';
 import { AuditRepository } from './audit.repository.js';
@@ -32,7 +32,6 @@ export class ConsoleLogController {
   /** The entries of the audit log but those of sign-ins, newest first, as existing consoles read them. */
   @Get('operlog/list')
   @RequirePermission('monitor:operlog:list')
-  @TimeRangeQuery()
   @AnswersPage(OperationLogView)
   async operations(
     @CurrentCaller() caller: Caller,
@@ -71,7 +70,6 @@ export class ConsoleLogController {
   /** Sign-ins, failed ones included, and registrations, newest first, as existing consoles read them. */
   @Get('logininfor/list')
   @RequirePermission('monitor:logininfor:list')
-  @TimeRangeQuery()
   @AnswersPage(SignInLogView)
   async signIns(
     @CurrentCaller() caller: Caller,

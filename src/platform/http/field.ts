@@ -364,11 +364,13 @@ function field(
 ): PropertyDecorator {
   const { optional = false, clearable, nullable, description, example } = options;
   const { missing = msg`$property is required` } = options;
-  const documented = Object.fromEntries(
-    Object.entries({ ...schema, nullable, description, example, required: !optional }).filter(
-      ([, value]) => value !== undefined,
-    ),
-  ) as ApiPropertyOptions;
+  const documented = defined({
+    ...(clearable ? orEmptyText(schema) : schema),
+    nullable,
+    description,
+    example,
+    required: !optional,
+  }) as ApiPropertyOptions;
   return applyDecorators(
     ...(clearable ? [Clearable()] : []),
     ...(optional ? [] : [IsDefined({ message: missing })]),
@@ -376,6 +378,12 @@ function field(
     ...(optional ? [IsOptional()] : []),
     ...rules,
   );
+}
+
+/** The schema of a field that an empty text clears. */
+function orEmptyText(schema: Readonly<Record<string, unknown>>): object {
+  if (schema['type'] === String) return schema;
+  return { type: Object, oneOf: [defined(schema), { type: 'string', enum: [''] }] };
 }
 
 /** PostgreSQL's text type accepts every character but this one. */

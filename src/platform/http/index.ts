@@ -30,6 +30,7 @@ export {
   Whole,
   ZeroOrOne,
 } from './field.js';
+export type { Field } from './field.js';
 export {
   FAILURE_DATA,
   FailureData,
@@ -74,10 +75,10 @@ export {
   readTimeRange,
   TimeRange,
   TimeRangeField,
-  TimeRangeQuery,
   wireTime,
 } from './time.js';
 export { inOrder } from './in-order.js';
+export { JSON_BODY, ReadsJson } from './json-body.js';
 export { currentRequest, requestContext } from './request-context.js';
 export type { RequestContext } from './request-context.js';
 export {

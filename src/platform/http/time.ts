@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiHideProperty, ApiQuery } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { msg, phrase } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
@@ -33,35 +33,35 @@ export function givenTime(field: string, text: string, edge: 'start' | 'end'): D
   return edge === 'end' ? new Date(read.getTime() + 1_000) : read;
 }
 
-const TIME = { optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE } as const;
+function edgeOf(description: string): Field<string, true> {
+  return Text({
+    optional: true,
+    pattern: GIVEN_TIME,
+    patternMessage: GIVEN_TIME_MESSAGE,
+    description,
+    example: '2026-01-31',
+  });
+}
 
 /**
  * A range as existing clients write it: `params[beginTime]`, `params[endTime]`; both ends are included. The list of files
  * of the existing console says `params[beginCreateTime]` and `params[endCreateTime]`.
  */
 export class TimeRange extends Input({
-  beginTime: Text(TIME),
-  endTime: Text(TIME),
-  beginCreateTime: Text(TIME),
-  endCreateTime: Text(TIME),
+  beginTime: edgeOf('The first time or day'),
+  endTime: edgeOf('The last time or day'),
+  beginCreateTime: edgeOf('The same as beginTime'),
+  endCreateTime: edgeOf('The same as endTime'),
 }) {}
 
-/** Reads the field `params` of a list query as a TimeRange. OpenAPI shows its two parts by `TimeRangeQuery`. */
+/** The field `params` of a list, in the query or the body of its export. */
 export function TimeRangeField(): Field<TimeRange, true> {
   return applyDecorators(
-    ApiHideProperty(),
+    ApiProperty({ type: () => TimeRange, required: false }),
     IsOptional(),
     Nested(() => TimeRange, {
       message: msg`params must be params[beginTime] and params[endTime]`,
     }),
-  );
-}
-
-/** Documents the two parts on the route of the list. */
-export function TimeRangeQuery(): MethodDecorator {
-  return applyDecorators(
-    ApiQuery({ name: 'params[beginTime]', required: false, type: String, example: '2026-01-31' }),
-    ApiQuery({ name: 'params[endTime]', required: false, type: String, example: '2026-01-31' }),
   );
 }
 

@@ -7,6 +7,7 @@ import { packageFolder } from '../filesystem/index.js';
 import { FailureData } from '../http/index.js';
 import { describeFailures, describeNulls } from './open-api.answers.js';
 import type { FailureViews } from './open-api.answers.js';
+import { describeInputs } from './open-api.inputs.js';
 
 /** What each code of an envelope means, once for all routes. */
 const ENVELOPE_CODES: Readonly<Record<number, string>> = {
@@ -92,6 +93,7 @@ export function openApiOf(
   const document = withoutCreated(
     SwaggerModule.createDocument(app, settings, { extraModels, operationIdFactory: operationIdOf }),
   );
+  describeInputs(document);
   const codes = Object.keys(ENVELOPE_CODES).map(Number);
   describeFailures(
     document,

@@ -12,7 +12,6 @@ import {
   IdsPipe,
   NoEnvelope,
   AnswersRaw,
-  TimeRangeQuery,
 } from '../http/index.js';
 import type { Page } from '../http/index.js';
 import { sendAttachment, sendShared } from './download.js';
@@ -29,7 +28,6 @@ export class StorageController {
   /** The files of the caller's tenant, newest first; those of documents are listed with their knowledge bases. */
   @Get('list')
   @RequirePermission('system:oss:list')
-  @TimeRangeQuery()
   @AnswersPage(StoredFileView)
   list(
     @CurrentCaller() caller: Caller,

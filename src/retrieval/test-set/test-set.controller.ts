@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
-import { ApiConsumes, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
@@ -11,6 +11,7 @@ import {
   IdPipe,
   IdsPipe,
   NoEnvelope,
+  ReadsJson,
 } from '../../platform/http/index.js';
 import type { Answer, Page } from '../../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles } from '../../platform/storage/index.js';
@@ -79,7 +80,7 @@ export class TestSetController {
   @Post('import')
   @RequirePermission('system:info:edit')
   @ReceivesFiles()
-  @ApiConsumes('application/json', 'multipart/form-data')
+  @ReadsJson(ImportTestSetBody)
   @Answers(ImportView)
   import(
     @CurrentCaller() caller: Caller,

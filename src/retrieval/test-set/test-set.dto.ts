@@ -11,6 +11,7 @@ import {
   VISIBLE,
   Whole,
 } from '../../platform/http/index.js';
+import type { Field } from '../../platform/http/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
 import { ID_FORM, LONGEST_ID, LONGEST_QUERY } from './beir.js';
 
@@ -81,15 +82,18 @@ export class UpdateTestQueryBody extends Input({
   expected?: ExpectedBody[];
 }
 
+/** The content of a file. Only a JSON body must have it; a form has the file itself. */
+function contentOf(options: { description: string; example: string }): Field<string, true> {
+  return applyDecorators(Text({ ...options, optional: true }), ApiProperty({ required: true }));
+}
+
 /** A test set in the layout of BEIR. */
 export class ImportTestSetBody extends Input({
-  queries: Text({
-    optional: true,
+  queries: contentOf({
     description: 'Content of queries.jsonl: {"_id", "text"} in each line',
     example: '{"_id": "q1", "text": "How long is the warranty?"}',
   }),
-  qrels: Text({
-    optional: true,
+  qrels: contentOf({
     description:
       'Content of qrels/test.tsv: query-id, corpus-id and score (1 to 3) between tabs. corpus-id is a docId, a fid, or the name of a document with or without its suffix.',
     example: 'query-id\tcorpus-id\tscore\nq1\twarranty\t1',

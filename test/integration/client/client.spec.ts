@@ -13,11 +13,15 @@ import {
   providerCreate,
   sessionCreate,
   streamChat,
+  testSetImport,
   uploadDocuments,
+  userExport,
+  userList,
 } from '@plinth/client';
 import type { ChatEvent } from '@plinth/client';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
+import { readWorkbook } from '../../../src/platform/http/index.js';
 import { Plinth } from '../../support/plinth.js';
 import { ADMIN_PASSWORD, FULL_CLIENT } from '../../support/template.js';
 
@@ -68,6 +72,20 @@ describe('the client package against the service', () => {
     expect(file.size).toBeGreaterThan(1_000);
   });
 
+  it('lists and exports the users of a period', async () => {
+    const seen = [{ endTime: '2000-01-01' }, { beginTime: '2000-01-01' }].map(async (params) => {
+      const { total } = await userList({ query: { params } });
+      const file = await userExport({ body: { params } });
+      const [, ...rows] = await readWorkbook(Buffer.from(await file.arrayBuffer()));
+      return { listed: total, exported: rows.length };
+    });
+
+    expect(await Promise.all(seen)).toEqual([
+      { listed: 0, exported: 0 },
+      { listed: 1, exported: 1 },
+    ]);
+  });
+
   it('throws a refusal with its request id', async () => {
     const refused = modelCreate({ body: { modelName: '', providerCode: 'x', category: 'chat' } });
 
@@ -103,7 +121,7 @@ describe('the client package against the service', () => {
     await expect(failing).rejects.toThrow('no-such-model');
   });
 
-  it('uploads documents', async () => {
+  it('uploads documents, and imports a test set for them', async () => {
     await knowledgeCreate({ body: { name: 'Manuals' } });
     const bases = await knowledgeList({ query: { name: 'Manuals' } });
     const knowledgeId = Number(bases.rows[0]?.id);
@@ -117,5 +135,14 @@ describe('the client package against the service', () => {
     expect(outcomes).toHaveLength(2);
     const { total } = await attachList({ query: { knowledgeId } });
     expect(total).toBe(2);
+
+    const imported = await testSetImport({
+      path: { knowledgeId },
+      body: {
+        queries: '{"_id": "q1", "text": "How long is the warranty?"}',
+        qrels: 'query-id\tcorpus-id\tscore\nq1\twarranty\t1',
+      },
+    });
+    expect(imported).toMatchObject({ added: 1, unknown: 0 });
   });
 });

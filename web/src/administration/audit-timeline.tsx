@@ -36,7 +36,7 @@ import type { Address } from '../app/address';
 import { useMe } from '../app/me';
 import { language } from '../i18n';
 import { useAction } from '../ui/action';
-import { AddressDay, daysOf, daysOfBody } from '../ui/address-day';
+import { AddressDay, daysOf } from '../ui/address-day';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
@@ -91,7 +91,7 @@ export function AuditTimeline() {
     placeholderData: keepPreviousData,
   });
   const download = useAction(async () =>
-    saveFile(await auditExport({ body: { ...filterOf(given), ...daysOfBody(given) } })),
+    saveFile(await auditExport({ body: { ...filterOf(given), ...daysOf(given) } })),
   );
   const filtered = Object.values(given).some((value) => value !== undefined);
   const days = Map.groupBy(data?.rows ?? [], ({ createTime }) =>

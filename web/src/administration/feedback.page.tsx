@@ -20,7 +20,7 @@ import { useTranslation } from 'react-i18next';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
-import { AddressDay, daysOf, daysOfBody } from '../ui/address-day';
+import { AddressDay, daysOf } from '../ui/address-day';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
 import { DataTable } from '../ui/data-table';
 import { saveFile } from '../ui/download';
@@ -140,7 +140,7 @@ export default function FeedbackPage() {
           onExport: async (filters: Address) =>
             saveFile(
               await feedbackExport({
-                body: { ...orderOf(filters), ...filterOf(filters), ...daysOfBody(filters) },
+                body: { ...orderOf(filters), ...filterOf(filters), ...daysOf(filters) },
               }),
             ),
         })}

@@ -11,7 +11,7 @@ import { useTranslation } from 'react-i18next';
 import { softwareOf } from '../account/software';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
-import { AddressDay, daysOf, daysOfBody } from '../ui/address-day';
+import { AddressDay, daysOf } from '../ui/address-day';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
 import { DataTable } from '../ui/data-table';
 import { saveFile } from '../ui/download';
@@ -109,7 +109,7 @@ export function OperationLog() {
         onExport: async (filters: Address) =>
           saveFile(
             await consoleLogExportOperations({
-              body: { ...orderOf(filters), ...operationsOf(filters), ...daysOfBody(filters) },
+              body: { ...orderOf(filters), ...operationsOf(filters), ...daysOf(filters) },
             }),
           ),
       })}
@@ -194,7 +194,7 @@ export function SignInLog() {
         onExport: async (filters: Address) =>
           saveFile(
             await consoleLogExportSignIns({
-              body: { ...orderOf(filters), ...signInsOf(filters), ...daysOfBody(filters) },
+              body: { ...orderOf(filters), ...signInsOf(filters), ...daysOf(filters) },
             }),
           ),
       })}

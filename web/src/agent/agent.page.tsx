@@ -128,6 +128,11 @@ function isJson(text: string): boolean {
   }
 }
 
+/** An empty text clears the field at the service, which refuses other JSON than objects. */
+function objectOf(text: string): Record<string, unknown> | '' {
+  return text.trim() === '' ? '' : (JSON.parse(text) as Record<string, unknown>);
+}
+
 interface FormProps {
   readonly agent: AgentView | undefined;
   readonly choices: Choices;
@@ -160,12 +165,11 @@ function AgentForm({ agent, choices }: FormProps) {
         knowledgeIds: values.knowledgeIds.map(Number),
         enableThinking: enableThinking ? ('1' as const) : ('0' as const),
         status: enabled ? ('0' as const) : ('1' as const),
-        // An empty text clears the field at the service.
-        filter: filter.trim() === '' ? '' : (JSON.parse(filter) as unknown),
-        responseFormat: responseFormat.trim() === '' ? '' : (JSON.parse(responseFormat) as unknown),
-      } as never;
+        filter: objectOf(filter),
+        responseFormat: objectOf(responseFormat),
+      };
       if (!agent) return (await agentCreate({ body })).id;
-      await agentUpdate({ body: { id: agent.id, ...(body as object) } });
+      await agentUpdate({ body: { id: agent.id, ...body } });
       return agent.id;
     },
     {

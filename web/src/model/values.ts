@@ -51,10 +51,7 @@ export function hasAlternatives(category: Category): boolean {
   return category === 'chat' || category === 'vector' || category === 'rerank';
 }
 
-/**
- * What both writing routes take. An empty key keeps the stored one; any other field that is empty is cleared, which the types of
- * numbers do not say.
- */
+/** What both writing routes take. An empty key keeps the stored one; any other field that is empty is cleared. */
 export function bodyOf({ apiKey, keys, fallbackIds, ...values }: ModelValues): CreateModelBody {
   const has = hasAlternatives(values.category);
   return {
@@ -65,5 +62,5 @@ export function bodyOf({ apiKey, keys, fallbackIds, ...values }: ModelValues): C
     supportsVision: BOOLEANS[values.supportsVision],
     fallbackIds: has ? fallbackIds.map(Number) : [],
     keys: has ? keys : [],
-  } as CreateModelBody;
+  };
 }

@@ -1,4 +1,5 @@
 import { TextInput } from '@mantine/core';
+import type { TimeRange } from '@plinth/client';
 import { useAddress } from '../app/address';
 import { PHONE_SHARE } from './address-fields';
 import styles from './address-day.module.css';
@@ -28,22 +29,10 @@ export function AddressDay({ name, label }: Props) {
   );
 }
 
-/** The days of the address as the service takes them; both ends are included. */
+/** The days of the address as lists and exports take them; both ends are included. */
 export function daysOf({ from, to }: Readonly<Record<string, string | undefined>>): {
-  'params[beginTime]'?: string;
-  'params[endTime]'?: string;
+  params?: TimeRange;
 } {
-  return {
-    ...(from && { 'params[beginTime]': from }),
-    ...(to && { 'params[endTime]': to }),
-  };
-}
-
-/** The same for an export, whose filters are a body. */
-export function daysOfBody(address: Readonly<Record<string, string | undefined>>): {
-  params?: { beginTime?: string; endTime?: string };
-} {
-  const { from, to } = address;
   if (!from && !to) return {};
   return { params: { ...(from && { beginTime: from }), ...(to && { endTime: to }) } };
 }
