@@ -495,6 +495,7 @@ describe('the OpenAPI document', () => {
           : [`${route.key}: x-permission`]),
         ...(operation.tags?.length === 1 ? [] : [`${route.key}: tags`]),
         ...(answer?.schema || empty ? [] : [`${route.key}: no schema for 200`]),
+        ...(ok && created ? [`${route.key}: 200 and 201`] : []),
       ];
     });
 
