@@ -83,7 +83,9 @@ export function install() {
     .split(delimiter)
     .filter((folder) => !folder.includes('node_modules'))
     .join(delimiter);
-  const flags = ['--no-audit', '--no-fund', '--loglevel=error'];
+  // Whatever NODE_ENV and npm's settings leave out: the build needs all of it, and Node comes by an install script.
+  const whole = ['--include=dev', '--include=optional', '--ignore-scripts=false'];
+  const flags = [...whole, '--no-audit', '--no-fund', '--loglevel=error'];
   quietly('npm', ['ci', ...flags], { ...process.env, PATH: path });
   writeFileSync(installStamp, wanted);
 }

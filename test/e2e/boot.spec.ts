@@ -158,6 +158,19 @@ async function expectBeside(beside: BuiltProcess): Promise<void> {
   );
 
   it(
+    'names HOST where it is not an address',
+    async () => {
+      const { environment } = await installation();
+      const run = boot({ ...environment, HOST: 'nowhere.invalid' });
+
+      expect(await run.exit).toBe(1);
+      expect(run.stderr()).toMatch(/^HOST nowhere\.invalid is not an address of this machine\. /m);
+      expect(run.stderr()).not.toMatch(/\n\s+at /);
+    },
+    START_MS,
+  );
+
+  it(
     'says what to set when the models of the demo may not be called, and starts with it',
     async () => {
       const { environment, password } = await installation();

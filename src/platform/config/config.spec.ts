@@ -59,6 +59,20 @@ describe('loadConfig', () => {
     }
   });
 
+  it('reads a password with a %25 in an address, refuses one with a bare %, and hides both', () => {
+    const server = { DATABASE_URL: 'postgres://plinth:50%25off@db/plinth', SECRET_KEY: secret };
+    const { secrets } = load({ ...server, REDIS_URL: 'redis://:a%20key@redis' });
+    expect(secrets).toEqual(expect.arrayContaining(['50%25off', '50%off', 'a%20key', 'a key']));
+    const wrong = { DATABASE_URL: 'postgres://plinth:50%off@db/plinth', REDIS_URL: 'redis://a%@b' };
+    expect(messageOf(() => load({ ...server, ...wrong })).split('\n')).toEqual([
+      'DATABASE_URL (hidden): must have % as %25 in its user name and password. Example: postgres://plinth:password@db:5432/plinth',
+      'REDIS_URL (hidden): must have % as %25 in its user name and password. Example: redis://redis:6379',
+    ]);
+    expect(messageOf(() => load({ ...server, DATABASE_URL: 'db/plinth' }))).toMatch(
+      /^DATABASE_URL \(hidden\): must be an address starting with postgres:\/\/ or postgresql:\/\/\. /,
+    );
+  });
+
   it('reads PUBLIC_URL without its final slash and refuses what no path can follow', () => {
     expect(load({ PUBLIC_URL: 'https://ai.example.com/api/' }).PUBLIC_URL).toBe(
       'https://ai.example.com/api',

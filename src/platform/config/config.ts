@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { ConfigError } from './config-error.js';
 import { variables } from './config.schema.js';
-import { closeDataDir } from './data-dir.js';
+import { closeDataDir, dataDirProblem } from './data-dir.js';
 import { generatedSecret } from './generated-secret.js';
 import type { Variable } from './variable.js';
 
@@ -55,8 +55,10 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
       `ROLE "${values.ROLE}" needs DATABASE_URL: the embedded database serves one process, which does everything. Set DATABASE_URL, or leave ROLE out. Example: ${variables.DATABASE_URL.example}`,
     );
   }
-  closeDataDir(dataDir, embedded);
-  const secret = values.SECRET_KEY ?? generatedSecret(dataDir);
+  const secret = inDataDir(dataDir, () => {
+    closeDataDir(dataDir, embedded);
+    return values.SECRET_KEY ?? generatedSecret(dataDir);
+  });
   const config: Config = {
     ...values,
     DATA_DIR: dataDir,
@@ -93,6 +95,15 @@ function readValues(environment: Readonly<Record<string, string | undefined>>): 
   });
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return Object.fromEntries(entries) as Values;
+}
+
+function inDataDir<T>(dataDir: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ConfigError || !(error instanceof Error)) throw error;
+    throw new ConfigError(dataDirProblem(dataDir, error));
+  }
 }
 
 /** The secret variables that are set, and the passwords in addresses. */

@@ -41,6 +41,15 @@ describe('closeDataDir', () => {
     expect(modeOf()).toBe('700');
   });
 
+  it('is refused with the cause where the folder cannot be made', () => {
+    writeFileSync(dataDir, '');
+    expect(() => loadConfig({ DATA_DIR: join(dataDir, 'below') })).toThrow(
+      new ConfigError(
+        `DATA_DIR ${dataDir}/below cannot be used: ENOTDIR: not a directory, mkdir '${dataDir}/below'. Set it to a folder that this user may write to.`,
+      ),
+    );
+  });
+
   it('leaves the group of the files of a server, and makes no folder for it', () => {
     closeDataDir(dataDir, false);
     expect(() => modeOf()).toThrow('ENOENT');

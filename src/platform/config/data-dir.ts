@@ -54,6 +54,11 @@ export function closeDataDir(dataDir: string, embedded: boolean, chmod = chmodSy
   }
 }
 
+/** What the operator reads about an error of the system in DATA_DIR. */
+export function dataDirProblem(dataDir: string, { message }: Error): string {
+  return `DATA_DIR ${dataDir} cannot be used: ${message}. Set it to a folder that this user may write to.`;
+}
+
 function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
 }

@@ -2,6 +2,7 @@ export { CONFIG, loadConfig } from './config.js';
 export { ConfigError } from './config-error.js';
 export type { Config } from './config.js';
 export { ConfigModule } from './config.module.js';
+export { dataDirProblem } from './data-dir.js';
 export { hideVariables } from './hide-variables.js';
 export { TextSealer } from './text-sealer.js';
 export { variables } from './config.schema.js';

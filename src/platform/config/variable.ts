@@ -92,10 +92,21 @@ export const hostPair: z.ZodType<[string, string]> = commaList.pipe(
 export const address = (...protocols: string[]): z.ZodType<string> =>
   z
     .string()
-    .refine(
-      (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
-      `must be an address starting with ${protocols.map((p) => `${p}//`).join(' or ')}`,
-    );
+    .refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+      error: `must be an address starting with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+      abort: true,
+    })
+    .refine(hasReadableCredentials, 'must have % as %25 in its user name and password');
+
+function hasReadableCredentials(value: string): boolean {
+  const { username, password } = new URL(value);
+  try {
+    decodeURIComponent(`${username}:${password}`);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export const url = (...protocols: string[]): z.ZodType<string | undefined> =>
   address(...protocols).optional();

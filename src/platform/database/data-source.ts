@@ -31,6 +31,16 @@ const KEEP_ALIVE_MS = 10_000;
 /** How often the server looks whether the client of a running statement is still there. */
 const CLIENT_CHECK_MS = 10_000;
 
+/**
+ * Fails with the error of a refused write where the server takes none: behind the same address may be another one that does,
+ * and a pool would stay with what it has reached.
+ */
+const REFUSE_READ_ONLY = `DO $$ BEGIN
+  IF current_setting('transaction_read_only')::boolean THEN
+    RAISE read_only_sql_transaction USING MESSAGE = 'the server is read-only (transaction_read_only is on)';
+  END IF;
+END $$`;
+
 interface Connected {
   query(sql: string): Promise<unknown>;
 }
@@ -38,7 +48,7 @@ interface Connected {
 /** Options of node-postgres' pool. What belongs to a session is set on each connection, because not every proxy passes it on. */
 function serverOptions({ statementMs }: DataSourceSettings): object {
   const prepare = async (client: Connected): Promise<void> => {
-    await client.query(`SET statement_timeout = ${LONG_STATEMENT_MS}`);
+    await client.query(`SET statement_timeout = ${LONG_STATEMENT_MS}; ${REFUSE_READ_ONLY}`);
     // A server on a system that cannot look refuses this.
     await client
       .query(`SET client_connection_check_interval = ${CLIENT_CHECK_MS}`)

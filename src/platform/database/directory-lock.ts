@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { rename, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { isMissing } from '../filesystem/index.js';
 
 /** Longest path of a Unix domain socket on Linux is 107 bytes, on macOS 103. */
 const SOCKET_PATH_LIMIT = 103;
@@ -32,9 +33,23 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
   };
 }
 
+/**
+ * Replaces the socket of a process that has ended. Of several that do so at once only one gets to remove it; the others
+ * find it gone, or the socket of that one in its place.
+ */
 async function takeOver(path: string, directory: string): Promise<Server> {
   if (await answers(path)) throw new DirectoryInUseError(directory);
-  await rm(path, { force: true });
+  const aside = join(dirname(path), `sock-${randomBytes(3).toString('hex')}`);
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    throw isMissing(error) ? new DirectoryInUseError(directory) : error;
+  }
+  if (await answers(aside)) {
+    await rename(aside, path);
+    throw new DirectoryInUseError(directory);
+  }
+  await rm(aside);
   const server = await listen(path);
   if (!server) throw new DirectoryInUseError(directory);
   return server;

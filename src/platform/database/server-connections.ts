@@ -45,18 +45,20 @@ export class ServerConnections {
       },
       (error: unknown) => {
         end();
-        this.failed(error, beganAt);
+        this.failed(error, beganAt, client);
       },
     );
   }
 
-  /** A statement, or an attempt to connect, failed with the error. */
-  failed(error: unknown, beganAt: number): void {
+  /** A statement of the client, or an attempt to connect, failed with the error. */
+  failed(error: unknown, beganAt: number, client?: ClientBase): void {
     if (!(error instanceof Error) || !isUnreachable(error)) return;
     markOutage(error);
     this.availability?.failed(error, beganAt);
-    for (const client of this.idle) {
-      close(client, new Error('Closed because another connection broke.'));
+    // A server that has become read-only leaves its connections open.
+    if (client) close(client, error);
+    for (const idle of this.idle) {
+      close(idle, new Error('Closed because another connection broke.'));
     }
     this.idle.clear();
   }

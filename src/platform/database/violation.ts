@@ -60,14 +60,14 @@ export function isConnectionFailure(error: unknown): boolean {
   return isUnreachable(error) || (typeof cause?.code === 'string' && /^(53|57)/.test(cause.code));
 }
 
-/** True for an error that says that the database cannot be reached, or refuses every connection. */
+/** True for an error that says that the database cannot be reached, or refuses every connection or every write. */
 export function isUnreachable(error: unknown): boolean {
   const cause = databaseError(error);
   if (!cause) return false;
   if (typeof cause.code !== 'string') return CONNECTION_MESSAGES.test(cause.message);
   if (cause.syscall === 'connect' || cause.syscall === 'getaddrinfo') return true;
-  // Class 08 (connection), a server that stops, starts or has no place left, and the network's own words.
-  return /^(08|57P0|53300)|^E(CONN|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)/.test(cause.code);
+  // Class 08 (connection), a server that is read-only, stops, starts or has no place left, and the network's own words.
+  return /^(08|25006|57P0|53300)|^E(CONN|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)/.test(cause.code);
 }
 
 const outages = new WeakSet<Error>();

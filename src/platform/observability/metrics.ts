@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { OpenStreams } from '../access/index.js';
 import { Database } from '../database/index.js';
-import { Dependencies } from '../dependency/index.js';
+import { Dependencies, withLimit } from '../dependency/index.js';
 
 export type UpstreamKind = 'chat' | 'embedding' | 'rerank' | 'media';
 
@@ -26,6 +26,9 @@ export interface AnsweredRequest {
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180];
 const UPSTREAM_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1_800];
 const FIRST_TOKEN_BUCKETS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 180];
+
+/** How long a scrape waits for a value of a feature. Scrapes usually end after ten seconds. */
+const READ_MS = 2_000;
 
 /** Users enter provider codes, and a label value lives as long as the process: what is beyond this is `other`. */
 const LABEL_VALUE = /^[a-z0-9_.-]{1,50}$/;
@@ -116,18 +119,21 @@ export class Metrics {
     });
   }
 
-  /** A value that a feature knows: read at every scrape. One that cannot be read is left out of that scrape. */
+  /**
+   * A value that a feature knows: read at every scrape. One that cannot be read within two seconds is left out of that scrape.
+   * Scrapes share a read that is under way, so that a store which is away is asked once.
+   */
   gauge(name: string, help: string, read: () => Promise<number>): void {
+    let reading: Promise<number> | undefined;
     new Gauge({
       name,
       help,
       registers: this.registers,
       async collect(): Promise<void> {
-        try {
-          this.set(await read());
-        } catch {
-          this.remove();
-        }
+        reading ??= read().finally(() => (reading = undefined));
+        const value = await withLimit(READ_MS, reading, () => undefined).catch(() => undefined);
+        if (value === undefined) this.remove();
+        else this.set(value);
       },
     });
   }

@@ -1,6 +1,7 @@
-import { ConfigError } from '../config/index.js';
+import { sep } from 'node:path';
+import { ConfigError, dataDirProblem } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { DirectoryInUseError } from '../database/index.js';
+import { DirectoryInUseError, isConnectionFailure } from '../database/index.js';
 import { DomainError } from '../error/index.js';
 import { withoutSecretsInText } from './redaction.js';
 
@@ -20,6 +21,12 @@ interface SystemError extends Error {
   readonly code: string;
   readonly syscall?: string;
   readonly severity?: string;
+  /** Of a file. */
+  readonly path?: string;
+  /** Of a socket, which may be a file as well. */
+  readonly address?: string;
+  /** The name that has no address. */
+  readonly hostname?: string;
 }
 
 function isSystemError(error: unknown): error is SystemError {
@@ -27,12 +34,18 @@ function isSystemError(error: unknown): error is SystemError {
 }
 
 function systemFailure(error: SystemError, config: Config): string | undefined {
-  if (error.syscall === 'listen') return listenFailure(error.code, config);
+  const { code, syscall, hostname, path, address = '' } = error;
+  const { DATA_DIR, HOST } = config;
+  if (`${path ?? address}${sep}`.startsWith(`${DATA_DIR}${sep}`)) {
+    return dataDirProblem(DATA_DIR, error);
+  }
+  if (syscall === 'listen') return listenFailure(code, config);
+  if (syscall === 'getaddrinfo' && hostname === HOST) return listenFailure('ENOTFOUND', config);
   const ofServer =
-    error.severity !== undefined || error.syscall !== undefined || error.message === '';
+    error.severity !== undefined || error.message === '' || isConnectionFailure(error);
   if (config.embedded || !ofServer) return undefined;
   // An AggregateError of several refused addresses has a code and no message.
-  const cause = withoutSecretsInText(error.message || error.code);
+  const cause = withoutSecretsInText(error.message || code);
   return `The PostgreSQL server of DATABASE_URL cannot be used: ${cause}. Check the address, user, password and database.`;
 }
 

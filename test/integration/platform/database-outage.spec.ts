@@ -1,5 +1,10 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Database, isConnectionFailure, isOutage } from '../../../src/platform/database/index.js';
+import {
+  createDataSource,
+  Database,
+  isConnectionFailure,
+  isOutage,
+} from '../../../src/platform/database/index.js';
 import { changesOf, dependencyUp, errorsSince, readiness } from '../../support/outages.js';
 import { ownStore } from '../../support/own-store.js';
 import type { OwnStore } from '../../support/own-store.js';
@@ -153,6 +158,40 @@ onServer('a database that goes away', () => {
       () => database.poolUse(),
       ({ total, idle, waiting }) => total === idle && waiting === 0,
     );
+  });
+
+  it('is away while it is read-only, and used again once it takes writes', async () => {
+    const database = plinth.app.get(Database);
+    let written = 0;
+    const write = () => {
+      const dictType = `colours_${written++}`;
+      return root.post('/system/dict/type', { dictName: 'Colours', dictType });
+    };
+    const ready = () => readiness(plinth);
+    const name = new URL(store.databaseUrl ?? '').pathname.slice(1);
+    const server = await createDataSource({ url: store.databaseUrl, poolSize: 1 }).initialize();
+
+    await server.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    let taken = 0;
+    const connection = (): Promise<void> =>
+      database.transaction(async () => {
+        await database.query('SET default_transaction_read_only = on');
+        taken += 1;
+        await eventually(
+          () => taken,
+          (count) => count === POOL_SIZE,
+        );
+      });
+    await Promise.all(Array.from({ length: POOL_SIZE }, connection));
+    expect([await write(), await write()]).toEqual([UNAVAILABLE, UNAVAILABLE]);
+    await eventually(ready, ({ status }) => status === 503);
+
+    await server.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await server.destroy();
+    await eventually(write, ({ code }) => code === 200);
+    await eventually(ready, ({ status }) => status === 200);
+    expect(changesOf(plinth, 'store').at(0)).toBe('unavailable');
+    expect(changesOf(plinth, 'store').at(-1)).toBe('recovered');
   });
 
   it('has longer for statements that are known to be long', async () => {

@@ -149,6 +149,21 @@ describe('metrics', () => {
     expect(answer.text).toMatch(/^process_resident_memory_bytes [1-9]/m);
     expect(answer.text).not.toContain('stranger');
   });
+
+  it('is answered without a value that cannot be read, which is asked for once at a time', async () => {
+    const first = Promise.withResolvers<number>();
+    let reads = 0;
+    plinth.app.get(Metrics).gauge('plinth_slow_value', 'A value for a test', async () => {
+      reads += 1;
+      return reads === 1 ? first.promise : reads;
+    });
+    const value = (): Promise<string | undefined> => metric('plinth_slow_value ');
+    expect(await Promise.all([value(), value()])).toEqual([undefined, undefined]);
+    expect(reads).toBe(1);
+
+    first.resolve(1);
+    expect(await value()).toBe('plinth_slow_value 2');
+  });
 });
 
 describe('calls of model services', () => {
