@@ -14,6 +14,7 @@ const OWN = new Set([
   'parsing',
   'pg',
   'plinth.sock',
+  'plinth.take',
   'secret.key',
   'workspaces',
 ]);

@@ -1,10 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { rename, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { isMissing } from '../filesystem/index.js';
+import { join } from 'node:path';
 
 /** Longest path of a Unix domain socket on Linux is 107 bytes, on macOS 103. */
 const SOCKET_PATH_LIMIT = 103;
@@ -29,30 +28,36 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
   const server = (await listen(path)) ?? (await takeOver(path, directory));
   server.unref();
   return async () => {
-    await new Promise((resolve) => server.close(resolve));
+    await closed(server);
   };
 }
 
 /**
- * Replaces the socket of a process that has ended. Of several that do so at once only one gets to remove it; the others
- * find it gone, or the socket of that one in its place.
+ * Replaces the socket of a process that has ended. A second socket, which is there only meanwhile, keeps others from doing
+ * so at the same time: one of them could remove the socket that this process has just made.
  */
 async function takeOver(path: string, directory: string): Promise<Server> {
-  if (await answers(path)) throw new DirectoryInUseError(directory);
-  const aside = join(dirname(path), `sock-${randomBytes(3).toString('hex')}`);
+  const gatePath = path.replace(/\.sock$/, '.take');
+  const gate = (await listen(gatePath)) ?? (await replaced(gatePath));
+  if (!gate) throw new DirectoryInUseError(directory);
   try {
-    await rename(path, aside);
-  } catch (error) {
-    throw isMissing(error) ? new DirectoryInUseError(directory) : error;
+    const server = await replaced(path);
+    if (!server) throw new DirectoryInUseError(directory);
+    return server;
+  } finally {
+    await closed(gate);
   }
-  if (await answers(aside)) {
-    await rename(aside, path);
-    throw new DirectoryInUseError(directory);
-  }
-  await rm(aside);
-  const server = await listen(path);
-  if (!server) throw new DirectoryInUseError(directory);
-  return server;
+}
+
+/** Undefined where a process listens. */
+async function replaced(path: string): Promise<Server | undefined> {
+  if (await answers(path)) return undefined;
+  await rm(path, { force: true });
+  return listen(path);
+}
+
+function closed(server: Server): Promise<unknown> {
+  return new Promise((resolve) => server.close(resolve));
 }
 
 function listen(path: string): Promise<Server | undefined> {
