@@ -76,26 +76,49 @@ function evidenced(text: string, found: TextWords): EvidencedText {
 /** Of a text whose language is given. */
 const UNREAD: EvidencedText = { script: 'other', evidence: new Map() };
 
+interface JoinedWord {
+  /** In the order of the question. */
+  readonly place: number;
+  readonly word: string;
+  readonly terms: Set<string>;
+  frequency: number;
+}
+
 /** The words of a question; those that share a stem are one word. */
 class AskedWords {
-  private readonly words = new Set<{ word: string; terms: Set<string>; frequency: number }>();
+  private readonly words = new Set<JoinedWord>();
+  private readonly byTerm = new Map<string, JoinedWord>();
+  private added = 0;
 
   add(word: string, terms: readonly string[]): void {
     if (terms.length === 0) return;
-    const same = [...this.words].filter((one) => terms.some((term) => one.terms.has(term)));
-    const [kept = { word, terms: new Set<string>(), frequency: 0 }, ...joined] = same;
-    for (const { terms: others, frequency } of joined) {
-      for (const term of others) kept.terms.add(term);
-      kept.frequency += frequency;
-    }
-    for (const one of joined) this.words.delete(one);
-    for (const term of terms) kept.terms.add(term);
-    kept.frequency += 1;
+    const found = terms.flatMap((term) => this.byTerm.get(term) ?? []);
+    const [first, ...joined] = [...new Set(found)].sort((a, b) => a.place - b.place);
+    const kept = first ?? { place: this.added, word, terms: new Set<string>(), frequency: 0 };
+    this.added += 1;
     this.words.add(kept);
+    for (const one of joined) {
+      this.words.delete(one);
+      this.name(kept, one.terms);
+      kept.frequency += one.frequency;
+    }
+    this.name(kept, terms);
+    kept.frequency += 1;
   }
 
   all(): AskedWord[] {
-    return [...this.words].map((one) => ({ ...one, terms: [...one.terms] }));
+    return [...this.words].map(({ word, terms, frequency }) => ({
+      word,
+      terms: [...terms],
+      frequency,
+    }));
+  }
+
+  private name(word: JoinedWord, terms: Iterable<string>): void {
+    for (const term of terms) {
+      word.terms.add(term);
+      this.byTerm.set(term, word);
+    }
   }
 }
 
