@@ -9,16 +9,64 @@ interface Dictionary {
   readonly stops?: readonly string[];
 }
 
-function analysisWith(dictionaries: Readonly<Record<string, Dictionary>>): TextAnalysis {
+function analysisWith(
+  dictionaries: Readonly<Record<string, Dictionary>>,
+  asked: StemRequest[] = [],
+): TextAnalysis {
   const stemOf = ({ dictionary, word }: StemRequest): string => {
     const { kept = word.length, stops = [] } = dictionaries[dictionary] ?? {};
     return stops.includes(word) ? '' : word.slice(0, kept);
   };
   const repository: Pick<KeywordRepository, 'stems'> = {
-    stems: (requests) => Promise.resolve(requests.map(stemOf)),
+    stems: (requests) => {
+      asked.push(...requests);
+      return Promise.resolve(requests.map(stemOf));
+    },
   };
   return new TextAnalysis(repository as KeywordRepository);
 }
+
+describe('the terms of texts', () => {
+  it('are the stems of their words, each as often as the text has it', async () => {
+    const analysis = analysisWith({ english_stem: { kept: 1, stops: ['ba'] } });
+    const word = fc.constantFrom('aa', 'ab', 'ba', 'BA', 'cc', '12', '图书');
+    const terms: Readonly<Record<string, string>> = { BA: 'ba', 12: '12', 图书: '图书' };
+    const termOf = (one: string) => terms[one] ?? one.slice(0, 1);
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(word, { maxLength: 12 })), async (texts) => {
+        const found = await analysis.analyse(
+          texts.map((words) => words.join(' ')),
+          { language: 'english' },
+        );
+        const expected = texts.map((words) =>
+          words.filter((one) => one !== 'ba').flatMap((one) => (one === '图书' ? [one, one] : one)),
+        );
+        expect(found.map(({ termCount }) => termCount)).toEqual(
+          expected.map(({ length }) => length),
+        );
+        expect(found.map((one) => one.terms)).toEqual(
+          expected.map((words) => {
+            const groups = Map.groupBy(words, termOf);
+            return new Map([...groups].map(([term, { length }]) => [term, length]));
+          }),
+        );
+      }),
+    );
+  });
+
+  it('ask for each stem once, whatever texts have the word', async () => {
+    const asked: StemRequest[] = [];
+    const analysis = analysisWith({}, asked);
+    await analysis.analyse(['one two', 'two ONE', 'один two'], { language: 'german' });
+    await analysis.analyse(['one three'], { language: 'german' });
+    expect(asked).toEqual([
+      { dictionary: 'german_stem', word: 'one' },
+      { dictionary: 'german_stem', word: 'two' },
+      { dictionary: 'russian_stem', word: 'один' },
+      { dictionary: 'german_stem', word: 'three' },
+    ]);
+  });
+});
 
 describe('the words of a question', () => {
   interface Joined {
