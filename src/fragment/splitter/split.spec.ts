@@ -250,6 +250,13 @@ describe('split, of Markdown', () => {
     expect(found[0]?.content).toBe(`---\ntitle: x\n---`);
   });
 
+  it.each(['    ', '\t', '  \t'])('reads no heading out of code indented by "%s"', (indent) => {
+    const lines = ['Real', '====', 'Text.', '', '# comment', 'a = 1', '====', 'End.'];
+    const text = lines.map((line, at) => (at < 4 ? line : `${indent}${line}`)).join('\n');
+    const found = fragments({ kind: 'markdown', text });
+    expect(found.map(({ headings }) => headings)).toEqual([['Real']]);
+  });
+
   it('keeps a table whole where it fits, else repeats its header above whole rows', () => {
     const header = '| name | value |\n|------|-------|';
     const rows = ['| a | 1 |', '| b | 2 |', '| c | 3 |', '| d | 4 |'];
