@@ -397,6 +397,27 @@ describe('split, of tables', () => {
     ]);
   });
 
+  it('repeats no header above the rows of a table right below', () => {
+    const document = table([
+      header(),
+      { text: 'a,11111', row: 2 },
+      { text: 'b,2', row: 1 },
+      { text: 'c,3', row: 2 },
+      { ...header(), text: 'third,x' },
+      { ...header(), text: 'fourth,x' },
+      { text: 'd,44444', row: 2 },
+      { text: 'e,5', row: 3 },
+    ]);
+    const found = fragments({ ...document, kind: 'document' }, { size: 18 });
+    expect(found.map(({ content }) => content)).toEqual([
+      'name,value\na,11111',
+      'b,2\nc,3',
+      'third,x',
+      'fourth,x\nd,44444',
+      'fourth,x\ne,5',
+    ]);
+  });
+
   it('drops the header of a row that fits only without, and cuts a row that fits not even alone', () => {
     const long = { text: 'a row of 25 characters,xx', row: 2 };
     const longest = { text: 'a row of thirty-two characters,x', row: 3 };
