@@ -5,7 +5,7 @@ import { TextAnalysis } from './text-analysis.js';
 
 /** Stems as a dictionary does that keeps so many characters and knows these stop words. */
 interface Dictionary {
-  readonly kept: number;
+  readonly kept?: number;
   readonly stops?: readonly string[];
 }
 
@@ -98,6 +98,21 @@ describe('the words of a question', () => {
         expect(found).toEqual(expected);
       }),
     );
+  });
+
+  it.each([
+    ['WHAT IS THE WARRANTY', ['warranty']],
+    ['WHAT IS A WARRANTY, 2024?', ['a', 'warranty', '2024']],
+    ['what is IT', ['it']],
+    ['IT 2024', ['it', '2024']],
+    ['IT和WHO', ['和', 'it', 'who']],
+    ['WHAT', ['what']],
+    ['WHAT IS IT', ['what', 'is', 'it']],
+  ])('of %s that count are %j', async (question, expected) => {
+    const stops = ['what', 'is', 'the', 'it'];
+    const analysis = analysisWith({ english_stem: { stops } });
+    const found = await analysis.wordsOf(question, ['english']);
+    expect(found.map(({ word }) => word)).toEqual(expected);
   });
 
   it('are found in a long question of a script without spaces', async () => {

@@ -175,7 +175,7 @@ export class TextAnalysis {
    * The words of a question, stemmed as in texts of each of the languages. Stop words only where there is nothing else.
    */
   async wordsOf(question: string, languages: readonly string[]): Promise<AskedWord[]> {
-    const { words, terms } = readWords(question);
+    const { words, terms } = readQuestion(question);
     const readings = languages.map((language) => ({ words, terms, language }));
     const stemOf = await this.stems(readings, pauses());
     const stopped = clearlyStopped(readings, stemOf);
@@ -243,6 +243,16 @@ export class TextAnalysis {
     }
     return (word, dictionary) => stems.get(dictionary)?.get(word) ?? word;
   }
+}
+
+const OTHER_LETTER = /[\p{L}--\p{Lu}]/v;
+
+/** Capitals mark no word where several words have them and no letter is without: IT stays marked, alone or in a sentence. */
+function readQuestion(question: string): TextWords {
+  const { words, terms } = readWords(question);
+  const marked = words.filter(({ capitals }) => capitals).length;
+  if (marked < 2 || OTHER_LETTER.test(question)) return { words, terms };
+  return { words: words.map(({ text }) => ({ text, capitals: false })), terms };
 }
 
 async function recognising(
