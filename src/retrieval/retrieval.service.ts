@@ -479,12 +479,7 @@ function rerankedBy(
   }
   const lowest = ranked.at(-1)?.score ?? 0;
   for (const [index, candidate] of left) {
-    const fragment = {
-      ...candidate,
-      score: lowest,
-      rawScore: candidate.score,
-      originalIndex: index,
-    };
+    const fragment = { ...candidate, score: lowest, originalIndex: index };
     if (kept.length < limit) kept.push(fragment);
     else dropped.push(withReason(fragment, `beyond the first ${limit}`));
   }

@@ -32,7 +32,11 @@ export class RetrievedFragmentView extends View({
     description: 'On the scale that `scale` names; the lowest one for what the reranker left out',
   }),
   rawScore: optional(
-    decimal({ example: 0.71, description: 'Cosine similarity before fusion and reranker' }),
+    decimal({
+      example: 0.71,
+      description:
+        'Cosine similarity before fusion and reranker; absent where `score` is that, and without a vector hit',
+    }),
   ),
   originalIndex: optional(
     integer({ example: 2, description: 'Position before the reranker, from 0' }),

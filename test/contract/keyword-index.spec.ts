@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { Database } from '../../src/platform/database/index.js';
 import { KeywordIndex } from '../../src/fragment/index.js';
+import { KeywordRepository } from '../../src/fragment/keyword/keyword.repository.js';
 import { AUTOMATIC, KNOWLEDGE_LANGUAGES } from '../../src/knowledge/index.js';
 import type { AttachmentScope, KnowledgeScope } from '../../src/fragment/index.js';
 import { sampleQuestions, sampleTexts } from '../support/keyword-sample.js';
@@ -18,6 +19,10 @@ beforeAll(async () => {
   plinth = await Plinth.start();
   index = plinth.app.get(KeywordIndex);
   database = plinth.app.get(Database);
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
 });
 
 afterAll(() => plinth.stop());
@@ -311,6 +316,41 @@ describe('a document in the index', () => {
       base.knowledgeId,
     ]);
     expect(await rowsOf(base)).toEqual([0, 0, 0]);
+  });
+
+  it('is packed before its block is locked, and other work comes in between', async () => {
+    const scope = await makeDocument(await makeBase());
+    const terms = new Map(Array.from({ length: 50 }, (_, at) => [`term${at}`, 1]));
+    const analysed = { language: 'simple', termCount: terms.size, terms };
+    const fragments = Array.from({ length: 20_000 }, () => ({
+      fragmentId: ++lastFragment,
+      analysed,
+    }));
+    let turns = 0;
+    let counting = true;
+    const count = (): void => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    count();
+    const repository = plinth.app.get(KeywordRepository);
+    const holdDocument = repository.holdDocument.bind(repository);
+    const takeBlock = repository.takeBlock.bind(repository);
+    let atHold = 0;
+    let atTake = 0;
+    jest.spyOn(repository, 'holdDocument').mockImplementationOnce(async (held) => {
+      const document = await holdDocument(held);
+      atHold = turns;
+      return document;
+    });
+    jest.spyOn(repository, 'takeBlock').mockImplementationOnce((...taken) => {
+      atTake = turns;
+      return takeBlock(...taken);
+    });
+    await index.replaceAttachment(scope, fragments);
+    counting = false;
+    expect(atTake).toBeGreaterThan(atHold);
+    expect((await index.search(scope, 'term7', 10)).total).toBe(fragments.length);
   });
 
   it('rolls back with the transaction around it', async () => {

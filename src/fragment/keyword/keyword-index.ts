@@ -12,7 +12,7 @@ import type {
   KnowledgeScope,
   TermPostings,
 } from './keyword.repository.js';
-import { TextAnalysis } from './text-analysis.js';
+import { pauses, TextAnalysis } from './text-analysis.js';
 
 /** Different words of a question that are looked for; what is longer was pasted. */
 const MOST_WORDS = 256;
@@ -182,8 +182,9 @@ export class KeywordIndex {
 
   private async add(scope: AttachmentScope, fragments: readonly AnalysedFragment[]): Promise<void> {
     if (fragments.length === 0) return;
+    const postings = await packed(fragments);
     const blockId = await this.repository.takeBlock(scope, sizeOf(fragments), CAPACITY);
-    await this.repository.append(scope, blockId, rowsOf(packed(fragments)));
+    await this.repository.append(scope, blockId, rowsOf(postings));
     await this.repository.saveDocument(scope, {
       blockId,
       fragments: Object.fromEntries(fragments.map(toEntry)),
@@ -199,7 +200,7 @@ export class KeywordIndex {
     added: readonly AnalysedFragment[],
   ): Promise<void> {
     const { tenantId } = scope;
-    const after = packed(added);
+    const after = await packed(added);
     const terms = new Set([...before.flatMap((id) => termsOf(fragments[id])), ...after.keys()]);
     const taken = new Set(before);
     const lengths = new Map<number, number>();
@@ -258,17 +259,28 @@ function termsOf(entry: string | undefined): string[] {
 }
 
 /** The postings of the fragments, by term. */
-function packed(fragments: readonly AnalysedFragment[]): Map<string, Buffer> {
-  const byTerm = new Map<string, Posting[]>();
-  for (const { fragmentId, analysed } of fragments) {
-    for (const [term, frequency] of analysed.terms) {
-      const posting = { fragmentId, frequency, length: analysed.termCount };
-      const postings = byTerm.get(term);
-      if (postings) postings.push(posting);
-      else byTerm.set(term, [posting]);
+async function packed(fragments: readonly AnalysedFragment[]): Promise<Map<string, Buffer>> {
+  const pause = pauses();
+  const byTerm = new Map<string, AnalysedFragment[]>();
+  for (const fragment of fragments) {
+    await pause();
+    for (const term of fragment.analysed.terms.keys()) {
+      const having = byTerm.get(term);
+      if (having) having.push(fragment);
+      else byTerm.set(term, [fragment]);
     }
   }
-  return new Map([...byTerm].map(([term, postings]) => [term, packPostings(postings)]));
+  const packedByTerm = new Map<string, Buffer>();
+  for (const [term, having] of byTerm) {
+    await pause();
+    packedByTerm.set(term, packPostings(having.map((fragment) => postingOf(fragment, term))));
+  }
+  return packedByTerm;
+}
+
+function postingOf({ fragmentId, analysed }: AnalysedFragment, term: string): Posting {
+  const { terms, termCount } = analysed;
+  return { fragmentId, frequency: terms.get(term) ?? 0, length: termCount };
 }
 
 function rowsOf(postings: ReadonlyMap<string, Buffer>): TermPostings[] {

@@ -91,6 +91,22 @@ const FAMILIES: Readonly<Record<Exclude<Script, 'other'>, Family>> = {
   tamil: { usual: 'tamil', languages: {} },
 };
 
+interface Dictionaries {
+  readonly usual: string;
+  /** By PostgreSQL configuration. */
+  readonly own: ReadonlyMap<string, string>;
+}
+
+/** By script. Made once, because every word of a text asks for one of them. */
+const DICTIONARIES: ReadonlyMap<string, Dictionaries> = new Map(
+  Object.entries(FAMILIES).map(([script, family]) => [script, dictionariesOf(family)]),
+);
+
+function dictionariesOf({ usual, languages, chosenOnly = [] }: Family): Dictionaries {
+  const own = [...Object.values(languages), ...chosenOnly].filter((name) => name !== SIMPLE);
+  return { usual: `${usual}_stem`, own: new Map(own.map((name) => [name, `${name}_stem`])) };
+}
+
 /** Of the trigrams that franc knows no model of: the language that is closest to it. */
 const RELATED: Readonly<Record<string, string>> = {
   dan: 'swe',
@@ -268,10 +284,6 @@ function add(scores: Map<string, number>, code: string, score: number): void {
  * word of a foreign script, of the script's usual language. Undefined where nothing is to be stemmed.
  */
 export function dictionaryOf(word: string, language: string): string | undefined {
-  const script = scriptOf(word);
-  if (script === 'other') return undefined;
-  const { usual, languages, chosenOnly = [] } = FAMILIES[script];
-  const own = [...Object.values(languages), ...chosenOnly];
-  const isOwn = language !== SIMPLE && own.includes(language);
-  return `${isOwn ? language : usual}_stem`;
+  const dictionaries = DICTIONARIES.get(scriptOf(word));
+  return dictionaries && (dictionaries.own.get(language) ?? dictionaries.usual);
 }

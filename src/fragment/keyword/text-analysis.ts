@@ -15,8 +15,8 @@ import type { BaseVotes, Evidence, Script } from './language.js';
 import { readWords } from './words.js';
 import type { TextWords, Word } from './words.js';
 
-/** Answers the stem, '' for a stop word. */
-type StemReader = (request: StemRequest) => string;
+/** Answers the stem by one of PostgreSQL's dictionaries, '' for a stop word. */
+type StemReader = (word: string, dictionary: string) => string;
 
 /** Stems that are kept; a language has some ten thousand that matter. */
 const KEPT = 50_000;
@@ -68,6 +68,34 @@ interface EvidencedText {
   readonly evidence: Evidence;
 }
 
+/**
+ * Reads the texts of a document. Equal words are one object and equal terms one string, because a large document has most
+ * of them thousands of times.
+ */
+class Vocabulary {
+  private readonly words = new Map<string, Word>();
+  private readonly capitals = new Map<string, Word>();
+  private readonly terms = new Map<string, string>();
+
+  read(text: string): TextWords {
+    const { words, terms } = readWords(text);
+    return {
+      words: words.map((word) =>
+        interned(word.capitals ? this.capitals : this.words, word.text, word),
+      ),
+      terms: terms.map((term) => interned(this.terms, term, term)),
+    };
+  }
+}
+
+/** The first value that was given for the key. */
+function interned<Value>(values: Map<string, Value>, key: string, value: Value): Value {
+  const found = values.get(key);
+  if (found !== undefined) return found;
+  values.set(key, value);
+  return value;
+}
+
 function evidenced(text: string, found: TextWords): EvidencedText {
   const script = mainScript(found);
   return { script, evidence: evidenceOf(text, found, script) };
@@ -76,26 +104,49 @@ function evidenced(text: string, found: TextWords): EvidencedText {
 /** Of a text whose language is given. */
 const UNREAD: EvidencedText = { script: 'other', evidence: new Map() };
 
+interface JoinedWord {
+  /** In the order of the question. */
+  readonly place: number;
+  readonly word: string;
+  readonly terms: Set<string>;
+  frequency: number;
+}
+
 /** The words of a question; those that share a stem are one word. */
 class AskedWords {
-  private readonly words = new Set<{ word: string; terms: Set<string>; frequency: number }>();
+  private readonly words = new Set<JoinedWord>();
+  private readonly byTerm = new Map<string, JoinedWord>();
+  private added = 0;
 
   add(word: string, terms: readonly string[]): void {
     if (terms.length === 0) return;
-    const same = [...this.words].filter((one) => terms.some((term) => one.terms.has(term)));
-    const [kept = { word, terms: new Set<string>(), frequency: 0 }, ...joined] = same;
-    for (const { terms: others, frequency } of joined) {
-      for (const term of others) kept.terms.add(term);
-      kept.frequency += frequency;
-    }
-    for (const one of joined) this.words.delete(one);
-    for (const term of terms) kept.terms.add(term);
-    kept.frequency += 1;
+    const found = terms.flatMap((term) => this.byTerm.get(term) ?? []);
+    const [first, ...joined] = [...new Set(found)].sort((a, b) => a.place - b.place);
+    const kept = first ?? { place: this.added, word, terms: new Set<string>(), frequency: 0 };
+    this.added += 1;
     this.words.add(kept);
+    for (const one of joined) {
+      this.words.delete(one);
+      this.name(kept, one.terms);
+      kept.frequency += one.frequency;
+    }
+    this.name(kept, terms);
+    kept.frequency += 1;
   }
 
   all(): AskedWord[] {
-    return [...this.words].map((one) => ({ ...one, terms: [...one.terms] }));
+    return [...this.words].map(({ word, terms, frequency }) => ({
+      word,
+      terms: [...terms],
+      frequency,
+    }));
+  }
+
+  private name(word: JoinedWord, terms: Iterable<string>): void {
+    for (const term of terms) {
+      word.terms.add(term);
+      this.byTerm.set(term, word);
+    }
   }
 }
 
@@ -111,7 +162,7 @@ export class TextAnalysis {
   async analyse(texts: readonly string[], known: KnownLanguage = {}): Promise<AnalysedText[]> {
     const pause = pauses();
     const read = await this.withLanguages(texts, known, pause);
-    const stemOf = await this.stems(read.flatMap(requestsOf));
+    const stemOf = await this.stems(read, pause);
     const analysed: AnalysedText[] = [];
     for (const text of read) {
       await pause();
@@ -124,9 +175,9 @@ export class TextAnalysis {
    * The words of a question, stemmed as in texts of each of the languages. Stop words only where there is nothing else.
    */
   async wordsOf(question: string, languages: readonly string[]): Promise<AskedWord[]> {
-    const { words, terms } = readWords(question);
+    const { words, terms } = readQuestion(question);
     const readings = languages.map((language) => ({ words, terms, language }));
-    const stemOf = await this.stems(readings.flatMap(requestsOf));
+    const stemOf = await this.stems(readings, pauses());
     const stopped = clearlyStopped(readings, stemOf);
     const asked = new AskedWords();
     for (const term of terms) asked.add(term, [term]);
@@ -147,51 +198,70 @@ export class TextAnalysis {
     { language, votes }: KnownLanguage,
     pause: () => Promise<void>,
   ): Promise<ReadText[]> {
+    const vocabulary = new Vocabulary();
     const read: (TextWords & EvidencedText)[] = [];
     for (const text of texts) {
       await pause();
-      const found = readWords(text);
+      const found = vocabulary.read(text);
       read.push({ ...found, ...(language === undefined ? evidenced(text, found) : UNREAD) });
     }
-    if (language !== undefined) return read.map((text) => ({ ...text, language }));
-    const document = shared(read);
-    const base: BaseVotes = isDecided(document) || !votes ? new Map() : await votes();
-    return read.map((text) => ({
-      ...text,
-      language: chooseLanguage(text.script, text.evidence, document, base),
-    }));
+    const languageOf = language === undefined ? await recognising(read, votes) : () => language;
+    const withLanguage: ReadText[] = [];
+    for (const text of read) {
+      await pause();
+      const { words, terms } = text;
+      withLanguage.push({ words, terms, language: languageOf(text) });
+    }
+    return withLanguage;
   }
 
-  /** A reader of the stems of these words. */
-  private async stems(requests: readonly StemRequest[]): Promise<StemReader> {
-    const stems = new Map<string, string>();
-    const missing = new Map<string, StemRequest>();
-    for (const request of requests) {
-      const key = keyOf(request);
-      if (stems.has(key) || missing.has(key)) continue;
-      const stem = this.known.get(key);
-      if (stem === undefined) missing.set(key, request);
-      else stems.set(key, stem);
+  /** A reader of the stems of the words of these texts. */
+  private async stems(texts: readonly ReadText[], pause: () => Promise<void>): Promise<StemReader> {
+    const stems = new Map<string, Map<string, string>>();
+    const missing: StemRequest[] = [];
+    for (const { words, language } of texts) {
+      await pause();
+      for (const { text: word } of words) {
+        const dictionary = dictionaryOf(word, language);
+        if (dictionary === undefined) continue;
+        const ofDictionary = stems.get(dictionary) ?? new Map<string, string>();
+        stems.set(dictionary, ofDictionary);
+        if (ofDictionary.has(word)) continue;
+        const stem = this.known.get(keyOf({ dictionary, word }));
+        if (stem === undefined) missing.push({ dictionary, word });
+        ofDictionary.set(word, stem ?? word);
+      }
     }
-    const asked = [...missing];
-    for (let start = 0; start < asked.length; start += BATCH) {
-      const batch = asked.slice(start, start + BATCH);
-      const answers = await this.repository.stems(batch.map(([, request]) => request));
-      batch.forEach(([key, { word }], index) => {
-        const stem = answers[index] ?? word;
-        stems.set(key, stem);
-        this.known.set(key, stem);
-      });
+    for (let start = 0; start < missing.length; start += BATCH) {
+      const batch = missing.slice(start, start + BATCH);
+      const answers = await this.repository.stems(batch);
+      for (const [index, request] of batch.entries()) {
+        const stem = answers[index] ?? request.word;
+        stems.get(request.dictionary)?.set(request.word, stem);
+        this.known.set(keyOf(request), stem);
+      }
     }
-    return (request) => stems.get(keyOf(request)) ?? request.word;
+    return (word, dictionary) => stems.get(dictionary)?.get(word) ?? word;
   }
 }
 
-function requestsOf({ words, language }: ReadText): StemRequest[] {
-  return words.flatMap(({ text }) => {
-    const dictionary = dictionaryOf(text, language);
-    return dictionary === undefined ? [] : [{ dictionary, word: text }];
-  });
+const OTHER_LETTER = /[\p{L}--\p{Lu}]/v;
+
+/** Capitals mark no word where several words have them and no letter is without: IT stays marked, alone or in a sentence. */
+function readQuestion(question: string): TextWords {
+  const { words, terms } = readWords(question);
+  const marked = words.filter(({ capitals }) => capitals).length;
+  if (marked < 2 || OTHER_LETTER.test(question)) return { words, terms };
+  return { words: words.map(({ text }) => ({ text, capitals: false })), terms };
+}
+
+async function recognising(
+  texts: readonly EvidencedText[],
+  votes: KnownLanguage['votes'],
+): Promise<(text: EvidencedText) => string> {
+  const document = shared(texts);
+  const base: BaseVotes = isDecided(document) || !votes ? new Map() : await votes();
+  return ({ script, evidence }) => chooseLanguage(script, evidence, document, base);
 }
 
 function counted({ words, terms, language }: ReadText, stemOf: StemReader): AnalysedText {
@@ -212,7 +282,7 @@ function counted({ words, terms, language }: ReadText, stemOf: StemReader): Anal
 /** The term of a word in a text of the language, '' for a stop word. */
 function termOf({ text, capitals }: Word, language: string, stemOf: StemReader): string {
   const dictionary = dictionaryOf(text, language);
-  const stem = dictionary === undefined ? text : stemOf({ dictionary, word: text });
+  const stem = dictionary === undefined ? text : stemOf(text, dictionary);
   return stem === '' && capitals ? text : stem;
 }
 
@@ -234,7 +304,7 @@ function clearlyStopped(readings: readonly ReadText[], stemOf: StemReader): Read
 }
 
 /** Lets other work in between, once a stretch has become long. */
-function pauses(): () => Promise<void> {
+export function pauses(): () => Promise<void> {
   let began = performance.now();
   return async () => {
     if (performance.now() - began < LONGEST_STRETCH_MS) return;

@@ -29,7 +29,10 @@ export type SourceBlock =
       readonly level: number;
     }
   | { readonly type: 'paragraph'; readonly start: number; readonly end: number }
-  /** Holds for the rows after it, until the next header or another kind of block. */
+  /**
+   * Holds for the rows after it, until the next header, another kind of block, or a row whose number does not exceed the
+   * one before: that is of another table.
+   */
   | TableBlock<'table-header'>
   | TableBlock<'table-row'>;
 

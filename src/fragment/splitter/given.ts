@@ -17,6 +17,7 @@ class GivenReader {
   /** The table that is being read: what is repeated above its rows. */
   private header: Span | undefined;
   private sheet: string | undefined;
+  private row = 0;
   /** Header rows that follow each other are one header. */
   private inHeader = false;
 
@@ -53,8 +54,10 @@ class GivenReader {
   private cells(block: TableBlock<'table-header' | 'table-row'>, span: Span): Block {
     const { sheet, row, columns } = block;
     const cells = { ...(sheet === undefined ? {} : { sheet }), row, columns };
-    if (sheet !== this.sheet) this.header = undefined;
+    // Rows count from the start of their table.
+    if (sheet !== this.sheet || row <= this.row) this.header = undefined;
     this.sheet = sheet;
+    this.row = row;
     const { header } = this;
     const goesOn = this.inHeader && header !== undefined;
     this.inHeader = block.type === 'table-header';

@@ -5,7 +5,7 @@ interface Line {
   readonly start: number;
   /** Before its line feed. */
   readonly end: number;
-  /** How many blanks it begins with. */
+  /** The column of its text; a tab reaches to the next multiple of four. */
   readonly indent: number;
   /** Its text without those blanks; only the beginning of a very long one. */
   readonly head: string;
@@ -16,6 +16,9 @@ const LONGEST_MARK = 1_000;
 
 /** From here on an indented line is code, not a heading. */
 const CODE_INDENT = 4;
+
+const TAB = 9;
+const TAB_WIDTH = 4;
 
 /**
  * Headings, fenced code, tables, and the prose between them, as CommonMark and GitHub tables define them, with these
@@ -113,9 +116,14 @@ class MarkdownReader {
     const end = feed === -1 ? this.text.length : feed;
     this.position = end + 1;
     let first = start;
-    while (first < end && isBlank(this.text.charCodeAt(first))) first += 1;
+    let indent = 0;
+    for (; first < end; first += 1) {
+      const code = this.text.charCodeAt(first);
+      if (!isBlank(code)) break;
+      indent += code === TAB ? TAB_WIDTH - (indent % TAB_WIDTH) : 1;
+    }
     const head = this.text.slice(first, Math.min(end, first + LONGEST_MARK));
-    return { start, end, indent: first - start, head };
+    return { start, end, indent, head };
   }
 }
 

@@ -250,6 +250,13 @@ describe('split, of Markdown', () => {
     expect(found[0]?.content).toBe(`---\ntitle: x\n---`);
   });
 
+  it.each(['    ', '\t', '  \t'])('reads no heading out of code indented by "%s"', (indent) => {
+    const lines = ['Real', '====', 'Text.', '', '# comment', 'a = 1', '====', 'End.'];
+    const text = lines.map((line, at) => (at < 4 ? line : `${indent}${line}`)).join('\n');
+    const found = fragments({ kind: 'markdown', text });
+    expect(found.map(({ headings }) => headings)).toEqual([['Real']]);
+  });
+
   it('keeps a table whole where it fits, else repeats its header above whole rows', () => {
     const header = '| name | value |\n|------|-------|';
     const rows = ['| a | 1 |', '| b | 2 |', '| c | 3 |', '| d | 4 |'];
@@ -387,6 +394,27 @@ describe('split, of tables', () => {
       ['A!A2:B2', 'name,value\n1'],
       ["'B''s c'!A2:B2", 'other\n2'],
       ['C!A4:B4', '3'],
+    ]);
+  });
+
+  it('repeats no header above the rows of a table right below', () => {
+    const document = table([
+      header(),
+      { text: 'a,11111', row: 2 },
+      { text: 'b,2', row: 1 },
+      { text: 'c,3', row: 2 },
+      { ...header(), text: 'third,x' },
+      { ...header(), text: 'fourth,x' },
+      { text: 'd,44444', row: 2 },
+      { text: 'e,5', row: 3 },
+    ]);
+    const found = fragments({ ...document, kind: 'document' }, { size: 18 });
+    expect(found.map(({ content }) => content)).toEqual([
+      'name,value\na,11111',
+      'b,2\nc,3',
+      'third,x',
+      'fourth,x\nd,44444',
+      'fourth,x\ne,5',
     ]);
   });
 

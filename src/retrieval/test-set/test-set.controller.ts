@@ -35,7 +35,7 @@ export class TestSetController {
     private readonly imports: TestSetImport,
   ) {}
 
-  /** The queries of a test set with their expected results, in the order of insertion. */
+  /** The queries of a test set with their expected results, newest first. */
   @Get('list')
   @RequirePermission('system:info:query')
   @AnswersPage(TestQueryView)

@@ -212,6 +212,8 @@ describe('retrieval test sets', () => {
       'p',
       'Account ZX-4711',
     ]);
+    const ids = rows.map(({ id }) => id);
+    expect(ids).toEqual(ids.toSorted((a, b) => b - a));
     expect(rows.find(({ queryId }) => queryId === 'w')?.expected).toEqual([
       { docId: docId('warranty.txt'), relevance: 2, sourceName: 'warranty.txt' },
       { docId: docId('returns.txt'), relevance: 1, sourceName: 'returns.txt' },

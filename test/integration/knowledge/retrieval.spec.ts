@@ -286,6 +286,16 @@ describe('retrieval', () => {
     await save({ rerankScoreThreshold: '' });
   });
 
+  it('answers no vector score for what only the words have found', async () => {
+    simulator.script({ match: { path: '/embeddings' }, status: 400 });
+    const body = { results: [{ index: 1, relevance_score: 0.4 }] };
+    simulator.script({ match: { path: '/rerank' }, body });
+    const settings = { enableHybrid: true, enableRerank: true, rerankModel: 'sim-rerank', topK: 2 };
+    const found = await retrieve('unseen question on goods and laptops', settings);
+    expect([found.rerank, found.data.map(({ score }) => score)]).toEqual(['applied', [0.4, 0.4]]);
+    expect(found.data.map(({ rawScore }) => rawScore)).toEqual([undefined, undefined]);
+  });
+
   it('falls back to the order before it when the reranker fails, and says so', async () => {
     const plain = await retrieve('warranty', { topK: 2 });
     const found = await retrieve('warranty', {

@@ -32,8 +32,44 @@ export function placedPdf(
   );
 }
 
-/**
- * A PDF with one line of glyphs as wide as their font size, which are drawn from left to right; each stands for its text
+export interface FormField {
+  readonly value: string;
+  readonly x: number;
+  readonly y: number;
+  /** Whether the file says how the value looks; else its reader has to. */
+  readonly drawn: boolean;
+}
+
+/** A PDF of one page with texts at their places, and a form whose fields are filled in. */
+export function filledForm(texts: readonly PlacedText[], fields: readonly FormField[]): Buffer {
+  const stream = (entries: string, content: string) =>
+    `<< ${entries}/Length ${content.length} >>\nstream\n${content}\nendstream`;
+  const written = (x: number, y: number, text: string) =>
+    `BT /F1 10 Tf ${x} ${y} Td (${text.replace(/[\\()]/g, '\\$&')}) Tj ET`;
+  const fonts = '/Font << /F1 3 0 R >>';
+  const ids = fields.map((_, index) => `${6 + 2 * index} 0 R`).join(' ');
+  const objects = [
+    `<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [${ids}] /NeedAppearances ${String(fields.some(({ drawn }) => !drawn))} /DA (/F1 10 Tf 0 g) /DR << ${fonts} >> >> >>`,
+    '<< /Type /Pages /Kids [4 0 R] /Count 1 >>',
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
+    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R /Resources << ${fonts} >> /Annots [${ids}] >>`,
+    stream('', texts.map(({ text, x, y }) => written(x, y, text)).join('\n')),
+    ...fields.flatMap(({ value, x, y, drawn }, index) => [
+      `<< /Type /Annot /Subtype /Widget /FT /Tx /T (field${index}) /V (${value}) /F 4 /DA (/F1 10 Tf 0 g) /Rect [${x} ${y} ${x + 200} ${y + 20}] ${drawn ? `/AP << /N ${7 + 2 * index} 0 R >> ` : ''}>>`,
+      // Drawn twice as large as its place.
+      stream(
+        `/Type /XObject /Subtype /Form /BBox [0 0 400 40] /Resources << ${fonts} >> `,
+        `0 0 400 40 re S /Tx BMC q BT /F1 20 Tf 4 10 Td (${value}) Tj ET Q EMC`,
+      ),
+    ]),
+  ];
+  return assembled(
+    objects.map((object) => Buffer.from(object)),
+    '',
+  );
+}
+
+/** A PDF with one line of glyphs as wide as their font size, which are drawn from left to right; each stands for its text
  * (a ToUnicode map says so), which may be several characters.
  */
 export function glyphPdf(glyphs: readonly string[]): Buffer {

@@ -31,6 +31,8 @@ const BLOCKS = new Set([
   ...['tfoot', 'tr', 'td', 'th', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'title', 'textarea'],
 ]);
 
+const ROW_GROUPS = new Set(['thead', 'tbody', 'tfoot']);
+
 const LISTS = new Set(['ul', 'ol', 'menu', 'dir']);
 
 /** Elements without an end tag, beside those of the same name that are skipped. */
@@ -205,6 +207,7 @@ class HtmlReader implements TokenHandler {
       this.tables += 1;
       if (this.tables <= TABLE_DEPTH) structure.beginTable();
     } else if (this.tables === 0 || this.tables > TABLE_DEPTH) return;
+    else if (ROW_GROUPS.has(name)) structure.endRowGroup();
     else if (name === 'tr') structure.beginRow();
     else if (name === 'td' || name === 'th') {
       structure.beginCell({
@@ -226,7 +229,8 @@ class HtmlReader implements TokenHandler {
       if (this.tables <= TABLE_DEPTH) this.structure.endTable();
       this.tables -= 1;
     } else if (this.tables > 0 && this.tables <= TABLE_DEPTH) {
-      if (name === 'tr') this.structure.endRow();
+      if (ROW_GROUPS.has(name)) this.structure.endRowGroup();
+      else if (name === 'tr') this.structure.endRow();
       else if (name === 'td' || name === 'th') this.structure.endCell();
     }
   }

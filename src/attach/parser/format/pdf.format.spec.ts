@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { glyphPdf, placedPdf } from '../../../../test/support/documents/pdf.js';
+import { filledForm, glyphPdf, placedPdf } from '../../../../test/support/documents/pdf.js';
 import type { DrawnLine, PlacedText } from '../../../../test/support/documents/pdf.js';
 import type { TableBlock } from '../../../fragment/splitter/index.js';
 import { readPdf } from './pdf.format.js';
@@ -286,5 +286,28 @@ describe('right-to-left text', () => {
   it('keeps words and numbers of the other direction in theirs', async () => {
     const visual = [...'בוט', ' ', ...'Word 12.5', ' ', ...'םלוע', ' ', ...'םולש'];
     expect((await read(glyphPdf(visual))).text).toBe('שלום עולם Word 12.5 טוב');
+  });
+});
+
+describe('forms', () => {
+  const labels = ['Name:', 'City:', 'Signed by the applicant'].map((text, index) => ({
+    text,
+    x: 60,
+    y: 700 - index * 30,
+  }));
+  const fieldsOf = (drawn: boolean) =>
+    ['Jane Doe', 'Oslo'].map((value, index) => ({ value, x: 100, y: 695 - index * 30, drawn }));
+
+  it.each([
+    ['draws', true],
+    ['does not draw', false],
+  ])('have the values that the file %s where they stand', async (_, drawn) => {
+    expect((await read(filledForm(labels, fieldsOf(drawn)))).text).toBe(
+      'Name: Jane Doe\nCity: Oslo\nSigned by the applicant',
+    );
+  });
+
+  it('of scanned pages are no text', async () => {
+    await expect(read(filledForm([], fieldsOf(true)))).rejects.toThrow('scanned images');
   });
 });

@@ -59,6 +59,26 @@ describe('HTML', () => {
     );
   });
 
+  it.each([
+    [
+      'rows of merged cells alone',
+      '<tr><th rowspan=2>A<th rowspan=2>B</tr><tr></tr><tr><td>1<td>2</tr><tr><td>3<td>4</tr>',
+      'A | B\n1 | 2\n3 | 4',
+    ],
+    [
+      'rows that end before a merged cell',
+      '<tr><th>A<th>B<th rowspan=3>C<tr><td>1<tr><tr><td>2<td>3<td>4',
+      'A | B | C\n1 |  | C\n2 | 3 | 4',
+    ],
+    [
+      'merged cells that reach beyond their group of rows',
+      '<thead><tr><th rowspan=2>A<th rowspan=9>B</thead><tbody><tr><td>1<td>2<tbody><tr><td>3<td>4',
+      'A | B\n1 | 2\n3 | 4',
+    ],
+  ])('keeps the columns of tables with %s', async (_, rows, expected) => {
+    expect(await outlineOf('page.html', `<table>${rows}</table>`)).toBe(expected);
+  });
+
   it('is known by its content, unless the name says which kind of text it is', async () => {
     const page = '<!doctype html>\n<p>Text.</p>';
     expect((await read('page', page)).source).toMatchObject({ kind: 'document', text: 'Text.' });
@@ -238,6 +258,15 @@ describe('OpenDocument texts', () => {
         'Internal',
       ].join('\n\n'),
     );
+  });
+
+  it('keep the columns of a table below a row of covered cells alone', async () => {
+    const cell = (text: string, rows = 1) =>
+      `<table:table-cell table:number-rows-spanned="${rows}"><text:p>${text}</text:p></table:table-cell>`;
+    const covered = '<table:covered-table-cell/>'.repeat(2);
+    const rows = [cell('A', 2) + cell('B', 2), covered, cell('1') + cell('2')];
+    const table = `<table:table>${rows.map((cells) => `<table:table-row>${cells}</table:table-row>`).join('')}</table:table>`;
+    expect(await outlineOf('a.odt', odtOf(table, ''))).toBe('A | B\n1 | 2');
   });
 
   it('with a password say what to do', async () => {

@@ -11,7 +11,7 @@ const NESTING_LIMIT = 100;
 export type Piece =
   | { readonly type: 'heading'; readonly text: string; readonly level: number }
   | { readonly type: 'paragraph'; readonly text: string }
-  | { readonly type: 'table'; readonly rows: readonly (readonly Cell[])[] };
+  | { readonly type: 'table'; readonly rows: readonly Row[] };
 
 interface CellSpan {
   readonly columns?: number;
@@ -24,15 +24,25 @@ interface Cell extends CellSpan {
   readonly pieces: readonly Piece[];
 }
 
+/** Without a cell of its own where merged cells of the rows above are all that it has. */
+interface Row {
+  readonly cells: Cell[];
+  /** Merged cells of the rows above end before it. */
+  readonly beginsGroup: boolean;
+}
+
 interface OpenTable {
   /** Rows that are not written yet: all of them until it shows that this is a table for a reader, too. */
-  rows: Cell[][];
-  row: Cell[] | undefined;
+  rows: Row[];
+  row: Row | undefined;
+  /** Whether the next row is the first one of a group. */
+  beginsGroup: boolean;
   cell: { readonly span: CellSpan; readonly pieces: Piece[] } | undefined;
+  /** Rows that have cells. */
   count: number;
   wide: boolean;
   /** Of a table that is written row by row. */
-  target: { readonly table: TableWriter; readonly spans: Spans; written: number } | undefined;
+  target: RowWriter | undefined;
 }
 
 /** What receives the pieces: the cell of an open table, or a capture. */
@@ -83,6 +93,7 @@ export class StructureWriter {
     const table: OpenTable = {
       rows: [],
       row: undefined,
+      beginsGroup: false,
       cell: undefined,
       count: 0,
       wide: false,
@@ -95,14 +106,14 @@ export class StructureWriter {
     const table = this.table();
     if (!table) return;
     this.endRow();
-    table.row = [];
+    openRow(table);
   }
 
   beginCell(span: CellSpan = {}): void {
     const table = this.table();
     if (!table) return;
     this.endCell();
-    table.row ??= [];
+    openRow(table);
     table.cell = { span, pieces: [] };
   }
 
@@ -110,7 +121,7 @@ export class StructureWriter {
     const table = this.table();
     if (!table?.cell) return;
     const { span, pieces } = table.cell;
-    table.row?.push({ ...span, pieces });
+    table.row?.cells.push({ ...span, pieces });
     table.cell = undefined;
   }
 
@@ -120,11 +131,18 @@ export class StructureWriter {
     this.endCell();
     const { row } = table;
     table.row = undefined;
-    if (row.length === 0) return;
     table.rows.push(row);
-    table.count += 1;
-    table.wide ||= row.length > 1;
+    if (row.cells.length > 0) table.count += 1;
+    table.wide ||= row.cells.length > 1;
     if (this.frames.length === 1 && isForReaders(table)) this.flush(table);
+  }
+
+  /** Ends a group of rows, which no merged cell reaches beyond. */
+  endRowGroup(): void {
+    const table = this.table();
+    if (!table) return;
+    this.endRow();
+    table.beginsGroup = true;
   }
 
   endTable(): void {
@@ -132,9 +150,9 @@ export class StructureWriter {
     if (!table) return;
     this.endRow();
     this.frames.pop();
-    if (table.target) table.target.table.end();
+    if (table.target) table.target.end();
     else if (isForReaders(table)) this.put([{ type: 'table', rows: table.rows }]);
-    else for (const cell of table.rows.flat()) this.put(cell.pieces);
+    else for (const { cells } of table.rows) for (const { pieces } of cells) this.put(pieces);
   }
 
   /** Ends what is still open. */
@@ -161,12 +179,8 @@ export class StructureWriter {
   }
 
   private flush(table: OpenTable): void {
-    table.target ??= { table: new TableWriter(this.writer), spans: new Spans(), written: 0 };
-    const { target } = table;
-    for (const row of table.rows) {
-      target.written += 1;
-      target.table.add(target.written, target.spans.cellsOf(row));
-    }
+    table.target ??= new RowWriter(this.writer);
+    for (const row of table.rows) table.target.add(row);
     table.rows = [];
   }
 
@@ -174,16 +188,43 @@ export class StructureWriter {
     if (piece.type === 'heading') this.writer.heading(piece.text, piece.level);
     else if (piece.type === 'paragraph') this.writer.paragraph(piece.text);
     else {
-      const table = new TableWriter(this.writer);
-      const spans = new Spans();
-      piece.rows.forEach((row, index) => table.add(index + 1, spans.cellsOf(row)));
+      const table = new RowWriter(this.writer);
+      for (const row of piece.rows) table.add(row);
       table.end();
     }
   }
 }
 
+function openRow(table: OpenTable): void {
+  if (table.row) return;
+  table.row = { cells: [], beginsGroup: table.beginsGroup };
+  table.beginsGroup = false;
+}
+
 function isForReaders({ count, wide }: OpenTable): boolean {
   return count > 1 && wide;
+}
+
+/** Writes the rows of one table that have cells of their own. */
+class RowWriter {
+  private readonly table: TableWriter;
+  private readonly spans = new Spans();
+  private written = 0;
+
+  constructor(writer: BlockWriter) {
+    this.table = new TableWriter(writer);
+  }
+
+  add(row: Row): void {
+    const cells = this.spans.cellsOf(row);
+    if (row.cells.length === 0) return;
+    this.written += 1;
+    this.table.add(this.written, cells);
+  }
+
+  end(): void {
+    this.table.end();
+  }
 }
 
 /** A merged cell takes the place of all its cells: its text in the first of each row, so that every row can be read alone. */
@@ -191,9 +232,10 @@ class Spans {
   private readonly open = new Map<number, { readonly text: string; rows: number }>();
   private above: readonly string[] = [];
 
-  cellsOf(row: readonly Cell[]): readonly string[] {
+  cellsOf(row: Row): readonly string[] {
+    if (row.beginsGroup) this.open.clear();
     const cells: string[] = [];
-    for (const cell of row) {
+    for (const cell of row.cells) {
       this.fill(cells);
       const { continued = false } = cell;
       const rows = Math.trunc(cell.rows ?? 1);
@@ -207,6 +249,12 @@ class Spans {
       }
     }
     this.fill(cells);
+    // Merged cells behind the last cell of the row are those of columns that it leaves empty.
+    const last = Math.max(...this.open.keys());
+    while (cells.length <= last) {
+      cells.push('');
+      this.fill(cells);
+    }
     this.above = cells;
     return cells;
   }
@@ -226,7 +274,7 @@ function textOf(pieces: readonly Piece[], depth: number): string {
     .map((piece) =>
       piece.type === 'table'
         ? piece.rows
-            .flatMap((row) => row.map((cell) => textOf(cell.pieces, depth + 1)))
+            .flatMap(({ cells }) => cells.map(({ pieces: inner }) => textOf(inner, depth + 1)))
             .filter((text) => text !== '')
             .join(' ')
         : piece.text,

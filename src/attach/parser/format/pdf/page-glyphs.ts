@@ -72,15 +72,27 @@ interface State {
   rise: number;
 }
 
+const INITIAL: State = {
+  matrix: IDENTITY,
+  font: undefined,
+  size: 0,
+  charSpacing: 0,
+  wordSpacing: 0,
+  stretch: 1,
+  leading: 0,
+  rise: 0,
+};
+
 /**
  * The text of a page with its place, one sheet for each direction of writing, the one with most text first. It is read
  * from the drawing operators: what PDF.js calls text content is already reordered, in ways that cannot be undone for
- * right-to-left text, and knows no lines of tables.
+ * right-to-left text, and knows no lines of tables. Annotations that are shown, such as the values of a form, belong to
+ * the text of a page that has any: a scanned page stays one without text, although it is signed.
  */
 export async function readSheets(page: PdfPage): Promise<Sheet[]> {
   const { OPS, AnnotationMode } = await getResolvedPDFJS();
   const { fnArray, argsArray } = await page.getOperatorList({
-    annotationMode: AnnotationMode.DISABLE,
+    annotationMode: AnnotationMode.ENABLE,
   });
   const reader = new OperatorReader(OPS, page);
   fnArray.forEach((operator, index) => reader.run(operator, argsArray[index]));
@@ -90,16 +102,9 @@ export async function readSheets(page: PdfPage): Promise<Sheet[]> {
 type Operators = Awaited<ReturnType<typeof getResolvedPDFJS>>['OPS'];
 
 class OperatorReader {
-  private state: State = {
-    matrix: IDENTITY,
-    font: undefined,
-    size: 0,
-    charSpacing: 0,
-    wordSpacing: 0,
-    stretch: 1,
-    leading: 0,
-    rise: 0,
-  };
+  private state: State = { ...INITIAL };
+  private inAnnotation = false;
+  private isWritten = false;
   private readonly saved: State[] = [];
   private readonly fonts = new Map<string, Font | undefined>();
   private text: Matrix = IDENTITY;
@@ -130,24 +135,24 @@ class OperatorReader {
   }
 
   end(): Sheet[] {
-    return this.writer.end();
+    return this.isWritten ? this.writer.end() : [];
   }
 
   private actionsOf(ops: Operators): ReadonlyMap<number, (args: readonly unknown[]) => void> {
-    const save = () => void this.saved.push({ ...this.state });
-    const restore = () => (this.state = this.saved.pop() ?? this.state);
     return new Map<number, (args: readonly unknown[]) => void>([
-      [ops.save, save],
-      [ops.restore, restore],
+      [ops.save, () => this.save()],
+      [ops.restore, () => this.restore()],
       [ops.transform, (args) => this.transform(args)],
       [
         ops.paintFormXObjectBegin,
         ([matrix]) => {
-          save();
+          this.save();
           if (matrix) this.transform(Array.from(matrix as ArrayLike<number>));
         },
       ],
-      [ops.paintFormXObjectEnd, restore],
+      [ops.paintFormXObjectEnd, () => this.restore()],
+      [ops.beginAnnotation, ([, , ...matrices]) => this.beginAnnotation(matrices)],
+      [ops.endAnnotation, () => this.endAnnotation()],
       [
         ops.beginText,
         () => {
@@ -181,6 +186,28 @@ class OperatorReader {
       [ops.showText, ([glyphs]) => this.show(glyphs)],
       [ops.constructPath, ([paint, data]) => this.draw(paint, data)],
     ]);
+  }
+
+  private save(): void {
+    this.saved.push({ ...this.state });
+  }
+
+  private restore(): void {
+    this.state = this.saved.pop() ?? this.state;
+  }
+
+  /** It has a place on the page, whatever the page has transformed before. */
+  private beginAnnotation([place, own]: readonly unknown[]): void {
+    this.save();
+    this.state = { ...INITIAL };
+    this.transform(Array.from(place as ArrayLike<number>));
+    this.transform(Array.from(own as ArrayLike<number>));
+    this.inAnnotation = true;
+  }
+
+  private endAnnotation(): void {
+    this.restore();
+    this.inAnnotation = false;
   }
 
   private moveTo(x: number, y: number): void {
@@ -219,6 +246,7 @@ class OperatorReader {
   private show(glyphs: unknown): void {
     const { font, size, stretch, charSpacing, wordSpacing, rise } = this.state;
     if (!font || !Array.isArray(glyphs)) return;
+    this.isWritten ||= !this.inAnnotation;
     const matrix = product(this.state.matrix, this.text);
     const axis = font.vertical
       ? ([0, -1] as const)
@@ -244,8 +272,9 @@ class OperatorReader {
     }
   }
 
-  /** Keeps what may be the border of a table: strokes along an axis, and bars. */
+  /** Keeps what may be the border of a table: strokes along an axis, and bars. Fields have borders of their own. */
   private draw(paint: unknown, data: unknown): void {
+    if (this.inAnnotation) return;
     const path: unknown = Array.isArray(data) ? data[0] : undefined;
     if (paint === this.unpainted || !(path instanceof Float32Array)) return;
     for (const points of subpathsOf(path)) {
