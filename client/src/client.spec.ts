@@ -5,7 +5,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import * as client from './index.js';
 import {
   ApiError,
-  attachContent,
   authLogin,
   configure,
   ConnectionError,
@@ -21,6 +20,7 @@ import {
   streamRunEvents,
   testSetImport,
   uploadDocuments,
+  usageExport,
   withMessage,
 } from './index.js';
 import type { ChatEvent, HarnessNews } from './index.js';
@@ -188,17 +188,17 @@ describe('a function of the client', () => {
     answers = [
       (_request, response) => {
         response.writeHead(200, {
-          'Content-Type': 'text/plain; charset=utf-8',
-          'Content-Disposition': 'attachment; filename=notes.txt',
+          'Content-Type': 'text/csv; charset=utf-8',
+          'Content-Disposition': 'attachment; filename=usage.csv',
         });
-        response.end('Hello');
+        response.end('\uFEFFid');
       },
     ];
 
-    const file = await attachContent({ path: { id: 1 } });
+    const file = await usageExport();
 
-    expect(file.name).toBe('notes.txt');
-    expect(await file.text()).toBe('Hello');
+    expect(file.name).toBe('usage.csv');
+    expect([...(await file.bytes())]).toEqual([0xef, 0xbb, 0xbf, 0x69, 0x64]);
   });
 
   it('throws ApiError for a failure in an envelope', async () => {

@@ -463,6 +463,24 @@ describe('the OpenAPI document', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('describes texts that are attachments as bytes', () => {
+    const texts = routes.flatMap((route) => {
+      const content = operationOf(route)?.responses['200']?.content ?? {};
+      return Object.entries(content)
+        .filter(
+          ([, { schema }]) => JSON.stringify(schema) === '{"type":"string","format":"binary"}',
+        )
+        .filter(([type]) => type.startsWith('text/'))
+        .map(([type]) => `${type} ${route.key}`);
+    });
+
+    expect(texts.sort()).toEqual([
+      'text/csv GET /monitor/usage/export',
+      'text/csv GET /monitor/usage/own/export',
+      'text/markdown GET /coding/harness/sessions/:sessionId/runs/:runId/report',
+    ]);
+  });
+
   it('names each operation by its controller and method, once', () => {
     const ids = routes.map((route) => operationOf(route)?.operationId ?? route.key);
 
