@@ -339,9 +339,22 @@ describe('streamChat', () => {
     expect(await thrownBy(reading)).toMatchObject({
       name: 'ApiError',
       message: 'No key.',
+      code: 500,
+      data: null,
       requestId: 'request-2',
     });
     expect(seen).toEqual([{ event: 'content', content: 'So' }]);
+  });
+
+  it('throws the code and the data of a failed turn', async () => {
+    const failure = { error: 'The limit is reached.', code: 429, data: { retryAfterSeconds: 5 } };
+    answers = [stream(`event: error\ndata: ${JSON.stringify({ event: 'error', ...failure })}\n\n`)];
+
+    const { error: message, ...details } = failure;
+    expect(await thrownBy(all(streamChat({ content: 'Hi' })))).toMatchObject({
+      ...details,
+      message,
+    });
   });
 
   it('throws a refusal in an envelope', async () => {

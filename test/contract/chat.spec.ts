@@ -151,21 +151,23 @@ describe('chat', () => {
 
   describe('refuses as a stream that existing clients can show', () => {
     it.each([
-      ['an empty message', { content: '  ' }, /content must not be empty/],
-      ['an unknown model', { model: 'nope', content: 'x' }, /nope/],
-      ['an agent', { content: 'x', agentId: 5 }, /agent was not found/],
-      ['a knowledge base', { content: 'x', knowledgeId: '7' }, /knowledge base was not found/],
+      ['an empty message', { content: '  ' }, /content must not be empty/, 400],
+      ['an unknown model', { model: 'nope', content: 'x' }, /nope/, 404],
+      ['an agent', { content: 'x', agentId: 5 }, /agent was not found/, 404],
+      ['a knowledge base', { content: 'x', knowledgeId: '7' }, /knowledge base was not found/, 404],
       [
         'a session that does not exist',
         { content: 'x', sessionId: '999999' },
         /session was not found/,
+        404,
       ],
-      ['a session id that is none', { content: 'x', sessionId: 'abc' }, /sessionId/],
-    ])('%s', async (_, body, message) => {
+      ['a session id that is none', { content: 'x', sessionId: 'abc' }, /sessionId/, 400],
+    ])('%s', async (_, body, message, code) => {
       const reply = await sendChat(admin, body);
       expect(reply.contentType).toContain('text/event-stream');
       expect(reply.error).toMatch(message);
       expect(reply.events).toEqual(['error', '[ERROR]']);
+      expect(reply.failure).toMatchObject({ code });
       expect(simulator.requests).toHaveLength(0);
     });
 
@@ -192,6 +194,7 @@ describe('chat', () => {
     expect(reply.events.slice(-2)).toEqual(['error', '[ERROR]']);
     const [, answer] = await messages(sessionId);
     expect(answer).toMatchObject({ state: 'failed', content: reply.text, error: reply.error });
+    expect(reply.failure).toEqual({ code: 500, data: null });
   });
 
   it('tries again before the first token and never after', async () => {
@@ -260,6 +263,7 @@ describe('chat', () => {
     await chat.until('tok1');
     const second = await sendChat(admin, { model: name, content: 'y', sessionId });
     expect(second.error).toMatch(/still being written/);
+    expect(second.failure).toEqual({ code: 409, data: null });
     chat.leave();
     await eventually(
       () => messages(sessionId),
