@@ -4,6 +4,7 @@ import type { Simulator } from '../../simulator/index.js';
 import { canary } from '../support/canary.js';
 import { OpenChat, sendChat } from '../support/chat.js';
 import { createModel, createProvider } from '../support/models.js';
+import { done } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
 import { ADMIN_PASSWORD, FULL_CLIENT } from '../support/template.js';
@@ -99,6 +100,24 @@ describe('chat', () => {
     const [, answer] = await messages(sessionId);
     expect(answer?.reasoningContent).toBe(reply.reasoning);
     expect(answer?.content).toBe(reply.text);
+  });
+
+  it('opens and renames a session whose first message is longer than its content may be', async () => {
+    const sessionContent = `${'x'.repeat(99_999)}😀 and more`;
+    const opened = done(await admin.post<string>('/system/session', { sessionContent }));
+    const path = `/system/session/${opened.data}`;
+    const content = async (): Promise<string> =>
+      done(await admin.get<{ sessionContent: string }>(path)).data.sessionContent;
+    expect(await content()).toBe(`${'x'.repeat(99_999)}\uFFFD`);
+
+    done(
+      await admin.put('/system/session', {
+        id: opened.data,
+        sessionTitle: 'Long',
+        sessionContent: 'y'.repeat(100_001),
+      }),
+    );
+    expect(await content()).toBe('y'.repeat(100_000));
   });
 
   it('sends earlier exchanges along, and only those of the session', async () => {
