@@ -481,6 +481,25 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
+  it('has total and rows for the routes that end in /list, and data for the others (docs/WIRE.md)', () => {
+    const unusual = routes.flatMap((route) => {
+      const fields = successOf(operationOf(route)?.responses['200']?.content)?.properties ?? {};
+      if (!('code' in fields)) return [];
+      const names = ['data', 'rows'].filter((name) => name in fields);
+      const usual = route.path.endsWith('/list') ? 'rows' : 'data';
+      return names.join() === usual ? [] : [`${route.path}: ${names.join()}`];
+    });
+
+    expect(unusual.sort()).toEqual([
+      '/auth/tenant/list: data',
+      '/monitor/online: rows',
+      '/system/model/modelList: data,rows',
+      '/system/role/authUser/allocatedList: rows',
+      '/system/role/authUser/unallocatedList: rows',
+      '/system/social/list: data',
+    ]);
+  });
+
   it('names each operation by its controller and method, once', () => {
     const ids = routes.map((route) => operationOf(route)?.operationId ?? route.key);
 
