@@ -59,7 +59,13 @@ function withoutEnvelope(response, isDropped, route) {
     if (kept.length === 0) delete content['application/json'];
     else content['application/json'] = { schema: unwrapped(kept[0], route) };
   }
-  return { ...response, content };
+  return { ...response, content: inOneType(content) };
+}
+
+/** Of several types the generator takes JSON alone. */
+function inOneType(content) {
+  const schemas = Object.values(content).map(({ schema }) => schema);
+  return schemas.length > 1 ? { 'application/json': { schema: { anyOf: schemas } } } : content;
 }
 
 /** The same rule as contentsOf in src/envelope.ts, which knows no schemas: a field beside `data` must always be there. */

@@ -29,4 +29,4 @@ await createClient({
 // The runtime answers a file with its name.
 const types = join(folder, 'types.gen.ts');
 const text = readFileSync(types, 'utf8');
-writeFileSync(types, text.replaceAll('    200: Blob | File;', '    200: File;'));
+writeFileSync(types, text.replaceAll(/^( {4}200: .*)\bBlob \| File;$/gm, '$1File;'));

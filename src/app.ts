@@ -52,6 +52,17 @@ const FAILURES: readonly FailureViews[] = [
   { paths: ssoFailures.paths, bodies: [LogoutFailureView] },
 ];
 
+/** What clients read beside the headers that browsers show to other sites anyway. */
+const EXPOSED_HEADERS = [
+  'Content-Disposition',
+  'Retry-After',
+  'X-Request-Id',
+  'request-id',
+  'x-plinth-attempts',
+  'x-plinth-model',
+  'x-should-retry',
+];
+
 /** The OpenAPI document of an application. */
 export function apiDocument(app: NestExpressApplication): OpenAPIObject {
   return openApiOf(app, FAILURES);
@@ -91,15 +102,25 @@ export async function createApp(
       requestContext,
       closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS),
       requestLog(logger, app.get(Metrics)),
-      app.get(Shutdown).admission(FAILURE_SHAPES),
       securityHeaders(),
-      app.get(ConsoleFiles).serve,
     ),
   );
+  // Before the first answer: without its headers a browser of another site reads none, and no refusal either.
   if (config.CORS_ORIGINS.length > 0) {
-    app.enableCors({ origin: [...config.CORS_ORIGINS], credentials: true, maxAge: 1_800 });
+    app.enableCors({
+      origin: [...config.CORS_ORIGINS],
+      credentials: true,
+      exposedHeaders: EXPOSED_HEADERS,
+      maxAge: 1_800,
+    });
   }
-  app.use(app.get(DirectRoutes).serve);
+  app.use(
+    inOrder(
+      app.get(Shutdown).admission(FAILURE_SHAPES),
+      app.get(ConsoleFiles).serve,
+      app.get(DirectRoutes).serve,
+    ),
+  );
   serveOpenApi(app, FAILURES);
   const server = app.getHttpServer();
   server.headersTimeout = config.REQUEST_HEADER_TIMEOUT_SECONDS * 1_000;

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import * as client from './index.js';
 import {
   ApiError,
-  attachContent,
   authLogin,
   configure,
   ConnectionError,
@@ -21,6 +20,7 @@ import {
   streamRunEvents,
   testSetImport,
   uploadDocuments,
+  usageExport,
   withMessage,
 } from './index.js';
 import type { ChatEvent, HarnessNews } from './index.js';
@@ -188,17 +188,17 @@ describe('a function of the client', () => {
     answers = [
       (_request, response) => {
         response.writeHead(200, {
-          'Content-Type': 'text/plain; charset=utf-8',
-          'Content-Disposition': 'attachment; filename=notes.txt',
+          'Content-Type': 'text/csv; charset=utf-8',
+          'Content-Disposition': 'attachment; filename=usage.csv',
         });
-        response.end('Hello');
+        response.end('\uFEFFid');
       },
     ];
 
-    const file = await attachContent({ path: { id: 1 } });
+    const file = await usageExport();
 
-    expect(file.name).toBe('notes.txt');
-    expect(await file.text()).toBe('Hello');
+    expect(file.name).toBe('usage.csv');
+    expect([...(await file.bytes())]).toEqual([0xef, 0xbb, 0xbf, 0x69, 0x64]);
   });
 
   it('throws ApiError for a failure in an envelope', async () => {
@@ -339,9 +339,22 @@ describe('streamChat', () => {
     expect(await thrownBy(reading)).toMatchObject({
       name: 'ApiError',
       message: 'No key.',
+      code: 500,
+      data: null,
       requestId: 'request-2',
     });
     expect(seen).toEqual([{ event: 'content', content: 'So' }]);
+  });
+
+  it('throws the code and the data of a failed turn', async () => {
+    const failure = { error: 'The limit is reached.', code: 429, data: { retryAfterSeconds: 5 } };
+    answers = [stream(`event: error\ndata: ${JSON.stringify({ event: 'error', ...failure })}\n\n`)];
+
+    const { error: message, ...details } = failure;
+    expect(await thrownBy(all(streamChat({ content: 'Hi' })))).toMatchObject({
+      ...details,
+      message,
+    });
   });
 
   it('throws a refusal in an envelope', async () => {

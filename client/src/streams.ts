@@ -78,6 +78,12 @@ export type ChatEvent =
         readonly totalTokens: number;
         readonly estimated: boolean;
       };
+      /** Where the model was called again, or another one answered: the last of them. */
+      readonly attempts?: readonly {
+        readonly model: string;
+        readonly provider: string;
+        readonly outcome: string;
+      }[];
     }
   | {
       readonly event: 'done';
@@ -89,6 +95,13 @@ export type ChatEvent =
       /** The content is JSON in the form that was asked for. */
       readonly structured?: boolean;
     };
+
+/** `code` and `data` are absent where the service ended the turn, and where a stored failure is repeated. */
+interface ChatFailure {
+  readonly error: string;
+  readonly code?: number;
+  readonly data?: unknown;
+}
 
 const CHAT_EVENTS: readonly string[] = [
   'sources',
@@ -138,8 +151,9 @@ export async function* streamChat(
   const init = { method: 'POST', headers, body: JSON.stringify(body) };
   for await (const { event = '', data, requestId } of framesOf('/chat/send', init, signal)) {
     if (event === 'error') {
-      const { error: message } = JSON.parse(data) as { error: string };
-      throw new ApiError({ code: 500, message, data: null, status: 200, requestId });
+      const failure = JSON.parse(data) as ChatFailure;
+      const { error: message, code = 500, data: details = null } = failure;
+      throw new ApiError({ code, message, data: details, status: 200, requestId });
     }
     if (!CHAT_EVENTS.includes(event)) continue;
     const received = JSON.parse(data) as ChatEvent;

@@ -7,7 +7,7 @@ import {
   Answers,
   AnswersArray,
   AnswersPage,
-  AnswersRaw,
+  AnswersFile,
   AnswersStatus,
   FailsWithArray,
   IdPipe,
@@ -83,7 +83,7 @@ export class AttachController {
   @Get(':id/content')
   @NoEnvelope()
   @RequirePermission('system:attach:query', { tokenInQuery: true })
-  @AnswersRaw('application/octet-stream', 'The source file, as an attachment')
+  @AnswersFile('application/octet-stream', 'The source file, as an attachment')
   async content(
     @CurrentCaller() caller: Caller,
     @Param('id', IdPipe) id: number,

@@ -12,7 +12,6 @@ import type { Message } from '../platform/message/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
 import { AnswerStore } from './answer.store.js';
 import { citationsIn, referenceOf } from '../agent/index.js';
-import { LimitReachedError } from '../model/index.js';
 import { IdempotencyInProgressError, IdempotencyMismatchError } from './chat.errors.js';
 import {
   contentFrame,
@@ -57,8 +56,9 @@ export class ChatAnswer {
   /** Answers an error before the turn began; nothing is stored. */
   refuse(writer: SseWriter, error: unknown): void {
     const message = this.messageOf(error);
-    setEnvelopeCode(writer.response, codeOf(error));
-    writer.write(errorFrames(message, detailsOf(error)));
+    const details = detailsOf(error);
+    setEnvelopeCode(writer.response, details.code);
+    writer.write(errorFrames(message, details));
   }
 
   /**
@@ -119,7 +119,7 @@ export class ChatAnswer {
     if (result === 'refused') turn.write(errorFrames(NOT_STORED));
     else if (error !== undefined) {
       const details = detailsOf(outcome.error);
-      turn.write(errorFrames(error, details), codeOf(outcome.error));
+      turn.write(errorFrames(error, details), details.code);
     } else if (turn.stopReason === 'signed-out') turn.write(errorFrames(SIGNED_OUT));
     else if (turn.stopReason === 'shutdown') turn.write(errorFrames(SHUTDOWN));
     else {
@@ -152,16 +152,9 @@ const NOT_STORED = msg`The answer could not be stored. Copy it if you need it.`;
 const SIGNED_OUT = msg`Your sign-in has ended, so the answer stops here. Sign in again to continue.`;
 const SHUTDOWN = msg`The service is restarting, so the answer stops here. Send the message again in a moment.`;
 
-/** Limits say which one it is, and when there is room again. */
-function detailsOf(error: unknown): ErrorDetails | undefined {
-  if (!(error instanceof LimitReachedError)) return undefined;
-  const { code, data } = error;
-  return { code, data };
-}
-
-function codeOf(error: unknown): number {
+function detailsOf(error: unknown): ErrorDetails {
   const known = error instanceof DomainError ? error : unavailableError(error);
-  return known?.code ?? 500;
+  return { code: known?.code ?? 500, data: known?.data ?? null };
 }
 
 function endingFrame(answer: EndedAnswer, inline: InlineContent): string {

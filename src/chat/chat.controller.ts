@@ -19,10 +19,11 @@ const NO_PING = 60_000;
 export class ChatErrorFilter implements ExceptionFilter {
   catch(error: InvalidInputError, host: ArgumentsHost): void {
     const response = host.switchToHttp().getResponse<Response>();
-    setEnvelopeCode(response, error.code);
+    const { code, data } = error;
+    setEnvelopeCode(response, code);
     const writer = new SseWriter(response, NO_PING);
     writer.start();
-    writer.write(errorFrames(error.message));
+    writer.write(errorFrames(error.message, { code, data }));
     writer.end();
   }
 }

@@ -22,7 +22,9 @@ export class IdempotencyMismatchError extends ConflictError {
 
 export class IdempotencyInProgressError extends ConflictError {
   constructor() {
-    super(msg`The message with this Idempotency-Key is still being answered. Try again later.`);
+    super(msg`The message with this Idempotency-Key is still being answered. Try again later.`, {
+      data: { errorCode: 'IDEMPOTENCY_IN_PROGRESS' },
+    });
   }
 }
 

@@ -103,10 +103,9 @@ export function doneFrame(
   });
 }
 
-/** What a client needs beside the text of an error. */
+/** What the envelope of the same error has beside its text. */
 export interface ErrorDetails {
   readonly code: number;
-  /** As the envelope has it. */
   readonly data: unknown;
 }
 

@@ -29,9 +29,16 @@ export class SessionListQuery extends Input({
   conversationId: Text({ optional: true, max: 64 }),
 }) {}
 
+/** Existing clients send the first message as the content, which may be longer. */
+const CONTENT_LENGTH = 100_000;
+
 const sessionFields = {
   sessionTitle: Text({ optional: true, max: 255, example: 'Holiday plans' }),
-  sessionContent: Text({ optional: true, max: 100_000 }),
+  sessionContent: Text({
+    optional: true,
+    cut: CONTENT_LENGTH,
+    description: `Cut after ${CONTENT_LENGTH} characters`,
+  }),
   conversationId: Text({ optional: true, max: 64 }),
   remark: Text({ optional: true, max: 500 }),
 };

@@ -463,6 +463,43 @@ describe('the OpenAPI document', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('describes texts that are attachments as bytes', () => {
+    const texts = routes.flatMap((route) => {
+      const content = operationOf(route)?.responses['200']?.content ?? {};
+      return Object.entries(content)
+        .filter(
+          ([, { schema }]) => JSON.stringify(schema) === '{"type":"string","format":"binary"}',
+        )
+        .filter(([type]) => type.startsWith('text/'))
+        .map(([type]) => `${type} ${route.key}`);
+    });
+
+    expect(texts.sort()).toEqual([
+      'text/csv GET /monitor/usage/export',
+      'text/csv GET /monitor/usage/own/export',
+      'text/markdown GET /coding/harness/sessions/:sessionId/runs/:runId/report',
+    ]);
+  });
+
+  it('has total and rows for the routes that end in /list, and data for the others (docs/WIRE.md)', () => {
+    const unusual = routes.flatMap((route) => {
+      const fields = successOf(operationOf(route)?.responses['200']?.content)?.properties ?? {};
+      if (!('code' in fields)) return [];
+      const names = ['data', 'rows'].filter((name) => name in fields);
+      const usual = route.path.endsWith('/list') ? 'rows' : 'data';
+      return names.join() === usual ? [] : [`${route.path}: ${names.join()}`];
+    });
+
+    expect(unusual.sort()).toEqual([
+      '/auth/tenant/list: data',
+      '/monitor/online: rows',
+      '/system/model/modelList: data,rows',
+      '/system/role/authUser/allocatedList: rows',
+      '/system/role/authUser/unallocatedList: rows',
+      '/system/social/list: data',
+    ]);
+  });
+
   it('names each operation by its controller and method, once', () => {
     const ids = routes.map((route) => operationOf(route)?.operationId ?? route.key);
 

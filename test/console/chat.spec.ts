@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import type { Locator, Page, Route } from 'playwright-core';
+import type { Locator, Page, Response, Route } from 'playwright-core';
 import { Database } from '../../src/platform/database/index.js';
 import { OpenChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { done, makeRole, makeUser, PASSWORD } from '../support/people.js';
 import { Session } from '../support/session.js';
 import { ADMIN_PASSWORD } from '../support/template.js';
+import { eventually } from '../support/wait.js';
 import { HOSTILE_MARKDOWN } from './hostile-markdown.js';
 
 const COMPLETIONS = { path: '/chat/completions' };
@@ -213,6 +214,47 @@ describeConsole('the chat', () => {
     await base.click();
     await page.getByRole('option', { name: 'No knowledge base' }).click();
     await page.getByRole('button', { name: 'Choose a knowledge base' }).waitFor();
+    await page.close();
+  });
+
+  it('waits for the answer to a request that has arrived although its connection was lost', async () => {
+    const page = await console.signedIn();
+    await page.goto('/chat');
+    console.simulator.script({ match: COMPLETIONS, text: 'first answer' });
+    await send(page, 'Did this arrive?');
+    await answers(page).getByText('first answer').waitFor();
+    console.expectProblems(/ERR_CONNECTION_RESET/);
+    console.simulator.script({ match: COMPLETIONS, hold: true, text: 'late but whole' });
+    const said: Promise<string>[] = [];
+    await page.route('**/chat/send', async (route) => {
+      const answer = route.fetch({ timeout: 0 });
+      said.push(answer.then((response) => response.text()));
+      if (said.length > 1) {
+        await route.fulfill({ response: await answer });
+        return;
+      }
+      await eventually(
+        () => console.simulator.held,
+        (count) => count > 0,
+      );
+      await route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: 'Answer again' }).click();
+    await eventually(
+      () => said.length,
+      (count) => count > 1,
+    );
+    expect(await said[1]).toContain('IDEMPOTENCY_IN_PROGRESS');
+    const isSession = (response: Response): boolean =>
+      /\/system\/session\/\d+$/.test(response.url());
+    // It asks until the answer has ended.
+    for (let times = 0; times < 2; times += 1) await page.waitForResponse(isSession);
+
+    console.simulator.release();
+
+    await answers(page).getByText('late but whole').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(await said[0]).toContain('"done":true');
     await page.close();
   });
 

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sendChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
@@ -47,7 +48,10 @@ describeConsole('usage in the console', () => {
     expect(page.url()).toContain('by=user');
     const saving = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Export CSV' }).click();
-    expect((await saving).suggestedFilename()).toBe('usage.csv');
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe('usage.csv');
+    const text = (await readFile(await saved.path())).toString();
+    expect(text).toMatch(/^\uFEFFid,callTime,/);
   });
 
   it('sets limits, shows what is used of them, changes and removes them', async () => {

@@ -4,6 +4,7 @@ import type { Simulator } from '../../simulator/index.js';
 import { canary } from '../support/canary.js';
 import { OpenChat, sendChat } from '../support/chat.js';
 import { createModel, createProvider } from '../support/models.js';
+import { done } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
 import { ADMIN_PASSWORD, FULL_CLIENT } from '../support/template.js';
@@ -101,6 +102,24 @@ describe('chat', () => {
     expect(answer?.content).toBe(reply.text);
   });
 
+  it('opens and renames a session whose first message is longer than its content may be', async () => {
+    const sessionContent = `${'x'.repeat(99_999)}😀 and more`;
+    const opened = done(await admin.post<string>('/system/session', { sessionContent }));
+    const path = `/system/session/${opened.data}`;
+    const content = async (): Promise<string> =>
+      done(await admin.get<{ sessionContent: string }>(path)).data.sessionContent;
+    expect(await content()).toBe(`${'x'.repeat(99_999)}\uFFFD`);
+
+    done(
+      await admin.put('/system/session', {
+        id: opened.data,
+        sessionTitle: 'Long',
+        sessionContent: 'y'.repeat(100_001),
+      }),
+    );
+    expect(await content()).toBe('y'.repeat(100_000));
+  });
+
   it('sends earlier exchanges along, and only those of the session', async () => {
     const name = await model('sim--echo');
     const sessionId = await newSession();
@@ -151,21 +170,23 @@ describe('chat', () => {
 
   describe('refuses as a stream that existing clients can show', () => {
     it.each([
-      ['an empty message', { content: '  ' }, /content must not be empty/],
-      ['an unknown model', { model: 'nope', content: 'x' }, /nope/],
-      ['an agent', { content: 'x', agentId: 5 }, /agent was not found/],
-      ['a knowledge base', { content: 'x', knowledgeId: '7' }, /knowledge base was not found/],
+      ['an empty message', { content: '  ' }, /content must not be empty/, 400],
+      ['an unknown model', { model: 'nope', content: 'x' }, /nope/, 404],
+      ['an agent', { content: 'x', agentId: 5 }, /agent was not found/, 404],
+      ['a knowledge base', { content: 'x', knowledgeId: '7' }, /knowledge base was not found/, 404],
       [
         'a session that does not exist',
         { content: 'x', sessionId: '999999' },
         /session was not found/,
+        404,
       ],
-      ['a session id that is none', { content: 'x', sessionId: 'abc' }, /sessionId/],
-    ])('%s', async (_, body, message) => {
+      ['a session id that is none', { content: 'x', sessionId: 'abc' }, /sessionId/, 400],
+    ])('%s', async (_, body, message, code) => {
       const reply = await sendChat(admin, body);
       expect(reply.contentType).toContain('text/event-stream');
       expect(reply.error).toMatch(message);
       expect(reply.events).toEqual(['error', '[ERROR]']);
+      expect(reply.failure).toMatchObject({ code });
       expect(simulator.requests).toHaveLength(0);
     });
 
@@ -192,6 +213,7 @@ describe('chat', () => {
     expect(reply.events.slice(-2)).toEqual(['error', '[ERROR]']);
     const [, answer] = await messages(sessionId);
     expect(answer).toMatchObject({ state: 'failed', content: reply.text, error: reply.error });
+    expect(reply.failure).toEqual({ code: 500, data: null });
   });
 
   it('tries again before the first token and never after', async () => {
@@ -260,6 +282,7 @@ describe('chat', () => {
     await chat.until('tok1');
     const second = await sendChat(admin, { model: name, content: 'y', sessionId });
     expect(second.error).toMatch(/still being written/);
+    expect(second.failure).toEqual({ code: 409, data: null });
     chat.leave();
     await eventually(
       () => messages(sessionId),

@@ -45,6 +45,12 @@ export class ChatReply {
     return frame && String(frame.data['msg']);
   }
 
+  /** What the envelope of the same error would have. */
+  get failure(): { readonly code: unknown; readonly data: unknown } | undefined {
+    const frame = this.frames.find(({ event }) => event === 'error');
+    return frame && { code: frame.data['code'], data: frame.data['data'] };
+  }
+
   private joined(field: string): string {
     return this.frames
       .filter((frame) => frame.event === 'content')

@@ -5,7 +5,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, LoginOnly, RequirePermission } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { Answers, AnswersRaw, MOST_ROWS, NoEnvelope } from '../../platform/http/index.js';
+import { Answers, AnswersFile, MOST_ROWS, NoEnvelope } from '../../platform/http/index.js';
 import { csvOf } from './usage.csv.js';
 import {
   filterOf,
@@ -50,7 +50,7 @@ export class UsageController {
   @Get('export')
   @RequirePermission('monitor:usage:export')
   @NoEnvelope()
-  @AnswersRaw(CSV, 'One line for each call, or for the calls of a day where they are summed up')
+  @AnswersFile(CSV, 'One line for each call, or for the calls of a day where they are summed up')
   export(
     @CurrentCaller() caller: Caller,
     @Query() query: UsageExportQuery,
@@ -63,7 +63,7 @@ export class UsageController {
   @Get('own/export')
   @LoginOnly({ apiKey: 'any' })
   @NoEnvelope()
-  @AnswersRaw(CSV, 'One line for each call, or for the calls of a day where they are summed up')
+  @AnswersFile(CSV, 'One line for each call, or for the calls of a day where they are summed up')
   exportOwn(
     @CurrentCaller() caller: Caller,
     @Query() query: OwnUsageExportQuery,

@@ -293,7 +293,8 @@ export const variables = {
   CHAT_CONNECT_TIMEOUT_SECONDS: seconds(10, 'Chat: time to connect to a provider'),
   CHAT_IDLE_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Chat: silence of a provider that ends a stream'),
   CHAT_STREAM_TIMEOUT_SECONDS: seconds(30 * MINUTE, 'Chat: longest stream in total'),
-  CHAT_PING_SECONDS: seconds(10, 'Chat: interval of comment pings on an open stream', 300),
+  // The client package gives up a stream that is silent for 75 seconds (client/src/streams.ts).
+  CHAT_PING_SECONDS: seconds(10, 'Chat: interval of comment pings on an open stream', 30),
   CHAT_HISTORY_MESSAGES: count(
     20,
     'Chat: earlier messages of a session sent to the model at most',

@@ -32,6 +32,11 @@ describe('loadConfig', () => {
     expect(goesOn).toBeGreaterThan(silence);
   });
 
+  it('pings often enough for clients that give up a silent stream', () => {
+    expect(load({ CHAT_PING_SECONDS: '30' }).CHAT_PING_SECONDS).toBe(30);
+    expect(messageOf(() => load({ CHAT_PING_SECONDS: '31' }))).toContain('CHAT_PING_SECONDS "31"');
+  });
+
   it('is closed to private hosts and without the demo on a server', () => {
     const config = load({ DATABASE_URL: 'postgres://plinth@localhost/plinth', SECRET_KEY: secret });
     expect(config).toMatchObject({ embedded: false, demo: false, allowedPrivateHosts: [] });

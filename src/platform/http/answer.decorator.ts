@@ -7,6 +7,9 @@ type Schema = Record<string, unknown>;
 /** Always null. */
 const NULL = { type: 'object', nullable: true, enum: [null] };
 
+const TEXT: Schema = { type: 'string' };
+const BYTES: Schema = { type: 'string', format: 'binary' };
+
 /** Documents a route that answers `{code, msg, data}` with `data` of the given view. */
 export const Answers = (view: Type): MethodDecorator => documented(view, { data: ref(view) });
 
@@ -49,16 +52,33 @@ export const AnswersId = (type: 'integer' | 'string'): MethodDecorator =>
     schema: envelopeSchema({ data: { type, example: type === 'string' ? '1' : 1 } }),
   });
 
-/** Documents a route that answers something other than JSON: an event stream or a file. */
+/** Documents a route that answers something other than JSON: an event stream, a text or bytes. */
 export const AnswersRaw = (mediaType: string, description: string): MethodDecorator =>
   ApiOkResponse({
     description,
-    content: {
-      [mediaType]: {
-        schema: { type: 'string', ...(mediaType.startsWith('text/') ? {} : { format: 'binary' }) },
-      },
-    },
+    content: { [mediaType]: { schema: mediaType.startsWith('text/') ? TEXT : BYTES } },
   });
+
+/** Documents a route that answers an attachment. Clients read it as bytes, also where it is a text. */
+export const AnswersFile = (mediaType: string, description: string): MethodDecorator =>
+  ApiOkResponse({ description, content: { [mediaType]: { schema: BYTES } } });
+
+/** Documents a route that answers the envelope of the view, or an attachment where the client asks for one. */
+export const AnswersOrFile = (
+  view: Type,
+  mediaType: string,
+  description: string,
+): MethodDecorator =>
+  applyDecorators(
+    ApiExtraModels(view),
+    ApiOkResponse({
+      description,
+      content: {
+        'application/json': { schema: envelopeSchema({ data: ref(view) }) },
+        [mediaType]: { schema: BYTES },
+      },
+    }),
+  );
 
 /** Documents a route that `answerInSteps` answers: the envelope of the view, or frames. */
 export const AnswersInSteps = (view: Type, frames: string): MethodDecorator =>
@@ -68,7 +88,7 @@ export const AnswersInSteps = (view: Type, frames: string): MethodDecorator =>
       description: frames,
       content: {
         'application/json': { schema: envelopeSchema({ data: ref(view) }) },
-        'text/event-stream': { schema: { type: 'string' } },
+        'text/event-stream': { schema: TEXT },
       },
     }),
   );

@@ -19,7 +19,7 @@ import { mergeMap } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { msg } from '../message/index.js';
 import { TooManyRequestsError } from '../error/index.js';
-import { AnswersRaw } from './answer.decorator.js';
+import { AnswersFile } from './answer.decorator.js';
 import { FormBody } from './body.interceptor.js';
 import { NoEnvelope } from './envelope.interceptor.js';
 import type { Page } from './envelope.js';
@@ -142,7 +142,7 @@ export function AnswersWorkbook<Row>(sheet: Sheet<Row>): MethodDecorator {
     SetMetadata(SHEET, sheet),
     UseInterceptors(ExportInterceptor),
     ApiConsumes('application/x-www-form-urlencoded', 'application/json'),
-    AnswersRaw(
+    AnswersFile(
       XLSX,
       `A workbook with the rows of the list, ${MOST_EXPORTED} at most; pageNum and pageSize are ignored`,
     ),

@@ -82,6 +82,8 @@ interface FieldOptions {
 interface TextOptions extends FieldOptions {
   readonly min?: number;
   readonly max?: number;
+  /** A longer text is cut to so many characters in place of being refused. */
+  readonly cut?: number;
   readonly pattern?: RegExp;
   /** The message when the pattern does not match, e.g. "must be six digits". */
   readonly patternMessage?: Phrase;
@@ -108,7 +110,7 @@ interface DecimalOptions extends NumberOptions {
 /** A string, kept as given. Required text must not be blank; numbers are read as their digits. */
 export const Text: Kind<string, TextOptions> = (options: TextOptions = {}) => {
   return field(options, { type: String, minLength: options.min, maxLength: options.max }, [
-    Transform(({ value }: { value: unknown }) => readText(value)),
+    Transform(({ value }: { value: unknown }) => cutText(readText(value), options.cut)),
     IsString({ message: msg`$property must be text` }),
     NoNul(),
     ...(options.optional
@@ -402,6 +404,11 @@ function NotBlank(): PropertyDecorator {
 function readText(value: unknown): unknown {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' ? value.toWellFormed() : (value ?? undefined);
+}
+
+function cutText(value: unknown, length = Infinity): unknown {
+  if (typeof value !== 'string' || value.length <= length) return value;
+  return value.slice(0, length).toWellFormed();
 }
 
 function readNumber(value: unknown): unknown {

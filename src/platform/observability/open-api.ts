@@ -26,7 +26,7 @@ const ENVELOPE_CODES: Readonly<Record<number, string>> = {
 const DESCRIPTION = `The backend on which a company's AI applications stand.
 
 **Answers.** JSON routes answer HTTP 200 with an envelope: \`{code, msg, data}\`, or \`{code, msg, total, rows}\` for
-routes that end in \`/list\`. Read \`code\` first:
+lists, as the schema of the route says. Read \`code\` first:
 
 | code | meaning |
 |---|---|

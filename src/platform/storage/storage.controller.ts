@@ -6,6 +6,7 @@ import type { Caller } from '../access/index.js';
 import {
   Answers,
   AnswersArray,
+  AnswersFile,
   AnswersPage,
   AnswersStatus,
   IdPipe,
@@ -51,7 +52,7 @@ export class StorageController {
   @Get('download/:id')
   @NoEnvelope()
   @RequirePermission('system:oss:download', { tokenInQuery: true })
-  @AnswersRaw('application/octet-stream', 'The file, as an attachment')
+  @AnswersFile('application/octet-stream', 'The file, as an attachment')
   async download(
     @CurrentCaller() caller: Caller,
     @Param('id', IdPipe) id: number,

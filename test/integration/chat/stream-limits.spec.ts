@@ -75,6 +75,7 @@ describe('messages that one user sends at once', () => {
     const refusal = `${PER_USER} answers are being written for you`;
     expect(replies.every(({ error }) => error?.startsWith(refusal))).toBe(true);
     expect(replies[0]?.error).toContain('raise the limit with CHAT_STREAMS_PER_USER');
+    expect(replies[0]?.failure).toEqual({ code: 429, data: null });
     simulator.release();
     await all;
     expect(replies.filter(({ text }) => text === 'Answered.')).toHaveLength(PER_USER);
@@ -128,6 +129,8 @@ describe('messages with one Idempotency-Key that arrive at once', () => {
           expect.stringMatching(/is still being answered/),
         ),
       );
+      const data = { errorCode: 'IDEMPOTENCY_IN_PROGRESS' };
+      expect(replies[0]?.failure).toEqual({ code: 409, data });
       simulator.release();
       await all;
       expect(replies.at(-1)?.text).toBe('Answered.');

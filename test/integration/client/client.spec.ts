@@ -118,7 +118,10 @@ describe('the client package against the service', () => {
       }
     })();
 
-    await expect(failing).rejects.toThrow('no-such-model');
+    await expect(failing).rejects.toMatchObject({
+      message: expect.stringContaining('no-such-model'),
+      code: 404,
+    });
   });
 
   it('uploads documents, and imports a test set for them', async () => {

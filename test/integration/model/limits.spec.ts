@@ -715,7 +715,7 @@ describe('a reached limit', () => {
   it('is an error frame of the chat', async () => {
     const reply = await sendChat(admin, { model: FIXED, content: 'Hello' });
     expect(reply.error).toMatch(/limit of 3 tokens per day/);
-    expect(reply.frames.find(({ event }) => event === 'error')?.data).toMatchObject({
+    expect(reply.failure).toMatchObject({
       code: 429,
       data: { limit: { id: reached.id }, retryAfterSeconds: expect.any(Number) },
     });
@@ -763,7 +763,7 @@ describe('a reached limit', () => {
       const tools = runtime === 'tools' ? { runtime, tools: ['current_time'] } : {};
       const agent = await createAgent(admin, models[FIXED] ?? 0, tools);
       const reply = await sendChat(admin, { agentId: agent.id, content: 'Hello' });
-      expect(reply.frames.find(({ event }) => event === 'error')?.data).toMatchObject({
+      expect(reply.failure).toMatchObject({
         code: 429,
         data: { limit: { id: reached.id } },
       });

@@ -6,10 +6,12 @@ import type { Session } from '../../support/session.js';
 import { WEB_CLIENT } from '../../support/template.js';
 import { eventually } from '../../support/wait.js';
 
+const ORIGIN = 'https://app.example.com';
+
 let plinth: Plinth;
 
 beforeAll(async () => {
-  plinth = await Plinth.start();
+  plinth = await Plinth.start({ CORS_ORIGINS: ORIGIN });
 });
 
 afterAll(() => plinth.stop());
@@ -320,6 +322,37 @@ describe('the description of the API', () => {
       '500',
       '503',
     ]);
+  });
+});
+
+describe('a browser of another site', () => {
+  it('may ask and read what clients need, where its origin is named', async () => {
+    const origin = { origin: ORIGIN };
+    const { headers } = await plinth.anonymous().raw('GET', '/system/user/list', undefined, origin);
+    const exposed = String(headers['access-control-expose-headers']).toLowerCase().split(',');
+    const asked = { ...origin, 'access-control-request-method': 'POST' };
+    const preflight = await plinth.anonymous().raw('OPTIONS', '/chat/send', undefined, asked);
+    const other = { origin: 'https://other.example.com' };
+    const stranger = await plinth.anonymous().raw('GET', '/system/user/list', undefined, other);
+
+    expect(headers['access-control-allow-origin']).toBe(ORIGIN);
+    expect(exposed.sort()).toEqual([
+      'content-disposition',
+      'request-id',
+      'retry-after',
+      'x-plinth-attempts',
+      'x-plinth-model',
+      'x-request-id',
+      'x-should-retry',
+    ]);
+    expect(preflight).toMatchObject({
+      status: 204,
+      headers: {
+        'access-control-allow-origin': ORIGIN,
+        'access-control-allow-methods': expect.stringContaining('POST'),
+      },
+    });
+    expect(stranger.headers).not.toHaveProperty('access-control-allow-origin');
   });
 });
 

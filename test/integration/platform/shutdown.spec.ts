@@ -16,7 +16,8 @@ import { eventually } from '../../support/wait.js';
 const NEVER = '3600';
 
 const BODY = '{"username":"admin"}';
-const HEAD = `POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n`;
+const ORIGIN = 'https://app.example.com';
+const HEAD = `POST /auth/login HTTP/1.1\r\nHost: x\r\nOrigin: ${ORIGIN}\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n`;
 
 let plinth: Plinth;
 
@@ -81,7 +82,7 @@ describe('a stop', () => {
   });
 
   it('refuses what arrives on an open connection after the drain', async () => {
-    plinth = await Plinth.start({ SHUTDOWN_GRACE_SECONDS: '20' });
+    plinth = await Plinth.start({ SHUTDOWN_GRACE_SECONDS: '20', CORS_ORIGINS: ORIGIN });
     const [running, late] = [await halfSentLogin(HEAD.length + 5), await halfSentLogin(30)];
     await openRequests(2);
     const closing = plinth.app.close();
@@ -93,6 +94,8 @@ describe('a stop', () => {
 
     expect(late.received()).toMatch(/^HTTP\/1\.1 503 /);
     expect(late.received()).toMatch(/\r\nConnection: close\r\n/);
+    // A browser of another site reads it as well.
+    expect(late.received()).toContain(`\r\nAccess-Control-Allow-Origin: ${ORIGIN}\r\n`);
     expect(late.received()).toContain(
       '{"code":503,"msg":"Plinth is stopping. Try again in a moment.","data":null}',
     );

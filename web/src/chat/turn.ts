@@ -215,9 +215,10 @@ export class Turn {
   }
 }
 
-/** Whether the service has answered that the message is still being answered. */
+/** Whether the service has answered that this message, which was sent again, is still being answered. */
 export function isInProgress(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 409;
+  if (!(error instanceof ApiError) || error.code !== 409) return false;
+  return (error.data as { errorCode?: unknown } | null)?.errorCode === 'IDEMPOTENCY_IN_PROGRESS';
 }
 
 /** Resolves after the time, or at once when the signal aborts. */

@@ -1,4 +1,4 @@
-import { chatStop } from '@plinth/client';
+import { ApiError, chatStop } from '@plinth/client';
 import type { ChatSendBody, MessageView } from '@plinth/client';
 import { useSyncExternalStore } from 'react';
 import { queryClient } from '../app/query-client';
@@ -122,7 +122,7 @@ export async function send(message: Message): Promise<void> {
   keepSources(turn);
   const { end } = turn.view;
   // The sign-in has ended: what was typed waits for the next one.
-  if (end?.kind === 'failed' && isGone(end.error)) {
+  if (end?.kind === 'failed' && isSignedOut(end.error)) {
     refuse(turn, end.error, draft);
     drop(turn);
   } else await settle(turn, known, draft);
@@ -135,12 +135,12 @@ async function settle(turn: Turn, known: ReadonlySet<string>, draft: Kept<Draft>
   const isRefused = end?.kind === 'failed' && !isInProgress(end.error);
   while (turns.get(sessionId) === turn && signIn.current) {
     const stored = await storedMessages(sessionId, isRefused);
-    if (stored === 'gone') break;
     if (stored !== 'later') {
       if (turns.get(sessionId) !== turn) return;
-      if (end?.kind === 'failed' && !stored.some((one) => isOf(turn, one, known)))
+      const messages = stored === 'gone' ? [] : stored;
+      if (end?.kind === 'failed' && !messages.some((one) => isOf(turn, one, known)))
         refuse(turn, end.error, draft);
-      else remember(turn, stored);
+      else remember(turn, messages);
       break;
     }
     await pause(ASK_AGAIN_MS);
@@ -170,7 +170,11 @@ async function storedMessages(
 }
 
 function isGone(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 404 || error.code === 401);
+  return isSignedOut(error) || (error instanceof ApiError && error.code === 404);
+}
+
+function isSignedOut(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 401;
 }
 
 /** Whether the message was stored with the turn. */

@@ -23,12 +23,7 @@ export function ArtifactOutput({ sessionId, runId, artifactId }: Props) {
   const { data, error, refetch } = useQuery({
     queryKey: ['harness', 'artifact', artifactId],
     queryFn: async ({ signal }) => {
-      // A text comes as text, whatever it is called.
-      const answer: unknown = await changeArtifact({
-        path: { sessionId, runId, artifactId },
-        signal,
-      });
-      const file = answer instanceof Blob ? answer : new Blob([String(answer)]);
+      const file = await changeArtifact({ path: { sessionId, runId, artifactId }, signal });
       return { file, text: (await file.text()).slice(0, SHOWN_CHARACTERS) };
     },
     enabled: asked,

@@ -30,7 +30,10 @@ export function RunSummary({ item, sessionId, runId }: Props) {
   const [reading, setReading] = useState(false);
   const { data: report, error } = useQuery({
     queryKey: ['harness', 'report', runId],
-    queryFn: ({ signal }) => reportGet({ path: { sessionId, runId }, signal }),
+    queryFn: async ({ signal }) => {
+      const answer = await reportGet({ path: { sessionId, runId }, signal });
+      return answer as RunReportView;
+    },
     staleTime: Infinity,
   });
   const reason = `stop.${item.stopReason}`;
@@ -217,12 +220,9 @@ function ReportDialog({
   const { data, error, refetch } = useQuery({
     queryKey: ['harness', 'report-text', runId],
     queryFn: async ({ signal }) => {
-      const answer: unknown = await reportGet({
-        path: { sessionId, runId },
-        query: { format: 'markdown' },
-        signal,
-      });
-      return answer instanceof Blob ? answer.text() : String(answer);
+      const query = { format: 'markdown' } as const;
+      const file = (await reportGet({ path: { sessionId, runId }, query, signal })) as File;
+      return { file, text: await file.text() };
     },
   });
   return (
@@ -238,17 +238,12 @@ function ReportDialog({
       {data !== undefined && (
         <Stack>
           <Group gap="xs">
-            <Button
-              variant="default"
-              onClick={() =>
-                saveFile(new Blob([data], { type: 'text/markdown' }), `run-${runId}.md`)
-              }
-            >
+            <Button variant="default" onClick={() => saveFile(data.file)}>
               {t('summary.download')}
             </Button>
-            <CopyButton value={data} label={t('summary.copy')} />
+            <CopyButton value={data.text} label={t('summary.copy')} />
           </Group>
-          <Prose text={data} />
+          <Prose text={data.text} />
         </Stack>
       )}
     </Modal>

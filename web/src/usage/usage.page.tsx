@@ -81,11 +81,7 @@ function Report({ inTabs = (content) => content }: ReportProps) {
     queryFn: ({ signal }) => read({ query: { from, groupBy, limit: MOST_ROWS }, signal }),
   });
   const save = useAction(async () => {
-    const file = isOwn
-      ? await usageExportOwn({ query: { from } })
-      : await usageExport({ query: { from } });
-    // Reading the text has taken the mark of UTF-8 away, which spreadsheets need.
-    saveFile(new Blob(['\uFEFF', file], { type: 'text/csv' }), 'usage.csv');
+    saveFile(await (isOwn ? usageExportOwn : usageExport)({ query: { from } }));
   });
   const error = byDay.error ?? byGroup.error;
   const mayExport = isOwn || may('monitor:usage:export');

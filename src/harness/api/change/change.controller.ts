@@ -8,7 +8,7 @@ import {
   Answer,
   Answers,
   AnswersArray,
-  AnswersRaw,
+  AnswersFile,
   Flag,
   Ids,
   Input,
@@ -207,7 +207,7 @@ export class ChangeController {
   /** The bytes of an artifact, or some of them, as a file to download: an image, or plain text. */
   @Get('artifacts/:artifactId')
   @NoEnvelope()
-  @AnswersRaw('*/*', 'The bytes of the artifact')
+  @AnswersFile('*/*', 'The bytes of the artifact')
   async artifact(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,

@@ -1,11 +1,18 @@
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
-import { ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { inTenant } from '../../../platform/database/index.js';
 import { setEnvelopeCode } from '../../../platform/error/index.js';
-import { Answers, envelope, Input, NoEnvelope, OneOf } from '../../../platform/http/index.js';
+import {
+  Answers,
+  AnswersOrFile,
+  envelope,
+  Input,
+  NoEnvelope,
+  OneOf,
+} from '../../../platform/http/index.js';
 import { answered } from '../../../platform/message/index.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
@@ -57,8 +64,7 @@ export class ReportController {
   @Get('report')
   @NoEnvelope()
   @RequirePermission('coding:harness:use')
-  @Answers(RunReportView)
-  @ApiProduces('application/json', 'text/markdown')
+  @AnswersOrFile(RunReportView, 'text/markdown', 'The report; as Markdown an attachment')
   async get(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
