@@ -19,7 +19,7 @@ describeConsole('usage in the console', () => {
   let console: Console;
 
   beforeAll(async () => {
-    console = await Console.open();
+    console = await Console.open({ settings: { TZ: 'Pacific/Kiritimati' } });
   });
 
   afterAll(() => console.close());
@@ -27,7 +27,8 @@ describeConsole('usage in the console', () => {
   it('shows calls and costs by day and by group, and saves them as CSV', async () => {
     const { plinth } = console;
     const admin = await plinth.signIn();
-    const page = await console.signedIn();
+    // Where it is always an earlier day than at the service.
+    const page = await console.signedIn({ timeZone: 'Pacific/Pago_Pago' });
     await page.goto(`/models/${await modelId(admin)}`);
     await page.getByLabel('Cached input price').fill('0.25');
     await page.getByRole('button', { name: 'Save model' }).click();
@@ -40,6 +41,8 @@ describeConsole('usage in the console', () => {
     await page.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
     await page.getByRole('row', { name: new RegExp(MODEL) }).waitFor();
     await page.getByText('costs in the currency of your prices').waitFor();
+    // The calls of today, at the end of the last 30 days.
+    await page.locator('polyline[points$=" 100.0,2.0"]').first().waitFor();
     await expectNoViolations(page);
 
     await page.getByRole('combobox', { name: 'Group by' }).click();
@@ -52,6 +55,13 @@ describeConsole('usage in the console', () => {
     expect(saved.suggestedFilename()).toBe('usage.csv');
     const text = (await readFile(await saved.path())).toString();
     expect(text).toMatch(/^\uFEFFid,callTime,/);
+
+    await page.goto('/users');
+    await page
+      .getByRole('row', { name: /admin/ })
+      .getByText(/^(now|\d+ minutes? ago)$/)
+      .first()
+      .waitFor();
   });
 
   it('sets limits, shows what is used of them, changes and removes them', async () => {

@@ -54,6 +54,8 @@ export interface Look {
   readonly theme?: Theme;
   readonly width?: number;
   readonly height?: number;
+  /** Of the browser; default: UTC. */
+  readonly timeZone?: string;
 }
 
 export interface SignedIn extends Look {
@@ -111,15 +113,19 @@ export class Console {
     theme = 'light',
     width = 1440,
     height = 900,
+    timeZone = 'UTC',
   }: Look = {}): Promise<Page> {
-    return this.page({ width, height, theme }, { [KEYS.language]: language, [KEYS.theme]: theme });
+    return this.page(
+      { width, height, theme, timeZone },
+      { [KEYS.language]: language, [KEYS.theme]: theme },
+    );
   }
 
   /** A page of a browser that is signed in. It is blank: go to an address first. */
   async signedIn({ user, ...look }: SignedIn = {}): Promise<Page> {
-    const { language = 'en', theme = 'light', width = 1440, height = 900 } = look;
+    const { language = 'en', theme = 'light', width = 1440, height = 900, timeZone = 'UTC' } = look;
     return this.page(
-      { width, height, theme },
+      { width, height, theme, timeZone },
       {
         [KEYS.language]: language,
         [KEYS.theme]: theme,
@@ -141,7 +147,7 @@ export class Console {
   }
 
   private async page(
-    { width, height, theme }: { width: number; height: number; theme: Theme },
+    { width, height, theme, timeZone }: Required<Omit<Look, 'language'>>,
     kept: Readonly<Record<string, string>>,
   ): Promise<Page> {
     const context = await this.browser.newContext({
@@ -149,6 +155,7 @@ export class Console {
       viewport: { width, height },
       colorScheme: theme,
       reducedMotion: 'reduce',
+      timezoneId: timeZone,
     });
     this.contexts.add(context);
     context.setDefaultTimeout(STEP_MS);

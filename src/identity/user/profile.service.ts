@@ -1,6 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { inHomeTenant } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
@@ -26,6 +28,7 @@ export class ProfileService {
     private readonly sessions: LoginSessionRepository,
     private readonly change: AccessChange,
     private readonly avatars: Avatars,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** Existing consoles read it with every page load, which ends a switch to another tenant there. */
@@ -38,6 +41,7 @@ export class ProfileService {
       permissions: [...caller.permissions],
       roles: [...caller.roleKeys],
       tenantId: keepTenant ? tenantId : homeTenantId,
+      timeZone: this.config.TZ,
     };
   }
 

@@ -87,6 +87,7 @@ export class UserInfoView extends View({
   permissions: texts({ example: ['*:*:*'] }),
   roles: texts({ example: ['superadmin'] }),
   tenantId: text({ example: '000000', description: 'The tenant that this sign-in works in' }),
+  timeZone: text({ example: 'UTC', description: 'TZ: the zone of all times and days' }),
 }) {}
 
 export class ProfileView extends View({

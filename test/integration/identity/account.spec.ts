@@ -13,6 +13,7 @@ interface Info {
   user: Record<string, unknown>;
   permissions: string[];
   roles: string[];
+  timeZone: string;
 }
 
 describe('the own account', () => {
@@ -29,6 +30,7 @@ describe('the own account', () => {
     const { data } = await root.get<Info>('/system/user/getInfo');
     expect(data.permissions).toEqual(['*:*:*']);
     expect(data.roles).toEqual(['superadmin']);
+    expect(data.timeZone).toBe('UTC');
     expect(data.user).toEqual({
       userId: expect.any(Number),
       tenantId: '000000',

@@ -1,12 +1,17 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { profileInfo } from '@plinth/client';
 import type { UserInfoView } from '@plinth/client';
+import { setTimeZone } from '../ui/time';
 
 /** The signed-in user with their roles and permissions. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
-  // Without it, the answer would end a switch to another tenant.
-  queryFn: ({ signal }) => profileInfo({ query: { keepTenant: true }, signal }),
+  queryFn: async ({ signal }) => {
+    // Without keepTenant, the answer would end a switch to another tenant.
+    const info = await profileInfo({ query: { keepTenant: true }, signal });
+    setTimeZone(info.timeZone);
+    return info;
+  },
   staleTime: 60_000,
 });
 

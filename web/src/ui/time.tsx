@@ -2,8 +2,13 @@ import { Text, Tooltip } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { language } from '../i18n';
 
-/** The zone of the service's times, which the page says (`meta[name=plinth-zone]`); they are written without one. */
-const zone = document.querySelector<HTMLMetaElement>('meta[name="plinth-zone"]')?.content ?? 'UTC';
+/** The zone of the service's times, which are written without one. */
+let zone = 'UTC';
+
+/** Comes with the signed-in user, before any page that shows a time. */
+export function setTimeZone(name: string): void {
+  zone = name;
+}
 
 /** The moment of a time of the service, `yyyy-MM-dd HH:mm:ss` in its zone, or of an ISO time. */
 export function momentOf(text: string): Date {
@@ -35,6 +40,14 @@ function offsetOf(moment: Date): number {
     part('second'),
   );
   return local - Math.floor(moment.getTime() / 1_000) * 1_000;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** So many days before today, as the service writes days and in its zone. */
+export function dayBefore(days: number): string {
+  const now = new Date();
+  return new Date(now.getTime() + offsetOf(now) - days * DAY_MS).toISOString().slice(0, 10);
 }
 
 const STEPS = [

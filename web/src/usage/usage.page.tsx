@@ -26,12 +26,12 @@ import { duration, number, shortNumber } from '../ui/format';
 import { FramedTable } from '../ui/framed-table';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
+import { dayBefore } from '../ui/time';
 import { Limits } from './limits';
 
 const SPANS = ['7', '30', '90'] as const;
 const GROUPS = ['model', 'user', 'key', 'provider', 'agent', 'door', 'feature', 'day'] as const;
 const MOST_ROWS = 100;
-const DAY_MS = 24 * 60 * 60_000;
 
 /** What is used of models, and how much may be. */
 export default function UsagePage() {
@@ -127,7 +127,7 @@ function Report({ inTabs = (content) => content }: ReportProps) {
         <>
           {error && !byDay.data && <Failure error={error} onRetry={() => void byDay.refetch()} />}
           {!error && !(byDay.data && byGroup.data) && <RowsSkeleton rows={3} height={96} />}
-          {byDay.data && <Days report={byDay.data} from={from} />}
+          {byDay.data && <Days report={byDay.data} count={Number(days)} />}
           {byGroup.data && (
             <>
               <Group justify="space-between" mt="xl" mb="sm" align="flex-end">
@@ -151,26 +151,16 @@ function Report({ inTabs = (content) => content }: ReportProps) {
   );
 }
 
-/** So many days before today, as the service writes days. */
-function dayBefore(days: number): string {
-  const date = new Date(Date.now() - days * DAY_MS);
-  const two = (part: number): string => String(part).padStart(2, '0');
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-}
-
 type Figure = (row: UsageRowView) => number;
 
-/** The figures of the time, each with its course by day. */
-function Days({ report, from }: { readonly report: UsageView; readonly from: string }) {
+/** The figures of so many days, each with its course by day. */
+function Days({ report, count }: { readonly report: UsageView; readonly count: number }) {
   const { t } = useTranslation('usage');
   const { total, rows } = report;
   const found = new Map(rows.map((row) => [row.groups[0]?.key, row]));
-  const days: string[] = [];
-  for (let at = Date.parse(`${from}T12:00:00`); at <= Date.now() + DAY_MS / 2; at += DAY_MS) {
-    days.push(dayBefore(Math.round((Date.now() - at) / DAY_MS)));
-  }
+  const days = Array.from({ length: count }, (_, place) => dayBefore(count - 1 - place));
   const course = (figure: Figure): number[] =>
-    [...new Set(days)].map((day) => {
+    days.map((day) => {
       const row = found.get(day);
       return row ? figure(row) : 0;
     });
