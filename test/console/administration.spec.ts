@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
-import { done, makeRole, makeUser, PASSWORD } from '../support/people.js';
+import { done, makeRole, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Session } from '../support/session.js';
 import { eventually } from '../support/wait.js';
 
@@ -196,8 +196,13 @@ describeConsole('the pages of administration and the account', () => {
     await page.getByRole('textbox', { name: 'Name' }).fill('Reader');
     await page.getByRole('navigation').getByRole('link', { name: 'Users' }).click();
     await button('Stay on page', dialog()).click();
+    // Others change the permissions meanwhile, which the form has not touched.
+    const auditor = await roleId(root, 'auditor');
+    done(await root.put('/system/role', { roleId: auditor, permissions: ['system:dict:list'] }));
     await button('Save role').click();
     await heading('Reader').waitFor();
+    const after = await member.session.get<{ permissions: string[] }>('/system/user/getInfo');
+    expect(after.data.permissions).toEqual(['system:dict:list']);
   });
 
   it('adds a tenant with its administrator, enters it, stays there after a reload, and deletes it', async () => {

@@ -58,12 +58,15 @@ export function RoleForm({ permissions, role, copied }: Props) {
     },
   });
   const save = useAction(
-    async (values: typeof form.values) => {
-      const body = {
-        ...values,
-        permissions: compacted(role?.permissions ?? [], values.permissions, permissions),
-      };
-      await (role ? roleUpdate({ body: { ...body, roleId: role.roleId } }) : roleCreate({ body }));
+    async ({ permissions: chosen, ...values }: typeof form.values) => {
+      const given = { permissions: compacted(role?.permissions ?? [], chosen, permissions) };
+      if (!role) {
+        await roleCreate({ body: { ...values, ...given } });
+        return;
+      }
+      // What was not touched here may have been changed by others meanwhile.
+      const changed = form.isDirty('permissions') ? given : {};
+      await roleUpdate({ body: { ...values, ...changed, roleId: role.roleId } });
     },
     {
       done: t(role ? 'roles.saved' : 'roles.added'),
