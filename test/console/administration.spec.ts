@@ -111,12 +111,21 @@ describeConsole('the pages of administration and the account', () => {
     await choose('Notebook', 'Edit key');
     await button('Expand Chat', dialog()).click();
     await dialog().getByRole('checkbox', { name: 'Send messages' }).uncheck();
+    await dialog().getByLabel('Valid until').fill('2099-03-31');
     await button('Save key', dialog()).click();
     await page.getByText('The key is saved.').waitFor();
     expect(done(await program.get(me)).data).toMatchObject({ permissions: [] });
+    const { rows: keys } =
+      await root.get<{ id: number; expireTime: string }[]>('/system/apikey/list');
+    expect(keys).toMatchObject([{ expireTime: '2099-03-31 23:59:59' }]);
+    // At its beginning the first of May is no longer one of the days.
+    done(await root.put('/system/apikey', { id: keys[0]?.id, expireTime: '2099-05-01' }));
 
     await page.goto('/keys');
     await row('Notebook').getByText('admin').waitFor();
+    await choose('Notebook', 'Edit key');
+    expect(await dialog().getByLabel('Valid until').inputValue()).toBe('2099-04-30');
+    await button('Cancel', dialog()).click();
     await choose('Notebook', 'Revoke key');
     await button('Revoke key', dialog()).click();
     await row('Notebook').getByText('Revoked').waitFor();

@@ -39,6 +39,15 @@ const DOORS = ['rest', 'v1', 'scim'] as const;
 
 const texts = (ids: readonly number[] | null | undefined): string[] => (ids ?? []).map(String);
 
+/** A key is valid until the end of its last day. */
+const END_OF_DAY = '23:59:59';
+
+/** The last day on which a key is valid that ends at the time: at midnight, the day before. */
+function lastDayOf(time: string): string {
+  const end = Date.parse(`${time.replace(' ', 'T')}Z`);
+  return new Date(end - 1).toISOString().slice(0, 10);
+}
+
 /** A limit of records: those of a key that can no longer be chosen stay visible by their ids. */
 function withStored(choices: readonly Choice[], stored: readonly number[] | null | undefined) {
   const gone = texts(stored).filter((id) => !choices.some(({ value }) => value === id));
@@ -73,7 +82,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       knowledgeIds: texts(apiKey?.knowledgeIds),
       addresses: [...(apiKey?.addresses ?? [])],
       doors: [...(apiKey?.doors ?? [])] as string[],
-      expireTime: apiKey?.expireTime?.slice(0, 10) ?? '',
+      lastDay: apiKey?.expireTime ? lastDayOf(apiKey.expireTime) : '',
     },
     validate: {
       name: (value) => (value.trim() === '' ? t('nameMissing') : null),
@@ -87,7 +96,8 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
   const changedPermissions = form.values.permissions;
   const chosen = changedPermissions ?? expanded(stored, offered);
   const save = useAction(
-    async ({ name, userId, expireTime, ...limits }: typeof form.values) => {
+    async ({ name, userId, lastDay, ...limits }: typeof form.values) => {
+      const end = lastDay === '' ? {} : { expireTime: `${lastDay} ${END_OF_DAY}` };
       const ids = {
         modelIds: limits.modelIds.map(Number),
         agentIds: limits.agentIds.map(Number),
@@ -99,7 +109,6 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       ) as Partial<typeof given>;
       if (!apiKey) {
         const owner = userId === '' ? {} : { userId: Number(userId) };
-        const end = expireTime === '' ? {} : { expireTime };
         return apiKeyCreate({
           body: { ...limited, ...owner, ...end, name, permissions: [...chosen] },
         });
@@ -113,7 +122,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
         ...(limits.knowledgeIds.length === 0 && apiKey.knowledgeIds ? ['knowledgeBases'] : []),
         ...(limits.addresses.length === 0 && apiKey.addresses ? ['addresses'] : []),
         ...(limits.doors.length === 0 && apiKey.doors ? ['doors'] : []),
-        ...(expireTime === '' && apiKey.expireTime ? ['expireTime'] : []),
+        ...(lastDay === '' && apiKey.expireTime ? ['expireTime'] : []),
       ];
       await apiKeyUpdate({
         body: {
@@ -122,7 +131,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
           ...(changedPermissions && {
             permissions: compacted(stored, chosen, offered),
           }),
-          ...(form.isDirty('expireTime') && expireTime !== '' && { expireTime }),
+          ...(form.isDirty('lastDay') && end),
           ...(withoutLimits.length > 0 && { withoutLimits }),
         },
       });
@@ -223,7 +232,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
         type="date"
         label={t('expires')}
         description={t('expiresHelp')}
-        {...form.getInputProps('expireTime')}
+        {...form.getInputProps('lastDay')}
       />
     </FormDrawer>
   );
