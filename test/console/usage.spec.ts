@@ -45,8 +45,17 @@ describeConsole('usage in the console', () => {
     await page.locator('polyline[points$=" 100.0,2.0"]').first().waitFor();
     await expectNoViolations(page);
 
-    await page.getByRole('combobox', { name: 'Group by' }).click();
+    const report = '**/monitor/usage?*';
+    await page.route(report, (route) =>
+      route.fulfill({ json: { code: 500, msg: 'The database is busy.', data: null } }),
+    );
+    const groupBy = page.getByRole('combobox', { name: 'Group by' });
+    await groupBy.click();
     await page.getByRole('option', { name: 'User' }).click();
+    await page.getByRole('alert').getByText('The database is busy.').waitFor();
+    await groupBy.waitFor();
+    await page.unroute(report);
+    await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('row', { name: /^admin/ }).waitFor();
     expect(page.url()).toContain('by=user');
     const saving = page.waitForEvent('download');

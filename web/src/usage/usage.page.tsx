@@ -13,6 +13,7 @@ import { usageExport, usageExportOwn, usageOwn, usageReport } from '@plinth/clie
 import type { UsageRowView, UsageView } from '@plinth/client';
 import { IconChartBar, IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
@@ -83,7 +84,6 @@ function Report({ inTabs = (content) => content }: ReportProps) {
   const save = useAction(async () => {
     saveFile(await (isOwn ? usageExportOwn : usageExport)({ query: { from } }));
   });
-  const error = byDay.error ?? byGroup.error;
   const mayExport = isOwn || may('monitor:usage:export');
   return (
     <Page
@@ -125,30 +125,36 @@ function Report({ inTabs = (content) => content }: ReportProps) {
     >
       {inTabs(
         <>
-          {error && !byDay.data && <Failure error={error} onRetry={() => void byDay.refetch()} />}
-          {!error && !(byDay.data && byGroup.data) && <RowsSkeleton rows={3} height={96} />}
-          {byDay.data && <Days report={byDay.data} count={Number(days)} />}
-          {byGroup.data && (
-            <>
-              <Group justify="space-between" mt="xl" mb="sm" align="flex-end">
-                <Title order={2}>{t('table')}</Title>
-                <Select
-                  aria-label={t('groupBy')}
-                  allowDeselect={false}
-                  data={GROUPS.map((group) => ({ value: group, label: t(`groups.${group}`) }))}
-                  value={groupBy}
-                  onChange={(value) =>
-                    change({ by: value === 'model' ? undefined : (value ?? '') })
-                  }
-                />
-              </Group>
-              <Groups report={byGroup.data} title={t(`groups.${groupBy}`)} />
-            </>
-          )}
+          <Answer query={byDay} show={(report) => <Days report={report} count={Number(days)} />} />
+          <Group justify="space-between" mt="xl" mb="sm" align="flex-end">
+            <Title order={2}>{t('table')}</Title>
+            <Select
+              aria-label={t('groupBy')}
+              allowDeselect={false}
+              data={GROUPS.map((group) => ({ value: group, label: t(`groups.${group}`) }))}
+              value={groupBy}
+              onChange={(value) => change({ by: value === 'model' ? undefined : (value ?? '') })}
+            />
+          </Group>
+          <Answer
+            query={byGroup}
+            show={(report) => <Groups report={report} title={t(`groups.${groupBy}`)} />}
+          />
         </>,
       )}
     </Page>
   );
+}
+
+interface AnswerProps {
+  readonly query: UseQueryResult<UsageView>;
+  readonly show: (report: UsageView) => ReactNode;
+}
+
+function Answer({ query: { data, error, refetch }, show }: AnswerProps) {
+  if (data) return show(data);
+  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
+  return <RowsSkeleton rows={3} height={96} />;
 }
 
 type Figure = (row: UsageRowView) => number;
