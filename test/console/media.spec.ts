@@ -54,8 +54,17 @@ describeConsole('the media workspace of the console', () => {
 
     await page.getByRole('button', { name: /Show \d+ task/ }).click();
     await page.getByText('Waves roll onto a beach').waitFor();
+    const task = /\/media\/(video|prediction)\?/;
+    await page.route(task, (route) =>
+      route.fulfill({ json: { code: 500, msg: 'The provider is busy.', data: null } }),
+    );
     await page.getByRole('button', { name: 'Look up' }).first().click();
+    const failure = page.getByText('The provider is busy.');
+    await failure.waitFor();
+    await page.unroute(task);
+    await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('Done', { exact: true }).waitFor();
+    expect(await failure.count()).toBe(0);
     expect(await page.locator('article').count()).toBe(1);
   });
 });

@@ -19,7 +19,7 @@ export interface MediaRecord {
   readonly status: string | null;
   readonly state: 'submitting' | 'polling' | 'paused' | 'done' | 'failed' | 'expired' | 'cancelled';
   readonly startedAt: number;
-  readonly endedAt?: number;
+  readonly endedAt?: number | undefined;
   readonly medium?: Medium | undefined;
   readonly error?: unknown;
   /** The provider's answer, where it failed. */
@@ -84,7 +84,8 @@ export function useMedia(): Media {
 
   const poll = async (key: number, task: TaskReference, signal: AbortSignal): Promise<void> => {
     const until = Date.now() + LONGEST_MS;
-    change(key, { state: 'polling', task });
+    // One that is continued begins without what ended it.
+    change(key, { state: 'polling', task, error: undefined, endedAt: undefined, detail: null });
     while (Date.now() < until) {
       const result = await lookUp(task, signal);
       const progress = progressOf(result, task.providerCode);
