@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createKnowledge, settled, upload } from '../support/knowledge.js';
+import type { AttachmentRow } from '../support/knowledge.js';
 import { makeRole, makeUser, PASSWORD } from '../support/people.js';
 import type { Session } from '../support/session.js';
 import { ADMIN_PASSWORD } from '../support/template.js';
 import { eventually } from '../support/wait.js';
 
 const FILES = 50;
+/** Of a document. */
+const PARSING = 1;
 
 const WARRANTY = `# Warranty
 
@@ -139,6 +142,64 @@ describeConsole('the pages of knowledge bases', () => {
     await page.unroute(parsing);
     await broken.getByText('broken.pdf').click();
     await text('The document could not be parsed. The reason is above.').waitFor();
+  });
+
+  it('act on all chosen documents, and say which failed', async () => {
+    await page.goto(`/knowledge/${base}`);
+    const all = page.getByRole('checkbox', { name: 'Select all rows' });
+    const refusal = { code: 409, msg: 'It is locked.', data: null };
+    const refuseFirst = (others: (route: Route) => Promise<void>) => {
+      let asked = 0;
+      return (route: Route): Promise<void> => {
+        asked += 1;
+        return asked === 1 ? route.fulfill({ json: refusal }) : others(route);
+      };
+    };
+    await all.check();
+    await button('Edit metadata').click();
+    const drawer = page.getByRole('dialog');
+    await drawer.getByLabel('Key', { exact: true }).fill('year');
+    await drawer.getByRole('textbox', { name: 'Value' }).fill('2026');
+    await page.route(
+      '**/system/attach/*/metadata',
+      refuseFirst((route) => route.continue()),
+    );
+    await drawer.getByRole('button', { name: 'Save metadata' }).click();
+    await drawer.getByText(/^2 done, 1 not: \S+ – It is locked\.$/).waitFor();
+    // The list below has what was done.
+    await eventually(
+      () => page.getByText('year: 2026').count(),
+      (count) => count === 2,
+    );
+    await drawer.getByRole('button', { name: 'Save metadata' }).click();
+    await eventually(
+      () => page.getByText('year: 2026').count(),
+      (count) => count === 3,
+    );
+
+    const parsing = '**/system/attach/parse/*';
+    const asked = { code: 200, msg: 'Done.', data: null };
+    await page.route(
+      parsing,
+      refuseFirst((route) => route.fulfill({ json: asked })),
+    );
+    await button('Parse again').click();
+    await text(/^2 done, 1 not: \S+ – It is locked\.$/).waitFor();
+    await page.unroute(parsing);
+
+    // As if the parsing had ended since the list was loaded.
+    const list = '**/system/attach/list*';
+    await page.route(list, async (route) => {
+      const response = await route.fetch();
+      const { rows, ...answer } = (await response.json()) as { rows: AttachmentRow[] };
+      const moving = rows.map((row) => ({ ...row, status: PARSING }));
+      await route.fulfill({ response, json: { ...answer, rows: moving } });
+    });
+    await page.reload();
+    await all.check();
+    await button('Cancel parsing').click();
+    await text('The parsing was cancelled.').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
   });
 
   it('mark a fragment in the text of its document, and let it be changed', async () => {

@@ -15,6 +15,7 @@ import {
   IconUpload,
 } from '@tabler/icons-react';
 import {
+  ApiError,
   attachCancel,
   attachContent,
   attachExport,
@@ -33,7 +34,7 @@ import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
 import { useMe } from '../app/me';
 import { queryClient } from '../app/query-client';
-import { useAction } from '../ui/action';
+import { useAction, useActionOnEach } from '../ui/action';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
 import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
@@ -82,23 +83,14 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
     done: ({ submitted }) => t('document.retried', { count: submitted }),
     changes,
   });
-  const each = (run: (id: number) => Promise<unknown>) => async (ids: readonly number[]) => {
-    for (const id of ids) await run(id);
-  };
-  const parseMany = useAction(
-    each((id) => attachParse({ path: { id } })),
-    {
-      done: t('document.parseAsked'),
-      changes,
-    },
-  );
-  const cancelMany = useAction(
-    each((id) => attachCancel({ path: { id } })),
-    {
-      done: t('document.cancelled'),
-      changes,
-    },
-  );
+  const parseMany = useActionOnEach(({ id }: AttachmentView) => attachParse({ path: { id } }), {
+    done: t('document.parseAsked'),
+    changes,
+  });
+  const cancelMany = useActionOnEach(({ id }: AttachmentView) => cancelIfMoving(id), {
+    done: t('document.cancelled'),
+    changes,
+  });
   const remove = useAction(
     (ids: readonly number[]) => attachRemove({ path: { ids: ids.map(String) } }),
     { done: t('document.deleted'), changes },
@@ -306,7 +298,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
                     leftSection={<IconRefresh size={16} stroke={1.5} />}
                     onClick={() =>
                       parseMany.mutate(
-                        rows.filter((row) => !isMoving(row)).map(({ id }) => id),
+                        rows.filter((row) => !isMoving(row)),
                         { onSuccess: clear },
                       )
                     }
@@ -319,12 +311,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
                       variant="default"
                       loading={cancelMany.isPending}
                       leftSection={<IconPlayerStop size={16} stroke={1.5} />}
-                      onClick={() =>
-                        cancelMany.mutate(
-                          rows.filter(isMoving).map(({ id }) => id),
-                          { onSuccess: clear },
-                        )
-                      }
+                      onClick={() => cancelMany.mutate(rows.filter(isMoving), { onSuccess: clear })}
                     >
                       {t('document.cancelParsing')}
                     </Button>
@@ -422,6 +409,15 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
       )}
     </Stack>
   );
+}
+
+/** A document whose parsing has ended meanwhile needs no cancelling. */
+async function cancelIfMoving(id: number): Promise<void> {
+  try {
+    await attachCancel({ path: { id } });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 409)) throw error;
+  }
 }
 
 function DocumentName({ document: { name, metadata } }: { readonly document: AttachmentView }) {

@@ -14,6 +14,7 @@ import { attachMetadataKeys, attachUpdateMetadata } from '@plinth/client';
 import type { AttachmentView } from '@plinth/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { onEach } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
 import { said } from '../ui/notify';
 import { baseKey } from './base';
@@ -73,14 +74,17 @@ export function MetadataDrawer({ knowledgeId, documents, onClose }: Props) {
   });
   const save = async ({ entries }: { entries: Entry[] }): Promise<void> => {
     const given = Object.fromEntries(entries.map((entry) => [entry.key, valueOf(entry)]));
-    for (const { id, metadata } of documents) {
-      await attachUpdateMetadata({
-        path: { id },
-        body: { metadata: isOne ? given : { ...metadata, ...given } },
-      });
+    try {
+      await onEach(documents, ({ id, metadata }) =>
+        attachUpdateMetadata({
+          path: { id },
+          body: { metadata: isOne ? given : { ...metadata, ...given } },
+        }),
+      );
+    } finally {
+      void queries.invalidateQueries({ queryKey: baseKey(knowledgeId) });
+      void queries.invalidateQueries({ queryKey: ['documents'] });
     }
-    void queries.invalidateQueries({ queryKey: baseKey(knowledgeId) });
-    void queries.invalidateQueries({ queryKey: ['documents'] });
     said(t('metadata.saved'));
   };
   return (

@@ -1,5 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { QueryKey, UseMutationResult } from '@tanstack/react-query';
+import i18next from 'i18next';
+import { messageOf } from './failure';
 import { failed, said } from './notify';
 
 interface Options<Result, Input> {
@@ -27,4 +29,52 @@ export function useAction<Result, Input = void>(
     },
     onError: onFailure ?? failed,
   });
+}
+
+interface Named {
+  readonly name: string;
+}
+
+/** An action on several records. After a failure the others still get it, and all that failed is said with its reason. */
+export function useActionOnEach<Item extends Named>(
+  run: (item: Item) => Promise<unknown>,
+  { done, changes }: { readonly done: string; readonly changes: readonly QueryKey[] },
+): UseMutationResult<void, unknown, readonly Item[]> {
+  const queries = useQueryClient();
+  return useAction((items: readonly Item[]) => onEach(items, run), {
+    done,
+    changes,
+    onFailure: (error) => {
+      failed(error);
+      for (const queryKey of changes) void queries.invalidateQueries({ queryKey });
+    },
+  });
+}
+
+/** How many failures are named. */
+const MOST_NAMED = 5;
+
+/** Runs it on one after the other, also after a failure; throws at the end what has failed. */
+export async function onEach<Item extends Named>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  const failures: { readonly name: string; readonly error: unknown }[] = [];
+  for (const item of items) {
+    try {
+      await run(item);
+    } catch (error) {
+      failures.push({ name: item.name, error });
+    }
+  }
+  if (failures.length === 0) return;
+  if (items.length === 1) throw failures[0]?.error;
+  const reasons = failures.map(({ name, error }) => `${name} – ${messageOf(error)}`);
+  throw new Error(
+    i18next.t('ui:partlyDone', {
+      done: items.length - failures.length,
+      failed: failures.length,
+      reasons: `${reasons.slice(0, MOST_NAMED).join(' ')}${reasons.length > MOST_NAMED ? ' …' : ''}`,
+    }),
+  );
 }
