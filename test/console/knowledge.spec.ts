@@ -326,10 +326,22 @@ describeConsole('the pages of knowledge bases', () => {
 
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByLabel('Description').fill('All about tools.');
+    // Others save another setting meanwhile, which the page sees when it is looked at again.
+    await admin.put('/system/info', { id: base, remark: 'For the shop.' });
+    await eventually(
+      async () => {
+        await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+        return page.getByLabel('Remark').inputValue();
+      },
+      (remark) => remark === 'For the shop.',
+    );
+    expect(await page.getByLabel('Description').inputValue()).toBe('All about tools.');
     await page.getByLabel('Rerank').first().click({ force: true });
     await button('Save settings').click();
     await text(/^Done\. Reranking is on, but no rerank model is chosen/).waitFor();
     await text('All about tools.').waitFor();
+    const { data } = await admin.get(`/system/info/${base}`);
+    expect(data).toMatchObject({ description: 'All about tools.', remark: 'For the shop.' });
   });
 
   it('say what failed and try again, without losing the rest of the page', async () => {

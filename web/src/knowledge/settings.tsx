@@ -34,6 +34,7 @@ import { ModelPicker } from '../ui/pickers';
 import { baseKey, useBaseAccess } from './base';
 import {
   changedOf,
+  FIELDS,
   languageChoices,
   needsParsing,
   requiresParsing,
@@ -62,11 +63,10 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   });
   // Another tab, or the retrieval test, has saved: what was not touched here follows.
   useEffect(() => {
-    const dirty = changedOf(base, form.values);
-    if (dirty.length === 0 || !form.isDirty()) {
-      form.setValues(settingsOf(base));
-      form.resetDirty(settingsOf(base));
-    }
+    const saved = settingsOf(base);
+    const untouched = FIELDS.filter((field) => !form.isDirty(field));
+    form.setValues(Object.fromEntries(untouched.map((field) => [field, saved[field]])));
+    form.resetDirty(saved);
   }, [base]);
   const changed = changedOf(base, form.values);
   const again = base.documentCount > 0 ? changed.filter(needsParsing) : [];
@@ -337,6 +337,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
                 variant="default"
                 onClick={() => {
                   form.setValues(settingsOf(base));
+                  form.resetDirty();
                   setFailure(undefined);
                 }}
               >
