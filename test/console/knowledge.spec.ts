@@ -202,6 +202,20 @@ describeConsole('the pages of knowledge bases', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
+  it('count as uploaded what is stored', async () => {
+    await page.goto(`/knowledge/${base}`);
+    const uploading = '**/system/attach/upload';
+    await page.route(uploading, () => undefined);
+    await text(/Up to \d+ MB each/).waitFor();
+    await page
+      .getByLabel('Files to upload')
+      .first()
+      .setInputFiles({ name: 'late.txt', mimeType: 'text/plain', buffer: Buffer.from('Late.') });
+    await button('Cancel upload: late.txt').click();
+    await text('0 files uploaded').waitFor();
+    await page.unroute(uploading);
+  });
+
   it('mark a fragment in the text of its document, and let it be changed', async () => {
     const { rows } = await admin.get<{ fid: string; docId: string; content: string }[]>(
       `/system/fragment/list?knowledgeId=${base}&content=receipt`,
@@ -298,6 +312,15 @@ describeConsole('the pages of knowledge bases', () => {
   it('measure the test set, keep the scores, and compare two runs', async () => {
     await page.goto(`/knowledge/${base}?tab=tests`);
     await text('How long is the warranty of a drill?').waitFor();
+    const running = '**/evaluate';
+    await page.route(running, () => undefined);
+    await button('Run evaluation').click();
+    await text('Leaving this page cancels the evaluation.').waitFor();
+    const ended = page.waitForEvent('requestfailed', (one) => one.url().endsWith('/evaluate'));
+    await page.getByRole('tab', { name: 'Documents' }).click();
+    await ended;
+    await page.unroute(running);
+    await page.getByRole('tab', { name: 'Test sets' }).click();
     await button('Run evaluation').click();
     await text('The evaluation is complete.').waitFor();
     await button('Run evaluation').click();

@@ -15,7 +15,7 @@ import { IconAdjustments, IconPlayerPlay } from '@tabler/icons-react';
 import { evaluationList, evaluationRun, testSetList } from '@plinth/client';
 import type { EvaluationView, KnowledgeView, NewEvaluationView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
 import { useAction } from '../ui/action';
@@ -52,6 +52,7 @@ export function Evaluations({ base }: { readonly base: KnowledgeView }) {
   const [failure, setFailure] = useState<unknown>();
   const [latest, setLatest] = useState<NewEvaluationView>();
   const abort = useRef<AbortController>(null);
+  useEffect(() => () => abort.current?.abort(new Error('The page was left.')), []);
   const path = { knowledgeId: base.id };
   const { data: questions } = useQuery({
     queryKey: [...baseKey(base.id), 'test set', 'count'],

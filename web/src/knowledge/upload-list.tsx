@@ -12,6 +12,7 @@ export function UploadList({ knowledgeId }: { readonly knowledgeId: number }) {
   const uploads = useUploads(knowledgeId);
   if (uploads.length === 0) return null;
   const ended = uploads.filter((one) => !isActive(one));
+  const stored = ended.filter(({ state }) => state === 'stored').length;
   const failed = ended.filter(({ state }) => state === 'failed').length;
   const total = uploads.reduce((sum, { size }) => sum + size, 0);
   const sent = uploads.reduce((sum, one) => sum + (isActive(one) ? one.sent : one.size), 0);
@@ -21,11 +22,8 @@ export function UploadList({ knowledgeId }: { readonly knowledgeId: number }) {
       <Group justify="space-between" gap="xs" px="sm" py={8}>
         <Text fw={600} size="sm" role="status">
           {ended.length < uploads.length
-            ? t('upload.progress', { done: number(ended.length), all: number(uploads.length) })
-            : t('upload.done', {
-                count: uploads.length - failed,
-                shown: number(uploads.length - failed),
-              })}
+            ? t('upload.progress', { done: number(stored), all: number(uploads.length) })
+            : t('upload.done', { count: stored, shown: number(stored) })}
           {failed > 0 && ` · ${t('upload.failed', { count: failed })}`}
         </Text>
         {ended.length > 0 && (
