@@ -41,7 +41,7 @@ interface Usage {
 }
 
 (isPossible ? describe : describe.skip)('limits of several processes', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'plinth-limits-'));
+  let dataDir: string;
   let simulator: Simulator;
   let store: OwnStore;
   const processes: BuiltProcess[] = [];
@@ -49,6 +49,7 @@ interface Usage {
   let modelId: number;
 
   beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'plinth-limits-'));
     simulator = await startSimulator();
     store = await ownStore();
     const environment = {
