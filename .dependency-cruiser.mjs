@@ -116,6 +116,14 @@ export default {
       to: { path: '^src/[^/]+\\.ts$' },
     },
     {
+      name: 'rooms-below-the-root',
+      comment:
+        'A room never imports the files that put the rooms together: they would lead it to every other room.',
+      severity: 'error',
+      from: { path: '^src/(door|harness|identity)/[^/]+/', pathNot: SPEC },
+      to: { path: '^src/$1/[^/]+\\.ts$' },
+    },
+    {
       name: 'through-the-door',
       comment: 'A folder is entered through its index.ts; what that does not export is private.',
       severity: 'error',
@@ -208,14 +216,14 @@ export default {
     {
       name: 'one-way-to-each-store',
       comment:
-        'Drivers are hidden behind src/platform/database, src/platform/redis and src/platform/queue.',
+        'Drivers are hidden behind src/platform/database, src/platform/redis, src/platform/queue and src/vector-store.',
       severity: 'error',
       from: {
         path: '^src/',
         pathNot: ['^src/(platform/(database|redis|queue)|vector-store)/', SPEC],
       },
       to: {
-        path: 'node_modules/(pg|ioredis|bull|@electric-sql)/',
+        path: 'node_modules/(pg|ioredis|bull|@nestjs/bull|@electric-sql|@qdrant)/',
         dependencyTypesNot: ['type-only'],
       },
     },
@@ -224,16 +232,19 @@ export default {
       comment:
         'src/platform/outbound gives every call its time-out, its abort and its address check.',
       severity: 'error',
-      // Qdrant and S3 are addresses of the operator, not of users; health asks Qdrant whether it is there.
+      // The application makes a request of no connection; the diagnosis of a model connects where the address check lets it.
       from: {
         path: '^src/',
         pathNot: [
-          '^src/(platform/(outbound|storage)|vector-store)/',
-          '^src/platform/observability/health\\.',
+          '^src/platform/outbound/',
+          '^src/(app|model/diagnosis/connection\\.probe)\\.ts$',
           SPEC,
         ],
       },
-      to: { path: 'node_modules/undici/|^(node:)?https$', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: 'node_modules/undici/|^(node:)?(https?|http2|tls)$',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'pure-mapping',

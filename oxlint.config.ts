@@ -46,6 +46,8 @@ const always = [
 const sqlOnlyInRepositories = [
   'Literal[value=/^\\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM)\\s/]',
   'TemplateElement[value.raw=/^\\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM)\\s/]',
+  // The members of Database that take or make a statement.
+  'MemberExpression[property.name=/^(query|prepared|repository|manager|dataSource)$/]:matches([object.name="database"], [object.property.name="database"])',
 ].map((selector) => ({ selector, message: 'SQL lives in a *.repository.ts.' }));
 
 const httpExceptions = [
@@ -78,6 +80,18 @@ const notFromTypeOrm = {
   message:
     'A repository takes Database, which joins the open transaction: an injected one would wait for it for ever on the embedded store.',
 };
+/** In src/model alone, every call that an adapter makes is limited and booked. */
+const notFromProvider = {
+  regex: '/provider/index\\.js$',
+  importNamePattern: 'AdapterRegistry$',
+  message: 'src/model limits and books the calls of adapters: use what its index.ts exports.',
+};
+const throughOutbound = 'Every call to another server goes through src/platform/outbound.';
+const globalFetch = ['globalThis', 'global'].map((object) => ({
+  object,
+  property: 'fetch',
+  message: throughOutbound,
+}));
 const environment = {
   object: 'process',
   property: 'env',
@@ -358,15 +372,12 @@ export default defineConfig({
       rules: {
         'plinth/plain-words': 'error',
         'plinth/restricted-syntax': ['error', ...always, ...sqlOnlyInRepositories],
-        'no-restricted-imports': ['error', { paths: [...notFromNest, notFromTypeOrm] }],
-        'no-restricted-properties': ['error', environment],
-        'no-restricted-globals': [
+        'no-restricted-imports': [
           'error',
-          {
-            name: 'fetch',
-            message: 'Every call to another server goes through src/platform/outbound.',
-          },
+          { paths: [...notFromNest, notFromTypeOrm], patterns: [notFromProvider] },
         ],
+        'no-restricted-properties': ['error', environment, ...globalFetch],
+        'no-restricted-globals': ['error', { name: 'fetch', message: throughOutbound }],
       },
     },
     {
@@ -394,6 +405,12 @@ export default defineConfig({
       rules: { 'max-lines-per-function': 'off' },
     },
     {
+      // The adapters themselves, and the one class through which src/model has them.
+      files: ['src/provider/**/*.ts', 'src/model/model.adapters.ts'],
+      excludeFiles: specs,
+      rules: { 'no-restricted-imports': ['error', { paths: [...notFromNest, notFromTypeOrm] }] },
+    },
+    {
       files: ['src/platform/error/**/*.ts'],
       rules: { 'no-restricted-imports': ['error', { paths: notFromNest.slice(0, 1) }] },
     },
@@ -407,7 +424,7 @@ export default defineConfig({
         'src/app.ts',
         'src/platform/config/**/*.ts',
       ],
-      rules: { 'no-restricted-properties': 'off' },
+      rules: { 'no-restricted-properties': ['error', ...globalFetch] },
     },
     {
       files: ['src/main.ts', 'src/worker.ts', 'web/src/i18n/index.ts'],

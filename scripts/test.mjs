@@ -11,7 +11,7 @@ await build();
 const folder = mkdtempSync(join(tmpdir(), 'plinth-counts-'));
 const file = join(folder, 'totals');
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-const code = await run(node, [jest, '--passWithNoTests', ...process.argv.slice(2)], {
+const code = await run(node, [jest, ...process.argv.slice(2)], {
   ...process.env,
   PLINTH_TEST_COUNTS: file,
 });
@@ -23,14 +23,15 @@ for (const { variable, without } of servers) {
   if (!process.env[variable]) console.log(`${variable} is not set: the tests used ${without}.`);
 }
 if (counts.skipped > 0) console.log(`Skipped: ${counts.skipped} single tests.`);
+for (const path of counts.unmatched) console.log(`No test file has "${path}" in its path.`);
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
-process.exitCode = code;
+process.exitCode = counts.unmatched.length > 0 ? 1 : code;
 
-/** A run that ended before its reporter could write counts as one failure. */
+/** A run that ended before its reporter could write, or that found no test file, counts as one failure. */
 function readCounts() {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return { passed: 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+    return { passed: 0, failed: code === 0 ? 0 : 1, skipped: 0, unmatched: [] };
   }
 }

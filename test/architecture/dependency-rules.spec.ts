@@ -46,6 +46,22 @@ describe('the dependency rules', () => {
     expect([...new Set(found.map((line) => line.split(':')[0]))]).toEqual([name]);
   });
 
+  it.each(['calls-through-outbound', 'one-way-to-each-store'])(
+    '%s is reported for every planted file',
+    async (name) => {
+      const tree = join(violations, name);
+      const planted = readdirSync(tree, { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.ts'))
+        .map((path) => `${name}: ${path}`);
+      expect([...new Set(await violationsIn(tree))].sort()).toEqual(planted.sort());
+    },
+  );
+
+  it('rooms-below-the-root is reported in every folder of the rule', async () => {
+    const found = await violationsIn(join(violations, 'rooms-below-the-root'));
+    expect(found.map((line) => line.split('/')[1]).sort()).toEqual(['door', 'harness', 'identity']);
+  });
+
   it('room-order is reported in every folder that has rooms', async () => {
     const ordered = forbidden.filter(({ name }) => name === 'room-order');
     const folders = new Set(ordered.map(({ from }) => String(from.path).split('/')[1]));

@@ -1,6 +1,15 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { RuleTester } from 'oxlint/plugins-dev';
@@ -8,6 +17,7 @@ import { RuleTester } from 'oxlint/plugins-dev';
 type Rule = Parameters<RuleTester['run']>[1];
 
 const root = resolve(import.meta.dirname, '..', '..');
+const oxlint = join(root, 'node_modules', 'oxlint', 'bin', 'oxlint');
 const plugin = pathToFileURL(join(root, 'scripts', 'lint', 'plugin.mjs')).href;
 const { rules } = ((await import(plugin)) as { default: { rules: Record<string, Rule> } }).default;
 
@@ -105,8 +115,63 @@ run('restricted-syntax', {
   ],
 });
 
+interface Diagnostic {
+  readonly filename: string;
+  readonly message: string;
+  readonly help?: string;
+}
+
+/** Texts of files that each break one rule of oxlint.config.ts, by the path and the message of the rule. */
+const PLANTED = [
+  ['src/media/a.ts', /outbound/, "export const a = fetch('http://a');"],
+  ['src/media/b.ts', /outbound/, "export const b = globalThis.fetch('http://a');"],
+  ['src/media/c.ts', /outbound/, 'export const { fetch: c } = globalThis;'],
+  ['src/main.ts', /outbound/, "export const d = globalThis['fetch']('http://a');"],
+  ['src/media/e.ts', /SQL lives/, 'export const e = " DELETE FROM a";'],
+  ['src/media/f.ts', /SQL lives/, 'export const f = database.query("WITH x AS (TABLE a)");'],
+  ['src/media/g.ts', /SQL lives/, 'export class G { g() { this.database.repository(G); } }'],
+  [
+    'src/media/h.ts',
+    /limits and books/,
+    "export { ChatAdapterRegistry } from '../provider/index.js';",
+  ],
+  [
+    'src/model/calls/i.ts',
+    /limits and books/,
+    "import type { MediaAdapterRegistry } from '../../provider/index.js'; export const i: MediaAdapterRegistry[] = [];",
+  ],
+] as const;
+
+it('each planted file is refused by the rule that it breaks', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-lint-'));
+  try {
+    for (const name of ['oxlint.config.ts', 'tsconfig.json']) {
+      copyFileSync(join(root, name), join(folder, name));
+    }
+    for (const name of ['node_modules', 'scripts'])
+      symlinkSync(join(root, name), join(folder, name));
+    for (const [path, , text] of PLANTED) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), `${text}\n`);
+    }
+    const { stdout } = spawnSync(process.execPath, [oxlint, '--format=json', 'src'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: readonly Diagnostic[] };
+    for (const [path, message] of PLANTED) {
+      const found = diagnostics.filter(({ filename }) => filename === path);
+      expect([path, found.map((one) => `${one.message} ${one.help ?? ''}`)]).toEqual([
+        path,
+        expect.arrayContaining([expect.stringMatching(message)]),
+      ]);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 it('no file switches a rule off', () => {
-  const oxlint = join(root, 'node_modules', 'oxlint', 'bin', 'oxlint');
   const linted = execFileSync(process.execPath, [oxlint, '--debug=files'], {
     cwd: root,
     encoding: 'utf8',

@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { notTested, places } from '../places.mjs';
@@ -57,4 +59,23 @@ describe('every suite', () => {
   it('has the ending that the runs look for', () => {
     expect(suites.filter((path) => !path.endsWith('.spec.ts'))).toEqual([]);
   });
+});
+
+it('a run says which of its paths no suite has', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-counts-'));
+  const file = join(folder, 'totals');
+  const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
+  try {
+    execFileSync(process.execPath, [jest, 'src/platform/http/icon.spec.ts', 'no/such/path'], {
+      cwd: root,
+      env: { ...process.env, PLINTH_TEST_COUNTS: file },
+      stdio: 'ignore',
+    });
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+      failed: 0,
+      unmatched: ['no/such/path'],
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

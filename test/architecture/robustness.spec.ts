@@ -227,7 +227,7 @@ function anyPath({ path }: Route): string {
 }
 
 function withBody(): Route[] {
-  return routes.filter(({ method }) => method === 'POST' || method === 'PUT');
+  return routes.filter(({ method }) => ['POST', 'PUT', 'PATCH'].includes(method));
 }
 
 /**
@@ -392,6 +392,45 @@ describe('odd fields', () => {
     }
 
     expect(found).toEqual([]);
+  });
+});
+
+describe('odd parts', () => {
+  /** Attributes of users and groups, whose DTOs leave them to the code of SCIM. */
+  const attributes = ['userName', 'name', 'emails', 'phoneNumbers', 'active', 'members'];
+
+  function oddParts(odd: string): string[] {
+    const operations = [
+      `{"op":${odd},"path":"active","value":true}`,
+      `{"op":"add","path":${odd},"value":true}`,
+      `{"op":"replace","value":${odd}}`,
+      ...attributes.flatMap((name) =>
+        [odd, `{"value":${odd}}`, `[{"value":${odd},"type":${odd}}]`].flatMap((value) => [
+          `{"op":"replace","path":"${name}","value":${value}}`,
+          `{"op":"remove","path":"${name}","value":${value}}`,
+          `{"op":"add","value":{"${name}":${value}}}`,
+        ]),
+      ),
+    ];
+    return operations.map((operation) => `{"Operations":[${operation}]}`);
+  }
+
+  it.each(['Users', 'Groups'])('of the operations on %s are refused or stored', async (kind) => {
+    const { session } = world.owner;
+    const headers = { 'content-type': 'application/json' };
+    const made = await session.raw('POST', `/scim/v2/${kind}`, {
+      ...{ userName: 'odd@example.com', displayName: 'Odd' },
+    });
+    const { id } = JSON.parse(made.text) as { id: string };
+    const path = `/scim/v2/${kind}/${id}`;
+    const bodies = oddValues.flatMap(oddParts);
+
+    expect(
+      await faults(
+        session,
+        bodies.map((body) => ({ method: 'PATCH', path, body, headers })),
+      ),
+    ).toEqual([]);
   });
 });
 

@@ -101,6 +101,21 @@ describe('the schema', () => {
     expect([...owned].filter((table) => !referring.includes(table)).sort()).toEqual(exceptions);
   });
 
+  it('has a user column that refers to its user in every table that has one', async () => {
+    const referring = (await structure())
+      .filter((line) =>
+        /FOREIGN KEY \((tenant_id, )?user_id\) REFERENCES user_account.*ON DELETE /.test(line),
+      )
+      .map((line) => line.split(' ')[1] ?? '');
+
+    expect(referring.length).toBeGreaterThan(10);
+    // An approval goes with its run. The books keep tokens and costs under the number of a deleted user.
+    const exceptions = ['harness_approval', 'upstream_call'];
+    const tables = await tablesWith('user_id');
+
+    expect(tables.filter((table) => !referring.includes(table))).toEqual(exceptions);
+  });
+
   it('has an index for every foreign key', async () => {
     // Of a key of several columns, two that the index begins with find few rows: the tenant alone would not.
     const rows = await database.query<{ reference: string; isIndexed: boolean }>(

@@ -31,11 +31,12 @@ interface Message {
 }
 
 (isBuilt ? describe : describe.skip)('a process that dies in the middle of a tool', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'plinth-agent-'));
+  let folder: string;
   let simulator: Simulator;
   let store: OwnStore;
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'plinth-agent-'));
     simulator = await startSimulator();
     store = await ownStore({ dataDir: folder });
   }, START_MS);

@@ -17,9 +17,13 @@ import { eventually } from '../support/wait.js';
 const QUESTION = { model: 'sim-chat', content: 'Hello' };
 const CALLS = 20;
 
-const dataDir = mkdtempSync(join(tmpdir(), 'plinth-books-'));
+let dataDir: string;
 
 afterEach(killAll);
+
+beforeAll(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'plinth-books-'));
+});
 
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 

@@ -18,7 +18,7 @@ import { ownStore } from '../support/own-store.js';
 import type { OwnStore } from '../support/own-store.js';
 import { eventually } from '../support/wait.js';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'plinth-boot-'));
+let dataDir: string;
 let store: OwnStore;
 
 const boot = (environment: Record<string, string> = {}): BuiltProcess =>
@@ -66,6 +66,7 @@ async function fillLog(address: string): Promise<void> {
 }
 
 beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'plinth-boot-'));
   store = await ownStore({ empty: true });
 });
 

@@ -36,10 +36,11 @@ async function demo(
 
 /** On the embedded database in any case: only there the demo may sign in by itself. */
 (isBuilt ? describe : describe.skip)('npm run demo', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'plinth-first-demo-'));
+  let dataDir: string;
   let port: string;
 
   beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'plinth-first-demo-'));
     const service = boot(dataDir, { DATABASE_URL: '', REDIS_URL: '', DEMO: 'on', DEMO_PORT: '0' });
     const started = (text: string): boolean =>
       text.includes('"address"') || service.child.exitCode !== null;

@@ -23,13 +23,16 @@ import { ADMIN_PASSWORD } from '../support/template.js';
 const MODEL = 'sim-embed-64';
 
 (isBuilt ? describe : describe.skip)('the command that imports a folder', () => {
-  const root = mkdtempSync(join(tmpdir(), 'plinth-import-'));
-  const dataDir = join(root, 'data');
-  const folder = join(root, 'handbook');
+  let root: string;
+  let dataDir: string;
+  let folder: string;
   let simulator: Simulator;
   let store: OwnStore;
 
   beforeAll(async () => {
+    root = mkdtempSync(join(tmpdir(), 'plinth-import-'));
+    dataDir = join(root, 'data');
+    folder = join(root, 'handbook');
     simulator = await startSimulator();
     store = await ownStore({ dataDir });
     mkdirSync(join(folder, 'tides'), { recursive: true });

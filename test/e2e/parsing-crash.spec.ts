@@ -29,11 +29,12 @@ const text = Array.from({ length: 40 }, (_, n) => `Fact ${n}: ${`word${n} `.repe
 );
 
 (isBuilt ? describe : describe.skip)('a process that is killed while it parses', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'plinth-crash-'));
+  let dataDir: string;
   let simulator: Simulator;
   let store: OwnStore;
 
   beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'plinth-crash-'));
     simulator = await startSimulator();
     store = await ownStore({ dataDir });
   });

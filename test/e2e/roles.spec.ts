@@ -24,9 +24,13 @@ import { eventually } from '../support/wait.js';
 const server = process.env['DATABASE_URL'];
 const MODEL = 'sim-embed-64';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'plinth-roles-'));
+let dataDir: string;
 
 afterEach(killAll);
+
+beforeAll(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'plinth-roles-'));
+});
 
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 

@@ -41,12 +41,13 @@ interface Served {
 }
 
 (isPossible ? describe : describe.skip)('a rolling restart', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'plinth-rolling-'));
+  let folder: string;
   let simulator: Simulator;
   let store: OwnStore;
   let proxy: ReadinessProxy;
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'plinth-rolling-'));
     simulator = await startSimulator();
     store = await ownStore();
     proxy = await ReadinessProxy.start();

@@ -111,6 +111,8 @@ export const oddValues: readonly string[] = [
   `[${'1,'.repeat(3_000)}1]`,
   '{"length":3,"0":"a"}',
   '{"toString":1,"valueOf":1}',
+  '{"value":{"toString":1,"valueOf":1}}',
+  '[{"toString":1,"valueOf":1}]',
 ];
 
 /** What may stand in a path where an id is expected, already encoded. None of them names a record. */

@@ -1,8 +1,9 @@
-import { rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
 import { mkdtemp, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe } from '@jest/globals';
+import { promisify } from 'node:util';
+import { afterAll, describe } from '@jest/globals';
 import { loadConfig } from '../../src/platform/config/index.js';
 import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
 import type { CommandLimits } from '../../src/harness/sandbox/resource-watch.js';
@@ -10,10 +11,9 @@ import { runInSandbox } from '../../src/harness/sandbox/sandbox.run.js';
 import type { SandboxRequest, SandboxResult } from '../../src/harness/sandbox/sandbox.run.js';
 import type { ProtectedPath } from '../../src/harness/sandbox/workspace-scan.js';
 
-/** One is enough for a file of tests: it holds nothing but whether sandboxes can be used. */
+/** One is enough for the files of tests of a process: it holds nothing but whether sandboxes can be used. */
 const dataFolder = join(tmpdir(), `plinth-sandbox-data-${process.pid}`);
 const shared = new Sandbox(loadConfig({ DATA_DIR: dataFolder, SECRET_KEY: 'x'.repeat(32) }));
-process.once('exit', () => rmSync(dataFolder, { recursive: true, force: true }));
 
 const UNLIMITED: CommandLimits = {
   ...{ memoryBytes: 2 ** 50, diskBytes: 2 ** 50, freeBytes: 0, addedFiles: 2 ** 50 },
@@ -87,8 +87,14 @@ export class TestSandbox {
   }
 }
 
-/** `describe` where there are sandboxes; else says why the tests are skipped. */
+/**
+ * `describe` where there are sandboxes; else says why the tests are skipped. What the sandboxes have kept of the file's
+ * workspaces is removed after its tests.
+ */
 export async function describeSandboxed(): Promise<typeof describe | typeof describe.skip> {
+  // Node removes neither folders that are closed to their owner nor those whose path is longer than the kernel takes.
+  const remove = 'chmod -R u+rwx "$0"; rm -rf "$0"';
+  afterAll(() => promisify(execFile)('sh', ['-c', remove, dataFolder]));
   await shared.ready();
   const { reason } = shared.capability;
   if (reason === null) return describe;

@@ -63,6 +63,8 @@ describe('the changes of a user', () => {
     [{ op: 'remove', path: 'userName' }],
     [{ op: 'replace', path: 'active', value: 1 }],
     [{ op: 'replace', path: 'active', value: [true] }],
+    [{ op: 'replace', path: 'active', value: { value: { toString: 1 } } }],
+    [{ op: { toString: 1 }, path: 'active', value: true }],
     [{ op: 'replace', path: 'displayName', value: { a: 1 } }],
     [{ op: 'replace', path: 'displayName', value: 'a\0b' }],
     [{ op: 'replace', path: '', value: 'a' }],

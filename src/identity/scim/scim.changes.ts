@@ -88,7 +88,7 @@ function patchSteps(body: unknown): Step[] {
     if (!isObject(operation)) {
       throw new ScimError('invalidSyntax', msg`An operation must be an object.`);
     }
-    const op = String(entryOf(operation, 'op')).toLowerCase();
+    const op = lowerCase(entryOf(operation, 'op'));
     if (op !== 'add' && op !== 'remove' && op !== 'replace') {
       throw new ScimError('invalidSyntax', msg`The op of an operation is add, remove or replace.`);
     }
@@ -299,9 +299,15 @@ function textOf(attribute: string, value: unknown, longest: number): string | nu
 
 /** Entra ID sends "True" and "False". */
 function flagOf(attribute: string, value: unknown): boolean {
-  const text = Array.isArray(value) ? '' : String(valueIn(value)).toLowerCase();
+  const flag = valueIn(value);
+  if (typeof flag === 'boolean') return flag;
+  const text = lowerCase(flag);
   if (text === 'true' || text === 'false') return text === 'true';
   throw invalidValue(attribute);
+}
+
+function lowerCase(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.toLowerCase() : undefined;
 }
 
 function required(attribute: string): never {

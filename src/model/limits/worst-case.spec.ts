@@ -80,6 +80,7 @@ describe('the tokens that a call can send at most', () => {
     const data = `data:image/png;base64,${PIXELS}`;
     const parts = [
       { type: 'text', text: `See ${address}.`, citations: [{ url: address }] },
+      { type: 'text', text: { toString: 1 } },
       { type: 'tool_use', id: 't', name: 'fetch', input: { url: address } },
       { type: 'search_result', source: address, content: [{ type: 'text', text: 'x' }] },
       { type: 'web_search_tool_result', content: [{ type: 'web_search_result', url: address }] },

@@ -97,9 +97,9 @@ function hidesContent(message: unknown): boolean {
 
 function isHidden(part: unknown): boolean {
   if (!isRecord(part)) return false;
-  const { type } = part;
+  const { type, text } = part;
   if (type === 'tool_result') return hidesContent(part);
-  if (type === 'text') return FILE_IN_TEXT.test(String(part['text']));
+  if (type === 'text') return typeof text === 'string' && FILE_IN_TEXT.test(text);
   if (typeof type === 'string' && TEXT_PARTS.test(type)) return false;
   const { source } = part;
   const form = type === 'document' && isRecord(source) ? source['type'] : undefined;

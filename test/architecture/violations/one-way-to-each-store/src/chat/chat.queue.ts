@@ -1,0 +1,3 @@
+import { getQueueToken } from '@nestjs/bull';
+
+export const queue = getQueueToken('chat');

@@ -1,0 +1,3 @@
+import { QdrantClient } from '@qdrant/js-client-rest';
+
+export const hits = new QdrantClient();
