@@ -1,5 +1,4 @@
 import { request } from 'node:http';
-import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { CallerResolver, OpenStreams } from '../../../src/platform/access/index.js';
@@ -386,15 +385,17 @@ describe('the own account', () => {
     // One whose client leaves while the guard waits for the database has no place.
     const resolver = small.app.get(CallerResolver);
     const resolve = resolver.resolve.bind(resolver);
-    const guarded = Promise.withResolvers<void>();
-    const gone = Promise.withResolvers<void>();
+    const guarded = Promise.withResolvers<undefined>();
+    const gone = Promise.withResolvers<undefined>();
     jest.spyOn(resolver, 'resolve').mockImplementationOnce(async (...call) => {
-      guarded.resolve();
+      guarded.resolve(undefined);
       await gone.promise;
       return resolve(...call);
     });
-    const server = small.app.getHttpServer() as Server;
-    server.once('connection', (socket: Socket) => socket.once('close', () => gone.resolve()));
+    const server = small.app.getHttpServer();
+    server.once('connection', (socket: Socket) =>
+      socket.once('close', () => gone.resolve(undefined)),
+    );
     const client = request(`${small.url}/resource/sse`, { headers: session.headers, agent: false });
     client.on('error', () => undefined).end();
     await guarded.promise;
