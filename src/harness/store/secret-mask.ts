@@ -46,17 +46,14 @@ export class SecretMask {
 
   /** The text with every known secret replaced by `[secret]`; `more` are secrets of this occasion. */
   apply(text: string, more: readonly string[] = []): string {
-    let masked = text;
-    for (const secret of this.known(more)) {
-      if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK);
-    }
-    return masked;
+    return masked(text, this.known(more));
   }
 
   /** The value with every text in it masked, at any depth; the names of properties stay. */
   applyIn<Value>(value: Value): Value {
+    const secrets = this.known([]);
     const text = JSON.stringify(value, (_, part: unknown) =>
-      typeof part === 'string' ? this.apply(part) : part,
+      typeof part === 'string' ? masked(part, secrets) : part,
     );
     return JSON.parse(text) as Value;
   }
@@ -106,6 +103,14 @@ export class SecretMask {
     );
     return [...this.secrets, ...learned.map(({ secret }) => secret), ...usable(more)];
   }
+}
+
+function masked(text: string, secrets: readonly string[]): string {
+  let result = text;
+  for (const secret of secrets) {
+    if (result.includes(secret)) result = result.replaceAll(secret, MASK);
+  }
+  return result;
 }
 
 /** By UTF-16 units, so that twice is the same again. */
