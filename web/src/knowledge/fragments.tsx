@@ -31,6 +31,7 @@ import { confirmDestruction } from '../ui/confirm';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
 import { number } from '../ui/format';
+import { useLastPage } from '../ui/last-page';
 import { MenuItem } from '../ui/menu-item';
 import { said } from '../ui/notify';
 import { RowsSkeleton } from '../ui/skeleton';
@@ -91,14 +92,10 @@ export function Fragments({ document, base, asText }: Props) {
   });
   const rows = data?.rows ?? [];
   const total = data?.total ?? 0;
-  const pages = Math.ceil(total / PER_PAGE);
-  // Fragments of the last page were deleted, or the address is an old one: what is left is on the page before.
-  const last = Math.max(1, pages);
-  const isBeyond = data !== undefined && !isPlaceholderData && page > last;
-  useEffect(() => {
-    if (isBeyond) change({ page: String(last) });
-    // `change` is left out: it is new with every render.
-  }, [isBeyond, last]);
+  const isKnown = data !== undefined && !isPlaceholderData;
+  const last = useLastPage({ page, size: PER_PAGE, total, isKnown }, (one) =>
+    change({ page: String(one) }),
+  );
   const onPage = target.data && rows.some(({ id }) => id === target.data?.id);
   const first = rows[0]?.idx;
   useEffect(() => {
@@ -196,14 +193,14 @@ export function Fragments({ document, base, asText }: Props) {
           ))}
         </Stack>
       )}
-      {pages > 1 && (
+      {last > 1 && (
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
             {t('document.fragmentCount', { count: total, shown: number(total) })}
           </Text>
           <Pagination
             size="sm"
-            total={pages}
+            total={last}
             value={page}
             onChange={(next) => change({ page: String(next), fragment: undefined })}
             getControlProps={(control) => ({ 'aria-label': t(`pagination.${control}`) })}

@@ -15,7 +15,7 @@ import {
 import { useLocalStorage } from '@mantine/hooks';
 import { IconArrowDown, IconArrowUp, IconColumns, IconDotsVertical } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAddress } from '../app/address';
@@ -24,6 +24,7 @@ import { Failure } from './failure';
 import { ExportButton, FilterBar } from './filter-bar';
 import { number } from './format';
 import { useAction } from './action';
+import { useLastPage } from './last-page';
 import { RowsSkeleton } from './skeleton';
 import styles from './data-table.module.css';
 
@@ -124,18 +125,15 @@ export function DataTable<Row>({
         ? refetchInterval(state.data?.rows ?? [])
         : refetchInterval,
   });
-  // Rows of the last page were deleted, or the address is an old one: what is left is on the page before.
-  const last = Math.max(1, Math.ceil((data?.total ?? 0) / size));
-  const isBeyond = data !== undefined && !isPlaceholderData && page > last;
-  useEffect(() => {
-    if (isBeyond) change({ page: last === 1 ? undefined : String(last) });
-    // `change` is left out: it is new with every render.
-  }, [isBeyond, last]);
+  const total = data?.total ?? 0;
+  const isKnown = data !== undefined && !isPlaceholderData;
+  const last = useLastPage({ page, size, total, isKnown }, (one) =>
+    change({ page: one === 1 ? undefined : String(one) }),
+  );
   const exporting = useAction(async () => onExport?.({ ...order, ...given }));
 
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
   const rows = data?.rows ?? [];
-  const total = data?.total ?? 0;
   const filtered = Object.values(given).some((value) => value !== undefined && value !== '');
   if (data && total === 0 && !filtered) return empty;
 
