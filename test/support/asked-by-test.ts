@@ -2,7 +2,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { acrossTenants } from '../../src/platform/database/index.js';
 import { HourlyRound } from '../../src/platform/queue/index.js';
 
-/** What a timer calls in the service, for nobody's request and no tenant: it binds its work itself, also when a test calls it. */
+/** What a timer calls in the service, outside of a request and of any tenant: it binds its work itself, also when a test calls it. */
 const TIMED: ReadonlySet<string | symbol> = new Set([
   ...['expireDue', 'flush', 'forceCancels', 'freeLeft', 'reconcile', 'retryDue', 'saveTexts'],
   'sweep',

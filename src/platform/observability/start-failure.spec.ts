@@ -17,7 +17,7 @@ describe('startFailure', () => {
   const DATA_DIR = join(parent, 'data');
   const SECRET_KEY = 'a-secret-of-at-least-thirty-two-characters';
   const config = loadConfig({ DATABASE_URL, DATA_DIR, SECRET_KEY, HOST: 'nowhere.invalid' });
-  // What is below a file can be made by nobody, not even by root.
+  // Nothing can be made below a file, not even by root.
   writeFileSync(DATA_DIR, '');
 
   it('names DATA_DIR for a file and a socket in it', async () => {
