@@ -150,6 +150,8 @@ describeConsole('providers, models, agents and home in the console', () => {
       async () => (await admin.get<object>(`/system/model/${id}`)).data,
       (data) => isDeepStrictEqual(data, { ...data, ...emptied }),
     );
+    // Until the page knows it, too, it asks before it is left.
+    await page.getByText(/^Done\./).waitFor();
 
     await page.getByRole('link', { name: 'Providers', exact: true }).click();
     await page.getByRole('heading', { name: 'Providers', level: 1 }).waitFor();
