@@ -17,6 +17,7 @@ export type {
   ContentPart,
   Finish,
   FinishReason,
+  ProviderState,
   RelayedAnswer,
   RelayedBody,
   RelayedRead,

@@ -1,6 +1,12 @@
 import type { TurnPart } from '../../agent/index.js';
 import { BETWEEN_STEPS, sumOfUsages, turnUsage } from '../../chat/index.js';
-import type { ChatPart, FinishReason, ToolCall, Usage } from '../../provider/index.js';
+import type {
+  ChatPart,
+  FinishReason,
+  ProviderState,
+  ToolCall,
+  Usage,
+} from '../../provider/index.js';
 import { UnfinishedAnswerError } from './door.errors.js';
 import type { AnswerContext } from './door.request.js';
 
@@ -21,6 +27,7 @@ export class CollectedAnswer {
   reasoning = '';
   readonly calls: ToolCall[] = [];
   finish: FinishReason = 'stop';
+  providerState: ProviderState | undefined;
   private usage: Usage | undefined;
   private isNewStep = false;
 
@@ -43,6 +50,9 @@ export class CollectedAnswer {
         if (this.isAgent) return undefined;
         this.calls.push(part.toolCall);
         return part;
+      case 'provider-state':
+        if (!this.isAgent) this.providerState = part.providerState;
+        return undefined;
       case 'usage':
         this.usage = sumOfUsages(this.usage, part.usage);
         return undefined;

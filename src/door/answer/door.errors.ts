@@ -81,6 +81,7 @@ const UPSTREAM_STATUSES: Readonly<Record<UpstreamErrorKind, number>> = {
   'rate-limit': 429,
   overloaded: 503,
   'invalid-request': 400,
+  'context-length': 400,
   timeout: 504,
   connection: 502,
   protocol: 502,

@@ -143,6 +143,7 @@ const FAULT_OF_UPSTREAM: Readonly<Record<UpstreamErrorKind, Fault>> = {
   'rate-limit': 'rate-limit',
   overloaded: 'provider',
   'invalid-request': 'provider',
+  'context-length': 'provider',
   timeout: 'timeout',
   connection: 'connection',
   protocol: 'path',

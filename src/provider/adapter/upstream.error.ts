@@ -14,6 +14,8 @@ export type UpstreamErrorKind =
   | 'rate-limit'
   | 'overloaded'
   | 'invalid-request'
+  /** The request is longer than the context window of the model. */
+  | 'context-length'
   | 'timeout'
   | 'connection'
   /** The answer does not follow the protocol. */

@@ -68,6 +68,9 @@ export class AnswerFilter {
         return { ...part, toolCall: cleanedToolCall(part.toolCall, this.filter) };
       case 'usage':
         return { ...part, usage: this.filter.json(part.usage) };
+      case 'provider-state':
+        // Never shown as text, and changed signatures are refused by the service.
+        return part;
       case 'finish':
         return part.raw === undefined ? part : { ...part, raw: this.filter.text(part.raw) };
     }

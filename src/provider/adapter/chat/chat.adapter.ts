@@ -12,7 +12,7 @@ export interface ChatAdapter extends AdapterNames {
   /**
    * Streams an answer. Each array holds the parts of one read of the network and is never empty. Text
    * arrives as it was written; a tool call arrives once, whole and parsed, and only if the finish
-   * reason says that it is complete, unless `omittedCalls` of the call says otherwise; `usage` comes at
+   * reason says that it is complete, unless `omittedCalls` of the call says otherwise; `provider-state` and `usage` come at
    * most once; `finish` comes exactly once and last. Leaving the loop, or the signal, ends the call
    * upstream at once. Fails with UpstreamError (or ForbiddenAddressError, InvalidAddressError) after
    * everything that came before the failure.
@@ -72,7 +72,7 @@ export interface RelayOptions extends ModelCallOptions {
   readonly withUsage?: boolean;
 }
 
-export type ChatProtocolName = 'chat-completions' | 'messages' | 'ollama';
+export type ChatProtocolName = 'chat-completions' | 'messages' | 'ollama' | 'responses';
 
 /** The body of a request as a client sent it, its unknown fields included. */
 export type RelayedBody = Readonly<Record<string, unknown>>;
@@ -153,6 +153,8 @@ export type ChatMessage =
       readonly role: 'assistant';
       readonly content: string;
       readonly toolCalls?: readonly ToolCall[];
+      /** Sent back to the model that made it; adapters drop the state of any other. */
+      readonly providerState?: ProviderState;
     }
   | {
       readonly role: 'tool';
@@ -172,13 +174,26 @@ export type ContentPart =
     }
   | { readonly type: 'image-url'; readonly url: string; readonly detail?: 'low' | 'high' };
 
+/**
+ * What a service wants back with an answer of its model in the next call: reasoning text beside a tool call, signed thinking
+ * blocks, encrypted reasoning items, signatures of tool calls. Only the protocol that made it reads it.
+ */
+export interface ProviderState {
+  /** Names protocol, service and model without revealing an address. */
+  readonly origin: string;
+  /** JSON of the protocol's own form. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
   /** The JSON text as the model wrote it; `{}` where it wrote none. */
   readonly arguments: string;
-  /** The same, parsed strictly once. */
+  /** The same, parsed strictly once; empty where `invalid` is set. */
   readonly input: Readonly<Record<string, unknown>>;
+  /** The arguments are not a JSON object. Such a call is never executed: the model reads that it failed. */
+  readonly invalid?: true;
 }
 
 export interface ToolDefinition {
@@ -194,6 +209,7 @@ export type ChatPart =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
   | { readonly type: 'tool-call'; readonly toolCall: ToolCall }
+  | { readonly type: 'provider-state'; readonly providerState: ProviderState }
   | { readonly type: 'usage'; readonly usage: Usage }
   | ({ readonly type: 'finish' } & Finish);
 
@@ -209,6 +225,7 @@ export interface ChatCompletion {
   readonly text: string;
   readonly reasoning: string;
   readonly toolCalls: readonly ToolCall[];
+  readonly providerState?: ProviderState;
   readonly finish: Finish;
   readonly usage?: Usage;
 }
