@@ -60,8 +60,8 @@ interface ModelCall {
 /**
  * A chat model of Plinth for LangChain and LangGraph. Every call streams, uses the model's record as it is then, and is
  * retried only as `attempts` says. Fails as the adapters do: with UpstreamError for a failed call, for an answer that is
- * cut and for arguments of a tool call that are not a JSON object, none of which is repaired; with InvalidInputError for
- * what cannot be sent. Sends no traces.
+ * cut; with InvalidInputError for what cannot be sent. Nothing is repaired: calls of tools whose arguments are not a JSON object are in
+ * `invalid_tool_calls`, and can be sent back with a result that says so. Sends no traces.
  */
 export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
   static override lc_name(): string {

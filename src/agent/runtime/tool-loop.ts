@@ -1,6 +1,6 @@
 import type { BaseMessage } from '@langchain/core/messages';
 import { AIMessage, createAgent, createMiddleware, ToolMessage } from 'langchain';
-import { toLangChainMessages } from '../../langchain/index.js';
+import { toLangChainMessages, withInvalidCalls } from '../../langchain/index.js';
 import type { LangChain } from '../../langchain/index.js';
 import { estimatingCounter, sendableTokens, tokenCounter } from '../../model/index.js';
 import type { ChatPart, ToolCall, ToolDefinition, Usage } from '../../provider/index.js';
@@ -131,7 +131,8 @@ export class ToolLoop {
     this.tokens += this.tokensOfCall(sent, answer);
     if (!reached) {
       if (this.toolCalls.length > 0) await this.decide();
-      return answer;
+      // LangChain waits for the result of an invalid call only if it is among the others.
+      return Object.assign(answer, withInvalidCalls(this.toolCalls));
     }
     // What a model calls although it was told not to is not run.
     if (answer.text.trim() === '') throw new NoAnswerInLimitsError(reached);

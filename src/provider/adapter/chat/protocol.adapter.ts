@@ -341,11 +341,12 @@ function mapped(map: (parts: ChatPart[]) => void, isLast: boolean): ReadParts {
 
 /** An answer in one piece as the parts of a stream. */
 export function partsOf(completion: ChatCompletion): ChatPart[] {
-  const { reasoning, text, toolCalls, usage, finish } = completion;
+  const { reasoning, text, toolCalls, providerState, usage, finish } = completion;
   return [
     ...(reasoning === '' ? [] : [{ type: 'reasoning-delta', text: reasoning } as const]),
     ...(text === '' ? [] : [{ type: 'text-delta', text } as const]),
     ...toolCalls.map((toolCall) => ({ type: 'tool-call', toolCall }) as const),
+    ...(providerState === undefined ? [] : [{ type: 'provider-state', providerState } as const]),
     ...(usage === undefined ? [] : [{ type: 'usage', usage } as const]),
     { type: 'finish', ...finish },
   ];
