@@ -95,7 +95,9 @@ describe('what a service wants back with a tool call', () => {
 describe('a call whose arguments are not a JSON object', () => {
   it('fails for the model to read, and the other calls of the answer are executed', async () => {
     const text = '{"path":"src/add.js","content":';
+    const plan = { summary: 'As told', steps: [{ text: 'Do it' }], files: ['src/add.js'] };
     scripted.then(
+      callingTools([toolCall('plan_create', JSON.stringify(plan))]),
       callingTools([READ, invalidCall('write_file', text), invalidCall('list_files', '["src"]')], {
         state: STATE,
       }),
@@ -114,7 +116,7 @@ describe('a call whose arguments are not a JSON object', () => {
     expect(results.get('write_file')?.content).toMatch(
       /write_file are not valid\. They are not JSON\. .* again/,
     );
-    expect(answersSent()[0]).toMatchObject({
+    expect(answersSent()[1]).toMatchObject({
       providerState: STATE,
       toolCalls: [
         { name: 'read_file', input: { path: 'src/add.js' } },
