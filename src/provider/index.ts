@@ -28,6 +28,7 @@ export type {
   ToolDefinition,
 } from './adapter/chat/chat.adapter.js';
 export { partsOf } from './adapter/chat/protocol.adapter.js';
+export { readToolCall } from './adapter/chat/read-tool-call.js';
 export { formatInstruction } from './adapter/chat/response-format.js';
 export type {
   EmbeddingAdapter,

@@ -39,6 +39,7 @@ import { ModelFallbacks1763683200042 } from './42-model-fallbacks.js';
 import { Provisioning1763683200044 } from './44-provisioning.js';
 import { AttachmentFailure1763683200045 } from './45-attachment-failure.js';
 import { AwaitedSince1763683200048 } from './48-awaited-since.js';
+import { ProviderState1763683200049 } from './49-provider-state.js';
 import { BookedUsage1763683200047 } from './47-booked-usage.js';
 import { GroupsOverage1763683200056 } from './56-groups-overage.js';
 
@@ -86,5 +87,9 @@ export const migrations = [
   AttachmentFailure1763683200045,
   BookedUsage1763683200047,
   AwaitedSince1763683200048,
+<<<<<<< HEAD
   GroupsOverage1763683200056,
+=======
+  ProviderState1763683200049,
+>>>>>>> w-state
 ];

@@ -20,8 +20,8 @@ export const provider: Texts = {
     'The provider answered without content.': '供应商的回答没有内容。',
     'The model called a tool without naming it. Try again.':
       '模型调用了工具但没有给出名称。请重试。',
-    'The model called {0} with arguments that are not a JSON object. Try again, or use another model.':
-      '模型调用{0:phrase}时的参数不是 JSON 对象。请重试，或使用其他模型。',
+    'The model answered without any text or tool call. Try again, or check that the service has loaded the model.':
+      '模型的回答中没有文本，也没有工具调用。请重试，或检查服务是否已加载该模型。',
     'The answer reached its length limit in the middle of a tool call. Raise the maximum output.':
       '回答在工具调用中途达到长度上限。请增大最大输出。',
     'The answer ended in the middle of a tool call. Try again.': '回答在工具调用中途结束。请重试。',
@@ -91,8 +91,6 @@ export const provider: Texts = {
       '{0} 个模型使用 {1}，在有可用的已启用供应商之前无法调用。',
   },
   phrases: {
-    'the tool {0}': '工具 {0}',
-    'a tool': '工具',
     'must not be empty or hold spaces': '不能为空或包含空格',
     'The provider': '供应商',
   },

@@ -11,9 +11,9 @@ export interface ChatAdapter extends AdapterNames {
 
   /**
    * Streams an answer. Each array holds the parts of one read of the network and is never empty. Text
-   * arrives as it was written; a tool call arrives once, whole and parsed, and only if the finish
-   * reason says that it is complete, unless `omittedCalls` of the call says otherwise; `provider-state` and `usage` come at
-   * most once; `finish` comes exactly once and last. Leaving the loop, or the signal, ends the call
+   * arrives as it was written, but for thinking between tags in it, which arrives as thinking; a tool call arrives once, whole
+   * and parsed, and only if the answer is finished, unless `omittedCalls` of the call says otherwise; `provider-state` and
+   * `usage` come at most once; `finish` comes exactly once and last. Leaving the loop, or the signal, ends the call
    * upstream at once. Fails with UpstreamError (or ForbiddenAddressError, InvalidAddressError) after
    * everything that came before the failure.
    */
@@ -130,8 +130,8 @@ export interface ChatCall {
    */
   readonly responseFormat?: ResponseFormat;
   /**
-   * Tool calls that are left out of the answer instead of failing it. `cut`: the last one, where the answer reached its length
-   * limit. `unusable`: those that are cut, that have no name, or whose arguments are not a JSON object.
+   * Tool calls that are left out of the answer. `cut`: the last one, where the answer reached its length limit and would fail.
+   * `unusable`: those that are cut, that have no name, or whose arguments are not a JSON object.
    */
   readonly omittedCalls?: OmittedCalls;
 }

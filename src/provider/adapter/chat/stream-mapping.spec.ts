@@ -24,6 +24,9 @@ function withoutMadeId(part: ChatPart): ChatPart {
   return { type: 'tool-call', toolCall: { ...part.toolCall, id } };
 }
 
+/** Of the fixture of the messages protocol. */
+const THOUGHT = { type: 'thinking', thinking: '天気を調べる。', signature: 'EqQBCgIYAhIM' };
+
 const FIXTURES: readonly (readonly [string, string, () => AnswerStream, readonly ChatPart[]])[] = [
   [
     'chat-completions',
@@ -33,6 +36,10 @@ const FIXTURES: readonly (readonly [string, string, () => AnswerStream, readonly
       { type: 'reasoning-delta', text: '用户问好。' },
       { type: 'text-delta', text: 'Grüß ' },
       { type: 'text-delta', text: 'Gott 👋🏽\n' },
+      {
+        type: 'provider-state',
+        providerState: { origin: '', data: { reasoning_content: '用户问好。' } },
+      },
       {
         type: 'usage',
         usage: {
@@ -85,6 +92,7 @@ const FIXTURES: readonly (readonly [string, string, () => AnswerStream, readonly
           input: { city: 'Zürich' },
         },
       },
+      { type: 'provider-state', providerState: { origin: '', data: { blocks: [THOUGHT] } } },
       {
         type: 'usage',
         usage: {
@@ -114,6 +122,10 @@ const FIXTURES: readonly (readonly [string, string, () => AnswerStream, readonly
           arguments: '{"city":"Tōkyō"}',
           input: { city: 'Tōkyō' },
         },
+      },
+      {
+        type: 'provider-state',
+        providerState: { origin: '', data: { thinking: 'The user asks for the weather. ' } },
       },
       {
         type: 'usage',
@@ -212,6 +224,7 @@ describe('forms that vendors use', () => {
     expect(parts).toEqual([
       { type: 'reasoning-delta', text: 'hm' },
       { type: 'text-delta', text: 'ab' },
+      { type: 'provider-state', providerState: { origin: '', data: { reasoning: 'hm' } } },
       { type: 'finish', reason: 'stop', raw: 'stop' },
     ]);
   });
@@ -242,8 +255,17 @@ describe('forms that vendors use', () => {
     expect(failure).toMatchObject(expected);
   });
 
-  it.each(['[1]', '"x"', '{"city":', 'null'])('refuses the arguments %s', (json) => {
-    const broken = call({ id: 'a', function: { name: 'one', arguments: json } });
-    expect(() => streamed(broken, delta({}, 'tool_calls'))).toThrow('not a JSON object');
-  });
+  it.each(['[1]', '"x"', '"{\\"n\\":1}"', '{"city":', 'null'])(
+    'marks a call with the arguments %s as invalid',
+    (json) => {
+      const broken = call({ id: 'a', function: { name: 'one', arguments: json } });
+      expect(streamed(broken, delta({}, 'tool_calls'))).toEqual([
+        {
+          type: 'tool-call',
+          toolCall: { id: 'a', name: 'one', arguments: json, input: {}, invalid: true },
+        },
+        { type: 'finish', reason: 'tool-calls', raw: 'tool_calls' },
+      ]);
+    },
+  );
 });
