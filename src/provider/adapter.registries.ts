@@ -12,6 +12,7 @@ import type { ChatCompletionsPreset } from './adapter/chat/chat-completions.prot
 import type { ChatAdapter } from './adapter/chat/chat.adapter.js';
 import { messages } from './adapter/chat/messages.protocol.js';
 import { ollama } from './adapter/chat/ollama.protocol.js';
+import { isResponsesAddress, responses } from './adapter/chat/responses.protocol.js';
 import { ProtocolAdapter } from './adapter/chat/protocol.adapter.js';
 import type { ChatProtocol } from './adapter/chat/protocol.adapter.js';
 import type { EmbeddingAdapter } from './adapter/embedding/embedding.adapter.js';
@@ -91,6 +92,17 @@ const customMessages = {
   address: { prefix: '/v1', foreignEndpoints: ['/chat/completions'] },
 } as const;
 
+/** Services of the Responses protocol. Those of Azure and others are at their own addresses. */
+const responsesPresets = [
+  {
+    code: 'openai_responses',
+    label: 'OpenAI (Responses)',
+    address: v1,
+    defaultAddress: 'https://api.openai.com/v1',
+  },
+  { code: 'custom_responses', label: 'Custom (Responses)', address: v1 },
+] as const;
+
 /** MiniMax serves the messages protocol below `/anthropic` and chat-completions elsewhere. */
 const minimax = {
   code: 'minimax',
@@ -105,12 +117,22 @@ export function chatAdapters(http: OutboundHttp): readonly ChatAdapter[] {
   const adapter = (names: AdapterNames, protocol: ChatProtocol): ChatAdapter =>
     new ProtocolAdapter(http, names, () => protocol);
   return [
-    ...chatCompletionsPresets.map((preset) => adapter(preset, chatCompletions(preset))),
+    ...chatCompletionsPresets.map((preset) => familyAdapter(http, preset)),
+    ...responsesPresets.map((preset) => adapter(preset, responses(preset.address))),
     new ProtocolAdapter(http, minimax, minimaxProtocols()),
     adapter({ code: 'ollama', label: 'Ollama' }, ollama),
-    adapter(customChatCompletions, chatCompletions(customChatCompletions)),
+    familyAdapter(http, customChatCompletions),
     adapter(customMessages, messages(customMessages.address)),
   ];
+}
+
+/** An address that names the endpoint of the Responses protocol chooses it. */
+function familyAdapter(http: OutboundHttp, preset: ChatCompletionsPreset): ChatAdapter {
+  const completions = chatCompletions(preset);
+  const named = responses(preset.address);
+  return new ProtocolAdapter(http, preset, (address) =>
+    isResponsesAddress(parseAddress(address).pathname) ? named : completions,
+  );
 }
 
 function minimaxProtocols(): (address: string) => ChatProtocol {
@@ -276,6 +298,13 @@ const WITHOUT_MEDIA: ReadonlyMap<string, Message> = new Map([
     'custom_messages',
     msg`The messages protocol has no media; a service of your own is called with custom_api.`,
   ],
+  ...responsesPresets.map(
+    ({ code }) =>
+      [
+        code,
+        msg`The Responses protocol has no media; choose openai or custom_api for it.`,
+      ] as const,
+  ),
 ]);
 
 @Injectable()

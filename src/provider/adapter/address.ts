@@ -9,6 +9,7 @@ export class InvalidAddressError extends DomainError {
 /** What services of the chat-completions family have beside each other. */
 export const FAMILY_ENDPOINTS: readonly string[] = [
   '/chat/completions',
+  '/responses',
   '/embeddings',
   '/reranks',
   '/rerank',

@@ -13,6 +13,7 @@ export const provider: Texts = {
     'The service address must not contain a user name, a query (?) or a fragment (#). Remove that part.':
       '服务地址不能包含用户名、查询参数（?）或片段标识（#）。请将其移除。',
     'The provider answered without a choice.': '供应商的回答中没有 choice。',
+    'The provider answered without output.': '服务返回的内容中没有输出。',
     'The provider answered without a message.': '供应商的回答中没有消息。',
     'This provider cannot fetch images from an address. Upload the image instead.':
       '该供应商不能从地址获取图片。请改为上传图片。',
@@ -76,6 +77,8 @@ export const provider: Texts = {
     'Choose a provider with one of these codes: {0}.': '请选择代码为以下之一的供应商：{0}。',
     'The messages protocol has no media; a service of your own is called with custom_api.':
       'messages 协议不支持媒体；自己的服务请使用 custom_api。',
+    'The Responses protocol has no media; choose openai or custom_api for it.':
+      'Responses 协议不支持媒体；请改用 openai 或 custom_api。',
     'providerName must not be empty.': 'providerName 不能为空。',
     'apiHost must be an http or https address such as https://api.example.com/v1.':
       'apiHost 必须是 http 或 https 地址，例如 https://api.example.com/v1。',
