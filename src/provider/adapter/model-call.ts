@@ -122,13 +122,17 @@ export async function jsonOf(response: OutboundResponse, secrets: Secrets): Prom
   return KeyFilter.of(secrets)?.json(answer) ?? answer;
 }
 
+/** What JSON ends with, by what it begins with. */
+const ENDS: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
+
 /** The text of an answer that is JSON, as it was sent. Fails with UpstreamError. */
 export async function jsonTextOf(response: OutboundResponse): Promise<string> {
   try {
     const text = await response.text(LARGEST_ANSWER_BYTES);
     const trimmed = text.trim();
     // Without a length, an answer that is interrupted looks like one that is over.
-    if (trimmed.startsWith('{') && !trimmed.endsWith('}')) throw cutError();
+    const end = ENDS[trimmed.charAt(0)];
+    if (end !== undefined && !trimmed.endsWith(end)) throw cutError();
     return text;
   } catch (error) {
     throw upstreamErrorOf(error);

@@ -10,8 +10,10 @@ export const provider: Texts = {
       '请输入服务地址，例如 https://api.example.com/v1。',
     'The service address must be a valid http or https address, for example https://api.example.com/v1.':
       '服务地址必须是有效的 http 或 https 地址，例如 https://api.example.com/v1。',
-    'The service address must not contain a user name, a query (?) or a fragment (#). Remove that part.':
-      '服务地址不能包含用户名、查询参数（?）或片段标识（#）。请将其移除。',
+    'The service address must not contain a user name, a key in its query or a fragment (#). Remove that part.':
+      '服务地址不能包含用户名、查询参数中的密钥或片段标识（#）。请将其移除。',
+    'The address of a media model must not contain a query (?). Remove that part.':
+      '媒体模型的地址不能包含查询参数（?）。请将其移除。',
     'The provider answered without a choice.': '供应商的回答中没有 choice。',
     'The provider answered without a message.': '供应商的回答中没有消息。',
     'This provider cannot fetch images from an address. Upload the image instead.':

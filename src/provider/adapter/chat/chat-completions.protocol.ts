@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
-import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
+import { endpointOf, FAMILY } from '../address.js';
 import { bearerOf } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, errorInAnswer } from '../upstream.error.js';
@@ -42,7 +42,7 @@ export function chatCompletions({
   address: own,
   dialect,
 }: Omit<ChatCompletionsPreset, 'code' | 'label'>): ChatProtocol {
-  const form = { ...own, endpoint: '/chat/completions', siblings: FAMILY_ENDPOINTS };
+  const form = { ...FAMILY, ...own, endpoint: '/chat/completions' };
   return {
     name: 'chat-completions',
     endpoint: (address) => endpointOf(address, form),
