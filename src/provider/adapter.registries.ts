@@ -203,8 +203,7 @@ const chatCompletionsPresets: readonly ChatVendor[] = [
     messagesAt: MESSAGES_PATH,
     dialect: USUAL,
   },
-  // It reports usage in the last chunk of every stream and refuses fields that it does not know.
-  { ...vendors.mistral, dialect: { ...SERVER, streamUsage: false } },
+  { ...vendors.mistral, dialect: SERVER },
   {
     code: 'groq',
     label: 'Groq',
@@ -227,7 +226,11 @@ const chatCompletionsPresets: readonly ChatVendor[] = [
   { ...vendors.vllm, dialect: SERVER },
   { ...vendors.sglang, dialect: SERVER },
   { ...vendors.llamacpp, dialect: SERVER },
-  { ...vendors.lmstudio, dialect: SERVER },
+  {
+    ...vendors.lmstudio,
+    dialect: SERVER,
+    modelList: [/\/v1\/chat\/completions$/, '/api/v0/models'],
+  },
 ];
 
 /** Any service of the protocol. */

@@ -30,6 +30,7 @@ export const provider: Texts = {
     'The provider answered {0} vectors for {1} texts.': '供应商为 {1} 段文本返回了 {0} 个向量。',
     'The provider answered an empty vector.': '供应商返回了空向量。',
     'The provider answered vectors of different lengths.': '供应商返回的向量长度不一致。',
+    'The provider answered without a list of models.': '供应商的回答中没有模型列表。',
     'The provider answered without vectors.': '供应商的回答中没有向量。',
     'The provider answered a vector with a value that is no finite number.':
       '供应商返回的向量中有非有限数值。',

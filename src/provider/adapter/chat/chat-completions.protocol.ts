@@ -17,7 +17,7 @@ import type { JsonRecord } from '../json-fields.js';
 import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
-import type { ChatProtocol } from './protocol.adapter.js';
+import type { ChatProtocol, ModelListPath } from './protocol.adapter.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -35,12 +35,15 @@ import { isStrictSchema, withInstruction } from './response-format.js';
 
 export interface ChatCompletionsPreset extends Vendor {
   readonly dialect: ChatCompletionsDialect;
+  /** Where the vendor has a list of models that says more than the one beside the endpoint. */
+  readonly modelList?: ModelListPath;
 }
 
 /** The chat-completions protocol: POST {address}/chat/completions with a bearer key. */
 export function chatCompletions({
   address: own,
   dialect,
+  modelList,
 }: Omit<ChatCompletionsPreset, 'code' | 'label'>): ChatProtocol {
   const form = { ...FAMILY, ...own, endpoint: '/chat/completions' };
   return {
@@ -48,6 +51,7 @@ export function chatCompletions({
     endpoint: (address) => endpointOf(address, form),
     headers: ({ credential }) => bearerOf(credential),
     body: (call, stream) => toChatCompletionsBody(call, stream, dialect),
+    modelList,
     relayed: {
       body: (body) => toRelayedBody(body, dialect),
       headers: [],

@@ -1,5 +1,6 @@
 import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+import type { OfferedModel } from '../model-list.js';
 import type { AdapterNames } from '../named-adapter.js';
 import { protocolError } from '../upstream.error.js';
 
@@ -21,6 +22,12 @@ export interface EmbeddingAdapter extends AdapterNames {
     connection: ModelConnection,
     options: ModelCallOptions,
   ): Promise<EmbeddingAnswer>;
+
+  /** The models that the service offers, as its list names them; absent where the service has none. Fails like `embed`. */
+  listModels?(
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]>;
 }
 
 export interface EmbeddingCall {

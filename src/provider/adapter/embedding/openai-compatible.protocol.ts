@@ -4,6 +4,8 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY } from '../address.js';
 import { bearerOf, postForJson } from '../model-call.js';
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+import { besideEndpoint, listModels } from '../model-list.js';
+import type { OfferedModel } from '../model-list.js';
 import { NamedAdapter } from '../named-adapter.js';
 import { UpstreamError, protocolError, errorInAnswer } from '../upstream.error.js';
 import type { Vendor } from '../named-adapter.js';
@@ -60,6 +62,16 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
       if (!isRefusal(error)) throw error;
       return this.post(plain, connection, options);
     }
+  }
+
+  async listModels(
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]> {
+    const endpoint = this.endpoint(connection.address);
+    const { href: url } = besideEndpoint(endpoint, /\/embeddings$/, '/models');
+    const request = { url, headers: bearerOf(connection.credential) };
+    return listModels(this.http, request, connection, options);
   }
 
   private async post(
