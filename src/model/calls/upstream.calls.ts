@@ -3,7 +3,12 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import type { UpstreamKind } from '../../platform/observability/index.js';
-import { abortedError, retryBeforeFirstPart, retryCall } from '../../provider/index.js';
+import {
+  abortedError,
+  retryBeforeFirstPart,
+  retryCall,
+  UpstreamError,
+} from '../../provider/index.js';
 import type {
   CallLimits,
   ChatCall,
@@ -13,6 +18,9 @@ import type {
   EmbeddingCall,
   MediaCallOptions,
   MediaResult,
+  ModelCallOptions,
+  ModelConnection,
+  OfferedModel,
   RankedDocument,
   RelayedAnswer,
   RelayedBody,
@@ -34,6 +42,7 @@ import {
   textsAtMost,
 } from '../limits/worst-case.js';
 import type { WorstCase } from '../limits/worst-case.js';
+import type { ListingAdapter } from '../model.adapters.js';
 import { estimateMessageTokens, estimateTokens } from '../model-window.js';
 import { ModelResolver } from '../model.resolver.js';
 import type {
@@ -324,6 +333,27 @@ export class UpstreamCalls {
         settle: (attempt) => attempt.made(units ?? {}),
       },
     );
+  }
+
+  /**
+   * As ChatAdapter.listModels: one attempt, which is counted in the metrics. It is of no model, so that it is not in the books.
+   */
+  async listModels(
+    adapter: ListingAdapter,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]> {
+    const started = performance.now();
+    let outcome = 'ok';
+    try {
+      return await adapter.listModels(connection, options);
+    } catch (error) {
+      outcome = error instanceof UpstreamError ? error.kind : 'error';
+      throw error;
+    } finally {
+      const seconds = (performance.now() - started) / 1_000;
+      this.metrics.upstreamCall({ provider: adapter.code, kind: 'list', outcome, seconds });
+    }
   }
 
   /** The iterable of the retries itself: a generator around it would cost every read a promise. */

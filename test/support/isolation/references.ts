@@ -269,6 +269,7 @@ export const references: Record<string, Record<string, Reference>> = {
   'DELETE /system/dict/type/:dictIds': { dictIds: { kind: dictionaryType, several: true } },
 
   'GET /system/provider/:id': { id: { kind: provider } },
+  'GET /system/provider/:id/models': { id: { kind: provider } },
   'PUT /system/provider': { id: { kind: provider, body: (id) => ({ id, providerName: 'New' }) } },
   'DELETE /system/provider/:ids': { ids: { kind: provider, several: true } },
 

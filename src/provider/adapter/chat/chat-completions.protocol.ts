@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
-import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
+import { endpointOf, FAMILY } from '../address.js';
 import { bearerOf } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, errorInAnswer } from '../upstream.error.js';
@@ -17,7 +17,7 @@ import type { JsonRecord } from '../json-fields.js';
 import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
-import type { ChatProtocol } from './protocol.adapter.js';
+import type { ChatProtocol, ModelListPath } from './protocol.adapter.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -35,19 +35,23 @@ import { isStrictSchema, withInstruction } from './response-format.js';
 
 export interface ChatCompletionsPreset extends Vendor {
   readonly dialect: ChatCompletionsDialect;
+  /** Where the vendor has a list of models that says more than the one beside the endpoint. */
+  readonly modelList?: ModelListPath;
 }
 
 /** The chat-completions protocol: POST {address}/chat/completions with a bearer key. */
 export function chatCompletions({
   address: own,
   dialect,
+  modelList,
 }: Omit<ChatCompletionsPreset, 'code' | 'label'>): ChatProtocol {
-  const form = { ...own, endpoint: '/chat/completions', siblings: FAMILY_ENDPOINTS };
+  const form = { ...FAMILY, ...own, endpoint: '/chat/completions' };
   return {
     name: 'chat-completions',
     endpoint: (address) => endpointOf(address, form),
     headers: ({ credential }) => bearerOf(credential),
     body: (call, stream) => toChatCompletionsBody(call, stream, dialect),
+    modelList,
     relayed: {
       body: (body) => toRelayedBody(body, dialect),
       headers: [],

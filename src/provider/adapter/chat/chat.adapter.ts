@@ -1,4 +1,5 @@
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+import type { OfferedModel } from '../model-list.js';
 import type { AdapterNames } from '../named-adapter.js';
 
 /**
@@ -63,6 +64,12 @@ export interface ChatAdapter extends AdapterNames {
     connection: ModelConnection,
     options: RelayOptions,
   ): Promise<TokenCount | undefined>;
+
+  /** The models that the service offers, as its list names them. Fails like `complete`. */
+  listModels(
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]>;
 }
 
 export interface RelayOptions extends ModelCallOptions {

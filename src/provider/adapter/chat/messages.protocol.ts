@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
-import { endpointOf } from '../address.js';
+import { endpointOf, MESSAGES_FAMILY } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, errorInAnswer } from '../upstream.error.js';
@@ -27,10 +27,11 @@ import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
 const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
 
 /** The messages protocol: POST {address}/messages with x-api-key and anthropic-version. */
-export function messages(form: Vendor['address']): ChatProtocol {
+export function messages(own: Vendor['address']): ChatProtocol {
+  const form = { ...MESSAGES_FAMILY, ...own, endpoint: '/messages' };
   return {
     name: 'messages',
-    endpoint: (address) => endpointOf(address, { ...form, endpoint: '/messages' }),
+    endpoint: (address) => endpointOf(address, form),
     headers: headersOf,
     body: toMessagesBody,
     answerStream: (secrets, withThinking, call) =>
@@ -44,7 +45,7 @@ export function messages(form: Vendor['address']): ChatProtocol {
       isUsageAlone: () => false,
     },
     countEndpoint: (address) =>
-      `${endpointOf(address, { ...form, endpoint: '/messages' })}/count_tokens`,
+      endpointOf(address, form).replace(/\/messages(?=\?|$)/, '/messages/count_tokens'),
   };
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
-import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
+import { endpointOf, FAMILY } from '../address.js';
 import { isRecord, recordIn, recordsIn, textIn, wholeNumberIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import { bearerOf } from '../model-call.js';
@@ -31,10 +31,9 @@ import type { ToolCallPiece } from './stream-mapping.js';
  * comes encrypted and goes back with the conversation (API reference of OpenAI, Responses, 2026-11).
  */
 export function responses(form: Vendor['address']): ChatProtocol {
-  const siblings = FAMILY_ENDPOINTS.filter((endpoint) => endpoint !== RESPONSES_ENDPOINT);
   return {
     name: 'responses',
-    endpoint: (address) => endpointOf(address, { ...form, endpoint: RESPONSES_ENDPOINT, siblings }),
+    endpoint: (address) => endpointOf(address, { ...FAMILY, ...form, endpoint: '/responses' }),
     headers: ({ credential }) => bearerOf(credential),
     body: toResponsesBody,
     relayed: {
@@ -49,8 +48,6 @@ export function responses(form: Vendor['address']): ChatProtocol {
     toCompletion,
   };
 }
-
-const RESPONSES_ENDPOINT = '/responses';
 
 /** Whether the address names the endpoint of the protocol itself. */
 export function isResponsesAddress(pathname: string): boolean {
