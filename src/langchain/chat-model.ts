@@ -15,7 +15,7 @@ import { IterableReadableStream } from '@langchain/core/utils/stream';
 import { defined } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import { estimateTokens, tokenCounter } from '../model/index.js';
-import type { ModelUse, ResolvedChatModel, UpstreamCalls } from '../model/index.js';
+import type { LearnedWindow, ModelUse, ResolvedChatModel, UpstreamCalls } from '../model/index.js';
 import type { CallLimits, ChatCall, ChatPart, ResponseFormat } from '../provider/index.js';
 import { Answer, AnswerEvents, toChunk } from './langchain.answer.js';
 import { ModelAbilityError, UnsupportedOptionError } from './langchain.errors.js';
@@ -40,6 +40,11 @@ export interface PlinthChatOptions extends ChatGeneration {
   readonly attempts: number;
   /** Ends every call of the model. The signal of a call ends that call as well. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Shortens the messages of a call once when they are longer than the window of the model, and those of the calls that follow. A call
+   * that is too long fails where it is absent.
+   */
+  readonly window?: LearnedWindow | undefined;
   /**
    * Gets the parts of every answer as the adapter yields them, before LangChain does. Reading waits for the promise, and
    * what it throws ends the call.
@@ -191,17 +196,20 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
   /** Nothing is sent before the parts are read. Throws InvalidInputError for what cannot be sent. */
   private call(messages: readonly BaseMessage[], options: this['ParsedCallOptions']): ModelCall {
     const { calls, model: known, options: own } = this;
-    const { use, limits, attempts, onParts } = own;
+    const { use, limits, attempts, onParts, window } = own;
     const request = this.requestOf(messages, options);
+    const fitted = window?.call(request.messages);
     const signal = eitherOf(own.signal, options.signal);
     let { modelName } = known;
     const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
       ({ modelName } = model);
       requireAbilities(model, request);
-      return request;
+      return fitted ? { ...request, messages: fitted.messages } : request;
     };
     async function* read(): AsyncGenerator<readonly ChatPart[]> {
-      for await (const parts of calls.stream(known, callOf, { use, limits, signal, attempts })) {
+      const overflow = defined({ overflow: fitted?.overflow });
+      const call = { use, limits, signal, attempts, ...overflow };
+      for await (const parts of calls.stream(known, callOf, call)) {
         await onParts?.(parts);
         yield parts;
       }

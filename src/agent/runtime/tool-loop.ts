@@ -2,7 +2,12 @@ import type { BaseMessage } from '@langchain/core/messages';
 import { AIMessage, createAgent, createMiddleware, ToolMessage } from 'langchain';
 import { toLangChainMessages, withInvalidCalls } from '../../langchain/index.js';
 import type { LangChain } from '../../langchain/index.js';
-import { estimatingCounter, sendableTokens, tokenCounter } from '../../model/index.js';
+import {
+  estimatingCounter,
+  LearnedWindow,
+  sendableTokens,
+  tokenCounter,
+} from '../../model/index.js';
 import type { ChatPart, ToolCall, ToolDefinition, Usage } from '../../provider/index.js';
 import type { AgentTools, ToolResult } from '../tool/tool.registry.js';
 import type { DecidedCall, LimitReached, RuntimeTurn, TurnPart } from './agent-runtime.js';
@@ -87,6 +92,7 @@ export class ToolLoop {
       limits: callLimits,
       attempts,
       signal: this.signal,
+      window: new LearnedWindow(),
       onParts: (parts) => this.read(parts),
     });
     const hooks = createMiddleware({

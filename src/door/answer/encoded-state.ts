@@ -33,6 +33,40 @@ export function decodeState(text: string): ProviderState | undefined {
   return isObject(data) ? { origin, data } : undefined;
 }
 
+/** Whether Plinth made the text. Model services refuse such a text in the place of their own. */
+export function isEncodedState(text: unknown): boolean {
+  return typeof text === 'string' && text.startsWith(PREFIX);
+}
+
+/** The first state among the texts. */
+export function firstState(
+  texts: readonly (string | null | undefined)[],
+): ProviderState | undefined {
+  for (const text of texts) {
+    const state = decodeState(text ?? '');
+    if (state) return state;
+  }
+  return undefined;
+}
+
+/**
+ * The body of a request for a model service of the same protocol: `clean` takes the states of other models out of an assistant
+ * message, and answers the same message where it has none.
+ */
+export function withoutStates(
+  body: Readonly<Record<string, unknown>>,
+  clean: (message: Readonly<Record<string, unknown>>) => object,
+): Readonly<Record<string, unknown>> {
+  const { messages } = body;
+  if (!Array.isArray(messages)) return body;
+  const cleaned = messages.map((message: unknown) =>
+    isObject(message) && message['role'] === 'assistant' ? clean(message) : message,
+  );
+  return cleaned.every((message, at) => message === messages[at])
+    ? body
+    : { ...body, messages: cleaned };
+}
+
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json) as unknown;
@@ -50,7 +84,7 @@ function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > MAX_DEPTH) return true;
-    level = level.flatMap((one) =>
+    level = level.flatMap((one): unknown[] =>
       typeof one === 'object' && one !== null ? Object.values(one) : [],
     );
   }

@@ -5,6 +5,7 @@ import { sseFrame } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import { referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
+import { readToolCall } from '../../provider/index.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -25,6 +26,7 @@ import type {
   TranslatedCall,
 } from '../answer/door.request.js';
 import { effortOf } from '../answer/effort.js';
+import { encodeState, firstState, isEncodedState, withoutStates } from '../answer/encoded-state.js';
 import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { OfferedTools, ToolChoice } from '../answer/tool-choice.js';
@@ -58,14 +60,17 @@ export class MessagesRequest implements DoorRequest {
     effort: 'output_config.effort',
   };
   readonly relay: RelayedRequest;
+  readonly body: DoorRequest['body'];
 
   private constructor(
     readonly model: string,
     readonly stream: boolean,
-    readonly body: DoorRequest['body'],
+    /** As the client sent it. */
+    private readonly sent: DoorRequest['body'],
     headers: RelayedRequest['headers'],
   ) {
     this.relay = { protocol: 'messages', headers };
+    this.body = relayedBody(sent);
   }
 
   /** Reads what Plinth itself needs of a request. Throws ParameterError. */
@@ -75,7 +80,7 @@ export class MessagesRequest implements DoorRequest {
   }
 
   translate(): TranslatedCall {
-    return translate(this.body);
+    return translate(this.sent);
   }
 
   writer(isAgent: boolean): AnswerWriter {
@@ -85,6 +90,21 @@ export class MessagesRequest implements DoorRequest {
   failureEvent(failure: Failure): string {
     return sseFrame('error', anthropicFailure(failure).body);
   }
+}
+
+/** The body for a service of the protocol: without thinking that Plinth has signed, which the service would refuse. */
+export function relayedBody(body: DoorRequest['body']): DoorRequest['body'] {
+  return withoutStates(body, withoutOwnThinking);
+}
+
+function withoutOwnThinking(message: Readonly<Record<string, unknown>>): object {
+  const { content } = message;
+  if (!Array.isArray(content)) return message;
+  const others = content.filter((block: Readonly<Record<string, unknown>> | null) => {
+    if (block?.['type'] === 'thinking') return !isEncodedState(block['signature']);
+    return block?.['type'] !== 'redacted_thinking' || !isEncodedState(block['data']);
+  });
+  return others.length === content.length ? message : { ...message, content: others };
 }
 
 /** A hint that changes no answer. */
@@ -132,9 +152,13 @@ const callBlock = z.strictObject({
   caller: z.strictObject({ type: z.literal('direct') }).nullish(),
   ...cache,
 });
-// No model is told again what it thought.
+// A model is told again what it thought only by the state in a signature that Plinth made.
 const thinkingBlocks = [
-  z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
+  z.strictObject({
+    type: z.literal('thinking'),
+    thinking: z.string(),
+    signature: z.string().nullish(),
+  }),
   z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() }),
 ] as const;
 
@@ -329,14 +353,37 @@ function assistantMessage(content: Content<'assistant'>, names: Map<string, stri
   if (typeof content === 'string') return { role: 'assistant', content };
   let text = '';
   const toolCalls: ToolCall[] = [];
+  const providerState = firstState(
+    content.map((block) => {
+      if (block.type === 'thinking') return block.signature;
+      return block.type === 'redacted_thinking' ? block.data : undefined;
+    }),
+  );
   for (const block of content) {
     if (block.type === 'text') text += block.text;
     if (block.type !== 'tool_use') continue;
     const { id, name, input } = block;
     names.set(id, name);
-    toolCalls.push({ id, name, input, arguments: JSON.stringify(input) });
+    const invalid = invalidJsonIn(input);
+    toolCalls.push(readToolCall({ id, name, arguments: invalid ?? JSON.stringify(input) }));
   }
-  return { role: 'assistant', content: text, ...(toolCalls.length > 0 && { toolCalls }) };
+  return {
+    role: 'assistant',
+    content: text,
+    ...(toolCalls.length > 0 && { toolCalls }),
+    ...(providerState && { providerState }),
+  };
+}
+
+/**
+ * The field of `input` that holds arguments that are not a JSON object. The API reference of the protocol names it for clients that
+ * report such arguments (platform.claude.com, Fine-grained tool streaming, 2026-11).
+ */
+const INVALID_JSON = 'INVALID_JSON';
+
+function invalidJsonIn(input: Readonly<Record<string, unknown>>): string | undefined {
+  const { [INVALID_JSON]: text, ...others } = input;
+  return typeof text === 'string' && Object.keys(others).length === 0 ? text : undefined;
 }
 
 function toolsOf({
@@ -380,6 +427,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 type Block =
   | { type: 'text'; text: string; citations: object[] | null }
   | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'redacted_thinking'; data: string }
   | { type: 'tool_use'; id: string; name: string; input: object; caller: { type: 'direct' } };
 
 /** One answer in the form of the protocol, as events or in one piece. */
@@ -415,7 +463,7 @@ class MessageWriter implements AnswerWriter {
   end(context: AnswerContext): string {
     const { sources } = context;
     this.answer.checkWhole();
-    const begin = this.begin();
+    const begin = this.begin() + this.callTools();
     const citations = this.cite(sources).map((citation) =>
       this.delta({ type: 'citations_delta', citation }),
     );
@@ -434,6 +482,7 @@ class MessageWriter implements AnswerWriter {
   whole(context: AnswerContext): object {
     const { sources } = context;
     this.answer.checkWhole();
+    this.callTools();
     this.cite(sources);
     return {
       ...this.base,
@@ -464,14 +513,37 @@ class MessageWriter implements AnswerWriter {
         if (block?.type === 'thinking') block.thinking += thinking;
         return opened + this.delta({ type: 'thinking_delta', thinking });
       }
-      case 'tool-call': {
-        const { id, name, input, arguments: json } = seen.toolCall;
-        const call = { type: 'tool_use', id, name, caller: { type: 'direct' } } as const;
-        const opened = this.open({ ...call, input: {} });
-        this.content[this.content.length - 1] = { ...call, input };
-        return opened + this.delta({ type: 'input_json_delta', partial_json: json }) + this.close();
-      }
+      case 'tool-call':
+        // Written at the end, behind the state that belongs to it.
+        return '';
     }
+  }
+
+  /** The blocks of the calls, which are the last ones of an answer. What the service wants back with them comes before. */
+  private callTools(): string {
+    const { calls, providerState } = this.answer;
+    if (calls.length === 0) return '';
+    const state = providerState ? this.sign(encodeState(providerState)) : '';
+    return state + calls.map((call) => this.callTool(call)).join('');
+  }
+
+  private callTool({ id, name, input: given, arguments: text, invalid }: ToolCall): string {
+    const call = { type: 'tool_use', id, name, caller: { type: 'direct' } } as const;
+    const opened = this.open({ ...call, input: {} });
+    const input = invalid ? { [INVALID_JSON]: text } : given;
+    this.content[this.content.length - 1] = { ...call, input };
+    const json = invalid ? JSON.stringify(input) : text;
+    return opened + this.delta({ type: 'input_json_delta', partial_json: json }) + this.close();
+  }
+
+  /** In the signature of the thinking just before, or else in a block of its own. */
+  private sign(state: string): string {
+    const block = this.content.at(-1);
+    if (this.isOpen && block?.type === 'thinking') {
+      block.signature = state;
+      return this.delta({ type: 'signature_delta', signature: state });
+    }
+    return this.open({ type: 'redacted_thinking', data: state }) + this.close();
   }
 
   /** The events before the first block. */

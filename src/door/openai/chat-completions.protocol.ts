@@ -4,6 +4,7 @@ import type { Failure } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
+import { readToolCall } from '../../provider/index.js';
 import type { ChatMessage, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
 import { citationsOf } from '../answer/citations.js';
 import { CollectedAnswer } from '../answer/collected-answer.js';
@@ -17,10 +18,11 @@ import type {
   TranslatedCall,
 } from '../answer/door.request.js';
 import { effortOf } from '../answer/effort.js';
+import { encodeState, firstState, isEncodedState, withoutStates } from '../answer/encoded-state.js';
 import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { NamedTools } from '../answer/tool-choice.js';
-import { functionFields, toolCallOf, toolOf } from './function.js';
+import { functionFields, toolOf } from './function.js';
 import { openAiFailure } from './openai.errors.js';
 
 // The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
@@ -53,13 +55,18 @@ export class CompletionRequest implements DoorRequest {
     effort: 'reasoning_effort',
   };
 
+  readonly body: DoorRequest['body'];
+
   private constructor(
     readonly model: string,
     readonly stream: boolean,
     /** The client wants a chunk with the usage. */
     readonly withUsage: boolean,
-    readonly body: DoorRequest['body'],
-  ) {}
+    /** As the client sent it. */
+    private readonly sent: DoorRequest['body'],
+  ) {
+    this.body = withoutStates(sent, withoutOwnReasoning);
+  }
 
   /** Reads what Plinth itself needs of a request. Throws ParameterError. */
   static of(body: unknown): CompletionRequest {
@@ -74,7 +81,7 @@ export class CompletionRequest implements DoorRequest {
   }
 
   translate(): TranslatedCall {
-    return translate(this.body);
+    return translate(this.sent);
   }
 
   writer(isAgent: boolean): CompletionWriter {
@@ -84,6 +91,17 @@ export class CompletionRequest implements DoorRequest {
   failureEvent(failure: Failure): string {
     return event(openAiFailure(failure).body);
   }
+}
+
+/** A service refuses reasoning that it has not encrypted, and most of them the field itself. */
+function withoutOwnReasoning(message: Readonly<Record<string, unknown>>): object {
+  const { reasoning_details: details, ...others } = message;
+  if (!Array.isArray(details)) return message;
+  const foreign = details.filter(
+    (one: Readonly<Record<string, unknown>> | null) => !isEncodedState(one?.['data']),
+  );
+  if (foreign.length === details.length) return message;
+  return foreign.length === 0 ? others : { ...others, reasoning_details: foreign };
 }
 
 /** Parameters at the value at which they change nothing. Those that only name the caller change nothing at any value. */
@@ -161,7 +179,12 @@ const message = z.discriminatedUnion('role', [
       ])
       .nullish(),
     tool_calls: z.array(toolCall).nullish(),
+    reasoning_details: z
+      .array(z.looseObject({ type: z.string(), data: z.string().nullish() }))
+      .max(MOST_MESSAGES)
+      .nullish(),
     // Fields of answers, which clients send back. No model is told them again.
+    reasoning: z.string().nullish(),
     refusal: z.string().nullish(),
     annotations: z.array(z.unknown()).nullish(),
     reasoning_content: z.string().nullish(),
@@ -290,15 +313,20 @@ function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
       case 'user':
         return { role: 'user', content: contentOf(one.content, speakerIn(one)) };
       case 'assistant': {
-        const toolCalls = (one.tool_calls ?? []).map((call, index) => {
+        const toolCalls = (one.tool_calls ?? []).map((call) => {
           names.set(call.id, call.function.name);
-          const param = `messages[${at}].tool_calls[${index}].function.arguments`;
-          return toolCallOf({ id: call.id, ...call.function }, param);
+          return readToolCall({ id: call.id, ...call.function });
         });
         const text = textOf(one.content ?? '') + (one.refusal ?? '');
         // A message of calls alone says nothing.
         const content = text === '' ? '' : speakerIn(one) + text;
-        return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
+        const providerState = firstState((one.reasoning_details ?? []).map(({ data }) => data));
+        return {
+          role: 'assistant',
+          content,
+          ...(toolCalls.length > 0 && { toolCalls }),
+          ...(providerState && { providerState }),
+        };
       }
       case 'tool': {
         const name = names.get(one.tool_call_id);
@@ -398,7 +426,10 @@ class CompletionWriter implements AnswerWriter {
     const { answer } = this;
     answer.checkWhole();
     const { sources } = context;
-    const delta = sources ? { annotations: this.annotations(sources) } : {};
+    const delta = {
+      ...(sources && { annotations: this.annotations(sources) }),
+      ...reasoningDetails(answer),
+    };
     const last = this.chunk(delta, FINISH_REASONS[answer.finish], {
       ...(sources && { sources: sources.map(referenceOf) }),
     });
@@ -423,6 +454,7 @@ class CompletionWriter implements AnswerWriter {
             content,
             refusal: null,
             ...(reasoning !== '' && { reasoning_content: reasoning }),
+            ...reasoningDetails(answer),
             ...(calls.length > 0 && { tool_calls: calls.map(wireCall) }),
             ...(sources && { annotations: this.annotations(sources) }),
           },
@@ -490,6 +522,17 @@ class CompletionWriter implements AnswerWriter {
       source,
     }));
   }
+}
+
+/** The state in the form in which OpenRouter passes on encrypted reasoning (openrouter.ai/docs, ReasoningDetail, 2026-11). */
+function reasoningDetails({ calls, providerState }: CollectedAnswer): {
+  readonly reasoning_details?: readonly object[];
+} {
+  if (!providerState || calls.length === 0) return {};
+  const data = encodeState(providerState);
+  return {
+    reasoning_details: [{ type: 'reasoning.encrypted', data, format: 'unknown', index: 0 }],
+  };
 }
 
 function wireCall({ id, name, arguments: text }: ToolCall): object {

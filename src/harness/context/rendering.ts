@@ -22,6 +22,8 @@ export interface ContextParts {
   readonly plan: string | undefined;
   /** Tokens that may be sent. */
   readonly limit: number;
+  /** Tokens that are sent where compaction does not reach the limit; the limit when absent. */
+  readonly hardLimit?: number;
 }
 
 export interface RenderedUnit {

@@ -67,7 +67,9 @@ export type ModelResult =
   | { readonly kind: 'unusable'; readonly answer: ModelAnswer; readonly problem: string }
   /** The service failed in a way that may pass, also when tried again, or its provider is disabled. */
   | { readonly kind: 'unavailable'; readonly error: DomainError }
-  | { readonly kind: 'refused'; readonly error: UpstreamError };
+  | { readonly kind: 'refused'; readonly error: UpstreamError }
+  /** The request is longer than the window of the model. */
+  | { readonly kind: 'overflow'; readonly error: UpstreamError };
 
 interface CallEnd extends Omit<ModelCallEnd, 'cost'> {
   readonly model: ResolvedChatModel;
@@ -139,6 +141,7 @@ export class ModelCalls {
         if (failure.kind === 'content') {
           return { kind: 'unusable', answer, problem: failure.message };
         }
+        if (failure.kind === 'context-length') return { kind: 'overflow', error: failure };
         const result = failureOf(failure);
         if (result.kind === 'refused' || attempt >= TRIES) return result;
         await this.waitToRetry(context.lease, answer, failure);

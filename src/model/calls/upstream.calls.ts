@@ -75,6 +75,11 @@ export interface CallOptions<M extends ResolvedModel> {
   readonly isResolved?: boolean;
   /** The model alone is called, for a test of what it can do. */
   readonly withoutFallbacks?: boolean;
+  /**
+   * Called when nothing of the answer has come and the request is longer than the window of the model. The call is made again, with
+   * what `callOf` answers by then; what it throws is what the call fails with. Without it, such a call fails.
+   */
+  readonly overflow?: (error: UpstreamError) => void;
   /** The number of the first attempt, for callers that repeat calls themselves, with one trail; 1 when absent. */
   readonly firstAttempt?: number;
 }
@@ -535,13 +540,17 @@ export class UpstreamCalls {
 
 function retriesOf<M extends ResolvedModel>(
   route: CallRoute<M>,
-  { attempts = 1, signal, longestRetryAfterMs }: CallOptions<M>,
+  { attempts = 1, signal, longestRetryAfterMs, overflow }: CallOptions<M>,
 ): RetryOptions {
   return {
     attempts,
     signal,
     ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
-    beforeRetry: (error, number) => route.afterFailure(error, number),
+    beforeRetry: async (error, number) => {
+      const isTooLong = error instanceof UpstreamError && error.kind === 'context-length';
+      if (isTooLong && overflow && !signal.aborted) overflow(error);
+      else await route.afterFailure(error, number);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
+import { readToolCall } from '../../../provider/index.js';
 import type { ChatMessage, ContentPart, ToolCall } from '../../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
 import type { TranslatedCall } from '../../answer/door.request.js';
@@ -8,7 +9,7 @@ import { effortOf } from '../../answer/effort.js';
 import { effort, MOST_TOOLS, modelName, parameters } from '../../answer/parameters.js';
 import { offeredTools } from '../../answer/tool-choice.js';
 import type { ToolChoice } from '../../answer/tool-choice.js';
-import { functionFields, toolCallOf } from '../function.js';
+import { functionFields } from '../function.js';
 import { functionsIn } from './offered-functions.js';
 import type { OfferedFunctions } from './offered-functions.js';
 import type { JsonObject } from './stored-response.entity.js';
@@ -270,7 +271,7 @@ function messagesOf(
       case 'function_call': {
         const name = functions.nameOf(one);
         names.set(one.call_id, name);
-        const call = toolCallOf({ ...one, id: one.call_id, name }, `${place}.arguments`);
+        const call = readToolCall({ id: one.call_id, name, arguments: one.arguments });
         const last = messages.at(-1);
         if (last?.role === 'assistant' && images.length === 0) {
           messages[messages.length - 1] = withCall(last, call);

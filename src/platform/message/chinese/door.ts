@@ -14,7 +14,6 @@ export const door: Texts = {
     'The parameter {0} is not valid: {1}. Correct it.': '参数 {0} 无效：{1}。请更正。',
     'No message before has a tool call with the id {0}. Send the message that called the tool as well.':
       '之前的消息中没有 id 为 {0} 的工具调用。请一并发送调用该工具的消息。',
-    'The arguments of a tool call must be a JSON object.': '工具调用的参数必须是 JSON 对象。',
     'tool_choice calls for a tool, and there is none. Send tools, or remove it.':
       'tool_choice 要求调用工具，但没有工具。请发送 tools，或移除该参数。',
     'tools has no function {0}. Choose one of those in tools.':

@@ -16,6 +16,8 @@ export const model: Texts = {
       '{0} 个智能体使用 {1}。请为其选择其他模型。',
     'This API key cannot use the model {0}. Add the model to the key, or use another model.':
       '此 API 密钥不能使用模型 {0}。请将该模型加入密钥，或使用其他模型。',
+    '{0} Nothing more of the conversation can be left out. Start a new conversation, send less at once, or choose a model with a larger context window.':
+      '{0}对话中已没有可以省略的内容。请开始新的对话、减少一次发送的内容，或选择上下文窗口更大的模型。',
     'Connected.': '已连接。',
     'The certificate is valid ({0}).': '证书有效（{0}）。',
     'The name has 1 address.': '该名称有 1 个地址。',
