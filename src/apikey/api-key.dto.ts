@@ -49,7 +49,7 @@ const keyFields = {
     optional: true,
     maxItems: MOST_IDS,
     description:
-      'The only models that the key can use, also by agents and knowledge bases. Absent: no limit',
+      'The only models that the key can use, also as fallbacks and by agents and knowledge bases. Absent: no limit',
   }),
   agentIds: Ids({
     optional: true,

@@ -63,7 +63,8 @@ export const platform: Texts = {
     '"{0}" is not an id. An id is a whole number.': '“{0}”不是 id。id 是整数。',
     'The path must not contain the character NUL.': '路径不能包含 NUL 字符。',
     'The request body holds more than {0} values.': '请求体包含超过 {0} 个值。',
-    'The request body is nested more than {0} levels deep.': '请求体嵌套超过 {0} 层。',
+    'The request body is nested more than {0} levels deep. Send it in a flatter form.':
+      '请求体嵌套超过 {0} 层。请使用层次更少的结构。',
     'An object of the request body has more than {0} fields.':
       '请求体中有一个对象超过 {0} 个字段。',
     'isAsc must name one direction, or one for each field of orderByColumn.':
