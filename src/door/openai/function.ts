@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { msg } from '../../platform/message/index.js';
-import type { ToolCall, ToolDefinition } from '../../provider/index.js';
+import type { CacheMark, ToolCall, ToolDefinition } from '../../provider/index.js';
 import { ParameterError } from '../answer/door.errors.js';
 
 /** What a request says about one function. */
@@ -10,6 +10,20 @@ export const functionFields = {
   parameters: z.record(z.string(), z.unknown()).nullish(),
   strict: z.boolean().nullish(),
 };
+
+/** Where a service of the messages protocol may keep the prompt that it has read: a hint that other protocols do not need. */
+export const cacheFields = {
+  cache_control: z.strictObject({ type: z.string(), ttl: z.string().optional() }).nullish(),
+};
+
+/** The mark of a part, if it has one. */
+export function cacheOf({
+  cache_control: cache,
+}: {
+  readonly cache_control?: CacheMark | null | undefined;
+}): { readonly cache?: CacheMark } {
+  return cache ? { cache } : {};
+}
 
 export type FunctionFields = z.output<z.ZodObject<typeof functionFields>>;
 

@@ -92,6 +92,10 @@ function fieldsOf(status: number, error: unknown): ErrorFields {
 function upstreamFields(error: UpstreamError): ErrorFields {
   const { kind } = error;
   const status = statusOfUpstream(error);
+  if (kind === 'context-length') {
+    // The code by which clients shorten their conversation.
+    return { status: 400, type: typeOf(400), code: 'context_length_exceeded', param: 'messages' };
+  }
   const code = kind === 'rate-limit' ? CODES[429] : `upstream_${kind.replace('-', '_')}`;
   return { status, type: typeOf(status), ...(code && { code }) };
 }
