@@ -13,6 +13,7 @@ import {
   statusOfUpstream,
   UnsupportedParameterError,
 } from '../answer/door.errors.js';
+import { pathAdvice } from '../answer/path-advice.js';
 import { PreviousResponseError } from './responses/responses.errors.js';
 
 interface ErrorFields {
@@ -42,6 +43,7 @@ const CODES: Readonly<Record<number, string>> = {
 export const openAiFailures: FailureShape = {
   paths: /^\/v1(\/|$)/i,
   answer: openAiFailure,
+  advice: pathAdvice,
 };
 
 export function openAiFailure(failure: Failure): ShapedFailure {

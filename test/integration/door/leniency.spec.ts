@@ -6,6 +6,7 @@ import { makeKey } from '../../support/api-keys.js';
 import { closeDoors, failureOf, openDoors } from '../../support/doors.js';
 import type { DoorWorld } from '../../support/doors.js';
 import { createMediaModels } from '../../support/media/media-models.js';
+import { createModel } from '../../support/models.js';
 import { calling } from '../../support/scripted-model.js';
 
 const IGNORED = 'x-plinth-ignored';
@@ -345,11 +346,21 @@ describe('the tool runner of Anthropic', () => {
 });
 
 describe('hints of other routes', () => {
+  beforeAll(async () => {
+    const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+    await createModel(world.admin, { ...service, category: 'rerank', modelName: 'sim-rerank' });
+  });
+
   it.each([
     [
       '/embeddings',
       { model: 'sim-embed-64', input: 'x', input_type: 'query', user: 'u' },
       'input_type',
+    ],
+    [
+      '/rerank',
+      { model: 'sim-rerank', query: 'x', documents: ['x'], max_chunks_per_doc: 4 },
+      'max_chunks_per_doc',
     ],
     [
       '/images/generations',

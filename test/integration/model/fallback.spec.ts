@@ -168,9 +168,18 @@ describe('the fallbacks of a model', () => {
     });
 
     it('are passed over where they cannot honour the request', async () => {
-      const body = { ...CHATS, seed: 1 };
+      const body = { ...CHATS, modalities: ['text', 'audio'] };
       const { status, text } = await admin.raw('POST', '/v1/chat/completions', body);
       expect([status, text]).toEqual([503, expect.stringContaining('(500)')]);
+    });
+
+    it('leave hints out that they do not know, unless the key is strict', async () => {
+      const body = { ...CHATS, seed: 1 };
+      const { status, headers } = await admin.raw('POST', '/v1/chat/completions', body);
+      expect([status, headers['x-plinth-ignored']]).toEqual([200, 'seed']);
+      const made = await makeKey(admin, { permissions: ['chat:chat:use'], strictParameters: true });
+      const strict = await withKey(admin, made).raw('POST', '/v1/chat/completions', body);
+      expect(strict.status).toBe(503);
     });
 
     describe.each([false, true])('asked for JSON, with stream %s', (stream) => {

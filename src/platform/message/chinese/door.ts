@@ -33,6 +33,11 @@ export const door: Texts = {
     'The request has more than {0} files. Send fewer.': '请求中的文件超过 {0} 个。请减少文件。',
     'The files of the request have more than {0} characters of text. Send fewer or shorter ones.':
       '请求中文件的文本超过 {0} 个字符。请减少或缩短文件。',
+    'The path has /v1 twice. Remove one from the base address.':
+      '路径中有两个 /v1。请从基础地址中移除一个。',
+    'Add /v1 to the base address: {0}.': '请在基础地址后加上 /v1：{0}。',
+    'The compatible interfaces are below /v1. Add /v1 to the base address.':
+      '兼容接口位于 /v1 之下。请在基础地址后加上 /v1。',
     'Threads are not supported. Send the whole conversation without thread.':
       '不支持 thread。请去掉 thread 并发送完整对话。',
   },

@@ -21,6 +21,7 @@ export const platform: Texts = {
     '{0} was not found. It may have been deleted.': '未找到{0:phrase}，可能已被删除。',
     '{0} is not available at the moment. Try again in a few seconds.':
       '{0:phrase}暂时不可用。请几秒后再试。',
+    '{0} does not take {1}. Use {2}.': '{0} 不支持 {1}。请使用 {2}。',
     'There is no {0} {1}.': '不存在 {0} {1}。',
     'The uploaded file is too large.': '上传的文件过大。',
     'Something went wrong on our side. Try again. If it happens again, report request {0}.':
