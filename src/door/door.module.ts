@@ -2,12 +2,14 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AgentModule } from '../agent/index.js';
+import { AttachModule } from '../attach/index.js';
 import { ChatModule } from '../chat/index.js';
 import { ModelModule } from '../model/index.js';
 import { AnthropicController } from './anthropic/anthropic.controller.js';
 import { TokenCounts } from './anthropic/token-counts.js';
 import { AgentAnswers } from './answer/agent-answers.js';
 import { DoorAnswers } from './answer/door-answers.js';
+import { DoorFiles } from './answer/door-files.js';
 import { OpenAiController } from './openai/openai.controller.js';
 import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
 import { OpenAiMedia } from './openai/openai.media.js';
@@ -29,6 +31,7 @@ export class DoorModule {
       imports: [
         TypeOrmModule.forFeature([StoredResponse]),
         AgentModule,
+        AttachModule,
         ChatModule,
         media,
         ModelModule,
@@ -37,6 +40,7 @@ export class DoorModule {
       providers: [
         AgentAnswers,
         DoorAnswers,
+        DoorFiles,
         OpenAiEmbeddings,
         OpenAiMedia,
         OpenAiModels,

@@ -8,6 +8,7 @@ export {
 export { InvalidAddressError } from './adapter/address.js';
 export { NO_EFFORT } from './adapter/chat/chat.adapter.js';
 export type {
+  CacheMark,
   ChatAdapter,
   ChatCall,
   ChatCompletion,

@@ -14,14 +14,18 @@ import { partsOf } from '../../provider/index.js';
 import type { ChatCall, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
 import { AgentAnswers, agentIdIn } from './agent-answers.js';
 import type { RunningAnswer } from './agent-answers.js';
-import { refuseUntranslatable, withParameter } from './door.request.js';
+import { UnsupportedParameterError } from './door.errors.js';
+import { DoorFiles, filesOf, withTexts } from './door-files.js';
+import { noteIgnored, withParameter } from './door.request.js';
 import type {
   AnswerContext,
   AnswerWriter,
   DoorRequest,
+  EmulatedChoice,
+  ReadCall,
   RelayedRequest,
-  TranslatedCall,
 } from './door.request.js';
+import { withChoice } from './emulated-choice.js';
 import { OpenAnswer } from './open-answer.js';
 
 /**
@@ -40,6 +44,7 @@ export class DoorAnswers {
     private readonly formats: ResponseFormats,
     private readonly structured: StructuredAnswers,
     private readonly calls: UpstreamCalls,
+    private readonly files: DoorFiles,
   ) {}
 
   /** Rejects with what was wrong before the answer began; later failures are the last event of the stream. */
@@ -82,8 +87,7 @@ export class DoorAnswers {
       else await this.relay(open, model, relay);
       return;
     }
-    const call = request.translate();
-    refuseUntranslatable(call, adapter.protocol(connection.address), request.names);
+    const call = await this.files.read(caller, request.translate(open.ignored), open.signal);
     await this.writeParts(open, await this.translated(open, model, call), false);
   }
 
@@ -99,11 +103,11 @@ export class DoorAnswers {
     const { request } = open;
     const options = { ...this.relayOptionsOf(open), withUsage, headers };
     let writer: AnswerWriter | undefined;
-    let fallback: { readonly model: ResolvedChatModel; readonly call: TranslatedCall } | undefined;
+    let fallback: { readonly model: ResolvedChatModel; readonly call: ReadCall } | undefined;
     const held: (readonly ChatPart[])[] = [];
     const reads = this.calls.relayStream(first, request.body, options);
     for await (const { bytes, parts, translatedBy } of reads) {
-      if (translatedBy) fallback ??= { model: translatedBy, call: request.translate() };
+      if (translatedBy) fallback ??= { model: translatedBy, call: translationFor(open) };
       if (bytes) await open.write(bytes);
       else if (fallback?.call.format) held.push(parts);
       else await open.write((writer ??= request.writer(false)).add(parts));
@@ -122,16 +126,15 @@ export class DoorAnswers {
     first: ResolvedChatModel,
     { headers }: RelayedRequest,
   ): Promise<void> {
-    const { request } = open;
     const options = { ...this.relayOptionsOf(open), headers };
-    const answer = await this.calls.relay(first, request.body, options);
+    const answer = await this.calls.relay(first, open.request.body, options);
     if (typeof answer === 'string') {
       open.answer(answer);
       return;
     }
     const { completion, translatedBy } = answer;
     const parts = [partsOf(completion)];
-    const call = request.translate();
+    const call = translationFor(open);
     await this.writeParts(open, await this.translated(open, translatedBy, call, parts), false);
   }
 
@@ -139,9 +142,10 @@ export class DoorAnswers {
   private async translated(
     open: OpenAnswer,
     model: ResolvedChatModel,
-    { format: given, ...call }: TranslatedCall,
+    { format: given, ...call }: ReadCall,
     answered?: readonly (readonly ChatPart[])[],
   ): Promise<RunningAnswer> {
+    const emulated = noted(model, call, open);
     const format = given && (await this.formats.read(given));
     const { messages } = call;
     const parts = (more: readonly ChatMessage[]): AsyncIterable<readonly ChatPart[]> =>
@@ -155,17 +159,21 @@ export class DoorAnswers {
     const answer = format
       ? this.structured.read({ format, first, correct: parts, passesUnfinished: true })
       : first;
-    return { parts: answer, context: () => ({ sent: messages }) };
+    const chosen = withChoice(answer, emulated, {
+      ask: parts,
+      onMissing: () => open.ignored.addOfModel('tool_choice'),
+    });
+    return { parts: chosen, context: () => ({ sent: messages }) };
   }
 
   private parts(
     open: OpenAnswer,
     first: ResolvedChatModel,
-    { format, ...call }: Omit<TranslatedCall, 'format'> & { format: ResponseFormat | undefined },
+    { format, ...call }: Omit<ReadCall, 'format'> & { format: ResponseFormat | undefined },
     options: Pick<CallOptions<ResolvedChatModel>, 'withoutFallbacks'>,
   ): AsyncIterable<readonly ChatPart[]> {
     const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
-      if (model.id !== first.id) refuseFor(model, call, open.request);
+      noted(model, call, open);
       return callFor(model, call, format);
     };
     return this.calls.stream(first, callOf, { ...this.optionsOf(open), ...options });
@@ -175,10 +183,9 @@ export class DoorAnswers {
   private relayOptionsOf(
     open: OpenAnswer,
   ): CallOptions<ResolvedChatModel> & Pick<RelaySettings, 'translated'> {
-    const { request } = open;
     const translated = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
-      const { format: given, ...call } = request.translate();
-      refuseFor(model, call, request);
+      const { format: given, ...call } = translationFor(open);
+      noted(model, call, open);
       const format = given && this.formats.unchecked(given);
       return callFor(model, call, format);
     };
@@ -218,13 +225,25 @@ export class DoorAnswers {
   }
 }
 
-/** Throws where the fallback cannot honour the call, so that it is passed over. */
-function refuseFor(
+/** Notes what the model that is called leaves out. Throws where the key is strict, so that a fallback is passed over. */
+function noted(
   { adapter, connection }: ResolvedChatModel,
-  call: Omit<TranslatedCall, 'format'>,
-  { names }: DoorRequest,
-): void {
-  refuseUntranslatable(call, adapter.protocol(connection.address), names);
+  call: Omit<ReadCall, 'format'>,
+  { request, ignored }: OpenAnswer,
+): EmulatedChoice {
+  ignored.beginModel();
+  return noteIgnored(call, adapter.protocol(connection.address), request.names, ignored);
+}
+
+/**
+ * The call for a fallback of another protocol than that of a relayed request. Files would have to be read before it is known
+ * whether there is such a fallback: UnsupportedParameterError names the first, and the fallback is passed over.
+ */
+function translationFor({ request, ignored }: OpenAnswer): ReadCall {
+  const call = request.translate(ignored);
+  const file = call.messages.flatMap(filesOf)[0];
+  if (file) throw new UnsupportedParameterError(file.param);
+  return withTexts(call, new Map());
 }
 
 /**
@@ -233,7 +252,7 @@ function refuseFor(
  */
 function callFor(
   { maxOutput }: ResolvedChatModel,
-  call: Omit<TranslatedCall, 'format'>,
+  call: Omit<ReadCall, 'format'>,
   format: ResponseFormat | null | undefined,
 ): Omit<ChatCall, 'model'> {
   const maxTokens = call.maxTokens ?? maxOutput;

@@ -10,6 +10,7 @@ import { phrase } from '../../platform/message/index.js';
 import { CallTrail } from '../../model/index.js';
 import { nameAttempts } from './attempt-headers.js';
 import type { DoorRequest } from './door.request.js';
+import { IgnoredParameters } from './ignored-parameters.js';
 
 /** Why an answer ends before the model has finished it. */
 type EndReason = StreamEnd | 'client-left';
@@ -32,6 +33,7 @@ class AnswerEnded extends Error {
 export class OpenAnswer {
   /** The attempts of the model. */
   readonly trail = new CallTrail();
+  readonly ignored: IgnoredParameters;
   private readonly abort = new AbortController();
   private writer: SseWriter | undefined;
   private readonly silence: NodeJS.Timeout | undefined;
@@ -42,6 +44,7 @@ export class OpenAnswer {
     private readonly response: Response,
     private readonly pingMs: number,
   ) {
+    this.ignored = IgnoredParameters.of(caller);
     if (request.stream) {
       const limitMs = SILENT_INTERVALS * pingMs;
       this.silence = setTimeout(() => this.hasBegun || this.begin({ comment: true }), limitMs);
@@ -75,7 +78,7 @@ export class OpenAnswer {
 
   private begin(start: { readonly comment: boolean }): SseWriter {
     clearTimeout(this.silence);
-    nameAttempts(this.response, this.trail);
+    this.nameCall();
     this.writer = new SseWriter(this.response, this.pingMs);
     this.writer.start(start);
     return this.writer;
@@ -89,8 +92,14 @@ export class OpenAnswer {
   answer(json: string): void {
     this.signal.throwIfAborted();
     setEnvelopeCode(this.response, 200);
-    nameAttempts(this.response, this.trail);
+    this.nameCall();
     this.response.status(200).type('json').send(json);
+  }
+
+  /** In headers: which model answers, and what of the request it does not know. */
+  private nameCall(): void {
+    nameAttempts(this.response, this.trail);
+    this.ignored.name(this.response);
   }
 
   /** Ends a stream with the event of its failure. */

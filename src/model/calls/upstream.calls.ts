@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { isWithinKey } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
@@ -462,7 +463,10 @@ export class UpstreamCalls {
     options: CallOptions<M>,
     { callOf, suits }: { callOf: (model: M) => Call; suits: Suits<M, Call> },
   ): CallRoute<M> {
-    const { signal, attempts = 1, longestRetryAfterMs, withoutFallbacks = false } = options;
+    const { use, signal, attempts = 1, longestRetryAfterMs, withoutFallbacks = false } = options;
+    // An API key that is limited to models is limited in what answers, not only in what it asks for.
+    const isAllowed = (id: number): boolean =>
+      !withoutFallbacks && isWithinKey(use.caller, 'models', id);
     return new CallRoute<M>(
       {
         signal,
@@ -470,7 +474,7 @@ export class UpstreamCalls {
         longestRetryAfterMs,
         asked: (attempt) => this.modelFor(first, options, attempt),
         fallback: async (asked, id) =>
-          withoutFallbacks ? undefined : this.models.fallbackOf(asked, id),
+          isAllowed(id) ? this.models.fallbackOf(asked, id) : undefined,
         suits: (fallback, asked) => suits(fallback, asked, callOf(asked)),
         mostAttempts: this.config.UPSTREAM_ATTEMPTS,
         longestMs: this.config.UPSTREAM_FALLBACK_SECONDS * 1_000,

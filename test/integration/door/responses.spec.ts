@@ -46,12 +46,16 @@ let plinth: Plinth;
 let simulator: Simulator;
 let admin: Session;
 let apiKey: string;
+/** Of a key that wants every parameter honoured. */
+let strictKey: string;
 let agentId: number;
 
 beforeAll(async () => {
   world = await openDoors();
   ({ plinth, simulator, admin, agentId } = world);
-  apiKey = (await makeKey(admin, { permissions: ['chat:chat:use'] })).key;
+  const permissions = ['chat:chat:use'];
+  apiKey = (await makeKey(admin, { permissions })).key;
+  strictKey = (await makeKey(admin, { permissions, strictParameters: true })).key;
 });
 
 afterEach(() => simulator.reset());
@@ -501,8 +505,8 @@ describe('a parameter', () => {
       'previous_response_id',
       'previous_response_not_found',
     ],
-  ])('of %j is refused by its name %s', async (body, param, code) => {
-    const error = await failure(client().post('/responses', { body }));
+  ])('of %j is refused for a strict key by its name %s', async (body, param, code) => {
+    const error = await failure(client({ apiKey: strictKey }).post('/responses', { body }));
 
     expect([error.status, error.param, error.code]).toEqual([400, param, code]);
     expect(error.message).toMatch(/\.$/);
@@ -517,7 +521,7 @@ describe('a parameter', () => {
     expect(message).toContain('text.format.schema cannot be used: /properties/a');
   });
 
-  it('of an image is passed on to a service that honours it, and refused by name for others', async () => {
+  it('of an image is passed on to a service that honours it, and refused by name for others, where the key is strict', async () => {
     const url = 'https://files.test/a.png';
     const image = { type: 'input_image', image_url: url, detail: 'low' } as const;
     const input = [{ role: 'user' as const, content: [image] }];
@@ -526,7 +530,8 @@ describe('a parameter', () => {
     const content = [{ type: 'image_url', image_url: { url, detail: 'low' } }];
     expect(simulator.requests[0]?.body).toMatchObject({ messages: [{ role: 'user', content }] });
     for (const name of ['sim-messages', 'sim-ollama']) {
-      const error = await failure(client().responses.create(asked(name, { input })));
+      const strict = client({ apiKey: strictKey });
+      const error = await failure(strict.responses.create(asked(name, { input })));
       const told = [400, 'detail', 'unsupported_parameter'];
       expect([error.status, error.param, error.code]).toEqual(told);
     }

@@ -100,6 +100,8 @@ export function toChatCompletionsBody(
     [dialect.maxOutputField]: call.maxTokens,
     ...(call.stop?.length && { stop: call.stop }),
     seed: call.seed,
+    frequency_penalty: call.frequencyPenalty,
+    presence_penalty: call.presencePenalty,
     reasoning_effort: call.effort,
   };
 }
@@ -159,7 +161,7 @@ function toolFields(call: ChatCall): Record<string, unknown> {
 function toWireMessage(message: ChatMessage): Record<string, unknown> {
   switch (message.role) {
     case 'system':
-      return message;
+      return { role: 'system', content: message.content };
     case 'user':
       return { role: 'user', content: toWireContent(message.content) };
     case 'assistant':
@@ -188,7 +190,7 @@ function toWireContent(content: string | readonly ContentPart[]): unknown {
   return content.map((part) => {
     switch (part.type) {
       case 'text':
-        return part;
+        return { type: 'text', text: part.text };
       case 'image':
         return imageAt(`data:${part.mimeType};base64,${part.data}`, part.detail);
       case 'image-url':
