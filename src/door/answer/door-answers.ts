@@ -5,6 +5,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { unavailableError } from '../../platform/database/index.js';
 import { DomainError, unexpectedMessage } from '../../platform/error/index.js';
+import type { Failure } from '../../platform/error/index.js';
 import { currentRequest, localized } from '../../platform/http/index.js';
 import { ResponseFormats } from '../../agent/index.js';
 import { ChatStreams, StructuredAnswers, turnLimits } from '../../chat/index.js';
@@ -26,7 +27,8 @@ import type {
   RelayedRequest,
 } from './door.request.js';
 import { withChoice } from './emulated-choice.js';
-import { OpenAnswer } from './open-answer.js';
+import { DetachedAnswer, OpenAnswer } from './open-answer.js';
+import type { CallInProgress } from './open-answer.js';
 
 /**
  * Answers requests in the protocols of model services: resolves the model or agent, calls it, and passes its answer on. A model
@@ -59,6 +61,28 @@ export class DoorAnswers {
     }
   }
 
+  /**
+   * The answer to a request that nobody waits for: it takes a place like any other, until it has run or is released. `run`
+   * resolves to the answer in one piece, and rejects with a Failure. Throws TooManyStreamsError.
+   */
+  detached(caller: Caller, request: DoorRequest): DetachedRun {
+    const place = this.streams.reserve(caller);
+    const open = new DetachedAnswer(caller, request);
+    place.onEnd((why) => open.end(why));
+    const release = (): void => this.streams.release(place);
+    const run = async (): Promise<string> => {
+      try {
+        await this.write(open);
+        return open.json ?? '';
+      } catch (error) {
+        throw this.failureOf(open.errorFor(withParameter(error, request.names)) ?? error);
+      } finally {
+        release();
+      }
+    };
+    return { run, end: () => open.end('client-left'), release };
+  }
+
   private async run(open: OpenAnswer, place: StreamPlace): Promise<void> {
     place.onEnd((why) => open.end(why));
     try {
@@ -71,7 +95,7 @@ export class DoorAnswers {
     }
   }
 
-  private async write(open: OpenAnswer): Promise<void> {
+  private async write(open: CallInProgress): Promise<void> {
     const { caller, request } = open;
     const agentId = agentIdIn(request.model);
     if (agentId !== undefined) {
@@ -96,9 +120,9 @@ export class DoorAnswers {
    * of a schema that such a fallback writes is read whole and checked.
    */
   private async relayStream(
-    open: OpenAnswer,
+    open: CallInProgress,
     first: ResolvedChatModel,
-    { withUsage, headers }: RelayedRequest,
+    { withUsage, headers, keep }: RelayedRequest,
   ): Promise<void> {
     const { request } = open;
     const options = { ...this.relayOptionsOf(open), withUsage, headers };
@@ -108,6 +132,9 @@ export class DoorAnswers {
     const reads = this.calls.relayStream(first, request.body, options);
     for await (const { bytes, parts, translatedBy } of reads) {
       if (translatedBy) fallback ??= { model: translatedBy, call: translationFor(open) };
+      if (bytes && keep && parts.some(({ type }) => type === 'finish')) {
+        await keep(bytes.toString());
+      }
       if (bytes) await open.write(bytes);
       else if (fallback?.call.format) held.push(parts);
       else await open.write((writer ??= request.writer(false)).add(parts));
@@ -122,13 +149,14 @@ export class DoorAnswers {
   }
 
   private async relay(
-    open: OpenAnswer,
+    open: CallInProgress,
     first: ResolvedChatModel,
-    { headers }: RelayedRequest,
+    { headers, keep }: RelayedRequest,
   ): Promise<void> {
     const options = { ...this.relayOptionsOf(open), headers };
     const answer = await this.calls.relay(first, open.request.body, options);
     if (typeof answer === 'string') {
+      await keep?.(answer);
       open.answer(answer);
       return;
     }
@@ -140,7 +168,7 @@ export class DoorAnswers {
 
   /** The answer of a model of another protocol, of which a fallback has written `answered`. */
   private async translated(
-    open: OpenAnswer,
+    open: CallInProgress,
     model: ResolvedChatModel,
     { format: given, ...call }: ReadCall,
     answered?: readonly (readonly ChatPart[])[],
@@ -167,7 +195,7 @@ export class DoorAnswers {
   }
 
   private parts(
-    open: OpenAnswer,
+    open: CallInProgress,
     first: ResolvedChatModel,
     { format, ...call }: Omit<ReadCall, 'format'> & { format: ResponseFormat | undefined },
     options: Pick<CallOptions<ResolvedChatModel>, 'withoutFallbacks'>,
@@ -181,7 +209,7 @@ export class DoorAnswers {
 
   /** A fallback of another protocol is passed over where it cannot honour the request. */
   private relayOptionsOf(
-    open: OpenAnswer,
+    open: CallInProgress,
   ): CallOptions<ResolvedChatModel> & Pick<RelaySettings, 'translated'> {
     const translated = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
       const { format: given, ...call } = translationFor(open);
@@ -192,13 +220,13 @@ export class DoorAnswers {
     return { ...this.optionsOf(open), translated };
   }
 
-  private optionsOf({ caller, signal, trail }: OpenAnswer): CallOptions<ResolvedChatModel> {
+  private optionsOf({ caller, signal, trail }: CallInProgress): CallOptions<ResolvedChatModel> {
     const { attempts, ...limits } = turnLimits(this.config);
     return { use: { caller, feature: 'chat', trail }, limits, signal, attempts, isResolved: true };
   }
 
   private async writeParts(
-    open: OpenAnswer,
+    open: CallInProgress,
     { parts, context }: RunningAnswer,
     isAgent: boolean,
   ): Promise<void> {
@@ -217,19 +245,32 @@ export class DoorAnswers {
   }
 
   private fail(open: OpenAnswer, error: unknown): void {
+    const failure = this.failureOf(error);
+    open.fail(failure.code, open.request.failureEvent(failure));
+  }
+
+  private failureOf(error: unknown): Failure {
     const known = error instanceof DomainError ? error : unavailableError(error);
     if (!known) this.logger.error({ msg: 'Unhandled error in an answer', err: error });
     const code = known?.code ?? 500;
     const message = localized(known?.message ?? unexpectedMessage(currentRequest()?.id));
-    open.fail(code, open.request.failureEvent({ code, message, error: known }));
+    return { code, message, error: known };
   }
+}
+
+/** An answer in the background. */
+export interface DetachedRun {
+  run(): Promise<string>;
+  end(): void;
+  /** Instead of `run`. */
+  release(): void;
 }
 
 /** Notes what the model that is called leaves out. Throws where the key is strict, so that a fallback is passed over. */
 function noted(
   { adapter, connection }: ResolvedChatModel,
   call: Omit<ReadCall, 'format'>,
-  { request, ignored }: OpenAnswer,
+  { request, ignored }: CallInProgress,
 ): EmulatedChoice {
   ignored.beginModel();
   return noteIgnored(call, adapter.protocol(connection.address), request.names, ignored);
@@ -239,7 +280,7 @@ function noted(
  * The call for a fallback of another protocol than that of a relayed request. Files would have to be read before it is known
  * whether there is such a fallback: UnsupportedParameterError names the first, and the fallback is passed over.
  */
-function translationFor({ request, ignored }: OpenAnswer): ReadCall {
+function translationFor({ request, ignored }: CallInProgress): ReadCall {
   const call = request.translate(ignored);
   const file = call.messages.flatMap(filesOf)[0];
   if (file) throw new UnsupportedParameterError(file.param);

@@ -32,6 +32,8 @@ export interface DoorRequest {
 
 export interface RelayedRequest extends Pick<RelayOptions, 'withUsage' | 'headers'> {
   readonly protocol: ChatProtocolName;
+  /** Is given the answer, or the events with its end, before the client is. */
+  readonly keep?: (text: string) => Promise<void>;
 }
 
 /** What a protocol calls the parameters that some models cannot honour. */

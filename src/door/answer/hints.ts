@@ -105,6 +105,25 @@ export const MESSAGE_HINTS: Hints = {
   user_profile_id: always,
 };
 
+/**
+ * The same for responses, from the reference of OpenAI and the requests of Codex, opencode and the AI SDK (November 2026). There
+ * are no tools here that the service runs itself, whose calls could be limited.
+ */
+export const RESPONSE_HINTS: Hints = {
+  user: always,
+  safety_identifier: always,
+  prompt_cache_key: always,
+  prompt_cache_retention: always,
+  prompt_cache_options: always,
+  client_metadata: always,
+  max_tool_calls: always,
+  service_tier: oneOf('auto', 'default'),
+  top_logprobs: oneOf(0),
+  truncation: oneOf('disabled'),
+  context_management: never,
+  moderation: never,
+};
+
 export const EMBEDDING_HINTS: Hints = {
   ...ABOUT_THE_CALL,
   input_type: never,

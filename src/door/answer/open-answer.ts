@@ -26,6 +26,13 @@ class AnswerEnded extends Error {
   }
 }
 
+/** What is answered, whoever reads it. */
+export type CallInProgress = Pick<
+  OpenAnswer,
+  | ('caller' | 'request' | 'trail' | 'ignored' | 'signal' | 'hasBegun')
+  | ('end' | 'write' | 'finish' | 'answer' | 'errorFor')
+>;
+
 /**
  * One request while it is answered. A stream begins with its first event, so that an earlier failure has its HTTP status. One
  * that is silent for SILENT_INTERVALS of `pingMs` begins with a comment: proxies cut a request in which nothing comes for a minute.
@@ -111,17 +118,63 @@ export class OpenAnswer {
 
   /** The error for the client; undefined when it has left. */
   errorFor(error: unknown): Error | undefined {
-    const reason: unknown = this.signal.reason;
-    if (!(reason instanceof AnswerEnded)) {
-      return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
-    }
-    switch (reason.reason) {
-      case 'client-left':
-        return undefined;
-      case 'signed-out':
-        return new UnauthenticatedError();
-      case 'shutdown':
-        return new UnavailableError(phrase`Plinth`);
-    }
+    return errorFor(error, this.signal);
+  }
+}
+
+/** One request that is answered in the background: nobody waits for it. */
+export class DetachedAnswer implements CallInProgress {
+  readonly trail = new CallTrail();
+  readonly ignored: IgnoredParameters;
+  readonly hasBegun = false;
+  /** The answer in one piece. */
+  json: string | undefined;
+  private readonly abort = new AbortController();
+
+  constructor(
+    readonly caller: Caller,
+    readonly request: DoorRequest,
+  ) {
+    this.ignored = IgnoredParameters.of(caller);
+  }
+
+  get signal(): AbortSignal {
+    return this.abort.signal;
+  }
+
+  end(reason: EndReason): void {
+    if (!this.signal.aborted) this.abort.abort(new AnswerEnded(reason));
+  }
+
+  answer(json: string): void {
+    this.signal.throwIfAborted();
+    this.json = json;
+  }
+
+  async write(): Promise<void> {
+    throw new Error('An answer in the background is not streamed.');
+  }
+
+  finish(): void {
+    throw new Error('An answer in the background is not streamed.');
+  }
+
+  errorFor(error: unknown): Error | undefined {
+    return errorFor(error, this.signal);
+  }
+}
+
+function errorFor(error: unknown, signal: AbortSignal): Error | undefined {
+  const reason: unknown = signal.reason;
+  if (!(reason instanceof AnswerEnded)) {
+    return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
+  }
+  switch (reason.reason) {
+    case 'client-left':
+      return undefined;
+    case 'signed-out':
+      return new UnauthenticatedError();
+    case 'shutdown':
+      return new UnavailableError(phrase`Plinth`);
   }
 }

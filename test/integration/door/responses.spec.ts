@@ -40,6 +40,8 @@ function functionsIn({ output }: OpenAI.Responses.Response): (string | undefined
 
 /** One of each protocol. */
 const MODELS = ['sim-chat', 'sim-messages', 'sim-ollama'];
+/** The same, and the one that is relayed. */
+const ALL_MODELS = [...MODELS, 'sim-responses'];
 
 let world: DoorWorld;
 let plinth: Plinth;
@@ -434,12 +436,17 @@ describe('a parameter', () => {
     [{ input: 'x' }, 'model', 'invalid_value'],
     [{ model: 'sim-chat' }, 'input', 'invalid_value'],
     [{ ...chat, input: [] }, 'input', 'invalid_value'],
-    [{ ...chat, background: true }, 'background', 'unsupported_parameter'],
-    [{ ...chat, conversation: 'conv_1' }, 'conversation', 'unsupported_parameter'],
+    [{ ...chat, background: true, store: false }, 'background', 'invalid_value'],
+    [{ ...chat, background: true, stream: true }, 'stream', 'unsupported_parameter'],
+    [
+      { ...chat, conversation: 'conv_1', previous_response_id: 'resp_1' },
+      'conversation',
+      'invalid_value',
+    ],
     [{ ...chat, prompt: { id: 'p' } }, 'prompt', 'unsupported_parameter'],
     [{ ...chat, truncation: 'auto' }, 'truncation', 'unsupported_parameter'],
-    [{ ...chat, max_tool_calls: 3 }, 'max_tool_calls', 'unsupported_parameter'],
-    [{ ...chat, include: ['file_search_call.results'] }, 'include', 'unsupported_parameter'],
+    [{ ...chat, text: { verbosity: 'low' } }, 'text.verbosity', 'unsupported_parameter'],
+    [{ ...chat, include: ['file_search_call.results'] }, 'include[0]', 'unsupported_parameter'],
     [{ ...chat, reasoning: { effort: 'a lot' } }, 'reasoning.effort', 'invalid_value'],
     [
       { ...asked('sim-ollama'), reasoning: { effort: 'high' } },
@@ -451,7 +458,7 @@ describe('a parameter', () => {
       'tool_choice.name',
       'invalid_value',
     ],
-    [{ ...chat, tools: [{ type: 'web_search' }] }, 'tools[0].type', 'invalid_value'],
+    [{ ...chat, tools: [{ type: 'web_search' }] }, 'tools[0]', 'unsupported_parameter'],
     [{ ...chat, tools: [{ type: 'mcp', server_label: 'x' }] }, 'tools[0].type', 'invalid_value'],
     [
       { ...asked('sim-ollama'), tools: [{ ...LOOK_UP, strict: true }] },
@@ -467,7 +474,7 @@ describe('a parameter', () => {
       'unsupported_parameter',
     ],
     [
-      { ...chat, tools: [{ ...namespace('a'), tools: [{ type: 'custom', name: 'x' }] }] },
+      { ...chat, tools: [{ ...namespace('a'), tools: [{ type: 'web_search' }] }] },
       'tools[0].tools[0].type',
       'invalid_value',
     ],
@@ -477,11 +484,7 @@ describe('a parameter', () => {
       'parallel_tool_calls',
       'unsupported_parameter',
     ],
-    [
-      { ...chat, input: [{ type: 'item_reference', id: 'msg_1' }] },
-      'input[0].type',
-      'invalid_value',
-    ],
+    [{ ...chat, input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0].id', 'invalid_value'],
     [
       { ...chat, input: [{ type: 'function_call_output', call_id: 'c9', output: 'x' }] },
       'input[0].call_id',
@@ -492,7 +495,7 @@ describe('a parameter', () => {
         ...chat,
         input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }],
       },
-      'input[0].content[0].type',
+      'input[0].content[0].file_data',
       'invalid_value',
     ],
     [

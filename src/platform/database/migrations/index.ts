@@ -40,6 +40,7 @@ import { Provisioning1763683200044 } from './44-provisioning.js';
 import { AttachmentFailure1763683200045 } from './45-attachment-failure.js';
 import { AwaitedSince1763683200048 } from './48-awaited-since.js';
 import { ProviderState1763683200049 } from './49-provider-state.js';
+import { ResponseItems1763683200052 } from './52-response-items.js';
 import { StrictParameters1763683200054 } from './54-strict-parameters.js';
 import { BookedUsage1763683200047 } from './47-booked-usage.js';
 
@@ -88,5 +89,6 @@ export const migrations = [
   BookedUsage1763683200047,
   AwaitedSince1763683200048,
   ProviderState1763683200049,
+  ResponseItems1763683200052,
   StrictParameters1763683200054,
 ];

@@ -22,6 +22,16 @@ export const door: Texts = {
       '没有响应 {0}。它可能已被删除，或未被保存。',
     'The conversation of the response {0} is not stored. Send the earlier messages in input instead.':
       '响应 {0} 的对话未保存。请改为在 input 中发送之前的消息。',
+    'The answer was interrupted. Send the request again.': '回答已中断。请重新发送请求。',
+    'There is no conversation {0}. It may have been deleted.': '没有会话 {0}。它可能已被删除。',
+    'There is no item {0} in the conversation.': '会话中没有条目 {0}。',
+    'The item {0} is not stored. Send the item itself instead.':
+      '条目 {0} 未被存储。请改为发送该条目本身。',
+    'Only a response in the background can be cancelled.': '只有后台响应可以取消。',
+    'A response in the background is stored. Leave store out, or send it true.':
+      '后台响应会被存储。请省略 store，或将其设为 true。',
+    'A response continues a response or a conversation, not both. Remove one of them.':
+      '响应只能延续一个响应或一个会话，不能同时延续两者。请移除其中一个。',
     'The conversation is too long to be continued. Send what matters of it in input instead.':
       '该对话过长，无法继续。请改为在 input 中发送其中的要点。',
     'The model could not finish its answer. Try again.': '模型未能完成回答。请重试。',
