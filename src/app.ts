@@ -59,6 +59,7 @@ const EXPOSED_HEADERS = [
   'X-Request-Id',
   'request-id',
   'x-plinth-attempts',
+  'x-plinth-ignored',
   'x-plinth-model',
   'x-should-retry',
 ];

@@ -32,6 +32,8 @@ import { ModelController } from './model.controller.js';
 import { ModelRepository } from './model.repository.js';
 import { ModelResolver } from './model.resolver.js';
 import { ModelService } from './model.service.js';
+import { OfferedModelsController } from './offered/offered-models.controller.js';
+import { OfferedModelsService } from './offered/offered-models.service.js';
 import { RerankClient } from './reranking/rerank.client.js';
 
 @Module({
@@ -42,7 +44,7 @@ import { RerankClient } from './reranking/rerank.client.js';
     ]),
     ProviderModule,
   ],
-  controllers: [ModelController, UsageController, LimitController],
+  controllers: [ModelController, OfferedModelsController, UsageController, LimitController],
   providers: [
     CredentialVault,
     CredentialRepository,
@@ -67,6 +69,7 @@ import { RerankClient } from './reranking/rerank.client.js';
     EmbeddingClient,
     RerankClient,
     ModelDiagnosis,
+    OfferedModelsService,
   ],
   exports: [
     ModelService,

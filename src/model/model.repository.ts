@@ -119,6 +119,12 @@ export class ModelRepository {
     return this.models.findOne(caller.tenantId, where, { id: 'ASC' });
   }
 
+  /** The models of the code that the key of the caller may use, newest first. */
+  async ofProvider(caller: Caller, providerCode: string): Promise<Model[]> {
+    const where = { ...within(caller), providerCode };
+    return this.models.find(caller.tenantId, where, { id: 'DESC' });
+  }
+
   async idsOfProvider(tenantId: string, providerCode: string): Promise<number[]> {
     const models = await this.models.find(tenantId, { providerCode }, { id: 'ASC' });
     return models.map((model) => model.id);

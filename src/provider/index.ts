@@ -8,6 +8,7 @@ export {
 export { InvalidAddressError } from './adapter/address.js';
 export { NO_EFFORT } from './adapter/chat/chat.adapter.js';
 export type {
+  CacheMark,
   ChatAdapter,
   ChatCall,
   ChatCompletion,
@@ -46,6 +47,8 @@ export type {
   VideoCall,
 } from './adapter/media/media.adapter.js';
 export type { CallLimits, ModelCallOptions, ModelConnection, Usage } from './adapter/model-call.js';
+export { MAX_OFFERED_MODELS } from './adapter/model-list.js';
+export type { OfferedModel } from './adapter/model-list.js';
 export { MaskedText } from './adapter/masked-text.js';
 export type { AdapterNames } from './adapter/named-adapter.js';
 export type { RankedDocument, RerankAdapter, RerankCall } from './adapter/rerank/rerank.adapter.js';
@@ -57,4 +60,4 @@ export type { UpstreamErrorKind } from './adapter/upstream.error.js';
 export { ProviderUnavailableError } from './provider.repository.js';
 export { ProviderModule } from './provider.module.js';
 export { ProviderService } from './provider.service.js';
-export type { EnabledProvider } from './provider.service.js';
+export type { ProviderRecord } from './provider.service.js';

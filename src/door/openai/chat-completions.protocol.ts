@@ -5,7 +5,7 @@ import { msg } from '../../platform/message/index.js';
 import { referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
 import { readToolCall } from '../../provider/index.js';
-import type { ChatMessage, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
+import type { CacheMark, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
 import { citationsOf } from '../answer/citations.js';
 import { CollectedAnswer } from '../answer/collected-answer.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
@@ -13,16 +13,22 @@ import type {
   AnswerContext,
   AnswerWriter,
   DoorRequest,
+  FilePart,
   ParameterNames,
   RelayedRequest,
   TranslatedCall,
+  TranslatedMessage,
 } from '../answer/door.request.js';
 import { effortOf } from '../answer/effort.js';
 import { encodeState, firstState, isEncodedState, withoutStates } from '../answer/encoded-state.js';
+import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../answer/file-part.js';
+import { COMPLETION_HINTS, withoutHints, withoutNeutral } from '../answer/hints.js';
+import type { Hints } from '../answer/hints.js';
+import type { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { NamedTools } from '../answer/tool-choice.js';
-import { functionFields, toolOf } from './function.js';
+import { cacheFields, cacheOf, functionFields, toolOf } from './function.js';
 import { openAiFailure } from './openai.errors.js';
 
 // The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
@@ -80,8 +86,8 @@ export class CompletionRequest implements DoorRequest {
     return { protocol: 'chat-completions', withUsage: this.withUsage };
   }
 
-  translate(): TranslatedCall {
-    return translate(this.sent);
+  translate(ignored: IgnoredParameters): TranslatedCall {
+    return translate(this.sent, ignored);
   }
 
   writer(isAgent: boolean): CompletionWriter {
@@ -104,41 +110,34 @@ function withoutOwnReasoning(message: Readonly<Record<string, unknown>>): object
   return foreign.length === 0 ? others : { ...others, reasoning_details: foreign };
 }
 
-/** Parameters at the value at which they change nothing. Those that only name the caller change nothing at any value. */
-const WITHOUT_EFFECT = new Map<string, (value: unknown) => boolean>(
-  Object.entries({
-    n: (value: unknown) => value === 1,
-    logprobs: (value: unknown) => value === false,
-    top_logprobs: (value: unknown) => value === 0,
-    presence_penalty: (value: unknown) => value === 0,
-    frequency_penalty: (value: unknown) => value === 0,
-    logit_bias: (value: unknown) =>
-      typeof value === 'object' && Object.keys(value ?? {}).length === 0,
-    store: (value: unknown) => value === false,
-    verbosity: (value: unknown) => value === 'medium',
-    service_tier: (value: unknown) => value === 'auto' || value === 'default',
-    modalities: (value: unknown) =>
-      Array.isArray(value) && value.length === 1 && value[0] === 'text',
-    user: () => true,
-    metadata: () => true,
-    safety_identifier: () => true,
-    prompt_cache_key: () => true,
-    prompt_cache_retention: () => true,
-  }),
-);
+/** Parameters that change what is asked for, at the value at which they do not. */
+const WITHOUT_EFFECT: Hints = {
+  n: (value) => value === 1,
+  modalities: (value) => Array.isArray(value) && value.length === 1 && value[0] === 'text',
+};
 
 /** As long as the service of OpenAI takes it. */
 const LONGEST_SPEAKER = 64;
 
-const textPart = z.strictObject({ type: z.literal('text'), text: z.string() });
+const textPart = z.strictObject({ type: z.literal('text'), text: z.string(), ...cacheFields });
 const imagePart = z.strictObject({
   type: z.literal('image_url'),
+  ...cacheFields,
   image_url: z.strictObject({
     url: z
       .string()
       .regex(/^(https?:\/\/|data:image\/[\w.+-]+;base64,)/i, 'an http or data address is expected'),
     detail: z.enum(['auto', 'low', 'high']).optional(),
   }),
+});
+/** Files by the id of an upload belong to the service of OpenAI. */
+const filePart = z.strictObject({
+  type: z.literal('file'),
+  file: z.strictObject({
+    file_data: fileData,
+    filename: z.string().max(MAX_FILE_NAME_CHARS).nullish(),
+  }),
+  ...cacheFields,
 });
 const texts = z.union([z.string(), z.array(textPart).max(MOST_MESSAGES)]);
 const toolCall = z.strictObject({
@@ -159,7 +158,7 @@ const message = z.discriminatedUnion('role', [
     content: z.union([
       z.string(),
       z
-        .array(z.discriminatedUnion('type', [textPart, imagePart]))
+        .array(z.discriminatedUnion('type', [textPart, imagePart, filePart]))
         .min(1)
         .max(MOST_MESSAGES),
     ]),
@@ -203,6 +202,7 @@ const message = z.discriminatedUnion('role', [
 const tool = z.strictObject({
   type: z.literal('function'),
   function: z.strictObject(functionFields),
+  ...cacheFields,
 });
 
 const namedFunction = z.strictObject({
@@ -248,6 +248,7 @@ const responseFormat = z.discriminatedUnion('type', [
   }),
 ]);
 
+const penalty = z.number().min(-2).max(2).optional();
 const positive = z.number().int().min(1).max(1_000_000);
 
 /** Every parameter that can be translated. */
@@ -258,7 +259,7 @@ const translatedRequest = z.strictObject({
   stream_options: z
     .strictObject({
       include_usage: z.boolean().nullish(),
-      include_obfuscation: z.literal(false).nullish(),
+      include_obfuscation: z.boolean().nullish(),
     })
     .optional(),
   tools: z.array(tool).max(MOST_TOOLS).optional(),
@@ -271,47 +272,69 @@ const translatedRequest = z.strictObject({
   max_completion_tokens: positive.optional(),
   stop: z.union([z.string(), z.array(z.string().max(1_000)).max(16)]).optional(),
   seed: z.number().int().optional(),
+  random_seed: z.number().int().optional(),
+  top_k: z.number().int().optional(),
+  frequency_penalty: penalty,
+  presence_penalty: penalty,
   reasoning_effort: effort.nullish(),
+  // The same in the words of OpenRouter, of DeepSeek and Zhipu, and of DashScope.
+  reasoning: z.looseObject({ effort: effort.nullish(), enabled: z.boolean().nullish() }).optional(),
+  thinking: z.looseObject({ type: z.string() }).optional(),
+  enable_thinking: z.boolean().optional(),
 });
 
 type TranslatedRequest = z.output<typeof translatedRequest>;
 
 /** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
-function translate(body: DoorRequest['body']): TranslatedCall {
-  const wanted = Object.entries(body).filter(
-    ([name, value]) => WITHOUT_EFFECT.get(name)?.(value) !== true,
-  );
-  const request = parameters(translatedRequest, Object.fromEntries(wanted));
-  const { temperature, top_p, stop, seed, max_tokens, max_completion_tokens } = request;
-  const { parallel_tool_calls: parallelToolCalls } = request;
+function translate(body: DoorRequest['body'], ignored: IgnoredParameters): TranslatedCall {
+  const asked = withoutHints(withoutNeutral(body, WITHOUT_EFFECT), COMPLETION_HINTS, ignored);
+  const request = parameters(translatedRequest, asked);
+  const { temperature, top_p, top_k, stop, max_tokens, max_completion_tokens } = request;
+  const { parallel_tool_calls: parallelToolCalls, frequency_penalty, presence_penalty } = request;
+  const seed = request.seed ?? request.random_seed;
   const maxTokens = max_completion_tokens ?? max_tokens;
   return {
     messages: messagesOf(request.messages),
     ...offeredTools(
-      (request.tools ?? []).map((one) => toolOf(one.function)),
+      (request.tools ?? []).map((one) => ({ ...toolOf(one.function), ...cacheOf(one) })),
       request.tool_choice,
     ),
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { topP: top_p }),
+    ...(top_k !== undefined && { topK: top_k }),
+    // Zero is what models do without the parameter.
+    ...(frequency_penalty && { frequencyPenalty: frequency_penalty }),
+    ...(presence_penalty && { presencePenalty: presence_penalty }),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
     ...(seed !== undefined && { seed }),
-    ...effortOf(request.reasoning_effort),
+    ...thinkingOf(request),
     ...(parallelToolCalls === false && { parallelToolCalls }),
     format: formatOf(request.response_format),
   };
 }
 
-function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
+/** Whether and how much the model is to think, in the words of any vendor. */
+function thinkingOf(request: TranslatedRequest): ReturnType<typeof effortOf> {
+  const { reasoning_effort, reasoning, thinking, enable_thinking } = request;
+  const isOff =
+    enable_thinking === false || thinking?.type === 'disabled' || reasoning?.enabled === false;
+  return {
+    ...effortOf(reasoning_effort ?? reasoning?.effort),
+    ...(isOff && { thinking: false }),
+  };
+}
+
+function messagesOf(given: TranslatedRequest['messages']): TranslatedMessage[] {
   const names = new Map<string, string>();
   const speakerIn = speakersOf(given);
-  return given.map((one, at): ChatMessage => {
+  return given.flatMap((one, at): TranslatedMessage | TranslatedMessage[] => {
     switch (one.role) {
       case 'system':
       case 'developer':
-        return { role: 'system', content: speakerIn(one) + textOf(one.content) };
+        return systemMessages(one.content, speakerIn(one));
       case 'user':
-        return { role: 'user', content: contentOf(one.content, speakerIn(one)) };
+        return { role: 'user', content: contentOf(one.content, speakerIn(one), `messages[${at}]`) };
       case 'assistant': {
         const toolCalls = (one.tool_calls ?? []).map((call) => {
           names.set(call.id, call.function.name);
@@ -336,10 +359,31 @@ function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
             msg`No message before has a tool call with the id ${one.tool_call_id}. Send the message that called the tool as well.`,
           );
         }
-        return { role: 'tool', toolCallId: one.tool_call_id, name, content: textOf(one.content) };
+        const content = textOf(one.content);
+        const mark = markIn(one.content);
+        return { role: 'tool', toolCallId: one.tool_call_id, name, content, ...mark };
       }
     }
   });
+}
+
+/** One message, or one for each beginning of the prompt that is marked for the cache. */
+function systemMessages(content: z.output<typeof texts>, speaker: string): TranslatedMessage[] {
+  const system = (text: string) => ({ role: 'system', content: text }) as const;
+  if (typeof content === 'string' || content.every((part) => !part.cache_control)) {
+    return [system(speaker + textOf(content))];
+  }
+  return content.map((part, at) => ({
+    ...system((at === 0 ? speaker : '') + part.text),
+    ...cacheOf(part),
+  }));
+}
+
+/** The last mark of the parts, which become one text. */
+function markIn(content: z.output<typeof texts>): { readonly cache?: CacheMark } {
+  if (typeof content === 'string') return {};
+  const marked = content.findLast((part) => part.cache_control);
+  return marked ? cacheOf(marked) : {};
 }
 
 /**
@@ -362,19 +406,28 @@ function textOf(content: string | readonly ({ text: string } | { refusal: string
 type Message = z.output<typeof message>;
 type UserContent = Extract<Message, { role: 'user' }>['content'];
 
-function contentOf(content: UserContent, speaker: string): string | ContentPart[] {
+function contentOf(
+  content: UserContent,
+  speaker: string,
+  place: string,
+): string | (ContentPart | FilePart)[] {
   if (typeof content === 'string') return speaker + content;
-  const parts = content.map((part): ContentPart => {
-    if (part.type === 'text') return part;
+  const parts = content.map((part, at): ContentPart | FilePart => {
+    const mark = cacheOf(part);
+    if (part.type === 'text') return { type: 'text', text: part.text, ...mark };
+    if (part.type === 'file') {
+      const { file_data, filename } = part.file;
+      return filePartOf(file_data, filename, `${place}.content[${at}].file.file_data`);
+    }
     const { url, detail } = part.image_url;
-    const chosen = detail === 'low' || detail === 'high' ? { detail } : {};
+    const chosen = { ...mark, ...((detail === 'low' || detail === 'high') && { detail }) };
     const [, mimeType, data] = /^data:([^;]+);base64,(.*)$/is.exec(url) ?? [];
     if (mimeType === undefined || data === undefined) return { type: 'image-url', url, ...chosen };
     return { type: 'image', mimeType, data, ...chosen };
   });
   if (speaker === '') return parts;
   const [first, ...others] = parts;
-  if (first?.type === 'text') return [{ type: 'text', text: speaker + first.text }, ...others];
+  if (first?.type === 'text') return [{ ...first, text: speaker + first.text }, ...others];
   return [{ type: 'text', text: speaker }, ...parts];
 }
 

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { isWithinKey } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
@@ -18,6 +19,9 @@ import type {
   EmbeddingCall,
   MediaCallOptions,
   MediaResult,
+  ModelCallOptions,
+  ModelConnection,
+  OfferedModel,
   RankedDocument,
   RelayedAnswer,
   RelayedBody,
@@ -39,6 +43,7 @@ import {
   textsAtMost,
 } from '../limits/worst-case.js';
 import type { WorstCase } from '../limits/worst-case.js';
+import type { ListingAdapter } from '../model.adapters.js';
 import { estimateMessageTokens, estimateTokens } from '../model-window.js';
 import { ModelResolver } from '../model.resolver.js';
 import type {
@@ -336,6 +341,27 @@ export class UpstreamCalls {
     );
   }
 
+  /**
+   * As ChatAdapter.listModels: one attempt, which is counted in the metrics. It is of no model, so that it is not in the books.
+   */
+  async listModels(
+    adapter: ListingAdapter,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]> {
+    const started = performance.now();
+    let outcome = 'ok';
+    try {
+      return await adapter.listModels(connection, options);
+    } catch (error) {
+      outcome = error instanceof UpstreamError ? error.kind : 'error';
+      throw error;
+    } finally {
+      const seconds = (performance.now() - started) / 1_000;
+      this.metrics.upstreamCall({ provider: adapter.code, kind: 'list', outcome, seconds });
+    }
+  }
+
   /** The iterable of the retries itself: a generator around it would cost every read a promise. */
   private opened<Call, T>(
     first: ResolvedChatModel,
@@ -437,7 +463,10 @@ export class UpstreamCalls {
     options: CallOptions<M>,
     { callOf, suits }: { callOf: (model: M) => Call; suits: Suits<M, Call> },
   ): CallRoute<M> {
-    const { signal, attempts = 1, longestRetryAfterMs, withoutFallbacks = false } = options;
+    const { use, signal, attempts = 1, longestRetryAfterMs, withoutFallbacks = false } = options;
+    // An API key that is limited to models is limited in what answers, not only in what it asks for.
+    const isAllowed = (id: number): boolean =>
+      !withoutFallbacks && isWithinKey(use.caller, 'models', id);
     return new CallRoute<M>(
       {
         signal,
@@ -445,7 +474,7 @@ export class UpstreamCalls {
         longestRetryAfterMs,
         asked: (attempt) => this.modelFor(first, options, attempt),
         fallback: async (asked, id) =>
-          withoutFallbacks ? undefined : this.models.fallbackOf(asked, id),
+          isAllowed(id) ? this.models.fallbackOf(asked, id) : undefined,
         suits: (fallback, asked) => suits(fallback, asked, callOf(asked)),
         mostAttempts: this.config.UPSTREAM_ATTEMPTS,
         longestMs: this.config.UPSTREAM_FALLBACK_SECONDS * 1_000,

@@ -57,7 +57,7 @@ export interface ModelRequest {
 
 const LARGEST_ERROR_BYTES = 64 * 1024;
 /** Room for 256 vectors of 4,096 numbers. */
-const LARGEST_ANSWER_BYTES = 32 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /** Posts JSON. Fails with UpstreamError, also for an error status, or ForbiddenAddressError. */
 export async function postToModel(
@@ -78,8 +78,10 @@ export async function getJson(
   http: OutboundHttp,
   request: Omit<ModelRequest, 'body'>,
   options: ModelCallOptions,
+  maxBytes = MAX_ANSWER_BYTES,
 ): Promise<unknown> {
-  return jsonOf(await send(http, { ...request, method: 'GET' }, options), request.secrets);
+  const response = await send(http, { ...request, method: 'GET' }, options);
+  return jsonOf(response, request.secrets, maxBytes);
 }
 
 async function send(
@@ -117,18 +119,29 @@ export async function postForJson(
 }
 
 /** An answer's body as parsed JSON, without the key of the call. Fails with UpstreamError. */
-export async function jsonOf(response: OutboundResponse, secrets: Secrets): Promise<unknown> {
-  const answer = parseJson(await jsonTextOf(response));
+export async function jsonOf(
+  response: OutboundResponse,
+  secrets: Secrets,
+  maxBytes = MAX_ANSWER_BYTES,
+): Promise<unknown> {
+  const answer = parseJson(await jsonTextOf(response, maxBytes));
   return KeyFilter.of(secrets)?.json(answer) ?? answer;
 }
 
+/** What JSON ends with, by what it begins with. */
+const ENDS: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
+
 /** The text of an answer that is JSON, as it was sent. Fails with UpstreamError. */
-export async function jsonTextOf(response: OutboundResponse): Promise<string> {
+export async function jsonTextOf(
+  response: OutboundResponse,
+  maxBytes = MAX_ANSWER_BYTES,
+): Promise<string> {
   try {
-    const text = await response.text(LARGEST_ANSWER_BYTES);
+    const text = await response.text(maxBytes);
     const trimmed = text.trim();
     // Without a length, an answer that is interrupted looks like one that is over.
-    if (trimmed.startsWith('{') && !trimmed.endsWith('}')) throw cutError();
+    const end = ENDS[trimmed.charAt(0)];
+    if (end !== undefined && !trimmed.endsWith(end)) throw cutError();
     return text;
   } catch (error) {
     throw upstreamErrorOf(error);

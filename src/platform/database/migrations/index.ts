@@ -38,9 +38,11 @@ import { Limits1763683200040 } from './40-limits.js';
 import { ModelFallbacks1763683200042 } from './42-model-fallbacks.js';
 import { Provisioning1763683200044 } from './44-provisioning.js';
 import { AttachmentFailure1763683200045 } from './45-attachment-failure.js';
+import { BookedUsage1763683200047 } from './47-booked-usage.js';
 import { AwaitedSince1763683200048 } from './48-awaited-since.js';
 import { ProviderState1763683200049 } from './49-provider-state.js';
-import { BookedUsage1763683200047 } from './47-booked-usage.js';
+import { ResponseItems1763683200052 } from './52-response-items.js';
+import { StrictParameters1763683200054 } from './54-strict-parameters.js';
 import { GroupsOverage1763683200056 } from './56-groups-overage.js';
 
 /** In the order in which they run. */
@@ -87,9 +89,8 @@ export const migrations = [
   AttachmentFailure1763683200045,
   BookedUsage1763683200047,
   AwaitedSince1763683200048,
-<<<<<<< HEAD
-  GroupsOverage1763683200056,
-=======
   ProviderState1763683200049,
->>>>>>> w-state
+  ResponseItems1763683200052,
+  StrictParameters1763683200054,
+  GroupsOverage1763683200056,
 ];

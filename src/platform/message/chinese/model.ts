@@ -2,6 +2,11 @@ import type { Texts } from '../catalogue.js';
 
 export const model: Texts = {
   messages: {
+    'Services of the code {0} have no list of models.': '代码为 {0} 的服务没有模型列表。',
+    'No address is known. Enter the address of the provider, or save a model.':
+      '地址未知。请输入供应商的地址，或先保存一个模型。',
+    'The service lists its models only with a key. Save a model of this provider with its key, then choose from the list.':
+      '该服务需要密钥才能列出模型。请先保存该供应商的一个带密钥的模型，然后从列表中选择。',
     '1 knowledge base uses {0}. Choose another model in its settings, or create one of the same name.':
       '1 个知识库使用 {0}。请在其设置中选择其他模型，或创建同名模型。',
     '{0} knowledge bases use {1}. Choose another model in their settings, or create one of the same name.':

@@ -1,5 +1,5 @@
 import { msg } from '../../../platform/message/index.js';
-import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
+import { endpointOf, FAMILY } from '../address.js';
 import { bearerOf } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, errorInAnswer } from '../upstream.error.js';
@@ -15,7 +15,7 @@ import {
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
-import type { ChatProtocol } from './protocol.adapter.js';
+import type { ChatProtocol, ModelListPath } from './protocol.adapter.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -39,19 +39,23 @@ import { isStrictSchema, withInstruction } from './response-format.js';
 
 export interface ChatCompletionsPreset extends Vendor {
   readonly dialect: ChatCompletionsDialect;
+  /** Where the vendor has a list of models that says more than the one beside the endpoint. */
+  readonly modelList?: ModelListPath;
 }
 
 /** The chat-completions protocol: POST {address}/chat/completions with a bearer key. */
 export function chatCompletions({
   address: own,
   dialect,
+  modelList,
 }: Omit<ChatCompletionsPreset, 'code' | 'label'>): ChatProtocol {
-  const form = { ...own, endpoint: '/chat/completions', siblings: FAMILY_ENDPOINTS };
+  const form = { ...FAMILY, ...own, endpoint: '/chat/completions' };
   return {
     name: 'chat-completions',
     endpoint: (address) => endpointOf(address, form),
     headers: ({ credential }) => bearerOf(credential),
     body: (call, stream) => toChatCompletionsBody(call, stream, dialect),
+    modelList,
     relayed: {
       body: (body) => toRelayedBody(body, dialect),
       headers: [],
@@ -101,6 +105,8 @@ export function toChatCompletionsBody(
     [dialect.maxOutputField]: call.maxTokens,
     ...(call.stop?.length && { stop: call.stop }),
     seed: call.seed,
+    frequency_penalty: call.frequencyPenalty,
+    presence_penalty: call.presencePenalty,
     reasoning_effort: call.effort,
   };
 }
@@ -160,7 +166,7 @@ function toolFields(call: ChatCall): Record<string, unknown> {
 function toWireMessage(message: ChatMessage, withStates: boolean): JsonRecord {
   switch (message.role) {
     case 'system':
-      return { ...message };
+      return { role: 'system', content: message.content };
     case 'user':
       return { role: 'user', content: toWireContent(message.content) };
     case 'assistant': {
@@ -195,7 +201,7 @@ function toWireContent(content: string | readonly ContentPart[]): unknown {
   return content.map((part) => {
     switch (part.type) {
       case 'text':
-        return part;
+        return { type: 'text', text: part.text };
       case 'image':
         return imageAt(`data:${part.mimeType};base64,${part.data}`, part.detail);
       case 'image-url':

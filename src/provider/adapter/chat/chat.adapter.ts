@@ -1,4 +1,5 @@
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+import type { OfferedModel } from '../model-list.js';
 import type { AdapterNames } from '../named-adapter.js';
 
 /**
@@ -63,6 +64,12 @@ export interface ChatAdapter extends AdapterNames {
     connection: ModelConnection,
     options: RelayOptions,
   ): Promise<TokenCount | undefined>;
+
+  /** The models that the service offers, as its list names them. Fails like `complete`. */
+  listModels(
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]>;
 }
 
 export interface RelayOptions extends ModelCallOptions {
@@ -114,6 +121,11 @@ export interface ChatCall {
   readonly stop?: readonly string[];
   /** Only some protocols have it. */
   readonly seed?: number;
+  /** The model chooses among so many tokens. Only some protocols have it. */
+  readonly topK?: number;
+  /** −2 to 2. Only some protocols have them. */
+  readonly frequencyPenalty?: number;
+  readonly presencePenalty?: number;
   /**
    * How much a model that thinks is to think, in the word of its service. Only some protocols have it, and of these the messages
    * protocol has no NO_EFFORT.
@@ -146,8 +158,14 @@ export interface ResponseFormat {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
+/** Where a service may keep what it has read of a prompt. The messages protocol alone has it; others find the place themselves. */
+export interface CacheMark {
+  readonly type: string;
+  readonly ttl?: string;
+}
+
 export type ChatMessage =
-  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'system'; readonly content: string; readonly cache?: CacheMark }
   | { readonly role: 'user'; readonly content: string | readonly ContentPart[] }
   | {
       readonly role: 'assistant';
@@ -161,9 +179,10 @@ export type ChatMessage =
       readonly toolCallId: string;
       readonly name: string;
       readonly content: string;
+      readonly cache?: CacheMark;
     };
 
-export type ContentPart =
+export type ContentPart = (
   | { readonly type: 'text'; readonly text: string }
   /** `data` is base64. `detail`, of any image, is sent by chat-completions alone. */
   | {
@@ -172,7 +191,8 @@ export type ContentPart =
       readonly data: string;
       readonly detail?: 'low' | 'high';
     }
-  | { readonly type: 'image-url'; readonly url: string; readonly detail?: 'low' | 'high' };
+  | { readonly type: 'image-url'; readonly url: string; readonly detail?: 'low' | 'high' }
+) & { readonly cache?: CacheMark };
 
 /**
  * What a service wants back with an answer of its model in the next call: reasoning text beside a tool call, signed thinking
@@ -203,6 +223,7 @@ export interface ToolDefinition {
   readonly inputSchema: Readonly<Record<string, unknown>>;
   /** Arguments must follow the schema. Only some protocols have it. */
   readonly strict?: boolean;
+  readonly cache?: CacheMark;
 }
 
 export type ChatPart =

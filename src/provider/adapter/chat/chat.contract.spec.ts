@@ -62,7 +62,9 @@ async function outcomeOf(stream: AsyncIterable<readonly ChatPart[]>): Promise<Ou
 }
 
 const protocolOf = (adapter: ChatAdapter): string =>
-  /(chat\/completions|messages|api\/chat)$/.exec(adapter.endpoint('http://x.test'))?.[1] ?? '';
+  /(chat\/completions|responses|messages|api\/chat)$/.exec(
+    adapter.endpoint('http://x.test'),
+  )?.[1] ?? '';
 
 describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as const))(
   'the adapter %s',

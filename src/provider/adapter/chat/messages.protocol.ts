@@ -1,5 +1,5 @@
 import { msg } from '../../../platform/message/index.js';
-import { endpointOf } from '../address.js';
+import { endpointOf, MESSAGES_FAMILY } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, errorInAnswer } from '../upstream.error.js';
@@ -10,6 +10,7 @@ import { EventStreamDecoder } from '../stream-decoder.js';
 import type { ChatProtocol } from './protocol.adapter.js';
 import { NO_EFFORT } from './chat.adapter.js';
 import type {
+  CacheMark,
   ChatCall,
   ChatMessage,
   ContentPart,
@@ -30,10 +31,11 @@ import { countIn, firstCount, writtenDetails } from './usage.js';
 const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
 
 /** The messages protocol: POST {address}/messages with x-api-key and anthropic-version. */
-export function messages(form: Vendor['address']): ChatProtocol {
+export function messages(own: Vendor['address']): ChatProtocol {
+  const form = { ...MESSAGES_FAMILY, ...own, endpoint: '/messages' };
   return {
     name: 'messages',
-    endpoint: (address) => endpointOf(address, { ...form, endpoint: '/messages' }),
+    endpoint: (address) => endpointOf(address, form),
     headers: headersOf,
     body: toMessagesBody,
     answerStream: (secrets, withThinking, call) =>
@@ -47,7 +49,7 @@ export function messages(form: Vendor['address']): ChatProtocol {
       isUsageAlone: () => false,
     },
     countEndpoint: (address) =>
-      `${endpointOf(address, { ...form, endpoint: '/messages' })}/count_tokens`,
+      endpointOf(address, form).replace(/\/messages(?=\?|$)/, '/messages/count_tokens'),
   };
 }
 
@@ -93,23 +95,36 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
   const answerTool = answerToolOf(call);
   const isInText = call.responseFormat && answerTool === undefined;
   const messages = isInText ? withInstruction(call.messages, call.responseFormat) : call.messages;
-  const system = messages.flatMap((message) =>
-    message.role === 'system' ? [message.content] : [],
-  );
+  const system = messages.filter((message) => message.role === 'system');
   return {
     model: call.model,
     max_tokens: call.maxTokens ?? DEFAULT_MAX_TOKENS,
-    ...(system.length > 0 && { system: system.join('\n\n') }),
+    ...(system.length > 0 && { system: systemOf(system) }),
     messages: toWireMessages(call.messages),
     stream,
     ...(call.tools?.length && toolFields(call)),
     ...(answerTool && answerFields(answerTool)),
     temperature: call.temperature,
     top_p: call.topP,
+    top_k: call.topK,
     ...(call.stop?.length && { stop_sequences: call.stop }),
     ...(call.effort !== undefined &&
       call.effort !== NO_EFFORT && { output_config: { effort: call.effort } }),
   };
+}
+
+/** One text, or its blocks where one of them is marked. */
+function systemOf(
+  messages: readonly Extract<ChatMessage, { role: 'system' }>[],
+): string | Record<string, unknown>[] {
+  if (messages.every(({ cache }) => !cache)) {
+    return messages.map(({ content }) => content).join('\n\n');
+  }
+  return messages.flatMap(({ content, cache }) => textBlocks(content, cache));
+}
+
+function cacheField(cache: CacheMark | undefined): Record<string, unknown> {
+  return cache ? { cache_control: cache } : {};
 }
 
 const TOOL_CHOICES = { auto: 'auto', none: 'none', required: 'any' } as const;
@@ -118,11 +133,12 @@ function toolFields(call: ChatCall): Record<string, unknown> {
   const isOneByOne = call.parallelToolCalls === false && call.toolChoice !== 'none';
   const choice = call.toolChoice ?? (isOneByOne ? 'auto' : undefined);
   return {
-    tools: call.tools?.map(({ name, description, inputSchema, strict }) => ({
+    tools: call.tools?.map(({ name, description, inputSchema, strict, cache }) => ({
       name,
       description,
       input_schema: inputSchema,
       ...(strict && { strict }),
+      ...cacheField(cache),
     })),
     ...(choice && {
       tool_choice: {
@@ -169,7 +185,14 @@ function toBlocks(message: Exclude<ChatMessage, { role: 'system' }>): Record<str
         ...(message.toolCalls ?? []).map(toToolUse),
       ];
     case 'tool':
-      return [{ type: 'tool_result', tool_use_id: message.toolCallId, content: message.content }];
+      return [
+        {
+          type: 'tool_result',
+          tool_use_id: message.toolCallId,
+          content: message.content,
+          ...cacheField(message.cache),
+        },
+      ];
   }
 }
 
@@ -178,21 +201,21 @@ function toUserBlocks(content: string | readonly ContentPart[]): Record<string, 
   return content.flatMap((part) => {
     switch (part.type) {
       case 'text':
-        return textBlocks(part.text);
+        return textBlocks(part.text, part.cache);
       case 'image':
-        return [image({ type: 'base64', media_type: part.mimeType, data: part.data })];
+        return [image({ type: 'base64', media_type: part.mimeType, data: part.data }, part.cache)];
       case 'image-url':
-        return [image({ type: 'url', url: part.url })];
+        return [image({ type: 'url', url: part.url }, part.cache)];
     }
   });
 }
 
-function textBlocks(text: string): Record<string, unknown>[] {
-  return text === '' ? [] : [{ type: 'text', text }];
+function textBlocks(text: string, cache?: CacheMark): Record<string, unknown>[] {
+  return text === '' ? [] : [{ type: 'text', text, ...cacheField(cache) }];
 }
 
-function image(source: Record<string, unknown>): Record<string, unknown> {
-  return { type: 'image', source };
+function image(source: Record<string, unknown>, cache?: CacheMark): Record<string, unknown> {
+  return { type: 'image', source, ...cacheField(cache) };
 }
 
 function toToolUse(call: ToolCall): Record<string, unknown> {

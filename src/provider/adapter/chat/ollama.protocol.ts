@@ -64,6 +64,9 @@ export function toOllamaBody(call: ChatCall, stream: boolean): Record<string, un
       num_predict: call.maxTokens,
       ...(call.stop?.length && { stop: call.stop }),
       seed: call.seed,
+      top_k: call.topK,
+      frequency_penalty: call.frequencyPenalty,
+      presence_penalty: call.presencePenalty,
     },
   };
 }
@@ -78,7 +81,7 @@ function toTools(call: ChatCall): unknown {
 function toWireMessage(message: ChatMessage): Record<string, unknown> {
   switch (message.role) {
     case 'system':
-      return message;
+      return { role: 'system', content: message.content };
     case 'user':
       return typeof message.content === 'string' ? message : toUserMessage(message.content);
     case 'assistant': {

@@ -5,6 +5,8 @@ import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
 import { postForJson, jsonOf, jsonTextOf, postToModel } from '../model-call.js';
 import { KeyFilter } from '../key-filter.js';
+import { besideEndpoint, listModels, MAX_OFFERED_MODELS } from '../model-list.js';
+import type { OfferedModel } from '../model-list.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
@@ -40,6 +42,8 @@ export interface ChatProtocol {
   readonly relayed?: RelayForm;
   /** The URL that counts the tokens of a request; undefined where the protocol has none. */
   countEndpoint?(address: string): string;
+  /** Where the service has its list of models; beside the endpoint when absent. */
+  readonly modelList?: ModelListPath | undefined;
   /** A new one for each streamed answer. */
   answerStream(secrets: Secrets, withThinking: boolean, call: ChatCall): AnswerStream;
   /** Maps an answer in one piece. Throws UpstreamError. */
@@ -50,6 +54,17 @@ export interface ChatProtocol {
     call: ChatCall,
   ): ChatCompletion;
 }
+
+/** Where a service has its list of models: what is in the place of the end of the endpoint. */
+export type ModelListPath = readonly [ending: RegExp, list: string];
+
+/** The list of models beside each protocol's endpoint. */
+const LISTS: Readonly<Record<ChatProtocolName, ModelListPath>> = {
+  'chat-completions': [/\/chat\/completions$/, '/models'],
+  messages: [/\/messages$/, '/models'],
+  ollama: [/\/api\/chat$/, '/api/tags'],
+  responses: [/\/responses$/, '/models'],
+};
 
 /** How long usage and the end mark may lag behind the finish reason before the answer counts as over. */
 const AFTER_FINISH_MS = 2_000;
@@ -200,6 +215,19 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
       if (error instanceof UpstreamError && NO_COUNT.has(error.status ?? 0)) return undefined;
       throw error;
     }
+  }
+
+  async listModels(
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]> {
+    const protocol = this.protocolAt(connection.address);
+    const [ending, list] = protocol.modelList ?? LISTS[protocol.name];
+    const url = besideEndpoint(protocol.endpoint(connection.address), ending, list);
+    // Without it, Anthropic answers 20 of them.
+    if (protocol.name === 'messages') url.searchParams.set('limit', String(MAX_OFFERED_MODELS));
+    const request = { url: url.href, headers: protocol.headers(connection) };
+    return listModels(this.http, request, connection, options);
   }
 }
 

@@ -5,6 +5,7 @@ import type { ChatPart } from './chat.adapter.js';
 import { ChatCompletionsStream } from './chat-completions.protocol.js';
 import { MessagesStream } from './messages.protocol.js';
 import { OllamaStream } from './ollama.protocol.js';
+import { ResponsesStream } from './responses.protocol.js';
 import type { AnswerStream } from './stream-mapping.js';
 
 const secrets = { address: 'https://x.test' };
@@ -27,7 +28,84 @@ function withoutMadeId(part: ChatPart): ChatPart {
 /** Of the fixture of the messages protocol. */
 const THOUGHT = { type: 'thinking', thinking: '天気を調べる。', signature: 'EqQBCgIYAhIM' };
 
+function weather(id: string, input: Readonly<Record<string, unknown>>): ChatPart {
+  const toolCall = { id, name: 'get_weather', arguments: JSON.stringify(input), input };
+  return { type: 'tool-call', toolCall };
+}
+
 const FIXTURES: readonly (readonly [string, string, () => AnswerStream, readonly ChatPart[]])[] = [
+  [
+    'responses',
+    './responses/fixtures/stream.txt',
+    () => new ResponsesStream(secrets, true),
+    [
+      { type: 'reasoning-delta', text: '**Reading**' },
+      { type: 'reasoning-delta', text: '\n\n用户问好。' },
+      { type: 'text-delta', text: 'Grüß ' },
+      { type: 'text-delta', text: 'Gott 👋🏽\n' },
+      {
+        type: 'provider-state',
+        providerState: {
+          origin: '',
+          data: {
+            items: [
+              { type: 'reasoning', id: 'rs_0a2', encrypted_content: 'gAAAAABpJz-first' },
+              { type: 'message', length: 15, phase: 'final_answer' },
+            ],
+          },
+        },
+      },
+      {
+        type: 'usage',
+        usage: {
+          inputTokens: 11,
+          outputTokens: 18,
+          totalTokens: 29,
+          cachedInputTokens: 4,
+          reasoningTokens: 9,
+          raw: expect.objectContaining({ input_tokens: 11 }),
+        },
+      },
+      { type: 'finish', reason: 'stop', raw: 'completed' },
+    ],
+  ],
+  [
+    'responses with tools',
+    './responses/fixtures/stream-tools.txt',
+    () => new ResponsesStream(secrets, true),
+    [
+      { type: 'text-delta', text: 'I look.' },
+      weather('call_7xq', { city: 'Zürich' }),
+      weather('call_8yr', { city: 'Bern', days: 2 }),
+      {
+        type: 'provider-state',
+        providerState: {
+          origin: '',
+          data: {
+            items: [
+              { type: 'reasoning', id: 'rs_0b1', encrypted_content: 'gAAAAABpJz-one' },
+              { type: 'message', length: 7, phase: 'commentary' },
+              { type: 'function_call' },
+              { type: 'reasoning', id: 'rs_0b4', encrypted_content: 'gAAAAABpJz-two' },
+              { type: 'function_call' },
+            ],
+          },
+        },
+      },
+      {
+        type: 'usage',
+        usage: {
+          inputTokens: 70,
+          outputTokens: 40,
+          totalTokens: 110,
+          cachedInputTokens: 0,
+          reasoningTokens: 16,
+          raw: expect.anything(),
+        },
+      },
+      { type: 'finish', reason: 'tool-calls', raw: 'completed' },
+    ],
+  ],
   [
     'chat-completions',
     './chat-completions/fixtures/stream.txt',
