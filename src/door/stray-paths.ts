@@ -5,18 +5,32 @@ import { openAiFailure } from './openai/openai.errors.js';
 
 // Addresses of clients whose base address lacks /v1, has it twice, or has the path of another service before it.
 
+/** What other services have before the paths of the protocols. */
+const BEFORE = String.raw`(?:\/(?:openai|anthropic|api|ollama|compatible-mode|inference|paas|v\d+))*`;
+
+const OPENAI = [
+  ...['chat\/completions', 'completions', 'responses', 'conversations', 'embeddings', 'rerank'],
+  ...['models', 'engines', 'images\/(?:generations|edits|variations)', 'moderations'],
+  ...['audio\/(?:speech|transcriptions|translations)', 'files', 'uploads', 'batches'],
+  ...['vector_stores', 'assistants', 'threads', 'fine_tuning'],
+].join('|');
+
+const OLLAMA = 'chat|generate|tags|show|ps|version|embed|embeddings';
+
 /** Paths of the Messages interface without /v1, or with too much before it. */
 export const strayMessages: FailureShape = {
-  paths: /^\/(?:v1\/v1\/messages|messages|complete|anthropic|api\/v1\/messages)(\/|$)/i,
+  paths: new RegExp(String.raw`^(?:${BEFORE}\/(?:messages|complete)|\/anthropic)(?:\/|$)`, 'i'),
   answer: anthropicFailure,
   advice: pathAdvice,
 };
 
 /** The same of the interfaces of OpenAI, Azure, Ollama and MCP. */
 export const strayOpenAi: FailureShape = {
-  paths:
-    /^\/(?:chat\/completions|completions|responses|conversations|embeddings|rerank|models|engines|images\/(?:generations|edits|variations)|audio\/(?:speech|transcriptions|translations)|files|uploads|batches|moderations|vector_stores|assistants|threads|fine_tuning|openai|api\/(?:v1|chat|generate|tags|show|ps|version|embed|embeddings)|mcp$|mcp\/$)(\/|$)/i,
+  paths: new RegExp(
+    String.raw`^(?:(?:${BEFORE}\/(?:${OPENAI})|\/(?:openai|ollama|compatible-mode)|\/api\/(?:${OLLAMA}))(?:\/|$)|\/mcp\/?$)`,
+    'i',
+  ),
   answer: openAiFailure,
   advice: pathAdvice,
-  pages: /^\/(?:models|files)(\/|$)/i,
+  pages: /^\/(?:models|files)(?:\/|$)/i,
 };

@@ -32,6 +32,10 @@ const ABOUT_THE_CALL: Hints = {
   betas: always,
   diagnostics: always,
   billing_policy: always,
+  session_id: always,
+  trace: always,
+  ttl: always,
+  cache_control: always,
 };
 
 /**
@@ -90,12 +94,33 @@ export const COMPLETION_HINTS: Hints = {
   chat_template_kwargs: never,
   truncate_prompt_tokens: never,
   num_ctx: never,
+  reasoning_budget: never,
+  reasoning_history: never,
+  clear_thinking: never,
+  safety_settings: never,
+  bad_words: isEmpty,
+  allowed_token_ids: never,
+  return_token_ids: oneOf(false),
+  return_tokens_as_token_ids: oneOf(false),
+  prompt_logprobs: oneOf(0),
+  mm_processor_kwargs: never,
+  dry_multiplier: oneOf(0),
+  dry_base: never,
+  dry_allowed_length: never,
+  top_n_sigma: never,
+  n_keep: never,
+  id_slot: always,
+  timings_per_token: oneOf(false),
+  return_progress: oneOf(false),
+  draft_model: always,
+  context_length_exceeded_behavior: never,
+  prompt_truncate_len: never,
+  perf_metrics_in_response: oneOf(false),
 };
 
 /** The same for messages, from the reference of Anthropic (November 2026), its betas included. */
 export const MESSAGE_HINTS: Hints = {
   ...ABOUT_THE_CALL,
-  cache_control: always,
   service_tier: oneOf('auto', 'standard_only'),
   speed: oneOf('standard'),
   context_management: never,
@@ -139,6 +164,9 @@ export const EMBEDDING_HINTS: Hints = {
   normalize: oneOf(true),
   text_type: never,
   title: never,
+  modality: never,
+  add_special_tokens: oneOf(true),
+  output_dtype: oneOf('float'),
 };
 
 export const RERANK_HINTS: Hints = {
@@ -173,6 +201,11 @@ export const IMAGE_HINTS: Hints = {
   prompt_extend: never,
   prompt_enhancement: never,
   watermark: never,
+  add_watermark: never,
+  aspect_ratio: never,
+  resolution: never,
+  prompt_optimizer: never,
+  sampler: never,
   stream: oneOf(false),
 };
 
@@ -184,6 +217,13 @@ export const SPEECH_HINTS: Hints = {
   volume: never,
   pitch: never,
   emotion: never,
+  bitrate: never,
+  channel: never,
+  seed: never,
+  temperature: never,
+  top_p: never,
+  text_normalization: never,
+  stream: oneOf(false),
 };
 
 /** The body without the parameters whose value changes nothing. */

@@ -3,7 +3,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { UnsupportedParameterError } from './door.errors.js';
 
 /** Names the parameters that the model does not know and that were left out. The log of requests has it, too. */
-export const IGNORED_HEADER = 'x-plinth-ignored';
+const IGNORED_HEADER = 'x-plinth-ignored';
 
 /** Longest value of the header, so that a client with many odd parameters still gets its answer. */
 const MAX_HEADER_CHARS = 1_000;

@@ -2,7 +2,8 @@ import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 
 /** What other services have before the path, or instead of /v1. */
-const FOREIGN_PREFIX = /^\/(?:openai|anthropic|api|v1)(?=\/|$)/i;
+const FOREIGN_PREFIX =
+  /^\/(?:openai|anthropic|api|ollama|compatible-mode|inference|paas|v\d+)(?=\/|$)/i;
 
 /** The address with /v1 where that has a route; that is what is missing from the base address. */
 export function pathAdvice(path: string, hasRoute: (path: string) => boolean): Message | undefined {

@@ -144,7 +144,11 @@ const toolCall = z.strictObject({
   id: z.string().min(1),
   type: z.literal('function'),
   index: z.number().optional(),
-  function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
+  function: z.strictObject({
+    name: z.string().min(1),
+    arguments: z.string(),
+    parsed_arguments: z.unknown().optional(),
+  }),
 });
 
 /** Of the participant, where a role has several. */
@@ -189,6 +193,8 @@ const message = z.discriminatedUnion('role', [
     reasoning_content: z.string().nullish(),
     audio: z.null().optional(),
     function_call: z.null().optional(),
+    // Of the SDK of OpenAI, which reads JSON and arguments into them.
+    parsed: z.unknown().optional(),
   }),
   z.strictObject({
     role: z.literal('tool'),

@@ -114,6 +114,39 @@ describe('a hint of chat completions', () => {
     expect(sent()).toMatchObject({ top_k: 7, min_p: 0.5, verbosity: 'low' });
   });
 
+  it('comes with an answer that the SDK has read and sends back', async () => {
+    simulator.script(calling('look_up', { word: 'new' }), { text: 'It is new.' });
+    const runner = openai.chat.completions.runTools({
+      model: 'sim-messages',
+      messages: [...QUESTION],
+      tools: [
+        {
+          type: 'function',
+          function: {
+            ...FUNCTION.function,
+            parse: JSON.parse,
+            function: ({ word }: { word: string }) => `${word}: of late.`,
+          },
+        },
+      ],
+    });
+    expect(await runner.finalContent()).toBe('It is new.');
+    const call = {
+      id: 'c1',
+      type: 'function',
+      function: { name: 'look_up', arguments: '{}', parsed_arguments: {} },
+    };
+    const messages = [
+      ...QUESTION,
+      { role: 'assistant', content: null, parsed: null, refusal: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c1', content: 'Of late.' },
+    ];
+    expect(await ask('/chat/completions', { model: 'sim-messages', messages })).toEqual([
+      200,
+      null,
+    ]);
+  });
+
   it('of an agent is left out, too', async () => {
     const body = { model: `agent-${world.agentId}`, messages: QUESTION };
     expect(
