@@ -5,6 +5,7 @@ import { ProviderModule } from '../provider/index.js';
 import { Model } from './model.entity.js';
 import { ModelKey } from './model-key.entity.js';
 import { ModelKeyRepository } from './model-key.repository.js';
+import { BatchLimits } from './batch-limits.js';
 import { BooksRetention } from './books/books.retention.js';
 import { CallBooks } from './books/call.books.js';
 import { BookedCall } from './books/call.entity.js';
@@ -65,6 +66,7 @@ import { RerankClient } from './reranking/rerank.client.js';
     UsageLimiter,
     UpstreamHealth,
     UpstreamCalls,
+    BatchLimits,
     CompletionClient,
     EmbeddingClient,
     RerankClient,

@@ -90,8 +90,12 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
   }
 }
 
+/** Whether the service may have refused a field; that there are too many texts it says in its words. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof UpstreamError && (error.status === 400 || error.status === 422);
+  if (!(error instanceof UpstreamError) || (error.status !== 400 && error.status !== 422)) {
+    return false;
+  }
+  return !/batch|too many|at most/i.test(error.vendorText ?? '');
 }
 
 /** The body of POST /embeddings. */
