@@ -1,34 +1,20 @@
-import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { UpstreamError } from '../provider/index.js';
+import type { ModelFindings } from './findings/model.findings.js';
 import type { ResolvedModel } from './model.resolver.js';
 
-/** More models than are in use at the same time. */
-const MAX_MODELS = 10_000;
-
-/** How many texts services take in one call, as their refusals say it; kept for each model and address by this process. */
-@Injectable()
-export class BatchLimits {
-  private readonly limits = new LRUCache<string, number>({ max: MAX_MODELS });
-
-  /** Undefined while no refusal has said it. */
-  of(model: ResolvedModel): number | undefined {
-    return this.limits.get(keyOf(model));
-  }
-
-  /**
-   * The number of texts for each of the calls that replace one of `sent` texts which failed. A limit that the refusal names is
-   * kept for the model. Undefined where fewer texts would not help.
-   */
-  learn(model: ResolvedModel, error: unknown, sent: number): number | undefined {
-    const refused = smallerBatch(error, sent);
-    if (refused?.isLimit) this.limits.set(keyOf(model), refused.size);
-    return refused?.size;
-  }
-}
-
-function keyOf({ id, connection }: ResolvedModel): string {
-  return `${id} ${connection.address}`;
+/**
+ * The number of texts for each of the calls that replace one of `sent` texts which failed. A limit that the refusal names is kept
+ * for the model, as `maxInputs`. Undefined where fewer texts would not help.
+ */
+export async function learnBatchSize(
+  findings: ModelFindings,
+  model: ResolvedModel,
+  error: unknown,
+  sent: number,
+): Promise<number | undefined> {
+  const refused = smallerBatch(error, sent);
+  if (refused?.isLimit) await findings.keep(model, new Map([['maxInputs', refused.size]]));
+  return refused?.size;
 }
 
 /** What the numbers of a refusal are about. */

@@ -5,7 +5,6 @@ import { ProviderModule } from '../provider/index.js';
 import { Model } from './model.entity.js';
 import { ModelKey } from './model-key.entity.js';
 import { ModelKeyRepository } from './model-key.repository.js';
-import { BatchLimits } from './batch-limits.js';
 import { BooksRetention } from './books/books.retention.js';
 import { CallBooks } from './books/call.books.js';
 import { BookedCall } from './books/call.entity.js';
@@ -68,7 +67,6 @@ import { RerankClient } from './reranking/rerank.client.js';
     UpstreamHealth,
     ModelFindings,
     UpstreamCalls,
-    BatchLimits,
     CompletionClient,
     EmbeddingClient,
     RerankClient,

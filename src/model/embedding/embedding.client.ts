@@ -8,7 +8,8 @@ import { DomainError } from '../../platform/error/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
 import type { ModelUse } from '../calls/model-use.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
-import { BatchLimits } from '../batch-limits.js';
+import { learnBatchSize } from '../batch-limits.js';
+import { ModelFindings } from '../findings/model.findings.js';
 import { inBatches } from '../in-batches.js';
 import type { ResolvedEmbeddingModel } from '../model.resolver.js';
 import { ModelQueue } from './model.queue.js';
@@ -60,7 +61,7 @@ export class EmbeddingClient {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly calls: UpstreamCalls,
-    private readonly batchLimits: BatchLimits,
+    private readonly findings: ModelFindings,
   ) {
     const totalMs = config.EMBEDDING_TIMEOUT_SECONDS * 1_000;
     this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
@@ -68,7 +69,7 @@ export class EmbeddingClient {
 
   /** How many texts go out in one call, as far as the service has not refused as many. */
   batchSizeOf(model: ResolvedEmbeddingModel): number {
-    const learned = this.batchLimits.of(model) ?? Infinity;
+    const learned = this.findings.limitOf(model, 'maxInputs') ?? Infinity;
     return Math.min(this.config.EMBEDDING_BATCH_SIZE, model.adapter.maxInputs, learned);
   }
 
@@ -161,7 +162,7 @@ export class EmbeddingClient {
     try {
       return [await this.embedBatch(work, inputs)];
     } catch (error) {
-      const size = this.batchLimits.learn(work.model, error, inputs.length);
+      const size = await learnBatchSize(this.findings, work.model, error, inputs.length);
       if (size === undefined || work.signal.aborted) throw error;
       return this.embedAll(work, inputs, size);
     }

@@ -4,7 +4,8 @@ import type { Config } from '../../platform/config/index.js';
 import type { CallLimits, RankedDocument } from '../../provider/index.js';
 import type { ModelUse } from '../calls/model-use.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
-import { BatchLimits } from '../batch-limits.js';
+import { learnBatchSize } from '../batch-limits.js';
+import { ModelFindings } from '../findings/model.findings.js';
 import { inBatches } from '../in-batches.js';
 import type { ResolvedRerankModel } from '../model.resolver.js';
 
@@ -38,7 +39,7 @@ export class RerankClient {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly calls: UpstreamCalls,
-    private readonly batchLimits: BatchLimits,
+    private readonly findings: ModelFindings,
   ) {
     const totalMs = config.RERANK_TIMEOUT_SECONDS * 1_000;
     this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
@@ -65,7 +66,10 @@ export class RerankClient {
       query: this.beginningOf(query),
     };
     const texts = documents.map((text) => this.beginningOf(text));
-    const size = Math.min(model.adapter.maxDocuments, this.batchLimits.of(model) ?? Infinity);
+    const size = Math.min(
+      model.adapter.maxDocuments,
+      this.findings.limitOf(model, 'maxInputs') ?? Infinity,
+    );
     try {
       const ranked = await this.rankAll(work, texts, size);
       return ranked
@@ -109,7 +113,7 @@ export class RerankClient {
         longestRetryAfterMs: LONGEST_RETRY_AFTER_MS,
       });
     } catch (error) {
-      const size = this.batchLimits.learn(model, error, documents.length);
+      const size = await learnBatchSize(this.findings, model, error, documents.length);
       if (size === undefined || signal.aborted) throw error;
       return this.rankAll(work, documents, size);
     }

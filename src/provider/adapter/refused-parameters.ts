@@ -301,13 +301,17 @@ function collectTexts(value: unknown, texts: string[], depth: number): void {
   }
 }
 
-/** The parameter that an error is about: `param` (OpenAI), or `loc` (FastAPI), whose inner places are parts of something else. */
+/**
+ * The parameter that an error is about: `param` (OpenAI), or `loc` (FastAPI), whose inner places are parts of something else, but
+ * for those of a setting that is sent as a whole (Mistral: `stream_options`, `include_usage`).
+ */
 function placeIn({ param, loc }: JsonRecord): string | undefined {
   if (typeof param === 'string' && param !== '') return param;
   if (!Array.isArray(loc)) return undefined;
   const places = loc.filter((one) => one !== 'body');
-  const last: unknown = places.at(-1);
+  const [first, last]: readonly unknown[] = [places[0], places.at(-1)];
   if (typeof last !== 'string') return undefined;
+  if (first === 'stream_options') return first;
   return places.length === 1 || last === 'strict' ? last : undefined;
 }
 

@@ -128,6 +128,34 @@ describe('the embedder', () => {
     expect(embedder.batchSizeOf(await create())).toBe(BATCH);
   });
 
+  it('keeps the limit with the model, also for processes that begin later', async () => {
+    const model = await create();
+    // DashScope, its native interface, 2026-11
+    const message =
+      'batch size is invalid, it should not be larger than 4.: payload.input.contents';
+    simulator.script({ status: 400, body: JSON.stringify({ error: { message } }) });
+    await embed(model, texts(12));
+    expect(sizes()).toEqual([12, 4, 4, 4]);
+    await admin.put('/system/model', { id: model.id, remark: 'changed' });
+    expect(embedder.batchSizeOf(await models.embedding(model.modelName))).toBe(4);
+    await admin.put('/system/model', { id: model.id, apiHost: simulator.url });
+    expect(embedder.batchSizeOf(await models.embedding(model.modelName))).toBe(BATCH);
+  });
+
+  it('leaves out a format of the answer that the service refuses, from then on', async () => {
+    const model = await create();
+    // Voyage, 2026-04
+    const detail =
+      "Value 'float' supplied for argument 'encoding_format' is not valid -- accepted values are 'base64'";
+    simulator.script({ status: 400, body: JSON.stringify({ detail }) });
+    await embed(model, ['a']);
+    await embed(model, ['b']);
+    const formats = simulator.requests.map(
+      ({ body }) => (body as { encoding_format?: string }).encoding_format,
+    );
+    expect(formats).toEqual(['float', undefined, undefined]);
+  });
+
   it('divides a batch whose tokens are too many in all, and keeps no limit', async () => {
     const model = await create();
     // Mistral, 2026-11
