@@ -183,6 +183,15 @@ describe('the embedder', () => {
     expect(simulator.requests[0]?.body).toMatchObject({ dimensions: 6 });
   });
 
+  it('asks a service for no dimensions that has refused them', async () => {
+    const model = await create('', { providerCode: 'qianwen' });
+    simulator.script({ status: 400, body: '{"error":{"message":"dimension is invalid"}}' });
+    await embed(model, ['a']);
+    await embed(model, ['b']);
+    const asked = simulator.requests.map(({ body }) => 'dimensions' in (body as object));
+    expect(asked).toEqual([true, false, false]);
+  });
+
   it('holds no more calls of one model at once than configured, whoever makes them', async () => {
     const model = await create('--stall-0');
     const other = await create();

@@ -115,6 +115,20 @@ describe('the reranker', () => {
     expect(sizes()).toEqual([20, 20, 10]);
   });
 
+  it('asks a service in the form that it once missed', async () => {
+    const model = await create();
+    // Text Embeddings Inference, 2026-11
+    const body = 'Failed to deserialize the JSON body: missing field `texts` at line 1 column 98';
+    simulator.script({ status: 422, body });
+    const options = { use: TRYING, topN: 1, signal };
+    for (const query of ['annual leave', 'parking']) {
+      const documents = ['Parking is free.', 'Annual leave lasts 25 days.'];
+      expect(await reranker.rerank(model, query, documents, options)).toHaveLength(1);
+    }
+    const forms = simulator.requests.map(({ body: sent }) => 'texts' in (sent as object));
+    expect(forms).toEqual([false, true, true]);
+  });
+
   it('sends the beginning of long texts, without half a character', async () => {
     const model = await create();
     const documents = ['short', `${'x'.repeat(CHARACTERS - 1)}😀 and more`];

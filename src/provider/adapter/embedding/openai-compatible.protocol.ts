@@ -52,15 +52,17 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
     if (shortenedTo !== undefined) {
       return this.post({ ...plain, dimensions: shortenedTo }, connection, options);
     }
-    if (dimensions === undefined || !this.options.asksDimensions) {
-      return this.post(plain, connection, options);
-    }
+    const { findings } = options;
+    const asks = this.options.asksDimensions && findings?.known.get(DIMENSIONS) !== REFUSED;
+    if (dimensions === undefined || !asks) return this.post(plain, connection, options);
     try {
       return await this.post({ ...plain, dimensions }, connection, options);
     } catch (error) {
       // A vendor's models of one fixed size refuse the field, even with the right number in it.
       if (!isRefusal(error)) throw error;
-      return this.post(plain, connection, options);
+      const answer = await this.post(plain, connection, options);
+      await findings?.keep(new Map([[DIMENSIONS, REFUSED]]));
+      return answer;
     }
   }
 
@@ -89,6 +91,10 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
     return toEmbeddingAnswer(answer, call.inputs.length, connection);
   }
 }
+
+/** The finding that a model has one fixed size. */
+const DIMENSIONS = 'dimensions';
+const REFUSED = 'refused';
 
 /** Whether the service may have refused a field; that there are too many texts it says in its words. */
 function isRefusal(error: unknown): boolean {
