@@ -155,10 +155,11 @@ function inOrder(
   });
 }
 
+/** Servers that count nothing answer 0 (LM Studio, 2025-11), which no text has. */
 function toUsage(raw: JsonRecord): Usage {
   return {
-    inputTokens: wholeNumberIn(raw, 'prompt_tokens'),
-    totalTokens: wholeNumberIn(raw, 'total_tokens'),
+    inputTokens: wholeNumberIn(raw, 'prompt_tokens') || undefined,
+    totalTokens: wholeNumberIn(raw, 'total_tokens') || undefined,
     raw,
   };
 }
