@@ -100,7 +100,7 @@ const vendors = {
   gemini: {
     code: 'gemini',
     label: 'Google Gemini',
-    address: { prefix: '/v1beta/openai', endings: { '/v1beta': '/v1beta/openai' } },
+    address: { prefix: '/v1beta/openai' },
     defaultAddress: 'https://generativelanguage.googleapis.com/v1beta/openai',
   },
   volcengine: {

@@ -86,7 +86,7 @@ export class OfferedModelsService {
       models.find((model) => model.apiHost)?.apiHost ||
       this.adapters.byCode().get(providerCode)?.defaultAddress;
     if (!address) return undefined;
-    const { origin } = new URL(address);
+    const origin = URL.parse(address)?.origin;
     const keyed = models.find(
       (model) => model.credential !== null && this.adapters.destination(model) === origin,
     );

@@ -1,13 +1,4 @@
-import {
-  decimal,
-  flag,
-  integer,
-  list,
-  nullable,
-  oneOf,
-  text,
-  View,
-} from '../../platform/http/index.js';
+import { decimal, flag, integer, list, nullable, text, View } from '../../platform/http/index.js';
 import { MAX_OFFERED_MODELS } from '../../provider/index.js';
 
 const unknown = { description: 'null: unknown' };
@@ -19,7 +10,7 @@ const price = {
 export class OfferedModelView extends View({
   id: text({ description: 'For modelName', example: 'gpt-4.1-mini' }),
   label: text({ description: 'The id where the service has no other name' }),
-  category: nullable(oneOf(['chat', 'vector', 'rerank', 'image', 'audio', 'video'], unknown)),
+  category: nullable(text({ description: 'As in a model; null: unknown', example: 'chat' })),
   contextWindow: nullable(integer({ ...unknown, example: 1_047_576 })),
   maxOutput: nullable(integer(unknown)),
   supportsTools: nullable(flag(unknown)),

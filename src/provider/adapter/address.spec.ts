@@ -358,6 +358,7 @@ describe('a documented base of a vendor', () => {
     ['/anthropic', '/v1/embeddings', '/v1/rerank'],
     ['/api/anthropic', '/api/paas/v4/embeddings', '/api/paas/v4/rerank'],
     ['/v1beta/openai', '/v1beta/openai/embeddings', '/v1beta/openai/rerank'],
+    ['/v1beta', '/v1beta/openai/embeddings', '/v1beta/openai/rerank'],
     ['/v1/models', '/v1/embeddings', '/v1/rerank'],
   ])('%s is called at %s and %s for other kinds of models', (path, embeddings, ranking) => {
     const at = (url: string): string => new URL(url).pathname;

@@ -53,6 +53,8 @@ export const FAMILY = {
     // Zhipu, Z.AI
     [/\/api\/anthropic(\/v\d+)?$/, '/api/paas/v4'],
     [/\/api(\/coding)?\/paas$/, '$&/v4'],
+    // Gemini
+    [/\/v1beta$/, '/v1beta/openai'],
     // DeepSeek, Moonshot, MiniMax
     [/\/anthropic(\/v\d+)?$/, '/v1'],
     // Volcano Ark, Kimi

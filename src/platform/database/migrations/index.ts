@@ -41,6 +41,7 @@ import { AttachmentFailure1763683200045 } from './45-attachment-failure.js';
 import { BookedUsage1763683200047 } from './47-booked-usage.js';
 import { AwaitedSince1763683200048 } from './48-awaited-since.js';
 import { ProviderState1763683200049 } from './49-provider-state.js';
+import { ModelFindings1763683200050 } from './50-model-findings.js';
 import { ResponseItems1763683200052 } from './52-response-items.js';
 import { StrictParameters1763683200054 } from './54-strict-parameters.js';
 import { GroupsOverage1763683200056 } from './56-groups-overage.js';
@@ -90,6 +91,7 @@ export const migrations = [
   BookedUsage1763683200047,
   AwaitedSince1763683200048,
   ProviderState1763683200049,
+  ModelFindings1763683200050,
   ResponseItems1763683200052,
   StrictParameters1763683200054,
   GroupsOverage1763683200056,

@@ -25,6 +25,23 @@ test('the bodies hold what the protocols know', () => {
   expect(toEmbedBody(call)).toEqual({ model: 'm', input: ['a', 'b'] });
 });
 
+/** Answers as the references of the services show them, with shorter vectors. */
+describe('the documented answer of', () => {
+  const answers = fixture('openai-compatible/fixtures/services.json') as Record<
+    string,
+    { readonly source: string; readonly answer: unknown; readonly tokens?: number }
+  >;
+
+  it.each(Object.entries(answers))('%s is read', (_service, { answer, tokens }) => {
+    const { vectors, usage } = toEmbeddingAnswer(answer, 2, secrets);
+    expect(rowsOf(vectors)).toEqual([
+      [1, 0.5, -0.25],
+      [0.25, -0.5, 0.75],
+    ]);
+    expect(usage?.inputTokens ?? usage?.totalTokens).toBe(tokens);
+  });
+});
+
 test('vendors have words of their own', () => {
   const call = { model: 'm', inputs: ['a'], dimensions: 3 };
   const dialect = { dimensionsField: 'output_dimension', withoutFormat: true } as const;

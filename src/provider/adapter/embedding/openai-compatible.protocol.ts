@@ -52,15 +52,17 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
     if (shortenedTo !== undefined) {
       return this.post({ ...plain, dimensions: shortenedTo }, connection, options);
     }
-    if (dimensions === undefined || !this.options.asksDimensions) {
-      return this.post(plain, connection, options);
-    }
+    const { findings } = options;
+    const asks = this.options.asksDimensions && findings?.known.get(DIMENSIONS) !== REFUSED;
+    if (dimensions === undefined || !asks) return this.post(plain, connection, options);
     try {
       return await this.post({ ...plain, dimensions }, connection, options);
     } catch (error) {
       // A vendor's models of one fixed size refuse the field, even with the right number in it.
       if (!isRefusal(error)) throw error;
-      return this.post(plain, connection, options);
+      const answer = await this.post(plain, connection, options);
+      await findings?.keep(new Map([[DIMENSIONS, REFUSED]]));
+      return answer;
     }
   }
 
@@ -90,8 +92,16 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
   }
 }
 
+/** The finding that a model has one fixed size. */
+const DIMENSIONS = 'dimensions';
+const REFUSED = 'refused';
+
+/** Whether the service may have refused a field; that there are too many texts it says in its words. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof UpstreamError && (error.status === 400 || error.status === 422);
+  if (!(error instanceof UpstreamError) || (error.status !== 400 && error.status !== 422)) {
+    return false;
+  }
+  return !/batch|too many|at most/i.test(error.vendorText ?? '');
 }
 
 /** The body of POST /embeddings. */
@@ -145,10 +155,11 @@ function inOrder(
   });
 }
 
+/** Servers that count nothing answer 0 (LM Studio, 2025-11), which no text has. */
 function toUsage(raw: JsonRecord): Usage {
   return {
-    inputTokens: wholeNumberIn(raw, 'prompt_tokens'),
-    totalTokens: wholeNumberIn(raw, 'total_tokens'),
+    inputTokens: wholeNumberIn(raw, 'prompt_tokens') || undefined,
+    totalTokens: wholeNumberIn(raw, 'total_tokens') || undefined,
     raw,
   };
 }

@@ -46,13 +46,16 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     connection: ModelConnection,
     options: ModelCallOptions,
   ): Promise<RerankAnswer> {
-    const dialect = this.dialectAt(connection.address);
+    const { findings } = options;
+    const dialect = this.dialectAt(connection.address, findings?.known.get(DIALECT));
     try {
       return await this.post(call, connection, options, dialect);
     } catch (error) {
       const wanted = dialect === 'usual' ? dialectWantedBy(error) : undefined;
       if (wanted === undefined) throw error;
-      return this.post(call, connection, options, wanted);
+      const answer = await this.post(call, connection, options, wanted);
+      await findings?.keep(new Map([[DIALECT, wanted]]));
+      return answer;
     }
   }
 
@@ -75,8 +78,9 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     return { ranked: toRankedDocuments(answer, call, secrets), ...(usage && { usage }) };
   }
 
-  private dialectAt(address: string): RerankDialect {
-    return isNative(address) ? 'dashscope' : (this.options.dialect ?? 'usual');
+  private dialectAt(address: string, learned: unknown): RerankDialect {
+    if (isNative(address)) return 'dashscope';
+    return this.options.dialect ?? LEARNED.find((dialect) => dialect === learned) ?? 'usual';
   }
 
   private token({ credential }: ModelConnection): string | undefined {
@@ -92,6 +96,10 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
  */
 export type RerankDialect = 'usual' | 'cohere' | 'voyage' | 'tei' | 'dashscope';
 
+/** The name of the finding that says which dialect a service of any kind speaks, and its values. */
+const DIALECT = 'rerankDialect';
+const LEARNED = ['tei', 'dashscope'] as const satisfies readonly RerankDialect[];
+
 /** The native endpoint of DashScope, which some of its models have alone. */
 const NATIVE_ENDPOINT = '/services/rerank/text-rerank/text-rerank';
 
@@ -104,7 +112,7 @@ function isAtRoot(address: string): boolean {
 }
 
 /** The dialect of a service that refuses a request because it misses its own name of the documents. */
-function dialectWantedBy(error: unknown): RerankDialect | undefined {
+function dialectWantedBy(error: unknown): (typeof LEARNED)[number] | undefined {
   if (!(error instanceof UpstreamError) || (error.status !== 400 && error.status !== 422)) {
     return undefined;
   }
