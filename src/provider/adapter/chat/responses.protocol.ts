@@ -24,7 +24,7 @@ import type {
 import type { ChatProtocol } from './protocol.adapter.js';
 import { isStrictSchema } from './response-format.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
-import type { ToolCallPiece } from './stream-mapping.js';
+import type { ToolCallPiece } from './tool-calls.js';
 
 /**
  * The Responses protocol: POST {address}/responses with a bearer key. Nothing is stored at the service: what a model thought
