@@ -1,0 +1,171 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { makeKey } from '../support/api-keys.js';
+import { createModel, createProvider } from '../support/models.js';
+import { Plinth } from '../support/plinth.js';
+import type { Session } from '../support/session.js';
+import { startStrictUpstreams, STRICT_SERVICES } from '../support/strict-upstreams.js';
+import type { StrictService, StrictUpstreams, ToolChooser } from '../support/strict-upstreams.js';
+
+/**
+ * Codex CLI, Claude Code and opencode, unchanged, let a model run one command. `.ci/run` installs them and names their folder in
+ * PLINTH_CODING_CLIENTS; without it the suite is skipped (docs/TESTING.md).
+ */
+const folder = process.env['PLINTH_CODING_CLIENTS'] ?? '';
+const isInstalled = existsSync(join(folder, 'node_modules/.bin/codex'));
+if (!isInstalled)
+  process.stdout.write('Skipped: PLINTH_CODING_CLIENTS names no folder with them.\n');
+
+/** A client starts in some seconds where the machine is idle. */
+const CLIENT_MS = 240_000;
+const COMMAND = 'echo plinth-$((6*7))';
+const OUTPUT = 'plinth-42';
+
+/** The tools with which the clients run commands. */
+const COMMAND_TOOLS: Readonly<Record<string, Record<string, unknown>>> = {
+  exec_command: { cmd: COMMAND },
+  shell_command: { command: COMMAND },
+  shell: { command: ['bash', '-c', COMMAND] },
+  Bash: { command: COMMAND, description: 'Prints a word' },
+  bash: { command: COMMAND, description: 'Prints a word' },
+};
+
+const runCommand: ToolChooser = (offered) => {
+  const name = offered.find((one) => COMMAND_TOOLS[one] !== undefined);
+  const input = name === undefined ? undefined : COMMAND_TOOLS[name];
+  return name === undefined || input === undefined ? undefined : { name, input };
+};
+
+let upstreams: StrictUpstreams;
+let plinth: Plinth;
+let admin: Session;
+let apiKey: string;
+let home: string;
+
+const describeInstalled = isInstalled ? describe : describe.skip;
+
+describeInstalled('a coding client', () => {
+  beforeAll(async () => {
+    upstreams = await startStrictUpstreams(runCommand);
+    plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+    admin = await plinth.signIn();
+    await createService('deepseek', 'deepseek-v4-pro');
+    await createService('anthropic', 'claude-sonnet-4-5');
+    await createService('responses', 'gpt-5.1-codex');
+    ({ key: apiKey } = await makeKey(admin, { permissions: ['chat:chat:use'] }));
+  });
+
+  beforeEach(async () => {
+    upstreams.reset();
+    home = await mkdtemp(join(tmpdir(), 'plinth-client-'));
+    await mkdir(join(home, 'work'));
+  });
+
+  afterAll(async () => {
+    await plinth.stop();
+    await upstreams.stop();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  it.each(['claude-sonnet-4-5', 'deepseek-v4-pro'])(
+    'named Claude Code runs a command for %s',
+    async (model) => {
+      const said = await run(
+        ['claude', '-p', 'Run the command', '--model', model, '--allowedTools', 'Bash'],
+        {
+          ANTHROPIC_BASE_URL: plinth.url,
+          ANTHROPIC_AUTH_TOKEN: apiKey,
+          ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+          CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+          DISABLE_AUTOUPDATER: '1',
+          IS_SANDBOX: '1',
+        },
+      );
+      expect(said).toContain(OUTPUT);
+    },
+    CLIENT_MS,
+  );
+
+  it.each(['gpt-5.1-codex', 'deepseek-v4-pro'])(
+    'named Codex runs a command for %s',
+    async (model) => {
+      await mkdir(join(home, '.codex'));
+      await writeFile(
+        join(home, '.codex/config.toml'),
+        `model = "${model}"
+model_provider = "plinth"
+[model_providers.plinth]
+name = "Plinth"
+base_url = "${plinth.url}/v1"
+env_key = "PLINTH_KEY"
+wire_api = "responses"
+`,
+      );
+      const how = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
+      const said = await run(['codex', 'exec', ...how, 'Run the command'], { PLINTH_KEY: apiKey });
+      expect(said).toContain(OUTPUT);
+    },
+    CLIENT_MS,
+  );
+
+  it.each(['gpt-5.1-codex', 'claude-sonnet-4-5'])(
+    'named opencode runs a command for %s',
+    async (model) => {
+      const config = {
+        $schema: 'https://opencode.ai/config.json',
+        autoupdate: false,
+        share: 'disabled',
+        provider: {
+          plinth: {
+            npm: '@ai-sdk/openai',
+            options: { baseURL: `${plinth.url}/v1`, apiKey },
+            models: { [model]: { name: model } },
+          },
+        },
+        permission: { bash: 'allow' },
+      };
+      await writeFile(join(home, 'work/opencode.json'), JSON.stringify(config));
+      const said = await run(['opencode', 'run', '--model', `plinth/${model}`, 'Run the command'], {
+        OPENCODE_DISABLE_AUTOUPDATE: '1',
+        OPENCODE_DISABLE_MODELS_FETCH: '1',
+      });
+      expect(said).toContain(OUTPUT);
+    },
+    CLIENT_MS,
+  );
+});
+
+async function createService(service: StrictService, modelName: string): Promise<void> {
+  const { providerCode, path } = STRICT_SERVICES[service];
+  await createProvider(admin, providerCode);
+  const fields = { modelName, apiHost: upstreams.url + path, apiKey: `key-${service}` };
+  await createModel(admin, { ...fields, providerCode, contextWindow: 200_000 });
+}
+
+/** What the client prints, errors as well. Rejects where it fails. */
+function run(
+  [program, ...args]: readonly [string, ...string[]],
+  environment: Record<string, string>,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(join(folder, 'node_modules/.bin', program), args, {
+      cwd: join(home, 'work'),
+      env: { PATH: process.env['PATH'], HOME: home, TERM: 'dumb', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: CLIENT_MS,
+    });
+    let said = '';
+    const add = (piece: Buffer): void => void (said += piece.toString());
+    child.stdout.on('data', add);
+    child.stderr.on('data', add);
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve(said);
+      else reject(new Error(`${program} ended with ${String(code)}: ${said.slice(-3_000)}`));
+    });
+  });
+}
