@@ -45,6 +45,7 @@ export type {
   VideoCall,
 } from './adapter/media/media.adapter.js';
 export type { CallLimits, ModelCallOptions, ModelConnection, Usage } from './adapter/model-call.js';
+export type { Findings, FindingValue, ServiceFindings } from './adapter/refused-parameters.js';
 export { MaskedText } from './adapter/masked-text.js';
 export type { AdapterNames } from './adapter/named-adapter.js';
 export type { RankedDocument, RerankAdapter, RerankCall } from './adapter/rerank/rerank.adapter.js';

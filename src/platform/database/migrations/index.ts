@@ -40,6 +40,7 @@ import { Provisioning1763683200044 } from './44-provisioning.js';
 import { AttachmentFailure1763683200045 } from './45-attachment-failure.js';
 import { AwaitedSince1763683200048 } from './48-awaited-since.js';
 import { BookedUsage1763683200047 } from './47-booked-usage.js';
+import { ModelFindings1763683200050 } from './50-model-findings.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -85,4 +86,5 @@ export const migrations = [
   AttachmentFailure1763683200045,
   BookedUsage1763683200047,
   AwaitedSince1763683200048,
+  ModelFindings1763683200050,
 ];
