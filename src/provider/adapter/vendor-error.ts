@@ -60,7 +60,7 @@ export function readVendorError(value: unknown): VendorError {
 /** The error in an answer or an event whose status was 200; undefined where there is none. Costs little for a good one. */
 export function errorIn(answer: unknown): unknown {
   if (Array.isArray(answer)) {
-    const [first]: unknown[] = answer;
+    const first: unknown = answer[0];
     return isRecord(first) && first['error'] !== undefined ? errorIn(first) : undefined;
   }
   if (!isRecord(answer)) return undefined;
@@ -69,7 +69,7 @@ export function errorIn(answer: unknown): unknown {
   const base = recordIn(answer, 'base_resp');
   if (base && !isSuccess(base['status_code'])) return base;
   if (Array.isArray(choices)) {
-    const [first]: unknown[] = choices;
+    const first: unknown = choices[0];
     return isRecord(first) && isRecord(first['error']) ? first['error'] : undefined;
   }
   return isBareError(answer) ? answer : undefined;

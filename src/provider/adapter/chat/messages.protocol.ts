@@ -68,8 +68,8 @@ function headersOf({ credential, protocolVersion }: ModelConnection): Record<str
   };
 }
 
-/** The protocol requires a limit. */
-const DEFAULT_MAX_TOKENS = 4096;
+/** The protocol requires a limit; callers who know the model's window set one that fits. */
+export const DEFAULT_MAX_TOKENS = 4096;
 
 interface WireMessage {
   readonly role: 'user' | 'assistant';
