@@ -13,7 +13,10 @@ import { Model } from './model.entity.js';
 
 /** Columns of a model that are written; undefined ones keep their value, or take their default. */
 export type ModelValues = Partial<
-  Omit<Model, 'id' | 'tenantId' | 'credential' | 'priceVersion' | 'createTime' | 'updateTime'>
+  Omit<
+    Model,
+    'id' | 'tenantId' | 'credential' | 'findings' | 'priceVersion' | 'createTime' | 'updateTime'
+  >
 >;
 
 /** What was left without its model. */
@@ -23,7 +26,7 @@ interface WithoutModel {
 }
 
 /** A model as it was called. */
-interface FoundModel {
+interface ModelAsCalled {
   readonly tenantId: string;
   readonly id: number;
   readonly modelName: string;
@@ -151,7 +154,12 @@ export class ModelRepository {
   }
 
   /** Changes the given columns, and the key unless it is empty. */
-  async update(tenantId: string, id: number, change: ModelValues, apiKey: string): Promise<void> {
+  async update(
+    tenantId: string,
+    id: number,
+    change: ModelValues & Partial<Pick<Model, 'findings'>>,
+    apiKey: string,
+  ): Promise<void> {
     const credential =
       apiKey === '' ? undefined : this.vault.seal(modelPlace(tenantId, id), apiKey);
     await this.models.update(tenantId, id, { ...change, credential });
@@ -188,7 +196,7 @@ export class ModelRepository {
 
   /** False when the model is gone or is another one by now, or has all of the findings already. */
   async addFindings(
-    { tenantId, id, modelName, connection }: FoundModel,
+    { tenantId, id, modelName, connection }: ModelAsCalled,
     findings: Readonly<Record<string, string | number>>,
   ): Promise<boolean> {
     const rows = await this.database.query(

@@ -72,7 +72,7 @@ export class Attempt {
   /** `ok`, `aborted`, or what went wrong: `error` or the kind of the UpstreamError. */
   outcome = 'ok';
   hasEnded = false;
-  /** Parameters that the service refuses and that were not sent, although somebody may have set them. */
+  /** Parameters that the service refuses and that were not sent, although a caller may have set them. */
   leftOut: readonly string[] = [];
   private error: unknown;
 

@@ -1,5 +1,8 @@
+import { DEFAULT_MAX_TOKENS } from '../../provider/index.js';
 import type { ChatCall, RelayedBody } from '../../provider/index.js';
+import { estimateMessageTokens, estimateTokens } from '../model-window.js';
 import type { ResolvedChatModel } from '../model.resolver.js';
+import { estimateBodyTokens } from './body-tokens.js';
 
 /** What a call needs of the model that answers it. */
 export interface Needs {
@@ -50,26 +53,68 @@ const OUTPUT_LIMITS = ['max_tokens', 'max_completion_tokens'];
 /** The body for the model. A fallback that can write less is asked for less. */
 export function bodyFor(
   body: RelayedBody,
-  { modelName, maxOutput, id }: ResolvedChatModel,
+  model: ResolvedChatModel,
   asked: ResolvedChatModel,
 ): RelayedBody {
+  const { modelName, maxOutput, id } = model;
   const sent: Record<string, unknown> = { ...body, model: modelName };
-  if (id === asked.id || maxOutput === undefined) return sent;
+  const most = id === asked.id ? Infinity : (maxOutput ?? Infinity);
   for (const name of OUTPUT_LIMITS) {
     const given = sent[name];
-    if (typeof given === 'number' && given > maxOutput) sent[name] = maxOutput;
+    if (typeof given !== 'number') continue;
+    const fitting = Math.min(
+      given,
+      most,
+      roomIn(model, () => estimateBodyTokens(body)),
+    );
+    if (fitting > thinkingBudgetIn(body)) sent[name] = fitting;
   }
   return sent;
 }
 
+/** Tokens that the messages protocol wants to be fewer than the limit of the answer. */
+function thinkingBudgetIn({ thinking }: RelayedBody): number {
+  const isBudget = typeof thinking === 'object' && thinking !== null && 'budget_tokens' in thinking;
+  return isBudget ? Number(thinking.budget_tokens) : 0;
+}
+
 export function callFor(
   call: Omit<ChatCall, 'model'>,
-  { modelName: model, maxOutput, id }: ResolvedChatModel,
+  model: ResolvedChatModel,
   asked: ResolvedChatModel,
 ): ChatCall {
+  const { modelName, maxOutput, contextWindow, id } = model;
   const { maxTokens } = call;
-  if (id === asked.id || maxOutput === undefined || (maxTokens ?? 0) <= maxOutput) {
-    return { ...call, model };
+  const room = roomIn(model, () => tokensOfCall(call));
+  if (maxTokens !== undefined) {
+    const most = id === asked.id ? Infinity : (maxOutput ?? Infinity);
+    return { ...call, model: modelName, maxTokens: Math.min(maxTokens, most, room) };
   }
-  return { ...call, model, maxTokens: maxOutput };
+  if (!needsLimit(model)) return { ...call, model: modelName };
+  // Estimates may be too low, so that half of the window is left for what is sent.
+  const half = contextWindow === undefined ? Infinity : Math.max(1, Math.floor(contextWindow / 2));
+  const fitting = Math.min(maxOutput ?? Infinity, half, room);
+  return {
+    ...call,
+    model: modelName,
+    ...(fitting < DEFAULT_MAX_TOKENS && { maxTokens: fitting }),
+  };
+}
+
+/** What a call sends, as it is estimated. */
+export function tokensOfCall({ messages, tools }: Omit<ChatCall, 'model'>): number {
+  const offered = tools ? estimateTokens(JSON.stringify(tools)) : 0;
+  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), offered);
+}
+
+/** The messages protocol requires a limit of the answer, and its services refuse one that the window has no room for. */
+function needsLimit({ adapter, connection }: ResolvedChatModel): boolean {
+  return adapter.protocol(connection.address) === 'messages';
+}
+
+/** Longest answer that the window has room for beside what is sent. */
+function roomIn(model: ResolvedChatModel, sentTokens: () => number): number {
+  const { contextWindow } = model;
+  if (contextWindow === undefined || !needsLimit(model)) return Infinity;
+  return Math.max(1, contextWindow - sentTokens());
 }

@@ -46,7 +46,7 @@ import {
 } from '../limits/worst-case.js';
 import type { WorstCase } from '../limits/worst-case.js';
 import type { ListingAdapter } from '../model.adapters.js';
-import { estimateMessageTokens, estimateTokens } from '../model-window.js';
+import { estimateTokens } from '../model-window.js';
 import { ModelResolver } from '../model.resolver.js';
 import type {
   ResolvedChatModel,
@@ -60,7 +60,15 @@ import type { MediaUnits } from './attempt.js';
 import { estimateBodyTokens } from './body-tokens.js';
 import { CallRoute } from './call.route.js';
 import type { AuxiliaryKind, ModelUse } from './model-use.js';
-import { bodyFor, callFor, canAnswer, needsOfBody, needsOfCall, relaysAlike } from './suitable.js';
+import {
+  bodyFor,
+  callFor,
+  canAnswer,
+  needsOfBody,
+  needsOfCall,
+  relaysAlike,
+  tokensOfCall,
+} from './suitable.js';
 import { UpstreamHealth } from './upstream.health.js';
 
 /** How a call is made and repeated. */
@@ -635,11 +643,6 @@ function settleCompletion(
 ): void {
   const called = toolCalls.map((call) => call.name + call.arguments).join('');
   attempt.answered(usage, text + reasoning + called);
-}
-
-function tokensOfCall({ messages, tools }: ChatCall): number {
-  const offered = tools ? estimateTokens(JSON.stringify(tools)) : 0;
-  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), offered);
 }
 
 function tokensOfTexts(texts: readonly string[]): number {

@@ -1,4 +1,13 @@
-import { View, flag, integer, list, oneOf, optional, text } from '../../platform/http/index.js';
+import {
+  View,
+  flag,
+  integer,
+  list,
+  oneOf,
+  optional,
+  text,
+  texts,
+} from '../../platform/http/index.js';
 
 export const DIAGNOSIS_STEPS = ['address', 'dns', 'connect', 'tls', 'http', 'answer'] as const;
 export type DiagnosisStep = (typeof DIAGNOSIS_STEPS)[number];
@@ -41,5 +50,11 @@ export class DiagnosisView extends View({
   advice: text({ description: 'What to do next' }),
   firstTokenMs: optional(integer({ description: 'Milliseconds to the first word' })),
   dimension: optional(integer({ description: 'Dimensions a vector really has' })),
+  findings: optional(
+    texts({
+      description: 'What calls have learned of the service, such as parameters that it refuses',
+      example: ['stream_options is left out: the service refuses it.'],
+    }),
+  ),
   answerPreview: optional(text({ description: 'Beginning of the answer, at most 200 characters' })),
 }) {}

@@ -18,6 +18,7 @@ import type { UpstreamErrorKind } from '../../provider/index.js';
 import { localized } from '../../platform/http/index.js';
 import type { Steps } from '../../platform/http/index.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
+import { describeFinding } from '../findings/model.findings.js';
 import { ModelAdapters } from '../model.adapters.js';
 import type { ModelTestBody } from '../model.dto.js';
 import { ModelResolver } from '../model.resolver.js';
@@ -48,6 +49,10 @@ export class ModelDiagnosis {
     steps: Steps,
   ): Promise<DiagnosisView> {
     const model = await this.models.resolveForTest(caller, id);
+    const findings = (): Pick<DiagnosisView, 'findings'> => {
+      const learned = [...(model.findings ?? [])].map((finding) => describeFinding(...finding));
+      return learned.length > 0 ? { findings: learned } : {};
+    };
     const log = new StepLog(steps.send);
     const target = { normalizedAddress: '', url: '' };
     try {
@@ -64,9 +69,9 @@ export class ModelDiagnosis {
         log,
         signal: AbortSignal.any([steps.signal, AbortSignal.timeout(LIMIT_MS)]),
       });
-      return shown({ ...target, steps: log.steps, ...result });
+      return shown({ ...target, steps: log.steps, ...result, ...findings() });
     } catch (error) {
-      return shown({ ...target, steps: log.steps, ok: false, ...findingOf(error) });
+      return shown({ ...target, steps: log.steps, ok: false, ...findingOf(error), ...findings() });
     }
   }
 
@@ -107,11 +112,12 @@ export class ModelDiagnosis {
 }
 
 /** In the language of the request. */
-function shown({ steps, advice, ...diagnosis }: DiagnosisView): DiagnosisView {
+function shown({ steps, advice, findings, ...diagnosis }: DiagnosisView): DiagnosisView {
   return {
     ...diagnosis,
     steps: steps.map((step) => ({ ...step, detail: localized(step.detail) })),
     advice: localized(advice),
+    ...(findings && { findings: findings.map((finding) => localized(finding)) }),
   };
 }
 

@@ -1,7 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { TenantRevision } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
-import type { Findings } from '../../provider/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
+import type { Findings, FindingValue } from '../../provider/index.js';
 import { ModelRepository } from '../model.repository.js';
 import type { ResolvedModel } from '../model.resolver.js';
 
@@ -45,4 +47,24 @@ export class ModelFindings {
       this.logger.warn({ msg: 'Failed to store findings', tenantId, model: id, err: error });
     }
   }
+}
+
+/** A finding in words for the administrator of the model. */
+export function describeFinding(name: string, value: FindingValue): Message {
+  if (typeof value === 'number') {
+    return name === 'maxInputs'
+      ? msg`A call has at most ${value} texts: the service refuses more.`
+      : msg`${name} is at most ${value}: the service refuses more.`;
+  }
+  if (name === 'role') {
+    const refused = value === 'system' ? 'developer' : 'system';
+    return msg`The role ${refused} is sent as ${value}: the service refuses it.`;
+  }
+  if (value !== '') {
+    const refused = value === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+    return msg`${refused} is sent as ${value}: the service refuses it.`;
+  }
+  const [parameter, only] = name.replace(' beside ', ' (beside ').split('=');
+  const written = name.includes(' beside ') ? `${parameter})` : [parameter, only].join(' ').trim();
+  return msg`${written} is left out: the service refuses it.`;
 }

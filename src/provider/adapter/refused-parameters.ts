@@ -1,6 +1,6 @@
 import { isRecord } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
-import { jsonIn } from './error-text.js';
+import { jsonIn } from './vendor-error.js';
 
 /** What is sent in place of what a service refuses, '' for nothing; or a limit of the service. */
 export type FindingValue = string | number;
@@ -16,12 +16,12 @@ export interface ServiceFindings {
   readonly known: Findings;
   /** Called once a service has accepted what it refused before. Never fails. */
   keep(learned: Findings): Promise<void>;
-  /** Told which parameters are not sent although somebody may have set them. */
+  /** Told which parameters are not sent although a caller may have set them. */
   leftOut(names: readonly string[]): void;
 }
 
 interface Remedy {
-  /** Nothing that was asked for is lost without it, so that nobody is told. */
+  /** Nothing that was asked for is lost without it, so that it is not reported. */
   readonly isSilent?: true;
   /** An ordinary word, which counts as a name only where it is written as one. */
   readonly isWord?: true;
@@ -100,7 +100,7 @@ const MAX_FINDING_CHARS = 60;
 export class AdaptedBody {
   /** What the refusals of this call have taught, to be kept once the service has accepted the body. */
   readonly learned = new Map<string, FindingValue>();
-  private readonly applied = new Map<string, FindingValue>();
+  private readonly tried = new Set<string>();
   private readonly omitted = new Set<string>();
   private sent: unknown;
 
@@ -122,10 +122,11 @@ export class AdaptedBody {
 
   /** Whether the body is another one now, because the text of a refusal names what the service does not take. */
   adapt(refusal: string): boolean {
-    if (!isRecord(this.sent) || this.applied.size > MAX_REPEATS * 4) return false;
+    if (!isRecord(this.sent)) return false;
     let isChanged = false;
     for (const { name, value, isLasting } of refusedIn(refusal, this.sent)) {
-      if (this.applied.get(name) === value || !this.apply(name, value)) continue;
+      // A service that refuses both of two names is not asked again and again.
+      if (this.tried.has(`${name}:${value}`) || !this.apply(name, value)) continue;
       isChanged = true;
       if (isLasting && name.length <= MAX_FINDING_CHARS) this.learned.set(name, value);
     }
@@ -137,7 +138,7 @@ export class AdaptedBody {
     const changed = changedBody(this.sent, name, value);
     if (changed === this.sent) return false;
     this.sent = changed;
-    this.applied.set(name, value);
+    this.tried.add(`${name}:${value}`);
     const [parameter = name] = name.split('=');
     if (name === TOP_P_BESIDE) this.omitted.add('top_p');
     else if (value === '' && REMEDIES[parameter] && !REMEDIES[parameter].isSilent) {
@@ -265,6 +266,7 @@ function clausesOf(refusal: string): readonly string[] {
   return texts.flatMap((text) =>
     text
       .slice(0, MAX_TEXT_CHARS)
+      .replace(/^\s*<\d{3}>\s*/, '')
       .replace(/\n\s{2,}/g, ': ')
       .split(/[.;!](?=\s|$)|\n|[。；]/u)
       .map((clause) => clause.trim())
@@ -301,17 +303,14 @@ function collectTexts(value: unknown, texts: string[], depth: number): void {
   }
 }
 
-/**
- * The parameter that an error is about: `param` (OpenAI), or `loc` (FastAPI), whose inner places are parts of something else, but
- * for those of a setting that is sent as a whole (Mistral: `stream_options`, `include_usage`).
- */
+/** The parameter that an error is about: `param` (OpenAI), or `loc` (FastAPI), whose inner places are parts of something else. */
 function placeIn({ param, loc }: JsonRecord): string | undefined {
   if (typeof param === 'string' && param !== '') return param;
   if (!Array.isArray(loc)) return undefined;
   const places = loc.filter((one) => one !== 'body');
-  const [first, last]: readonly unknown[] = [places[0], places.at(-1)];
+  const last: unknown = places.at(-1);
   if (typeof last !== 'string') return undefined;
-  if (first === 'stream_options') return first;
+  if (places[0] === 'stream_options') return 'stream_options';
   return places.length === 1 || last === 'strict' ? last : undefined;
 }
 
@@ -360,11 +359,18 @@ function withLimitAs(body: JsonRecord, field: string): JsonRecord {
 function withRole(body: JsonRecord, role: string): JsonRecord {
   const replaced = ROLES.find((one) => one !== role);
   if (!rolesIn(body).has(replaced)) return body;
-  const lists = messageLists(body).map(([field, messages]) => [
-    field,
+  return withMessages(body, (messages) =>
     messages.map((one) => (one['role'] === replaced ? { ...one, role } : one)),
-  ]);
-  return { ...body, ...Object.fromEntries(lists) };
+  );
+}
+
+function withMessages(
+  body: JsonRecord,
+  change: (messages: readonly JsonRecord[]) => readonly JsonRecord[],
+): JsonRecord {
+  const changed: Record<string, unknown> = { ...body };
+  for (const [field, messages] of messageLists(body)) changed[field] = change(messages);
+  return changed;
 }
 
 /** Only where `strict` is a setting of a tool or a format, not where a schema has a property of the name. */
@@ -388,15 +394,17 @@ function withoutAt(value: unknown, name: string): unknown {
 
 /** Without what a service wanted back and no longer accepts: signed thinking, encrypted reasoning, signatures of calls. */
 function withoutStates(body: JsonRecord): JsonRecord {
-  let isChanged = false;
-  const lists = messageLists(body).map(([field, messages]) => {
-    const left = messages.filter((one) => one['type'] !== 'reasoning').map(withoutState);
-    isChanged ||= left.length < messages.length || left.some((one, at) => one !== messages[at]);
-    return [field, left] as const;
-  });
+  const hasStates = messageLists(body).some(([, messages]) => messages.some(hasState));
+  if (!hasStates) return body;
   // A conversation without its thinking can only be continued without thinking.
   const { thinking: _thinking, ...rest } = body;
-  return isChanged ? { ...rest, ...Object.fromEntries(lists) } : body;
+  return withMessages(rest, (messages) =>
+    messages.filter((one) => one['type'] !== 'reasoning').map(withoutState),
+  );
+}
+
+function hasState(message: JsonRecord): boolean {
+  return message['type'] === 'reasoning' || withoutState(message) !== message;
 }
 
 const STATE_BLOCKS: readonly unknown[] = ['thinking', 'redacted_thinking'];

@@ -1,4 +1,4 @@
-import { Alert, Button, Code, Drawer, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Code, Drawer, Group, List, Stack, Text } from '@mantine/core';
 import { streamModelTest } from '@plinth/client';
 import type { DiagnosisStepView, DiagnosisView, ModelView } from '@plinth/client';
 import { useMutation } from '@tanstack/react-query';
@@ -105,7 +105,7 @@ function stateOf(
 
 function Result({ diagnosis }: { readonly diagnosis: DiagnosisView }) {
   const { t } = useTranslation('model');
-  const { ok, advice, url, firstTokenMs, dimension, answerPreview, status } = diagnosis;
+  const { ok, advice, url, firstTokenMs, dimension, answerPreview, status, findings } = diagnosis;
   return (
     <>
       <Alert
@@ -139,6 +139,18 @@ function Result({ diagnosis }: { readonly diagnosis: DiagnosisView }) {
           </>
         )}
       </dl>
+      {findings && (
+        <>
+          <Text size="sm" fw={500}>
+            {t('test.findings')}
+          </Text>
+          <List size="sm">
+            {findings.map((finding) => (
+              <List.Item key={finding}>{finding}</List.Item>
+            ))}
+          </List>
+        </>
+      )}
       {answerPreview && (
         <Text size="sm" className={styles['preview']}>
           {answerPreview}

@@ -18,6 +18,13 @@ export const model: Texts = {
       '此 API 密钥不能使用模型 {0}。请将该模型加入密钥，或使用其他模型。',
     '{0} Nothing more of the conversation can be left out. Start a new conversation, send less at once, or choose a model with a larger context window.':
       '{0}对话中已没有可以省略的内容。请开始新的对话、减少一次发送的内容，或选择上下文窗口更大的模型。',
+    'A call has at most {0} texts: the service refuses more.':
+      '一次调用最多包含 {0} 段文本：服务拒绝更多。',
+    '{0} is at most {1}: the service refuses more.': '{0} 最大为 {1}：服务拒绝更大的值。',
+    'The role {0} is sent as {1}: the service refuses it.':
+      '角色 {0} 以 {1} 发送：服务拒绝该角色。',
+    '{0} is sent as {1}: the service refuses it.': '{0} 以 {1} 发送：服务拒绝该参数。',
+    '{0} is left out: the service refuses it.': '{0} 不再发送：服务拒绝该参数。',
     'Connected.': '已连接。',
     'The certificate is valid ({0}).': '证书有效（{0}）。',
     'The name has 1 address.': '该名称有 1 个地址。',

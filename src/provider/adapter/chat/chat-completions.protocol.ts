@@ -2,7 +2,7 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY } from '../address.js';
 import { bearerOf } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
-import { protocolError, errorInAnswer } from '../upstream.error.js';
+import { protocolError, throwIfError } from '../upstream.error.js';
 import {
   firstRecordIn,
   isRecord,
@@ -354,7 +354,7 @@ function toCompletion(
   withThinking: boolean,
   { omittedCalls }: ChatCall,
 ): ChatCompletion {
-  if (isRecord(answer)) throwIfError(answer, secrets);
+  throwIfError(answer, secrets);
   const record = isRecord(answer) ? answer : {};
   const choice = firstRecordIn(record, 'choices');
   // The last are those of gateways that answer a chunk of a stream, and of the older completions.
@@ -382,20 +382,6 @@ function toCompletion(
     omittedCalls,
     stateDataOf: (found) => collector.data(found),
   });
-}
-
-/** Errors come as `{error}`, as `{object: "error", …}`, or as `{code, message}` without choices. */
-function throwIfError(answer: JsonRecord, secrets: Secrets): void {
-  const error = answer['error'];
-  if (error !== undefined && error !== null) throw errorInAnswer(error, secrets);
-  if (answer['object'] === 'error') throw errorInAnswer(answer, secrets);
-  if (
-    answer['choices'] === undefined &&
-    textIn(answer, 'message') !== undefined &&
-    answer['code']
-  ) {
-    throw errorInAnswer(answer, secrets);
-  }
 }
 
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([

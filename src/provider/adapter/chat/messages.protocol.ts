@@ -2,7 +2,7 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, MESSAGES_FAMILY } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
-import { protocolError, errorInAnswer } from '../upstream.error.js';
+import { protocolError, errorInAnswer, throwIfError } from '../upstream.error.js';
 import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn, textsIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
@@ -73,8 +73,8 @@ function headersOf({ credential, protocolVersion }: ModelConnection): Record<str
   };
 }
 
-/** The protocol requires a limit. */
-const DEFAULT_MAX_TOKENS = 4096;
+/** The protocol requires a limit; callers who know the model's window set one that fits. */
+export const DEFAULT_MAX_TOKENS = 4096;
 
 interface WireMessage {
   readonly role: 'user' | 'assistant';
@@ -278,10 +278,10 @@ export class MessagesStream extends AnswerStream {
       case 'message_stop':
         return true;
       case 'error':
-        throw errorInAnswer(event['error'], this.secrets);
+        throw errorInAnswer(event['error'] ?? event, this.secrets);
       default:
         // ping, content_block_stop, and what later versions add; or an error without a type.
-        if (isRecord(event['error'])) throw errorInAnswer(event['error'], this.secrets);
+        throwIfError(event, this.secrets);
     }
     return false;
   }
@@ -382,7 +382,7 @@ function toCompletion(
   withThinking: boolean,
   call: ChatCall,
 ): ChatCompletion {
-  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  throwIfError(answer, secrets);
   const answerTool = answerToolOf(call)?.name;
   if (!isRecord(answer) || !Array.isArray(answer['content'])) {
     throw protocolError(msg`The provider answered without a message.`);

@@ -1,6 +1,6 @@
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
-import { UpstreamError, protocolError, errorInAnswer } from '../upstream.error.js';
+import { UpstreamError, protocolError, errorInAnswer, throwIfError } from '../upstream.error.js';
 import { isRecord, recordIn, recordsIn, textIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Usage } from '../model-call.js';
@@ -127,6 +127,7 @@ export class OllamaStream extends AnswerStream {
 
   protected readEvent(answer: JsonRecord, _: string, parts: ChatPart[]): boolean {
     if (answer['error']) throw errorInAnswer(failureIn(answer), this.secrets);
+    throwIfError(answer, this.secrets);
     const message = recordIn(answer, 'message');
     if (message !== undefined) {
       const thought = textIn(message, 'thinking');
@@ -170,7 +171,7 @@ function toCompletion(
   withThinking: boolean,
   { omittedCalls }: ChatCall,
 ): ChatCompletion {
-  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  throwIfError(answer, secrets);
   const message = isRecord(answer) ? recordIn(answer, 'message') : undefined;
   if (!isRecord(answer) || message === undefined) {
     throw protocolError(msg`The provider answered without a message.`);

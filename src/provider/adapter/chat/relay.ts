@@ -176,7 +176,7 @@ export class EventRelay implements ReadAnswer {
       this.answer.readEndMark();
       return undefined;
     }
-    const record = parseRecord(data);
+    const record = parseRecord(data, this.settings.secrets);
     this.answer.readParsed(record, data, parts);
     return record;
   }

@@ -144,7 +144,7 @@ export abstract class AnswerStream {
   private next(event: string, parts: ChatPart[]): void {
     if (this.ended || event === '') return;
     if (isEndMark(event)) this.readEndMark();
-    else this.readParsed(parseRecord(event), event, parts);
+    else this.readParsed(parseRecord(event, this.secrets), event, parts);
   }
 }
 
