@@ -308,10 +308,10 @@ function collectTexts(value: unknown, texts: string[], depth: number): void {
 function placeIn({ param, loc }: JsonRecord): string | undefined {
   if (typeof param === 'string' && param !== '') return param;
   if (!Array.isArray(loc)) return undefined;
-  const places = loc.filter((one) => one !== 'body');
-  const [first, last]: readonly unknown[] = [places[0], places.at(-1)];
+  const places: readonly unknown[] = loc.filter((one) => one !== 'body');
+  const last = places.at(-1);
   if (typeof last !== 'string') return undefined;
-  if (first === 'stream_options') return first;
+  if (places[0] === 'stream_options') return 'stream_options';
   return places.length === 1 || last === 'strict' ? last : undefined;
 }
 
