@@ -366,6 +366,7 @@ const qianwenRerank = {
   },
   endpoint: '/reranks',
   maxDocuments: 500,
+  nativeModels: /^gte-rerank/,
 } as const;
 
 /** Vendors that are the protocol plus defaults. Where no limit is documented, 100 documents are asked about at a time. */

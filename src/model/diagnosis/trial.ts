@@ -110,7 +110,8 @@ function reasonOf(error: unknown): Message {
 }
 
 /** What the protocols append to a base address. */
-const ENDPOINT = /\/(chat\/completions|messages|api\/chat|embeddings|api\/embed|reranks?)(?=\?|$)/;
+const ENDPOINT =
+  /\/(chat\/completions|messages|api\/chat|embeddings|api\/embed|reranks?|services\/rerank\/[\w/-]+)(?=\?|$)/;
 
 /** The base address of a URL that is called. */
 export function baseOfEndpoint(url: string): string {
@@ -237,7 +238,7 @@ const DOCUMENTS = ['The canteen opens at noon.', 'Employees have 25 days of leav
 
 /** Has two sentences put in order. */
 export function rerankTrial(model: ResolvedRerankModel): Trial {
-  const url = model.adapter.endpoint(model.connection.address);
+  const url = model.adapter.endpoint(model.connection.address, model.modelName);
   return {
     url,
     normalizedAddress: baseOfEndpoint(url),

@@ -17,6 +17,8 @@ export interface QueryDocumentsOptions extends Vendor {
   readonly maxDocuments: number;
   /** What is sent; `usual` when absent. */
   readonly dialect?: RerankDialect;
+  /** The models that have the native form of DashScope alone. */
+  readonly nativeModels?: RegExp;
   /** Makes the bearer token of one call from the credential; without it the credential is the token. */
   readonly tokenOf?: (credential: string) => string;
 }
@@ -33,9 +35,12 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     this.maxDocuments = options.maxDocuments;
   }
 
-  endpoint(address: string): string {
-    const { address: form, endpoint } = this.options;
+  endpoint(address: string, model = ''): string {
+    const { address: form, endpoint, nativeModels } = this.options;
     if (isNative(address)) return endpointOf(address, { ...form, endpoint: NATIVE_ENDPOINT });
+    if (nativeModels?.test(model)) {
+      return `${parseAddress(address).origin}${NATIVE_PREFIX}${NATIVE_ENDPOINT}`;
+    }
     const own = { ...FAMILY, ...form, endpoint };
     // Servers of one model have the endpoint at the root.
     return endpointOf(address, isAtRoot(address) ? { ...own, prefix: '' } : own);
@@ -47,7 +52,7 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     options: ModelCallOptions,
   ): Promise<RerankAnswer> {
     const { findings } = options;
-    const dialect = this.dialectAt(connection.address, findings?.known.get(DIALECT));
+    const dialect = this.dialectOf(call, connection, findings?.known.get(DIALECT));
     try {
       return await this.post(call, connection, options, dialect);
     } catch (error) {
@@ -68,7 +73,7 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     const token = this.token(connection);
     const secrets = { ...connection, token };
     const request = {
-      url: this.endpoint(connection.address),
+      url: this.endpoint(connection.address, call.model),
       headers: bearerOf(token),
       body: toRerankBody(call, dialect),
       secrets,
@@ -78,8 +83,12 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     return { ranked: toRankedDocuments(answer, call, secrets), ...(usage && { usage }) };
   }
 
-  private dialectAt(address: string, learned: unknown): RerankDialect {
-    if (isNative(address)) return 'dashscope';
+  private dialectOf(
+    { model }: RerankCall,
+    { address }: ModelConnection,
+    learned: unknown,
+  ): RerankDialect {
+    if (isNative(this.endpoint(address, model))) return 'dashscope';
     return this.options.dialect ?? LEARNED.find((dialect) => dialect === learned) ?? 'usual';
   }
 
@@ -102,6 +111,7 @@ const LEARNED = ['tei', 'dashscope'] as const satisfies readonly RerankDialect[]
 
 /** The native endpoint of DashScope, which some of its models have alone. */
 const NATIVE_ENDPOINT = '/services/rerank/text-rerank/text-rerank';
+const NATIVE_PREFIX = '/api/v1';
 
 function isNative(address: string): boolean {
   return parseAddress(address).pathname.includes('/services/rerank');

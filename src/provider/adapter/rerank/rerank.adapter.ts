@@ -6,8 +6,8 @@ export interface RerankAdapter extends AdapterNames {
   /** Most documents that the service takes in one call. */
   readonly maxDocuments: number;
 
-  /** The URL that would be called for a stored address. Pure; throws InvalidAddressError. */
-  endpoint(address: string): string;
+  /** The URL that would be called for a stored address, and for a model of the service that has one of its own. Pure; throws InvalidAddressError. */
+  endpoint(address: string, model?: string): string;
 
   /**
    * Relevance of documents to a query, best first; a document that the service left out is missing. Fails with

@@ -211,3 +211,18 @@ describe('a service of unknown dialect', () => {
     ]);
   });
 });
+
+it('a model of DashScope that has the native form alone is called in it', async () => {
+  const adapter = rerankAdapters(http).find(({ code }) => code === 'qianwen');
+  const call = { model: 'gte-rerank-v2', query: 'annual leave', documents: DOCUMENTS, topN: 2 };
+  const options = { limits, signal: new AbortController().signal };
+  const connection = { address: `${simulator.url}/compatible-mode/v1`, credential: CREDENTIAL };
+  const answer = await adapter?.rerank(call, connection, options);
+  expect(answer?.ranked.map(({ index }) => index)).toEqual([1, 2]);
+  expect(simulator.requests).toMatchObject([
+    {
+      path: '/api/v1/services/rerank/text-rerank/text-rerank',
+      body: { input: { query: 'annual leave' }, parameters: { top_n: 2 } },
+    },
+  ]);
+});
