@@ -26,6 +26,7 @@ import { LimitRetention } from './limits/limit.retention.js';
 import { LimitService } from './limits/limit.service.js';
 import { ReservationRepository } from './limits/reservation.repository.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
+import { ModelFindings } from './findings/model.findings.js';
 import { EmbeddingClient } from './embedding/embedding.client.js';
 import { ModelAdapters } from './model.adapters.js';
 import { ModelController } from './model.controller.js';
@@ -64,6 +65,7 @@ import { RerankClient } from './reranking/rerank.client.js';
     LimitRetention,
     UsageLimiter,
     UpstreamHealth,
+    ModelFindings,
     UpstreamCalls,
     CompletionClient,
     EmbeddingClient,

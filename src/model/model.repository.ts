@@ -13,13 +13,24 @@ import { Model } from './model.entity.js';
 
 /** Columns of a model that are written; undefined ones keep their value, or take their default. */
 export type ModelValues = Partial<
-  Omit<Model, 'id' | 'tenantId' | 'credential' | 'priceVersion' | 'createTime' | 'updateTime'>
+  Omit<
+    Model,
+    'id' | 'tenantId' | 'credential' | 'findings' | 'priceVersion' | 'createTime' | 'updateTime'
+  >
 >;
 
 /** What was left without its model. */
 interface WithoutModel {
   readonly agents: number;
   readonly knowledgeBases: number;
+}
+
+/** A model as it was called. */
+interface ModelAsCalled {
+  readonly tenantId: string;
+  readonly id: number;
+  readonly modelName: string;
+  readonly connection: { readonly address: string };
 }
 
 /** Whose tenant, and whose key, a model must be of. */
@@ -143,7 +154,12 @@ export class ModelRepository {
   }
 
   /** Changes the given columns, and the key unless it is empty. */
-  async update(tenantId: string, id: number, change: ModelValues, apiKey: string): Promise<void> {
+  async update(
+    tenantId: string,
+    id: number,
+    change: ModelValues & Partial<Pick<Model, 'findings'>>,
+    apiKey: string,
+  ): Promise<void> {
     const credential =
       apiKey === '' ? undefined : this.vault.seal(modelPlace(tenantId, id), apiKey);
     await this.models.update(tenantId, id, { ...change, credential });
@@ -174,6 +190,21 @@ export class ModelRepository {
       `UPDATE model SET supports_tools = $3, update_time = now()
         WHERE tenant_id = $1 AND id = $2 AND supports_tools IS NULL RETURNING id`,
       [tenantId, id, supportsTools],
+    );
+    return rows.length > 0;
+  }
+
+  /** False when the model is gone or is another one by now, or has all of the findings already. */
+  async addFindings(
+    { tenantId, id, modelName, connection }: ModelAsCalled,
+    findings: Readonly<Record<string, string | number>>,
+  ): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE model SET findings = findings || $3::jsonb
+        WHERE tenant_id = $1 AND id = $2 AND model_name = $4
+          AND coalesce(nullif(api_host, ''), $5) = $5 AND NOT findings @> $3::jsonb
+       RETURNING id`,
+      [tenantId, id, JSON.stringify(findings), modelName, connection.address],
     );
     return rows.length > 0;
   }

@@ -49,6 +49,7 @@ export type {
 export type { CallLimits, ModelCallOptions, ModelConnection, Usage } from './adapter/model-call.js';
 export { MAX_OFFERED_MODELS } from './adapter/model-list.js';
 export type { OfferedModel } from './adapter/model-list.js';
+export type { Findings, FindingValue, ServiceFindings } from './adapter/refused-parameters.js';
 export { MaskedText } from './adapter/masked-text.js';
 export type { AdapterNames } from './adapter/named-adapter.js';
 export type { RankedDocument, RerankAdapter, RerankCall } from './adapter/rerank/rerank.adapter.js';

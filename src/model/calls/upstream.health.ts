@@ -245,8 +245,8 @@ export class UpstreamHealth implements OnApplicationShutdown {
 }
 
 /** The service does not accept the key, or the account behind it has nothing left. */
-export function isRefusal({ kind, status }: UpstreamError): boolean {
-  return kind === 'authentication' || status === 402;
+export function isRefusal({ kind, isExhausted }: UpstreamError): boolean {
+  return kind === 'authentication' || isExhausted;
 }
 
 function isBusy({ kind, status }: UpstreamError): boolean {

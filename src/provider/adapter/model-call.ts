@@ -3,7 +3,10 @@ import type {
   OutboundRequest,
   OutboundResponse,
 } from '../../platform/outbound/index.js';
+import { AdaptedBody, MAX_REPEATS } from './refused-parameters.js';
+import type { ServiceFindings } from './refused-parameters.js';
 import { cutError, parseJson, errorOfAnswer, upstreamErrorOf } from './upstream.error.js';
+import type { UpstreamError } from './upstream.error.js';
 import { KeyFilter } from './key-filter.js';
 import type { Secrets } from './safe-text.js';
 
@@ -27,6 +30,7 @@ export interface CallLimits {
 export interface ModelCallOptions {
   readonly limits: CallLimits;
   readonly signal: AbortSignal;
+  readonly findings?: ServiceFindings | undefined;
 }
 
 /** Token counts; unknown is undefined, never 0. */
@@ -59,19 +63,38 @@ const LARGEST_ERROR_BYTES = 64 * 1024;
 /** Room for 256 vectors of 4,096 numbers. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
-/** Posts JSON. Fails with UpstreamError, also for an error status, or ForbiddenAddressError. */
+/**
+ * Posts JSON. A parameter that the service refuses by name, and that the call can do without, is left out and the call repeated
+ * at once. Fails with UpstreamError, also for an error status, or ForbiddenAddressError.
+ */
 export async function postToModel(
   http: OutboundHttp,
   { body, headers, ...request }: ModelRequest,
   options: ModelCallOptions,
 ): Promise<OutboundResponse> {
-  const sent = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  } as const;
-  return send(http, { ...request, ...sent }, options);
+  const { findings } = options;
+  const adapted = new AdaptedBody(body, findings?.known);
+  for (let repeats = 0; ; repeats++) {
+    const sent = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(adapted.body),
+    } as const;
+    const answer = await exchange(http, { ...request, ...sent }, options);
+    if (answer.failure) {
+      const { error, text } = answer.failure;
+      const isRefusal = REFUSALS.has(error.status ?? 0) && repeats < MAX_REPEATS;
+      if (!isRefusal || options.signal.aborted || !adapted.adapt(text)) throw error;
+      continue;
+    }
+    if (adapted.learned.size > 0) await findings?.keep(adapted.learned);
+    if (adapted.leftOut.length > 0) findings?.leftOut(adapted.leftOut);
+    return answer.response;
+  }
 }
+
+/** How services answer a request that they do not accept; some fail over an argument that they do not know. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 422, 500, 501]);
 
 /** Gets what a model service has at an address, as parsed JSON. Fails like postToModel. */
 export async function getJson(
@@ -80,11 +103,17 @@ export async function getJson(
   options: ModelCallOptions,
   maxBytes = MAX_ANSWER_BYTES,
 ): Promise<unknown> {
-  const response = await send(http, { ...request, method: 'GET' }, options);
-  return jsonOf(response, request.secrets, maxBytes);
+  const answer = await exchange(http, { ...request, method: 'GET' }, options);
+  if (answer.failure) throw answer.failure.error;
+  return jsonOf(answer.response, request.secrets, maxBytes);
 }
 
-async function send(
+type Exchanged =
+  | { readonly response: OutboundResponse; readonly failure?: undefined }
+  /** An error status, and the service's own text, which is for no user's eyes. */
+  | { readonly failure: { readonly error: UpstreamError; readonly text: string } };
+
+async function exchange(
   http: OutboundHttp,
   {
     url,
@@ -92,18 +121,19 @@ async function send(
     ...request
   }: Omit<ModelRequest, 'body'> & Pick<OutboundRequest, 'method' | 'body'>,
   { limits, signal }: ModelCallOptions,
-): Promise<OutboundResponse> {
+): Promise<Exchanged> {
   try {
     const response = await http.request(url, { ...request, signal, timeouts: limits });
-    if (response.status < 400) return response;
-    throw errorOfAnswer(
-      {
-        status: response.status,
-        body: await errorText(response),
-        retryAfter: response.headers['retry-after'],
-      },
-      secrets,
-    );
+    if (response.status < 400) return { response };
+    const { status, headers } = response;
+    const text = await errorText(response);
+    const answer = {
+      status,
+      body: text,
+      contentType: headers['content-type'],
+      retryAfter: headers['retry-after'],
+    };
+    return { failure: { error: errorOfAnswer(answer, secrets), text } };
   } catch (error) {
     throw upstreamErrorOf(error, secrets);
   }

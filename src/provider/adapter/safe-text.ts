@@ -1,3 +1,5 @@
+import { isWebPage } from './vendor-error.js';
+
 /** What must not be repeated to users, even if a vendor writes it into an error. */
 export interface Secrets {
   readonly credential?: string;
@@ -41,7 +43,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
  * addresses and key-like words, on one line, at most 300 characters. A web page becomes the empty text.
  */
 export function safeText(text: string, secrets: Secrets): string {
-  if (/^\s*</.test(text)) return '';
+  if (isWebPage(text)) return '';
   // Enough for the answer after removals, and it bounds the work on a hostile text.
   let safe = withoutForms(text.slice(0, 4 * LONGEST_TEXT), secrets);
   for (const pattern of MASKED) safe = safe.replace(pattern, '[removed]');

@@ -3,10 +3,12 @@ import { DomainError } from '../../platform/error/index.js';
 import { ForbiddenAddressError, OutboundError } from '../../platform/outbound/index.js';
 import type { OutboundErrorKind } from '../../platform/outbound/index.js';
 import { asMessage, msg } from '../../platform/message/index.js';
-import { isRecord, textIn } from './json-fields.js';
+import { isRecord } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
 import { repeatsSecret, safeText } from './safe-text.js';
 import type { Secrets } from './safe-text.js';
+import { errorIn, isWebPage, meaningOf, readVendorError } from './vendor-error.js';
+import type { VendorError, VendorMeaning } from './vendor-error.js';
 
 export type UpstreamErrorKind =
   | 'authentication'
@@ -31,6 +33,7 @@ interface UpstreamErrorDetails {
   readonly message: Message;
   readonly status?: number;
   readonly retryable?: boolean;
+  readonly isExhausted?: boolean;
   readonly retryAfterMs?: number;
   readonly vendorText?: string;
   readonly cause?: unknown;
@@ -48,6 +51,8 @@ export class UpstreamError extends DomainError {
   readonly status?: number;
   /** Whether the same call may succeed a moment later. */
   readonly retryable: boolean;
+  /** The account behind the key has nothing left: another key may help, another try does not. */
+  readonly isExhausted: boolean;
   /** How long the service asks to wait. */
   readonly retryAfterMs?: number;
   /** The service's own words as far as users may read them; the message holds them, too. */
@@ -57,6 +62,7 @@ export class UpstreamError extends DomainError {
     super(details.message, { cause: details.cause });
     this.kind = details.kind;
     this.retryable = details.retryable ?? false;
+    this.isExhausted = details.isExhausted ?? false;
     if (details.status !== undefined) this.status = details.status;
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.vendorText !== undefined) this.vendorText = details.vendorText;
@@ -75,24 +81,65 @@ export function abortedError(): UpstreamError {
 interface Answer {
   readonly status: number;
   readonly body: string;
+  readonly contentType?: string | undefined;
   readonly retryAfter?: string | undefined;
 }
 
 /** What an answer with an error status means, in words that a user may read. */
-export function errorOfAnswer(answer: Answer, secrets: Secrets): UpstreamError {
-  const { status } = answer;
-  const after = retryAfterMs(answer.retryAfter);
+export function errorOfAnswer(
+  { status, body, contentType, retryAfter }: Answer,
+  secrets: Secrets,
+): UpstreamError {
+  const after = retryAfterMs(retryAfter);
+  const said = readVendorError(isWebPage(body, contentType) ? '' : body);
+  return failureOf(said, status, secrets, after);
+}
+
+/** An error object inside of an answer or a stream. */
+export function errorInAnswer(error: unknown, secrets: Secrets): UpstreamError {
+  const said = readVendorError(error);
+  return failureOf(said, said.status, secrets);
+}
+
+/** Throws the error that an answer or an event with status 200 holds, in any of the forms of errorIn. */
+export function throwIfError(answer: unknown, secrets: Secrets): void {
+  const error = errorIn(answer);
+  if (error !== undefined) throw errorInAnswer(error, secrets);
+}
+
+function failureOf(
+  said: VendorError,
+  status: number | undefined,
+  secrets: Secrets,
+  after?: number,
+): UpstreamError {
+  const meaning = meaningOf(said, status);
+  const isExhausted = meaning === 'exhausted' || status === 402;
   return new UpstreamError({
-    kind: kindOfStatus(status),
-    status,
-    retryable: isRetryable(status),
-    ...withVendorText(leadOfStatus(status), messageIn(answer.body), secrets),
+    kind: kindOf(meaning, status),
+    ...(status !== undefined && { status }),
+    ...(isExhausted && { isExhausted }),
+    retryable: !isExhausted && mayPass(meaning, status),
+    ...withVendorText(leadOf(meaning, status), said.text, secrets),
     ...(after !== undefined && { retryAfterMs: after }),
   });
 }
 
+function kindOf(meaning: VendorMeaning | undefined, status: number | undefined): UpstreamErrorKind {
+  if (meaning === 'refused-content') return 'invalid-request';
+  if (meaning === 'exhausted') return status === 402 ? 'invalid-request' : 'rate-limit';
+  if (meaning !== undefined) return meaning;
+  return status === undefined ? 'invalid-request' : kindOfStatus(status);
+}
+
+function mayPass(meaning: VendorMeaning | undefined, status: number | undefined): boolean {
+  if (meaning === undefined) return status !== undefined && isRetryable(status);
+  // A single request that is too large for the limit stays so.
+  return (meaning === 'rate-limit' && status !== 413) || meaning === 'overloaded';
+}
+
 function isRetryable(status: number): boolean {
-  return status === 408 || status === 429 || status >= 500;
+  return status === 408 || status === 429 || (status >= 500 && status !== 501);
 }
 
 function kindOfStatus(status: number): UpstreamErrorKind {
@@ -101,6 +148,20 @@ function kindOfStatus(status: number): UpstreamErrorKind {
   if (status === 408 || status === 504) return 'timeout';
   if (status === 429) return 'rate-limit';
   return status >= 500 ? 'overloaded' : 'invalid-request';
+}
+
+function leadOf(meaning: VendorMeaning | undefined, status: number | undefined): Message {
+  if (meaning === 'context-length') {
+    return msg`The request is longer than the context window of the model. Shorten the conversation, or choose a model with a larger window.`;
+  }
+  if (meaning === 'refused-content') {
+    return msg`The provider refused the content of the request. Change what is asked or attached.`;
+  }
+  if (meaning === 'exhausted' && status !== 402) {
+    return msg`The account at the provider has no credit or quota left. Check its balance and plan there.`;
+  }
+  if (status !== undefined) return leadOfStatus(status);
+  return msg`The provider reported an error. Try again, or check the model’s settings.`;
 }
 
 function leadOfStatus(status: number): Message {
@@ -116,42 +177,6 @@ function leadOfStatus(status: number): Message {
   return status >= 500 || status === 408
     ? msg`The provider is overloaded or failing (${status}). Try again in a moment.`
     : msg`The provider rejected the request (${status}). Check the model id and its settings.`;
-}
-
-/** The words by which providers name errors inside of an answer with status 200. */
-const KIND_BY_WORD: readonly (readonly [RegExp, UpstreamErrorKind])[] = [
-  [/authentication|permission|unauthorized|invalid_?api_?key|forbidden/i, 'authentication'],
-  [/not_?found/i, 'not-found'],
-  [/rate_?limit|quota|throttl|too_?many/i, 'rate-limit'],
-  [/time_?out/i, 'timeout'],
-  [/overloaded|unavailable|server_error|api_error|internal/i, 'overloaded'],
-];
-
-const RETRYABLE_KINDS: ReadonlySet<UpstreamErrorKind> = new Set(['rate-limit', 'overloaded']);
-
-/** An error object inside of an answer or a stream. */
-export function errorInAnswer(error: unknown, secrets: Secrets): UpstreamError {
-  const status = statusIn(error);
-  if (status !== undefined) return errorOfAnswer({ status, body: JSON.stringify(error) }, secrets);
-  const words = isRecord(error)
-    ? `${textIn(error, 'type') ?? ''} ${textIn(error, 'code') ?? ''}`
-    : '';
-  const kind = KIND_BY_WORD.find(([word]) => word.test(words))?.[1] ?? 'invalid-request';
-  return new UpstreamError({
-    kind,
-    retryable: RETRYABLE_KINDS.has(kind),
-    ...withVendorText(
-      msg`The provider reported an error. Try again, or check the model’s settings.`,
-      messageOf(error),
-      secrets,
-    ),
-  });
-}
-
-function statusIn(error: unknown): number | undefined {
-  if (!isRecord(error)) return undefined;
-  const status = [error['status'], error['code'], error['http_code']].map(Number);
-  return status.find((number) => number >= 400 && number < 600);
 }
 
 /**
@@ -202,30 +227,6 @@ function withVendorText(
   return { message: msg`${lead} It said: ${vendorText}`, vendorText };
 }
 
-/** The error text of a JSON body in any of the vendors' forms; other text as it is. */
-function messageIn(body: string): string {
-  try {
-    return messageOf(JSON.parse(body));
-  } catch {
-    return body;
-  }
-}
-
-function messageOf(json: unknown): string {
-  if (typeof json === 'string') return json;
-  if (!isRecord(json)) return '';
-  const fields = ['error', 'message', 'msg', 'detail', 'error_msg', 'errors'];
-  const found = fields
-    .map((field) => json[field])
-    .find((value) => value !== undefined && value !== null);
-  return isRecord(found) ? messageOf(found) : firstText(found, json);
-}
-
-function firstText(found: unknown, json: JsonRecord): string {
-  if (typeof found === 'string') return found;
-  return found === undefined ? (textIn(json, 'code') ?? '') : JSON.stringify(found);
-}
-
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -235,9 +236,22 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The object that an event or a line of a stream holds. Throws UpstreamError (protocol). */
-export function parseRecord(text: string): JsonRecord {
+/**
+ * The object that an event or a line of a stream holds. Throws UpstreamError: (protocol) for what is no JSON, and the error that a
+ * list or a plain text is in place of an event.
+ */
+export function parseRecord(text: string, secrets?: Secrets): JsonRecord {
+  if (secrets && PLAIN_TEXT.test(text) && !isJson(text)) {
+    const failure = errorInAnswer(text, secrets);
+    // Words that mean nothing known are no answer of the protocol.
+    if (
+      failure.kind !== 'invalid-request' ||
+      /\b(?:error|failed|failure|exception|refused)\b/i.test(text)
+    )
+      throw failure;
+  }
   const record = parseJson(text);
+  if (secrets && Array.isArray(record)) throwIfError(record, secrets);
   if (!isRecord(record))
     throw protocolError(msg`The provider sent an event that is not an object.`);
   return record;
@@ -252,6 +266,9 @@ export function isJson(text: string): boolean {
     return false;
   }
 }
+
+/** Words, not the beginning of JSON or of a page. */
+const PLAIN_TEXT = /^\s*(?:[\p{L}[]|<\d)/u;
 
 export function protocolError(what: Message, cause?: unknown): UpstreamError {
   return new UpstreamError({

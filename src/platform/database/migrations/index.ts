@@ -43,6 +43,7 @@ import { ProviderState1763683200049 } from './49-provider-state.js';
 import { ResponseItems1763683200052 } from './52-response-items.js';
 import { StrictParameters1763683200054 } from './54-strict-parameters.js';
 import { BookedUsage1763683200047 } from './47-booked-usage.js';
+import { ModelFindings1763683200050 } from './50-model-findings.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -91,4 +92,5 @@ export const migrations = [
   ProviderState1763683200049,
   ResponseItems1763683200052,
   StrictParameters1763683200054,
+  ModelFindings1763683200050,
 ];

@@ -52,6 +52,12 @@ export const provider: Texts = {
     'The provider answered the same document twice.': '供应商重复返回了同一个文档。',
     'The provider sent a single event of more than 1 MiB, which is refused. Check that the address belongs to a model service.':
       '供应商发送的单个事件超过 1 MiB，已被拒绝。请检查该地址是否属于模型服务。',
+    'The request is longer than the context window of the model. Shorten the conversation, or choose a model with a larger window.':
+      '请求超出了模型的上下文窗口。请缩短对话，或选择窗口更大的模型。',
+    'The provider refused the content of the request. Change what is asked or attached.':
+      '供应商拒绝了请求的内容。请修改提问或附件。',
+    'The account at the provider has no credit or quota left. Check its balance and plan there.':
+      '供应商处的账户已没有余额或配额。请检查其余额和套餐。',
     'The provider refused the API key (401). Check the key of this model.':
       '供应商拒绝了 API 密钥（401）。请检查该模型的密钥。',
     'The provider asks for payment (402). Check the balance of the account there.':

@@ -3,7 +3,7 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY } from '../address.js';
 import { bearerOf } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
-import { protocolError, errorInAnswer } from '../upstream.error.js';
+import { protocolError, throwIfError } from '../upstream.error.js';
 import {
   firstRecordIn,
   isRecord,
@@ -288,7 +288,7 @@ function toCompletion(
   withThinking: boolean,
   { omittedCalls }: ChatCall,
 ): ChatCompletion {
-  if (isRecord(answer)) throwIfError(answer, secrets);
+  throwIfError(answer, secrets);
   const parsed = chatCompletionSchema.safeParse(answer);
   const choice = parsed.data?.choices?.[0];
   if (choice === undefined) {
@@ -311,20 +311,6 @@ function toCompletion(
     usage: parsed.data && usageIn(parsed.data),
     omittedCalls,
   });
-}
-
-/** Errors come as `{error}`, as `{object: "error", …}`, or as `{code, message}` without choices. */
-function throwIfError(answer: JsonRecord, secrets: Secrets): void {
-  const error = answer['error'];
-  if (error !== undefined && error !== null) throw errorInAnswer(error, secrets);
-  if (answer['object'] === 'error') throw errorInAnswer(answer, secrets);
-  if (
-    answer['choices'] === undefined &&
-    textIn(answer, 'message') !== undefined &&
-    answer['code']
-  ) {
-    throw errorInAnswer(answer, secrets);
-  }
 }
 
 /** Mostly a text; some vendors send a list of text pieces. */

@@ -3,8 +3,8 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, MESSAGES_FAMILY } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
-import { protocolError, errorInAnswer } from '../upstream.error.js';
-import { isRecord, wholeNumberIn, recordIn, textIn, textsIn } from '../json-fields.js';
+import { protocolError, errorInAnswer, throwIfError } from '../upstream.error.js';
+import { wholeNumberIn, recordIn, textIn, textsIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
@@ -267,10 +267,10 @@ export class MessagesStream extends AnswerStream {
       case 'message_stop':
         return true;
       case 'error':
-        throw errorInAnswer(event['error'], this.secrets);
+        throw errorInAnswer(event['error'] ?? event, this.secrets);
       default:
         // ping, content_block_stop, and what later versions add; or an error without a type.
-        if (isRecord(event['error'])) throw errorInAnswer(event['error'], this.secrets);
+        throwIfError(event, this.secrets);
     }
     return false;
   }
@@ -333,7 +333,7 @@ function toCompletion(
   withThinking: boolean,
   call: ChatCall,
 ): ChatCompletion {
-  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  throwIfError(answer, secrets);
   const answerTool = answerToolOf(call)?.name;
   const parsed = messageSchema.safeParse(answer);
   if (!parsed.success)

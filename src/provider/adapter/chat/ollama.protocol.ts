@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
-import { UpstreamError, protocolError, errorInAnswer } from '../upstream.error.js';
-import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn } from '../json-fields.js';
+import { UpstreamError, protocolError, errorInAnswer, throwIfError } from '../upstream.error.js';
+import { wholeNumberIn, recordIn, recordsIn, textIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
@@ -128,6 +128,7 @@ export class OllamaStream extends AnswerStream {
 
   protected readEvent(answer: JsonRecord, _: string, parts: ChatPart[]): boolean {
     if (answer['error']) throw errorInAnswer(failureIn(answer), this.secrets);
+    throwIfError(answer, this.secrets);
     const message = recordIn(answer, 'message');
     if (message !== undefined) {
       this.state.addThinking(textIn(message, 'thinking'), parts);
@@ -160,7 +161,7 @@ function toCompletion(
   withThinking: boolean,
   { omittedCalls }: ChatCall,
 ): ChatCompletion {
-  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  throwIfError(answer, secrets);
   const parsed = ollamaAnswerSchema.safeParse(answer);
   if (!parsed.success)
     throw protocolError(msg`The provider answered without a message.`, parsed.error);

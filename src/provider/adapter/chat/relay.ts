@@ -169,7 +169,7 @@ export class EventRelay implements ReadAnswer {
   private map(data: string, parts: ChatPart[]): JsonRecord | undefined {
     if (data === END_MARK) this.answer.readEndMark();
     if (data === END_MARK || data === '') return undefined;
-    const record = parseRecord(data);
+    const record = parseRecord(data, this.settings.secrets);
     this.answer.readParsed(record, data, parts);
     return record;
   }

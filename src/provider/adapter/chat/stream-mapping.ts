@@ -110,7 +110,7 @@ export abstract class AnswerStream {
   private next(event: string, parts: ChatPart[]): void {
     if (this.ended || event === '') return;
     if (event === END_MARK) this.readEndMark();
-    else this.readParsed(parseRecord(event), event, parts);
+    else this.readParsed(parseRecord(event, this.secrets), event, parts);
   }
 }
 

@@ -4,8 +4,8 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
 import type { ModelCallOptions, ModelConnection } from '../model-call.js';
 import { postForJson } from '../model-call.js';
-import { protocolError, errorInAnswer } from '../upstream.error.js';
-import { isRecord, wholeNumberIn } from '../json-fields.js';
+import { protocolError, throwIfError } from '../upstream.error.js';
+import { wholeNumberIn } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { toVectors } from './embedding.adapter.js';
 import type { EmbeddingAdapter, EmbeddingAnswer, EmbeddingCall } from './embedding.adapter.js';
@@ -62,7 +62,7 @@ export function toEmbeddingAnswer(
   texts: number,
   secrets: Secrets,
 ): EmbeddingAnswer {
-  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  throwIfError(answer, secrets);
   const parsed = embedSchema.safeParse(answer);
   if (!parsed.success) {
     throw protocolError(msg`The provider answered without vectors.`, parsed.error);

@@ -7,9 +7,9 @@ import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js'
 import { besideEndpoint, listModels } from '../model-list.js';
 import type { OfferedModel } from '../model-list.js';
 import { NamedAdapter } from '../named-adapter.js';
-import { UpstreamError, protocolError, errorInAnswer } from '../upstream.error.js';
+import { UpstreamError, protocolError, throwIfError } from '../upstream.error.js';
 import type { Vendor } from '../named-adapter.js';
-import { isRecord, recordIn, wholeNumberIn } from '../json-fields.js';
+import { recordIn, wholeNumberIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { toVectors } from './embedding.adapter.js';
@@ -121,7 +121,7 @@ export function toEmbeddingAnswer(
   texts: number,
   secrets: Secrets,
 ): EmbeddingAnswer {
-  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  throwIfError(answer, secrets);
   const parsed = embeddingsSchema.safeParse(answer);
   if (!parsed.success) {
     throw protocolError(msg`The provider answered without vectors.`, parsed.error);

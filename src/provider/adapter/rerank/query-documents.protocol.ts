@@ -7,7 +7,7 @@ import { bearerOf, postForJson } from '../model-call.js';
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { Vendor } from '../named-adapter.js';
-import { errorInAnswer, protocolError, UpstreamError } from '../upstream.error.js';
+import { protocolError, throwIfError, UpstreamError } from '../upstream.error.js';
 import { isRecord, recordIn, wholeNumberIn } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import type { RankedDocument, RerankAdapter, RerankAnswer, RerankCall } from './rerank.adapter.js';
@@ -167,7 +167,7 @@ export function toRankedDocuments(
   { documents, topN }: Pick<RerankCall, 'documents' | 'topN'>,
   secrets: Secrets,
 ): readonly RankedDocument[] {
-  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  throwIfError(answer, secrets);
   const parsed = rankedSchema.safeParse(rowsIn(answer));
   if (!parsed.success) {
     throw protocolError(
