@@ -18,7 +18,6 @@ import type {
   EmbeddingAnswer,
   EmbeddingCall,
   MediaCallOptions,
-  ModelCallOptions,
   MediaResult,
   ModelConnection,
   OfferedModel,
