@@ -307,6 +307,13 @@ describe('what services want back with a call of a tool', () => {
       { reasoning_content: 'Hm.' },
       { content: 'Paris.', reasoning_content: 'Hm.' },
     ]);
+    // DeepSeek V4 refuses a conversation in which one answer has no thinking.
+    expect(fieldsOf([withCall, { role: 'assistant', content: 'Rome.' }])).toMatchObject([
+      { reasoning_content: 'Hm.' },
+      { content: 'Rome.', reasoning_content: '' },
+    ]);
+    const withoutStates = fieldsOf([{ role: 'assistant', content: '', toolCalls: [LOOK] }]);
+    expect(withoutStates[0]).not.toHaveProperty('reasoning_content');
   });
 
   it('is collected where thinking is not shown', () => {
