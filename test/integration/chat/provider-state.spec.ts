@@ -119,6 +119,50 @@ describe('what a service wants back with a tool call', () => {
   });
 });
 
+describe('a service that is given back what it wants', () => {
+  const THINKING = 'First the product.';
+
+  beforeEach(() => {
+    scripted.close();
+    simulator.reset();
+  });
+
+  const sent = (): unknown[] =>
+    simulator.requests.map(({ body }) => (body as { messages?: unknown }).messages);
+
+  it('gets its reasoning with the call, within the turn and in later ones', async () => {
+    const sessionId = await newSession();
+    const match = { path: '/chat/completions' };
+    const call = { name: 'calculate', arguments: '{"expression":"6*7"}' };
+    simulator.script(
+      { match, reasoning: THINKING, toolCalls: [call] },
+      { match, text: '42.' },
+      { match, text: 'Indeed.' },
+    );
+    await ask(sessionId, 'What is 6*7?');
+    expect((await ask(sessionId, 'Sure?')).text).toBe('Indeed.');
+
+    const answer = { role: 'assistant', reasoning_content: THINKING, tool_calls: [{}] };
+    expect(sent().slice(1)).toMatchObject([
+      expect.arrayContaining([expect.objectContaining({ reasoning_content: THINKING })]),
+      expect.arrayContaining([expect.objectContaining({ reasoning_content: THINKING })]),
+    ]);
+    expect((sent()[1] as unknown[]).at(-2)).toMatchObject(answer);
+  });
+
+  it('gets a call that was not JSON with what was wrong, and can go on', async () => {
+    const sessionId = await newSession();
+    const match = { path: '/chat/completions' };
+    const call = { name: 'calculate', arguments: '{"expression":"6*' };
+    simulator.script({ match, toolCalls: [call] }, { match, text: '42.' }, { match, text: 'Yes.' });
+    expect((await ask(sessionId, 'What is 6*7?')).text).toBe('42.');
+    expect((await ask(sessionId, 'Sure?')).text).toBe('Yes.');
+    expect((sent()[1] as unknown[]).at(-1)).toMatchObject({
+      ...{ role: 'tool', content: expect.stringContaining('are not JSON') },
+    });
+  });
+});
+
 describe('a call whose arguments are not a JSON object', () => {
   it.each([
     ['alone', [INVALID]],
