@@ -93,7 +93,11 @@ function lastWordOf({ content }: ChatMessage): string | undefined {
 describe('what a service wants back with a tool call', () => {
   it('is sent to it within the turn and in later ones, and shown to nobody', async () => {
     const sessionId = await newSession();
-    scripted.then(callingTools([CALL], { thinking: 'Hm.', state: STATE }), answering('42.'));
+    const last = { ...STATE, data: { text: 'the-signature-of-the-service' } };
+    scripted.then(callingTools([CALL], { thinking: 'Hm.', state: STATE }), [
+      { type: 'provider-state', providerState: last },
+      ...answering('42.'),
+    ]);
     const reply = await ask(sessionId, 'What is 6*7?');
     expect([reply.error, reply.text]).toEqual([undefined, '42.']);
     const called = { role: 'assistant', content: '', toolCalls: [CALL], providerState: STATE };
@@ -102,7 +106,8 @@ describe('what a service wants back with a tool call', () => {
 
     scripted.then(answering('Indeed.'));
     const again = await ask(sessionId, 'Sure?');
-    expect(lastSent().slice(1, 3)).toEqual([called, result]);
+    const answer = { role: 'assistant', content: '42.', providerState: last };
+    expect(lastSent().slice(1, 4)).toEqual([called, result, answer]);
 
     const { shown } = await answerIn(sessionId);
     const logged = plinth.log.join('\n');
