@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
 import { msg, phrase } from '../message/index.js';
 import { addCidr, contains, effectiveAddresses, ruleAgainst } from './ip-address.js';
+import { HostList } from './host-list.js';
 import { ForbiddenAddressError } from './outbound.errors.js';
 
 /** Names of cloud metadata services, which issue credentials; refused whatever they resolve to. */
@@ -19,6 +20,8 @@ export interface AddressRules {
   readonly allowedPrivateHosts: readonly string[];
   /** Ports that may be called; every port if not given. */
   readonly allowedPorts?: readonly number[];
+  /** Hosts that may be called, as HostList reads them; every host if not given. */
+  readonly allowedHosts?: readonly string[] | undefined;
 }
 
 /**
@@ -30,6 +33,7 @@ export class AddressSafety {
   private readonly allowedNames: ReadonlySet<string>;
   private readonly allowedAddresses = new BlockList();
   private readonly allowedPorts?: ReadonlySet<number>;
+  private readonly allowedHosts?: HostList;
 
   constructor(rules: AddressRules) {
     this.everyPrivateHost = rules.allowedPrivateHosts.includes('*');
@@ -44,6 +48,9 @@ export class AddressSafety {
       );
     }
     if (rules.allowedPorts !== undefined) this.allowedPorts = new Set(rules.allowedPorts);
+    if (rules.allowedHosts !== undefined) {
+      this.allowedHosts = new HostList(rules.allowedHosts, { withSubdomains: false });
+    }
   }
 
   /**
@@ -66,6 +73,7 @@ export class AddressSafety {
     }
     this.checkPort(url);
     this.checkHost(url.hostname);
+    if (this.allowedHosts?.has(url) === false) throw ForbiddenAddressError.hostNotListed();
     return url;
   }
 

@@ -12,6 +12,8 @@ export const model: Texts = {
     'This API key cannot use the model {0}. Add the model to the key, or use another model.':
       '此 API 密钥不能使用模型 {0}。请将该模型加入密钥，或使用其他模型。',
     'Connected.': '已连接。',
+    'The proxy has connected to the service.': '代理已连接服务。',
+    'The proxy was reached.': '已连接代理。',
     'The certificate is valid ({0}).': '证书有效（{0}）。',
     'The name has 1 address.': '该名称有 1 个地址。',
     'The name has {0} addresses.': '该名称有 {0} 个地址。',
