@@ -27,6 +27,7 @@ import { LimitService } from './limits/limit.service.js';
 import { ReservationRepository } from './limits/reservation.repository.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
 import { EmbeddingClient } from './embedding/embedding.client.js';
+import { HostIdentity } from './host.identity.js';
 import { ModelAdapters } from './model.adapters.js';
 import { ModelController } from './model.controller.js';
 import { ModelRepository } from './model.repository.js';
@@ -47,6 +48,7 @@ import { RerankClient } from './reranking/rerank.client.js';
     CredentialVault,
     CredentialRepository,
     CredentialRotation,
+    HostIdentity,
     ModelAdapters,
     ModelRepository,
     ModelKeyRepository,

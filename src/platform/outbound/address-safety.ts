@@ -20,6 +20,11 @@ export interface AddressRules {
   readonly allowedPrivateHosts: readonly string[];
   /** Ports that may be called; every port if not given. */
   readonly allowedPorts?: readonly number[];
+  /**
+   * Whether metadata and link-local addresses may be called: for libraries that ask the cloud for the identity of this host,
+   * never for addresses that users enter.
+   */
+  readonly allowsHostServices?: boolean;
   /** Hosts that may be called, as HostList reads them; every host if not given. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
@@ -34,8 +39,10 @@ export class AddressSafety {
   private readonly allowedAddresses = new BlockList();
   private readonly allowedPorts?: ReadonlySet<number>;
   private readonly allowedHosts?: HostList;
+  private readonly allowsHostServices: boolean;
 
   constructor(rules: AddressRules) {
+    this.allowsHostServices = rules.allowsHostServices ?? false;
     this.everyPrivateHost = rules.allowedPrivateHosts.includes('*');
     const names = rules.allowedPrivateHosts.filter(
       (entry) => !addCidr(this.allowedAddresses, entry),
@@ -128,6 +135,7 @@ export class AddressSafety {
     for (const effective of effectiveAddresses(address)) {
       const rule = ruleAgainst(effective);
       if (rule === undefined) continue;
+      if (rule.always && this.allowsHostServices) continue;
       if (rule.always) throw ForbiddenAddressError.always(rule.name);
       const allowed =
         nameIsAllowed ||

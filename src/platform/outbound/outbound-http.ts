@@ -16,6 +16,8 @@ import type { Proxy, ProxySettings } from './proxy.js';
 export interface OutboundHttpOptions {
   /** CIDRs, IP addresses, host names, or `*`: the private addresses that may be called. */
   readonly allowedPrivateHosts: readonly string[];
+  /** See AddressRules. */
+  readonly allowsHostServices?: boolean;
   /** Ports that may be called; every port if not given. */
   readonly allowedPorts?: readonly number[];
   /** Resolves a name; default: the system's resolver. */

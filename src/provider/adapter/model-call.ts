@@ -3,12 +3,14 @@ import type {
   OutboundRequest,
   OutboundResponse,
 } from '../../platform/outbound/index.js';
+import { authenticated } from './authentication.js';
+import type { CallIdentity } from './authentication.js';
 import { cutError, parseJson, errorOfAnswer, upstreamErrorOf } from './upstream.error.js';
 import { KeyFilter } from './key-filter.js';
 import type { Secrets } from './safe-text.js';
 
 /** Where a model lives, as its record holds it. */
-export interface ModelConnection {
+export interface ModelConnection extends CallIdentity {
   readonly address: string;
   readonly credential?: string;
   /** Version header of the messages protocol. */
@@ -52,7 +54,8 @@ export interface ModelRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
-  readonly secrets: Secrets;
+  /** The connection itself, or more; its identity replaces the key in the headers. */
+  readonly secrets: Secrets & CallIdentity;
 }
 
 const LARGEST_ERROR_BYTES = 64 * 1024;
@@ -91,8 +94,12 @@ async function send(
   }: Omit<ModelRequest, 'body'> & Pick<OutboundRequest, 'method' | 'body'>,
   { limits, signal }: ModelCallOptions,
 ): Promise<OutboundResponse> {
+  let known: Secrets = secrets;
   try {
-    const response = await http.request(url, { ...request, signal, timeouts: limits });
+    const call = await authenticated(http, { ...request, url, secrets }, signal);
+    known = call.secrets;
+    const { headers } = call;
+    const response = await http.request(url, { ...request, headers, signal, timeouts: limits });
     if (response.status < 400) return response;
     throw errorOfAnswer(
       {
@@ -100,10 +107,10 @@ async function send(
         body: await errorText(response),
         retryAfter: response.headers['retry-after'],
       },
-      secrets,
+      known,
     );
   } catch (error) {
-    throw upstreamErrorOf(error, secrets);
+    throw upstreamErrorOf(error, known);
   }
 }
 

@@ -39,6 +39,7 @@ import { ModelFallbacks1763683200042 } from './42-model-fallbacks.js';
 import { Provisioning1763683200044 } from './44-provisioning.js';
 import { AttachmentFailure1763683200045 } from './45-attachment-failure.js';
 import { AwaitedSince1763683200048 } from './48-awaited-since.js';
+import { ModelAuth1763683200053 } from './53-model-auth.js';
 import { BookedUsage1763683200047 } from './47-booked-usage.js';
 
 /** In the order in which they run. */
@@ -85,4 +86,5 @@ export const migrations = [
   AttachmentFailure1763683200045,
   BookedUsage1763683200047,
   AwaitedSince1763683200048,
+  ModelAuth1763683200053,
 ];
