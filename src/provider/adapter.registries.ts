@@ -87,7 +87,7 @@ const chatCompletionsPresets: readonly ChatCompletionsPreset[] = [
     code: 'vertex',
     label: 'Google Vertex AI',
     address: {
-      prefix: '/v1beta1/endpoints/openapi',
+      prefix: '/v1',
       endings: { '/endpoints': '/endpoints/openapi' },
     },
     dialect: USUAL,

@@ -386,5 +386,5 @@ test('a credential is stored on one line', () => {
   const pretty = JSON.stringify(google, undefined, 2);
   expect(checkedCredential('google', pretty)).toBe(JSON.stringify(google));
   expect(checkedCredential('bearer', ' {\n')).toBe(' {\n');
-  expect(defaultAuthType('azure_openai')).toBe('api-key');
+  expect(defaultAuthType('azure')).toBe('api-key');
 });

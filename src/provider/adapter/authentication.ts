@@ -27,7 +27,7 @@ export interface CallIdentity {
 
 /** What the provider codes of clouds use where a model does not say. */
 const DEFAULT_AUTH: Readonly<Record<string, AuthType>> = {
-  azure_openai: 'api-key',
+  azure: 'api-key',
   vertex: 'google',
 };
 
