@@ -5,6 +5,7 @@ import { chatCompletions } from './chat/chat-completions.js';
 import { chatHandler } from './chat/chat-handler.js';
 import { messages } from './chat/messages.js';
 import { ollamaChat } from './chat/ollama-chat.js';
+import { responses } from './chat/responses.js';
 import { tokenCountRoutes } from './chat/token-count-routes.js';
 import { dashscopeRoutes } from './media/dashscope-routes.js';
 import { fileRoutes } from './media/generated-file.js';
@@ -37,6 +38,7 @@ export class Service {
     this.routes = [
       chatRoute(/\/chat\/completions$/, 'chat-completions', chatCompletions),
       chatRoute(/\/messages$/, 'messages', messages),
+      chatRoute(/\/responses$/, 'chat-completions', responses),
       chatRoute(/\/api\/chat$/, 'ollama', ollamaChat),
       ...tokenCountRoutes,
       ...embeddingRoutes,

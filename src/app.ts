@@ -59,6 +59,7 @@ const EXPOSED_HEADERS = [
   'X-Request-Id',
   'request-id',
   'x-plinth-attempts',
+  'x-plinth-ignored',
   'x-plinth-model',
   'x-should-retry',
 ];
@@ -121,7 +122,7 @@ export async function createApp(
       app.get(DirectRoutes).serve,
     ),
   );
-  serveOpenApi(app, FAILURES);
+  serveOpenApi(app, FAILURES, config.PUBLIC_URL);
   const server = app.getHttpServer();
   server.headersTimeout = config.REQUEST_HEADER_TIMEOUT_SECONDS * 1_000;
   server.requestTimeout = config.REQUEST_BODY_TIMEOUT_SECONDS * 1_000;

@@ -133,6 +133,25 @@ describe('messages', () => {
       json: { error: { type: 'invalid_request_error' } },
     });
   });
+
+  it('takes the parameters of the API, and those of a beta that a header names', async () => {
+    const system = { role: 'system', content: 'Be short.' };
+    const messages = [...ask('hi'), system];
+    const known = { ...body, messages, top_k: 4, cache_control: { type: 'ephemeral' } };
+    expect((await send(simulator.url + path, known)).status).toBe(200);
+    const beta = { ...body, context_management: { edits: [] } };
+    const named = { 'anthropic-beta': 'context-management-2025-06-27' };
+    expect((await send(simulator.url + path, beta, named)).status).toBe(200);
+    for (const [name, refused] of [
+      ['context_management', beta],
+      ['surprise', { ...body, surprise: 1 }],
+    ] as const) {
+      expect(await send(simulator.url + path, refused)).toMatchObject({
+        status: 400,
+        json: { error: { message: `${name}: Extra inputs are not permitted` } },
+      });
+    }
+  });
 });
 
 describe('the local runtime', () => {

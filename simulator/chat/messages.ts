@@ -42,6 +42,7 @@ function read(exchange: Exchange): ChatRequest {
   if (exchange.header('anthropic-version') === '') {
     throw new InvalidRequest('anthropic-version: header is required');
   }
+  refuseUnknown(body, exchange.header('anthropic-beta'));
   const model = requiredModel(body);
   if (typeof body['max_tokens'] !== 'number' || body['max_tokens'] < 1) {
     throw new InvalidRequest('max_tokens: Field required');
@@ -62,10 +63,33 @@ function read(exchange: Exchange): ChatRequest {
   };
 }
 
+/** The parameters of the Messages API (reference of Anthropic, November 2026). */
+const PARAMETERS = new Set([
+  ...['model', 'max_tokens', 'messages', 'system', 'stream', 'tools', 'tool_choice', 'thinking'],
+  ...['temperature', 'top_p', 'top_k', 'stop_sequences', 'output_config', 'metadata'],
+  ...['cache_control', 'container', 'diagnostics', 'inference_geo', 'service_tier', 'speed'],
+]);
+
+/** Those of its betas, which a header has to name. */
+const BETA_PARAMETERS = new Set([
+  ...['billing_policy', 'compaction', 'context_management', 'fallback_credit_token', 'fallbacks'],
+  ...['mcp_servers', 'output_format', 'thread', 'user_profile_id'],
+]);
+
+function refuseUnknown(body: JsonObject, betas: string): void {
+  const unknown = Object.keys(body).find(
+    (name) => !PARAMETERS.has(name) && !(betas !== '' && BETA_PARAMETERS.has(name)),
+  );
+  if (unknown !== undefined) {
+    throw new InvalidRequest(`${unknown}: Extra inputs are not permitted`);
+  }
+}
+
 function readMessage(message: JsonObject): ChatMessage[] {
   const { role } = message;
+  if (role === 'system') return [{ role, text: textOfContent(message['content']), images: [] }];
   if (role !== 'user' && role !== 'assistant') {
-    throw new InvalidRequest('messages: role must be "user" or "assistant"');
+    throw new InvalidRequest('messages: role must be "user", "assistant" or "system"');
   }
   const parts = objectsOf(message['content']);
   const images = parts.filter((part) => part['type'] === 'image').map(readImage);

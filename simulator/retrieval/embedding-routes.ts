@@ -67,7 +67,8 @@ function vectorsFor(
   inputs: readonly string[],
   behaviour: Behaviour,
 ): number[][] {
-  const dimensions = dimensionsFor(stringOf(body['model']), numberOf(body['dimensions']));
+  const asked = numberOf(body['dimensions']) ?? numberOf(body['output_dimension']);
+  const dimensions = dimensionsFor(stringOf(body['model']), asked);
   return spoilt(
     inputs.map((input) => embed(input, dimensions)),
     behaviour,

@@ -3,19 +3,25 @@ import { coverage, featuresOf } from '../answer/features.js';
 import { estimateTokens } from '../answer/tokens.js';
 import type { Behaviour } from '../behaviour/behaviour.js';
 import type { Exchange } from '../http/exchange.js';
-import { type JsonValue, numberOf, objectOf, stringOf } from '../http/json.js';
+import { type JsonObject, type JsonValue, numberOf, objectOf, stringOf } from '../http/json.js';
 import { errorBody } from '../http/protocol.js';
 import { replyJson } from '../http/reply.js';
 import type { Route } from '../http/route.js';
 
 export const rerankRoutes: Route[] = [
-  { method: 'POST', path: /\/reranks?$/, protocol: 'chat-completions', handle: answerRerank },
+  {
+    method: 'POST',
+    path: /\/(reranks?|text-rerank)$/,
+    protocol: 'chat-completions',
+    handle: answerRerank,
+  },
 ];
 
 async function answerRerank(exchange: Exchange, behaviour: Behaviour): Promise<void> {
   const { body } = exchange;
-  const query = stringOf(body['query']);
-  const documents = Array.isArray(body['documents']) ? body['documents'].map(textOfDocument) : [];
+  const asked = askedIn(body);
+  const query = stringOf(asked.query);
+  const documents = Array.isArray(asked.documents) ? asked.documents.map(textOfDocument) : [];
   if (query === '' || documents.length === 0) {
     const problem = 'query and documents are required';
     return replyJson(exchange, 400, errorBody('chat-completions', 400, problem));
@@ -27,17 +33,52 @@ async function answerRerank(exchange: Exchange, behaviour: Behaviour): Promise<v
       ...(body['return_documents'] === true && { document: { text } }),
     }))
     .toSorted((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
-    .slice(0, numberOf(body['top_n']) ?? documents.length);
+    .slice(0, numberOf(asked.limit) ?? documents.length);
   spoil(results, documents.length, behaviour);
   const tokens = estimateTokens([query, ...documents].join(''));
   if (!behaviour.noUsage) exchange.recording.tokens = { input: tokens, output: 0 };
+  const usage = { prompt_tokens: tokens, total_tokens: tokens };
   const answer = {
     id: `rerank-${randomUUID()}`,
     model: stringOf(body['model']),
-    results,
-    ...(!behaviour.noUsage && { usage: { prompt_tokens: tokens, total_tokens: tokens } }),
+    ...asked.answer(results),
+    ...(!behaviour.noUsage && { usage }),
   };
-  return replyJson(exchange, 200, answer, behaviour);
+  return replyJson(exchange, 200, asked.isBare ? results.map(scored) : answer, behaviour);
+}
+
+interface Asked {
+  readonly query: JsonValue | undefined;
+  readonly documents: JsonValue | undefined;
+  readonly limit: JsonValue | undefined;
+  readonly answer: (results: JsonValue[]) => JsonObject;
+  readonly isBare?: boolean;
+}
+
+/** The forms of TEI, DashScope and Voyage, which are answered in their own, too; any other is the common one. */
+function askedIn(body: JsonObject): Asked {
+  const { query, texts, top_n, top_k } = body;
+  if (texts !== undefined) {
+    return { query, documents: texts, limit: undefined, answer: () => ({}), isBare: true };
+  }
+  if (body['input'] !== undefined) {
+    const input = objectOf(body['input']);
+    return {
+      query: input['query'],
+      documents: input['documents'],
+      limit: objectOf(body['parameters'])['top_n'],
+      answer: (results) => ({ output: { results } }),
+    };
+  }
+  const { documents } = body;
+  if (top_k !== undefined) {
+    return { query, documents, limit: top_k, answer: (data) => ({ object: 'list', data }) };
+  }
+  return { query, documents, limit: top_n, answer: (results) => ({ results }) };
+}
+
+function scored({ index, relevance_score }: { index: number; relevance_score: number }): JsonValue {
+  return { index, score: relevance_score };
 }
 
 /** Puts in the faults that a behaviour asks for; NaN is written as null. */

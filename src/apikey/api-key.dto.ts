@@ -1,5 +1,6 @@
 import { DOORS } from '../platform/access/index.js';
 import {
+  Flag,
   GIVEN_TIME,
   GIVEN_TIME_MESSAGE,
   Id,
@@ -49,7 +50,7 @@ const keyFields = {
     optional: true,
     maxItems: MOST_IDS,
     description:
-      'The only models that the key can use, also by agents and knowledge bases. Absent: no limit',
+      'The only models that the key can use, also as fallbacks and by agents and knowledge bases. Absent: no limit',
   }),
   agentIds: Ids({
     optional: true,
@@ -74,6 +75,11 @@ const keyFields = {
     maxItems: DOORS.length,
     example: ['v1'],
     description: `The interfaces that the key can use, of ${DOORS.join(', ')}. Absent: no limit`,
+  }),
+  strictParameters: Flag({
+    optional: true,
+    description:
+      'true: below /v1, a parameter that the model does not know is refused with its name. Default false: it is left out and named in the header x-plinth-ignored',
   }),
   expireTime: Text({
     optional: true,

@@ -3,6 +3,7 @@ import {
   Bigint,
   Char,
   CreateTime,
+  Flag,
   GeneratedId,
   Integer,
   Jsonb,
@@ -41,6 +42,8 @@ export class ApiKey {
   /** Addresses and networks (CIDR). */
   @Jsonb(nullable) addresses: string[] | null;
   @Jsonb(nullable) doors: string[] | null;
+  /** Requests with a parameter that the model does not know are refused. */
+  @Flag({ default: false }) strictParameters: boolean;
   /** Incremented when permissions or limits change. */
   @Integer({ default: 1 }) rightsVersion: number;
 

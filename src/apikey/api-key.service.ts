@@ -61,6 +61,7 @@ const RIGHTS: readonly (keyof ApiKeyValues)[] = [
   'knowledgeIds',
   'addresses',
   'doors',
+  'strictParameters',
 ];
 
 /**
@@ -222,6 +223,7 @@ export class ApiKeyService {
         knowledgeIds: unique(given.knowledgeIds),
         addresses: unique(addresses),
         doors: unique(doors),
+        strictParameters: given.strictParameters,
       }),
       ...(expireTime && { expireTime: futureTime(expireTime) }),
     };

@@ -29,6 +29,9 @@ export class ApiKeyView extends View({
   knowledgeIds: nullable(integers({ description: 'null: no limit' })),
   addresses: nullable(texts({ example: ['192.0.2.0/24'], description: 'null: no limit' })),
   doors: nullable(someOf(DOORS, { description: 'null: no limit' })),
+  strictParameters: flag({
+    description: 'Whether a parameter that the model does not know is refused',
+  }),
   state: oneOf(['active', 'expired', 'revoked']),
   expireTime: nullable(time({ description: 'The key is not valid from then on' })),
   previousExpireTime: nullable(

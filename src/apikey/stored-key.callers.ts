@@ -157,7 +157,7 @@ export class StoredKeyCallers
       permissions: heldBy(owner.permissions, permissions),
       roleKeys: owner.roleKeys,
       revision,
-      apiKey: { id, limits, rightsVersion, secretVersion },
+      apiKey: { id, limits, strictParameters: key.strictParameters, rightsVersion, secretVersion },
       validUntil,
     };
   }

@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { StorageService } from '../platform/storage/index.js';
 import type { StoredFileInfo } from '../platform/storage/index.js';
 import { DocumentParser, openStoredZip, refusalOf } from './parser/index.js';
+import type { DocumentFile } from './parser/index.js';
 
 /** The whole of a document in as few pieces as its structure allows, and no character twice. */
 const WHOLE = { textBlockSize: 10_000_000, overlapChar: 0, separator: '' };
@@ -30,7 +32,17 @@ export class DocumentReader {
    */
   async text(tenantId: string, fileId: number, signal: AbortSignal): Promise<string> {
     const { content, originalName: name, byteSize } = await this.storage.open(tenantId, fileId);
-    const { fragments } = await this.parser.parse({ content, name, byteSize }, WHOLE, signal);
+    return this.parsed({ content, name, byteSize }, signal);
+  }
+
+  /** The same of a file that is not stored. `name` has the suffix of its type. */
+  textOf(content: Buffer, name: string, signal: AbortSignal): Promise<string> {
+    const file = { content: Readable.from([content]), name, byteSize: content.length };
+    return this.parsed(file, signal);
+  }
+
+  private async parsed(file: DocumentFile, signal: AbortSignal): Promise<string> {
+    const { fragments } = await this.parser.parse(file, WHOLE, signal);
     return fragments.map((fragment) => fragment.content).join('\n\n');
   }
 }

@@ -48,7 +48,14 @@ describe('historyWindow', () => {
       ...{ number: 1, id: 'c1', name: 'search_knowledge', arguments: '{"query":"a"}' },
       ...{ summary: '', durationMs: 1 },
     };
-    const step = { number: 1, text: 'I look.', reasoning: null, inputTokens: 1, outputTokens: 1 };
+    const step = {
+      number: 1,
+      text: 'I look.',
+      reasoning: null,
+      providerState: null,
+      inputTokens: 1,
+      outputTokens: 1,
+    };
     const answered = (content: string, result: string): ChatMessage[] =>
       historyWindow(
         [

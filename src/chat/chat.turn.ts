@@ -7,7 +7,7 @@ import type { Source, TurnLimits, TurnPart } from '../agent/index.js';
 import { TurnSources } from '../agent/index.js';
 import { CallTrail } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
-import type { ChatMessage, Usage } from '../provider/index.js';
+import type { ChatMessage, ProviderState, Usage } from '../provider/index.js';
 import type { SendBody } from './chat.dto.js';
 import { AnswerTooLongError, TurnStopped } from './chat.errors.js';
 import type { StopReason } from './chat.errors.js';
@@ -55,6 +55,8 @@ export class Turn {
   reasoning = '';
   /** Of the calls of the model since the last step; those before it are in the steps. */
   usage: Usage | undefined;
+  /** What the service wants back with the answer of the running step. */
+  private providerState: ProviderState | undefined;
   readonly steps = new TurnSteps();
   /** The attempts of the model. */
   readonly trail = new CallTrail();
@@ -198,6 +200,9 @@ export class Turn {
         case 'usage':
           this.usage = sumOfUsages(this.usage, part.usage);
           break;
+        case 'provider-state':
+          this.providerState = part.providerState;
+          break;
         case 'finish':
           this.finish = { reason: part.reason };
           break;
@@ -227,9 +232,10 @@ export class Turn {
         this.limit = part.reached;
         return '';
       case 'step': {
-        const { lastText: text, lastReasoning: reasoning, usage } = this;
-        this.steps.add({ text, reasoning, usage }, part.calls);
+        const { lastText: text, lastReasoning: reasoning, usage, providerState } = this;
+        this.steps.add({ text, reasoning, usage, providerState }, part.calls);
         this.usage = undefined;
+        this.providerState = undefined;
         this.stepText = this.text.length;
         this.stepReasoning = this.reasoning.length;
         this.hasUnsavedSteps = true;

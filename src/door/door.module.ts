@@ -2,17 +2,27 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AgentModule } from '../agent/index.js';
+import { AttachModule } from '../attach/index.js';
 import { ChatModule } from '../chat/index.js';
 import { ModelModule } from '../model/index.js';
 import { AnthropicController } from './anthropic/anthropic.controller.js';
 import { TokenCounts } from './anthropic/token-counts.js';
 import { AgentAnswers } from './answer/agent-answers.js';
 import { DoorAnswers } from './answer/door-answers.js';
+import { DoorFiles } from './answer/door-files.js';
 import { OpenAiController } from './openai/openai.controller.js';
 import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
 import { OpenAiMedia } from './openai/openai.media.js';
 import { OpenAiModels } from './openai/openai.models.js';
 import { OpenAiRerank } from './openai/openai.rerank.js';
+import { BackgroundResponses } from './openai/responses/background-responses.js';
+import {
+  ResponseConversation,
+  ResponseConversationItem,
+} from './openai/responses/conversation.entity.js';
+import { ConversationRepository } from './openai/responses/conversation.repository.js';
+import { ConversationsController } from './openai/responses/conversations.controller.js';
+import { Conversations } from './openai/responses/conversations.service.js';
 import { ResponseRetention } from './openai/responses/response.retention.js';
 import { ResponsesController } from './openai/responses/responses.controller.js';
 import { Responses } from './openai/responses/responses.service.js';
@@ -27,16 +37,26 @@ export class DoorModule {
     return {
       module: DoorModule,
       imports: [
-        TypeOrmModule.forFeature([StoredResponse]),
+        TypeOrmModule.forFeature([StoredResponse, ResponseConversation, ResponseConversationItem]),
         AgentModule,
+        AttachModule,
         ChatModule,
         media,
         ModelModule,
       ],
-      controllers: [OpenAiController, ResponsesController, AnthropicController],
+      controllers: [
+        OpenAiController,
+        ResponsesController,
+        ConversationsController,
+        AnthropicController,
+      ],
       providers: [
         AgentAnswers,
+        BackgroundResponses,
+        ConversationRepository,
+        Conversations,
         DoorAnswers,
+        DoorFiles,
         OpenAiEmbeddings,
         OpenAiMedia,
         OpenAiModels,

@@ -43,6 +43,7 @@ import { SsoDiagnosis } from './sso/sso.diagnosis.js';
 import { SsoDisconnect } from './sso/sso.disconnect.js';
 import { SsoIdentity, SsoProvider, SsoSession } from './sso/sso.entity.js';
 import { SsoFlows } from './sso/sso.flows.js';
+import { SsoGroups } from './sso/sso.groups.js';
 import { SsoLogout } from './sso/sso.logout.js';
 import { SsoRepository } from './sso/sso.repository.js';
 import { SsoService } from './sso/sso.service.js';
@@ -135,6 +136,7 @@ import { UserService } from './user/user.service.js';
     SsoDiagnosis,
     SsoDisconnect,
     SsoFlows,
+    SsoGroups,
     SsoLogout,
     SsoRepository,
     SsoService,

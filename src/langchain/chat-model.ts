@@ -15,7 +15,7 @@ import { IterableReadableStream } from '@langchain/core/utils/stream';
 import { defined } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import { estimateTokens, tokenCounter } from '../model/index.js';
-import type { ModelUse, ResolvedChatModel, UpstreamCalls } from '../model/index.js';
+import type { LearnedWindow, ModelUse, ResolvedChatModel, UpstreamCalls } from '../model/index.js';
 import type { CallLimits, ChatCall, ChatPart, ResponseFormat } from '../provider/index.js';
 import { Answer, AnswerEvents, toChunk } from './langchain.answer.js';
 import { ModelAbilityError, UnsupportedOptionError } from './langchain.errors.js';
@@ -41,6 +41,11 @@ export interface PlinthChatOptions extends ChatGeneration {
   /** Ends every call of the model. The signal of a call ends that call as well. */
   readonly signal?: AbortSignal | undefined;
   /**
+   * Shortens the messages of a call once when they are longer than the window of the model, and those of the calls that follow. A call
+   * that is too long fails where it is absent.
+   */
+  readonly window?: LearnedWindow | undefined;
+  /**
    * Gets the parts of every answer as the adapter yields them, before LangChain does. Reading waits for the promise, and
    * what it throws ends the call.
    */
@@ -60,8 +65,8 @@ interface ModelCall {
 /**
  * A chat model of Plinth for LangChain and LangGraph. Every call streams, uses the model's record as it is then, and is
  * retried only as `attempts` says. Fails as the adapters do: with UpstreamError for a failed call, for an answer that is
- * cut and for arguments of a tool call that are not a JSON object, none of which is repaired; with InvalidInputError for
- * what cannot be sent. Sends no traces.
+ * cut; with InvalidInputError for what cannot be sent. Nothing is repaired: calls of tools whose arguments are not a JSON object are in
+ * `invalid_tool_calls`, and can be sent back with a result that says so. Sends no traces.
  */
 export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
   static override lc_name(): string {
@@ -191,17 +196,20 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
   /** Nothing is sent before the parts are read. Throws InvalidInputError for what cannot be sent. */
   private call(messages: readonly BaseMessage[], options: this['ParsedCallOptions']): ModelCall {
     const { calls, model: known, options: own } = this;
-    const { use, limits, attempts, onParts } = own;
+    const { use, limits, attempts, onParts, window } = own;
     const request = this.requestOf(messages, options);
+    const fitted = window?.call(request.messages);
     const signal = eitherOf(own.signal, options.signal);
     let { modelName } = known;
     const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
       ({ modelName } = model);
       requireAbilities(model, request);
-      return request;
+      return fitted ? { ...request, messages: fitted.messages } : request;
     };
     async function* read(): AsyncGenerator<readonly ChatPart[]> {
-      for await (const parts of calls.stream(known, callOf, { use, limits, signal, attempts })) {
+      const overflow = defined({ overflow: fitted?.overflow });
+      const call = { use, limits, signal, attempts, ...overflow };
+      for await (const parts of calls.stream(known, callOf, call)) {
         await onParts?.(parts);
         yield parts;
       }

@@ -5,7 +5,7 @@ export type {
   PlinthChatOptions,
 } from './chat-model.js';
 export type { PlinthEmbeddings } from './embeddings.js';
-export { toChatMessages, toLangChainMessages } from './langchain.messages.js';
+export { toChatMessages, toLangChainMessages, withInvalidCalls } from './langchain.messages.js';
 export { LangChainModule } from './langchain.module.js';
 export { LangChain } from './langchain.service.js';
 export { langchainTool } from './langchain.tools.js';

@@ -3,8 +3,8 @@ import { AIMessageChunk } from '@langchain/core/messages';
 import type { UsageMetadata } from '@langchain/core/messages';
 import { ChatGenerationChunk } from '@langchain/core/outputs';
 import { defined } from '../platform/http/index.js';
-import type { ChatPart, FinishReason, ToolCall, Usage } from '../provider/index.js';
-import { toLangChainCall } from './langchain.messages.js';
+import type { ChatPart, FinishReason, ProviderState, ToolCall, Usage } from '../provider/index.js';
+import { stateMetadata, toLangChainCall, toLangChainInvalidCall } from './langchain.messages.js';
 
 /** The words that LangChain programs know, which are those of chat-completions. */
 const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
@@ -26,11 +26,29 @@ const EVENT_REASONS = {
   other: 'stop',
 } as const satisfies Readonly<Record<FinishReason, string>>;
 
+/** A chunk that has invalid calls although it has no pieces of calls, which LangChain would parse leniently. */
+class AnswerChunk extends AIMessageChunk {
+  constructor(fields: ConstructorParameters<typeof AIMessageChunk>[0]) {
+    super(fields);
+    if (typeof fields !== 'string' && !Array.isArray(fields)) {
+      this.invalid_tool_calls = fields.invalid_tool_calls ?? [];
+    }
+  }
+
+  override concat(chunk: AIMessageChunk): this {
+    const joined = super.concat(chunk);
+    const { invalid_tool_calls: own = [] } = this;
+    joined.invalid_tool_calls = [...own, ...(chunk.invalid_tool_calls ?? [])];
+    return joined;
+  }
+}
+
 /** What adjacent parts of one read say together. */
 class Piece {
   text = '';
   reasoning = '';
   readonly toolCalls: ToolCall[] = [];
+  providerState: ProviderState | undefined;
   usage: Usage | undefined;
   finish: FinishReason | undefined;
 
@@ -45,6 +63,9 @@ class Piece {
       case 'tool-call':
         this.toolCalls.push(part.toolCall);
         break;
+      case 'provider-state':
+        this.providerState = part.providerState;
+        break;
       case 'usage':
         this.usage = part.usage;
         break;
@@ -56,12 +77,16 @@ class Piece {
 
   /** Reasoning is where LangChain's models of chat-completions have it; calls are whole, so LangChain parses none. */
   message(modelName: string): AIMessageChunk {
-    const { text, reasoning, toolCalls, usage, finish } = this;
-    return new AIMessageChunk({
+    const { text, reasoning, toolCalls, usage, finish, providerState } = this;
+    return new AnswerChunk({
       content: text,
       additional_kwargs: reasoning === '' ? {} : { reasoning_content: reasoning },
-      tool_calls: toolCalls.map(toLangChainCall),
-      response_metadata: finish === undefined ? {} : metadataOf(finish, modelName),
+      tool_calls: toolCalls.filter(({ invalid }) => !invalid).map(toLangChainCall),
+      invalid_tool_calls: toolCalls.filter(({ invalid }) => invalid).map(toLangChainInvalidCall),
+      response_metadata: {
+        ...(finish !== undefined && metadataOf(finish, modelName)),
+        ...stateMetadata(providerState),
+      },
       ...defined({ usage_metadata: toUsageMetadata(usage) }),
     });
   }
@@ -126,6 +151,7 @@ export class AnswerEvents {
   private index = 0;
   private open: Block | undefined;
   private usage: UsageMetadata | undefined;
+  private providerState: ProviderState | undefined;
 
   *read(parts: readonly ChatPart[], modelName: string): Generator<ChatModelStreamEvent> {
     for (const part of parts) {
@@ -144,12 +170,18 @@ export class AnswerEvents {
         }
         case 'tool-call': {
           yield* this.close();
-          const content = toLangChainCall(part.toolCall);
+          const { toolCall } = part;
+          const content = toolCall.invalid
+            ? toLangChainInvalidCall(toolCall)
+            : toLangChainCall(toolCall);
           yield { event: 'content-block-start', index: this.index, content };
           yield { event: 'content-block-finish', index: this.index, content };
           this.index += 1;
           break;
         }
+        case 'provider-state':
+          this.providerState = part.providerState;
+          break;
         case 'usage':
           this.usage = toUsageMetadata(part.usage);
           break;
@@ -158,7 +190,10 @@ export class AnswerEvents {
           yield {
             event: 'message-finish',
             reason: EVENT_REASONS[part.reason],
-            responseMetadata: metadataOf(part.reason, modelName),
+            responseMetadata: {
+              ...metadataOf(part.reason, modelName),
+              ...stateMetadata(this.providerState),
+            },
             ...defined({ usage: this.usage }),
           };
           break;

@@ -19,10 +19,13 @@ const CONVERSATION: ChatMessage[] = [
     content: 'I look.',
     toolCalls: [
       { id: 'a', name: 'look', arguments: '{"at":1}', input: { at: 1 } },
+      { id: 'x', name: 'look', arguments: '{"at":', input: {}, invalid: true },
       { id: 'b', name: 'look', arguments: '{}', input: {} },
     ],
+    providerState: { origin: 'messages', data: { blocks: [{ signature: 'c2ln' }] } },
   },
   { role: 'tool', toolCallId: 'a', name: 'look', content: 'A cat.' },
+  { role: 'tool', toolCallId: 'x', name: 'look', content: 'Not JSON.' },
   { role: 'tool', toolCallId: 'b', name: 'look', content: 'A dog.' },
   { role: 'assistant', content: 'A cat and a dog.' },
   { role: 'user', content: 'Thanks.' },
@@ -49,6 +52,27 @@ describe('messages of LangChain', () => {
     expect(result).toEqual({ role: 'tool', toolCallId: 'a', name: 'look', content: 'A cat.' });
   });
 
+  it('send an invalid call as the model wrote it', () => {
+    const call = { id: 'a', name: 'look', args: '{"at', error: 'Malformed args.' };
+    const invalid = { id: 'a', name: 'look', arguments: '{"at', input: {}, invalid: true };
+    const listed = new AIMessage({ content: '', invalid_tool_calls: [call] });
+    const block = { type: 'invalid_tool_call' as const, ...call };
+    const ofEvents = new AIMessage({ content: [block] });
+    expect(toChatMessages([listed, ofEvents])).toEqual([
+      { role: 'assistant', content: '', toolCalls: [invalid] },
+      { role: 'assistant', content: '', toolCalls: [invalid] },
+    ]);
+  });
+
+  it.each([
+    ['a text', 'state'],
+    ['no origin', { data: {} }],
+    ['no data', { origin: 'x', data: null }],
+  ])('ignore a state that is or has %s', (_what, state) => {
+    const message = new AIMessage({ content: 'a', response_metadata: { provider_state: state } });
+    expect(toChatMessages([message])).toEqual([{ role: 'assistant', content: 'a' }]);
+  });
+
   it.each([
     ['an unknown role', new NamedMessage('Hello', 'critic'), 'A message of type "generic"'],
     [
@@ -62,12 +86,9 @@ describe('messages of LangChain', () => {
       'A call of the tool look has no id',
     ],
     [
-      'a call that cannot be read',
-      new AIMessage({
-        content: '',
-        invalid_tool_calls: [{ id: 'a', name: 'look', args: '{"at', error: 'Malformed args.' }],
-      }),
-      'calls the tool look with arguments that cannot be read',
+      'an invalid call without an id',
+      new AIMessage({ content: '', invalid_tool_calls: [{ name: 'look', args: '{"at' }] }),
+      'A call of the tool look has no id',
     ],
   ])('are refused with %s', (_what, message, reason) => {
     expect(() => toChatMessages([message])).toThrow(reason);

@@ -1,8 +1,15 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import type { BaseMessage, ContentBlock } from '@langchain/core/messages';
 import { msg } from '../platform/message/index.js';
-import type { ChatMessage, ContentPart, ToolCall } from '../provider/index.js';
+import { readToolCall } from '../provider/index.js';
+import type { ChatMessage, ContentPart, ProviderState, ToolCall } from '../provider/index.js';
 import { UnsupportedMessageError } from './langchain.errors.js';
+
+/**
+ * The field of `response_metadata` that holds what the service of the model wants back with an answer. It is there in answers in one
+ * piece, in chunks and in events alike; LangChain passes it on as it is.
+ */
+const PROVIDER_STATE = 'provider_state';
 
 /** The same conversation for the adapters. Throws UnsupportedMessageError for what they cannot send. */
 export function toChatMessages(messages: readonly BaseMessage[]): ChatMessage[] {
@@ -13,8 +20,13 @@ export function toChatMessages(messages: readonly BaseMessage[]): ChatMessage[] 
     if (AIMessage.isInstance(message)) {
       const toolCalls = toolCallsOf(message);
       for (const { id, name } of toolCalls) toolNames.set(id, name);
-      const content = textOf(message);
-      return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
+      const providerState = providerStateOf(message);
+      return {
+        role: 'assistant',
+        content: textOf(message),
+        ...(toolCalls.length > 0 && { toolCalls }),
+        ...(providerState && { providerState }),
+      };
     }
     if (ToolMessage.isInstance(message)) {
       const { tool_call_id: toolCallId } = message;
@@ -39,7 +51,8 @@ export function toLangChainMessages(messages: readonly ChatMessage[]): BaseMessa
       case 'assistant':
         return new AIMessage({
           content: message.content,
-          tool_calls: (message.toolCalls ?? []).map(toLangChainCall),
+          ...withInvalidCalls(message.toolCalls ?? []),
+          response_metadata: stateMetadata(message.providerState),
         });
       case 'tool':
         return new ToolMessage({
@@ -51,13 +64,58 @@ export function toLangChainMessages(messages: readonly ChatMessage[]): BaseMessa
   });
 }
 
-/** A whole call as LangChain names it. */
-export function toLangChainCall({ id, name, input }: ToolCall): {
+export function stateMetadata(state: ProviderState | undefined): Record<string, ProviderState> {
+  return state ? { [PROVIDER_STATE]: state } : {};
+}
+
+function providerStateOf({ response_metadata: metadata }: AIMessage): ProviderState | undefined {
+  const state: unknown = metadata[PROVIDER_STATE];
+  const origin = fieldOf(state, 'origin');
+  const data = fieldOf(state, 'data');
+  if (typeof origin !== 'string' || typeof data !== 'object' || data === null) return undefined;
+  return { origin, data: data as ProviderState['data'] };
+}
+
+/**
+ * Calls of an answer, of which those that are invalid stand in both lists of LangChain: among the calls they keep their place, and
+ * LangChain waits for their results. Only for messages whose calls are not executed by LangChain.
+ */
+export function withInvalidCalls(calls: readonly ToolCall[]): {
+  readonly tool_calls: LangChainCall[];
+  readonly invalid_tool_calls: LangChainInvalidCall[];
+} {
+  const invalid = calls.filter((call) => call.invalid);
+  return {
+    tool_calls: calls.map(toLangChainCall),
+    invalid_tool_calls: invalid.map(toLangChainInvalidCall),
+  };
+}
+
+type LangChainCall = {
   readonly type: 'tool_call';
   readonly id: string;
   readonly name: string;
   readonly args: Record<string, unknown>;
-} {
+};
+
+type LangChainInvalidCall = {
+  readonly type: 'invalid_tool_call';
+  readonly id: string;
+  readonly name: string;
+  /** As the model wrote them. */
+  readonly args: string;
+  readonly error: string;
+};
+
+/** A call whose arguments are not a JSON object, as LangChain names it. */
+export function toLangChainInvalidCall(call: ToolCall): LangChainInvalidCall {
+  const { id, name, arguments: args } = call;
+  const error = 'The arguments are not a JSON object.';
+  return { type: 'invalid_tool_call', id, name, args, error };
+}
+
+/** A whole call as LangChain names it. */
+export function toLangChainCall({ id, name, input }: ToolCall): LangChainCall {
   return { type: 'tool_call', id, name, args: { ...input } };
 }
 
@@ -84,26 +142,46 @@ function metadataOf({ detail }: { readonly detail?: string }): { metadata?: { de
   return detail === undefined ? {} : { metadata: { detail } };
 }
 
-/** The calls of an answer. One whose arguments could not be read was never made, so it is refused, not repaired. */
+/** The calls of an answer; one whose arguments are not a JSON object is sent as the model wrote it. */
 function toolCallsOf(message: AIMessage): ToolCall[] {
-  const [invalid] = message.invalid_tool_calls ?? [];
-  if (invalid) {
-    throw new UnsupportedMessageError(
-      msg`An answer calls the tool ${invalid.name ?? ''} with arguments that cannot be read. Leave the answer out.`,
-    );
-  }
-  return (message.tool_calls ?? []).map(({ id, name, args }) => {
-    if (id === undefined || id === '') {
-      throw new UnsupportedMessageError(
-        msg`A call of the tool ${name} has no id. Send the message as the model answered it.`,
-      );
-    }
-    return { id, name, arguments: JSON.stringify(args), input: args };
-  });
+  const calls = (message.tool_calls ?? []).map(({ id, name, args }): ToolCall => ({
+    ...{ id: idOf(id, name), name, arguments: JSON.stringify(args), input: args },
+  }));
+  const invalid = new Map(
+    invalidCallsOf(message).map(({ id, name = '', args = '' }) => {
+      const call = { id: idOf(id, name), name, arguments: args };
+      return [call.id, readToolCall(call)];
+    }),
+  );
+  const added = [...invalid.values()].filter(({ id }) => !calls.some((call) => call.id === id));
+  return [...calls.map((call) => invalid.get(call.id) ?? call), ...added];
+}
+
+type InvalidCall = Partial<Record<'id' | 'name' | 'args', string>>;
+
+/** Messages that were put together from events have them as blocks alone. */
+function invalidCallsOf({ invalid_tool_calls: listed = [], content }: AIMessage): InvalidCall[] {
+  const blocks = typeof content === 'string' ? [] : content;
+  const others = blocks.filter(
+    ({ type, id }) => type === 'invalid_tool_call' && !listed.some((call) => call.id === id),
+  );
+  return [...listed, ...(others as InvalidCall[])];
+}
+
+function idOf(id: string | undefined, name: string): string {
+  if (id !== undefined && id !== '') return id;
+  throw new UnsupportedMessageError(
+    msg`A call of the tool ${name} has no id. Send the message as the model answered it.`,
+  );
 }
 
 /** Blocks of answers that are not sent again: thinking, and calls, which tool_calls has as well. */
-const OWN_BLOCKS: ReadonlySet<string> = new Set(['reasoning', 'thinking', 'tool_call']);
+const OWN_BLOCKS: ReadonlySet<string> = new Set([
+  'reasoning',
+  'thinking',
+  'tool_call',
+  'invalid_tool_call',
+]);
 
 function textOf(message: BaseMessage): string {
   if (typeof message.content === 'string') return message.content;

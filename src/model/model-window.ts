@@ -68,9 +68,11 @@ export function estimateMessageTokens(
       : content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   const images =
     typeof content === 'string' ? 0 : content.filter(({ type }) => type !== 'text').length;
-  const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
-  return calls.reduce(
+  const tokens = count(text) + images * IMAGE_TOKENS + MESSAGE_OVERHEAD;
+  if (message.role !== 'assistant') return tokens;
+  const { toolCalls = [], providerState } = message;
+  return toolCalls.reduce(
     (sum, call) => sum + count(call.name + call.arguments) + MESSAGE_OVERHEAD,
-    count(text) + images * IMAGE_TOKENS + MESSAGE_OVERHEAD,
+    tokens + (providerState ? count(JSON.stringify(providerState.data)) : 0),
   );
 }

@@ -5,7 +5,7 @@ import {
   MediaAdapterRegistry,
   RerankAdapterRegistry,
 } from '../provider/index.js';
-import type { AdapterNames } from '../provider/index.js';
+import type { AdapterNames, ChatAdapter } from '../provider/index.js';
 import { storedCategory } from './model.errors.js';
 
 /** Where the keys of a code go whose address the operator sets: a fixed word, because no model can change it. */
@@ -22,6 +22,9 @@ interface Destined {
   readonly providerCode: string;
   readonly apiHost?: string | null | undefined;
 }
+
+/** An adapter whose services can have a list of models. */
+export type ListingAdapter = Pick<ChatAdapter, 'code' | 'listModels'>;
 
 /** The adapters of every category of models that is called by name. */
 @Injectable()
@@ -63,6 +66,13 @@ export class ModelAdapters {
       }
     }
     return found;
+  }
+
+  /** The adapter that can list the models of a service of the code; undefined where there is none. */
+  listing(code: string): ListingAdapter | undefined {
+    if (this.chat.has(code)) return this.chat.get(code);
+    const other = this.embedding.has(code) ? this.embedding.get(code) : undefined;
+    return other?.listModels ? { code, listModels: other.listModels.bind(other) } : undefined;
   }
 
   private registryOf(

@@ -7,6 +7,7 @@ import {
   Flag,
   GeneratedId,
   Integer,
+  Jsonb,
   Numeric,
   TenantId,
   Text,
@@ -59,6 +60,8 @@ export class Model {
   @Numeric({ precision: 14, scale: 6, nullable: true }) characterPrice: number | null;
   /** The row of model_price with these prices; null without any. */
   @Bigint(nullable) priceVersion: number | null;
+  /** Learned from calls: a refused parameter to what is sent instead, or a limit of the service. */
+  @Jsonb({ default: {} }) findings: Record<string, string | number>;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

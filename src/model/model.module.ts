@@ -26,6 +26,7 @@ import { LimitRetention } from './limits/limit.retention.js';
 import { LimitService } from './limits/limit.service.js';
 import { ReservationRepository } from './limits/reservation.repository.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
+import { ModelFindings } from './findings/model.findings.js';
 import { EmbeddingClient } from './embedding/embedding.client.js';
 import { HostIdentity } from './host.identity.js';
 import { ModelAdapters } from './model.adapters.js';
@@ -33,6 +34,8 @@ import { ModelController } from './model.controller.js';
 import { ModelRepository } from './model.repository.js';
 import { ModelResolver } from './model.resolver.js';
 import { ModelService } from './model.service.js';
+import { OfferedModelsController } from './offered/offered-models.controller.js';
+import { OfferedModelsService } from './offered/offered-models.service.js';
 import { RerankClient } from './reranking/rerank.client.js';
 
 @Module({
@@ -43,7 +46,7 @@ import { RerankClient } from './reranking/rerank.client.js';
     ]),
     ProviderModule,
   ],
-  controllers: [ModelController, UsageController, LimitController],
+  controllers: [ModelController, OfferedModelsController, UsageController, LimitController],
   providers: [
     CredentialVault,
     CredentialRepository,
@@ -64,11 +67,13 @@ import { RerankClient } from './reranking/rerank.client.js';
     LimitRetention,
     UsageLimiter,
     UpstreamHealth,
+    ModelFindings,
     UpstreamCalls,
     CompletionClient,
     EmbeddingClient,
     RerankClient,
     ModelDiagnosis,
+    OfferedModelsService,
   ],
   exports: [
     ModelService,

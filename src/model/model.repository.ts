@@ -22,6 +22,14 @@ interface WithoutModel {
   readonly knowledgeBases: number;
 }
 
+/** A model as it was called. */
+interface FoundModel {
+  readonly tenantId: string;
+  readonly id: number;
+  readonly modelName: string;
+  readonly connection: { readonly address: string };
+}
+
 /** Whose tenant, and whose key, a model must be of. */
 type KeyOwner = Pick<Caller, 'tenantId' | 'apiKey'>;
 
@@ -119,6 +127,12 @@ export class ModelRepository {
     return this.models.findOne(caller.tenantId, where, { id: 'ASC' });
   }
 
+  /** The models of the code that the key of the caller may use, newest first. */
+  async ofProvider(caller: Caller, providerCode: string): Promise<Model[]> {
+    const where = { ...within(caller), providerCode };
+    return this.models.find(caller.tenantId, where, { id: 'DESC' });
+  }
+
   async idsOfProvider(tenantId: string, providerCode: string): Promise<number[]> {
     const models = await this.models.find(tenantId, { providerCode }, { id: 'ASC' });
     return models.map((model) => model.id);
@@ -168,6 +182,21 @@ export class ModelRepository {
       `UPDATE model SET supports_tools = $3, update_time = now()
         WHERE tenant_id = $1 AND id = $2 AND supports_tools IS NULL RETURNING id`,
       [tenantId, id, supportsTools],
+    );
+    return rows.length > 0;
+  }
+
+  /** False when the model is gone or is another one by now, or has all of the findings already. */
+  async addFindings(
+    { tenantId, id, modelName, connection }: FoundModel,
+    findings: Readonly<Record<string, string | number>>,
+  ): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE model SET findings = findings || $3::jsonb
+        WHERE tenant_id = $1 AND id = $2 AND model_name = $4
+          AND coalesce(nullif(api_host, ''), $5) = $5 AND NOT findings @> $3::jsonb
+       RETURNING id`,
+      [tenantId, id, JSON.stringify(findings), modelName, connection.address],
     );
     return rows.length > 0;
   }

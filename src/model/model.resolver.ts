@@ -12,6 +12,7 @@ import { ProviderService } from '../provider/index.js';
 import type {
   ChatAdapter,
   EmbeddingAdapter,
+  FindingValue,
   MediaAdapter,
   MediaType,
   ModelConnection,
@@ -119,6 +120,8 @@ export interface ResolvedModel {
   readonly outputPrice?: number;
   /** The version of all prices of the model, for the books; undefined without any. */
   readonly priceVersion?: number;
+  /** What calls have learned of its service; all who hold the model share it. */
+  readonly findings?: Map<string, FindingValue>;
   /** The limits that calls of it ask, as far as the caller has them; undefined without any. */
   readonly limits?: readonly SetLimit[];
   /** The further key that the connection has; undefined for that of the record. */
@@ -437,6 +440,7 @@ export class ModelResolver {
       inputPrice: model.inputPrice ?? undefined,
       outputPrice: model.outputPrice ?? undefined,
       priceVersion: model.priceVersion ?? undefined,
+      findings: new Map(Object.entries(model.findings)),
       ...(limits.length > 0 && { limits }),
       keyWeight: model.keyWeight,
       keyVersion: model.credential === null ? undefined : versionOf(model.credential),

@@ -191,7 +191,9 @@ export class ModelService {
       if (isMoved && isKept && !mayAny(caller, [MOVE_CREDENTIAL])) {
         throw new CredentialRequiredError();
       }
-      await this.models.update(tenantId, id, values, apiKey);
+      const isOther = SERVICE_FIELDS.some((field) => after[field] !== before[field]);
+      const learned = isOther ? { findings: {} } : {};
+      await this.models.update(tenantId, id, { ...values, ...learned }, apiKey);
       if (keys) await this.keys.replace(tenantId, id, keys);
       // Calls that are booked already keep the version before.
       if (PRICES.some((price) => after[price] !== before[price])) {
@@ -387,6 +389,9 @@ const PRICES = [
   'secondPrice',
   'characterPrice',
 ] as const satisfies readonly (keyof ModelValues)[];
+
+/** Another value of one of them makes what was learned of the service void. */
+const SERVICE_FIELDS = ['providerCode', 'category', 'modelName', 'apiHost'] as const;
 
 /** Whether the same models can be fallbacks of both. */
 function isOfSameKind(one: ModelWithFallbacks, other: ModelWithFallbacks): boolean {

@@ -6,12 +6,13 @@ import type { Config } from '../platform/config/index.js';
 import { msg, sentences } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
 import type { Vendor, AdapterNames } from './adapter/named-adapter.js';
-import { parseAddress } from './adapter/address.js';
+import { MESSAGES_PATH, parseAddress } from './adapter/address.js';
 import { chatCompletions } from './adapter/chat/chat-completions.protocol.js';
 import type { ChatCompletionsPreset } from './adapter/chat/chat-completions.protocol.js';
 import type { ChatAdapter } from './adapter/chat/chat.adapter.js';
 import { messages } from './adapter/chat/messages.protocol.js';
 import { ollama } from './adapter/chat/ollama.protocol.js';
+import { isResponsesAddress, responses } from './adapter/chat/responses.protocol.js';
 import { ProtocolAdapter } from './adapter/chat/protocol.adapter.js';
 import type { ChatProtocol } from './adapter/chat/protocol.adapter.js';
 import type { EmbeddingAdapter } from './adapter/embedding/embedding.adapter.js';
@@ -35,9 +36,24 @@ const dashscope = {
 };
 
 const vendors = {
-  openai: { code: 'openai', label: 'OpenAI', address: v1 },
-  zhipu: { code: 'zhipu', label: 'Zhipu', address: { prefix: '/api/paas/v4' } },
-  qianwen: { code: 'qianwen', label: 'Tongyi Qianwen', address: dashscope },
+  openai: {
+    code: 'openai',
+    label: 'OpenAI',
+    address: v1,
+    defaultAddress: 'https://api.openai.com/v1',
+  },
+  zhipu: {
+    code: 'zhipu',
+    label: 'Zhipu',
+    address: { prefix: '/api/paas/v4' },
+    defaultAddress: 'https://open.bigmodel.cn/api/paas/v4',
+  },
+  qianwen: {
+    code: 'qianwen',
+    label: 'Tongyi Qianwen',
+    address: dashscope,
+    defaultAddress: 'https://dashscope.aliyuncs.com/compatible-mode/v1',
+  },
   /** The same service under the code that existing records of embedding and rerank models have. */
   bailian: { code: 'alibailian', label: 'Alibaba Bailian', address: dashscope },
   ppio: {
@@ -45,7 +61,72 @@ const vendors = {
     label: 'PPIO',
     address: { prefix: '/openai/v1', endings: { '/openai': '/openai/v1' } },
   },
-  siliconflow: { code: 'siliconflow', label: 'SiliconFlow', address: v1 },
+  siliconflow: {
+    code: 'siliconflow',
+    label: 'SiliconFlow',
+    address: v1,
+    defaultAddress: 'https://api.siliconflow.cn/v1',
+  },
+  /** The v1 interface has no api-version; a deployment's address keeps the one that it has. */
+  azure: {
+    code: 'azure',
+    label: 'Azure OpenAI',
+    address: { prefix: '/openai/v1', endings: { '/openai': '/openai/v1' } },
+  },
+  mistral: {
+    code: 'mistral',
+    label: 'Mistral',
+    address: v1,
+    defaultAddress: 'https://api.mistral.ai/v1',
+  },
+  openrouter: {
+    code: 'openrouter',
+    label: 'OpenRouter',
+    address: { prefix: '/api/v1', endings: { '/api': '/api/v1' } },
+    defaultAddress: 'https://openrouter.ai/api/v1',
+  },
+  together: {
+    code: 'together',
+    label: 'Together AI',
+    address: v1,
+    defaultAddress: 'https://api.together.xyz/v1',
+  },
+  fireworks: {
+    code: 'fireworks',
+    label: 'Fireworks AI',
+    address: { prefix: '/inference/v1', endings: { '/inference': '/inference/v1' } },
+    defaultAddress: 'https://api.fireworks.ai/inference/v1',
+  },
+  gemini: {
+    code: 'gemini',
+    label: 'Google Gemini',
+    address: { prefix: '/v1beta/openai' },
+    defaultAddress: 'https://generativelanguage.googleapis.com/v1beta/openai',
+  },
+  volcengine: {
+    code: 'volcengine',
+    label: 'Volcano Ark',
+    address: { prefix: '/api/v3' },
+    defaultAddress: 'https://ark.cn-beijing.volces.com/api/v3',
+  },
+  vllm: { code: 'vllm', label: 'vLLM', address: v1 },
+  sglang: { code: 'sglang', label: 'SGLang', address: v1 },
+  llamacpp: { code: 'llamacpp', label: 'llama.cpp', address: v1 },
+  lmstudio: {
+    code: 'lmstudio',
+    label: 'LM Studio',
+    address: { prefix: '/v1', endings: { '/api/v0': '/v1' } },
+  },
+  cohere: { code: 'cohere', label: 'Cohere', address: v1 },
+  tei: { code: 'tei', label: 'Text Embeddings Inference', address: v1 },
+  infinity: { code: 'infinity', label: 'Infinity', address: v1 },
+  jina: { code: 'jina', label: 'Jina', address: v1, defaultAddress: 'https://api.jina.ai/v1' },
+  voyage: {
+    code: 'voyage',
+    label: 'Voyage AI',
+    address: v1,
+    defaultAddress: 'https://api.voyageai.com/v1',
+  },
   /** Any service of these protocols. */
   custom: {
     code: 'custom_api',
@@ -59,21 +140,97 @@ const USUAL = { maxOutputField: 'max_tokens', streamUsage: true, json: 'object-a
 /** The newer name, which the services below require or recommend. */
 const NEWER = { ...USUAL, maxOutputField: 'max_completion_tokens' } as const;
 
+/** What servers that run open models understand. They constrain the output without showing the schema to the model. */
+const SERVER = { ...USUAL, json: 'schema-and-text' } as const;
+
+interface ChatVendor extends ChatCompletionsPreset {
+  /** Paths at which the vendor speaks the messages protocol. */
+  readonly messagesAt?: RegExp;
+}
+
 /** Vendors that are the chat-completions protocol plus defaults. */
-const chatCompletionsPresets: readonly ChatCompletionsPreset[] = [
+const chatCompletionsPresets: readonly ChatVendor[] = [
   { ...vendors.openai, dialect: { ...NEWER, json: 'schema' } },
-  { code: 'deepseek', label: 'DeepSeek', address: { prefix: '/v1' }, dialect: USUAL },
-  { ...vendors.zhipu, dialect: USUAL },
-  { code: 'xiaomi', label: 'Xiaomi MiMo', address: { prefix: '/v1' }, dialect: NEWER },
-  { ...vendors.qianwen, dialect: USUAL },
+  {
+    code: 'deepseek',
+    label: 'DeepSeek',
+    address: v1,
+    defaultAddress: 'https://api.deepseek.com/v1',
+    messagesAt: MESSAGES_PATH,
+    dialect: USUAL,
+  },
+  { ...vendors.zhipu, messagesAt: MESSAGES_PATH, dialect: USUAL },
+  {
+    code: 'xiaomi',
+    label: 'Xiaomi MiMo',
+    address: v1,
+    defaultAddress: 'https://api.xiaomimimo.com/v1',
+    messagesAt: MESSAGES_PATH,
+    dialect: NEWER,
+  },
+  { ...vendors.qianwen, messagesAt: MESSAGES_PATH, dialect: USUAL },
   { ...vendors.ppio, dialect: USUAL },
-  { ...vendors.siliconflow, dialect: USUAL },
+  { ...vendors.siliconflow, messagesAt: MESSAGES_PATH, dialect: USUAL },
   // It passes requests on to services of which some refuse JSON mode.
   {
     code: 'atlas',
     label: 'Atlas Cloud',
     address: { prefix: '/v1' },
     dialect: { ...USUAL, json: 'text' },
+  },
+  {
+    code: 'minimax',
+    label: 'MiniMax',
+    address: v1,
+    defaultAddress: 'https://api.minimax.io/v1',
+    messagesAt: MESSAGES_PATH,
+    dialect: { ...USUAL, json: 'text' },
+  },
+  { ...vendors.azure, dialect: { ...NEWER, json: 'schema' } },
+  {
+    code: 'moonshot',
+    label: 'Moonshot Kimi',
+    address: v1,
+    defaultAddress: 'https://api.moonshot.cn/v1',
+    // `/coding` is the base of the coding plan for the messages protocol, `/coding/v1` that of the other one.
+    messagesAt: /\/(anthropic(\/v\d+)?|messages|coding)\/*$/,
+    dialect: USUAL,
+  },
+  {
+    code: 'zai',
+    label: 'Z.AI',
+    address: { prefix: '/api/paas/v4' },
+    defaultAddress: 'https://api.z.ai/api/paas/v4',
+    messagesAt: MESSAGES_PATH,
+    dialect: USUAL,
+  },
+  { ...vendors.mistral, dialect: SERVER },
+  {
+    code: 'groq',
+    label: 'Groq',
+    address: vendors.azure.address,
+    defaultAddress: 'https://api.groq.com/openai/v1',
+    dialect: NEWER,
+  },
+  { ...vendors.openrouter, dialect: SERVER },
+  {
+    code: 'xai',
+    label: 'xAI',
+    address: v1,
+    defaultAddress: 'https://api.x.ai/v1',
+    dialect: { ...NEWER, json: 'schema' },
+  },
+  { ...vendors.together, dialect: SERVER },
+  { ...vendors.fireworks, dialect: SERVER },
+  { ...vendors.gemini, dialect: SERVER },
+  { ...vendors.volcengine, dialect: USUAL },
+  { ...vendors.vllm, dialect: SERVER },
+  { ...vendors.sglang, dialect: SERVER },
+  { ...vendors.llamacpp, dialect: SERVER },
+  {
+    ...vendors.lmstudio,
+    dialect: SERVER,
+    modelList: [/\/v1\/chat\/completions$/, '/api/v0/models'],
   },
   // Amazon Bedrock's chat completions at bedrock-runtime (AWS, Amazon Bedrock user guide, 2026-11): a key of Bedrock or SigV4.
   {
@@ -108,13 +265,23 @@ const customMessages = {
   address: { prefix: '/v1', foreignEndpoints: ['/chat/completions'] },
 } as const;
 
-/** MiniMax serves the messages protocol below `/anthropic` and chat-completions elsewhere. */
-const minimax = {
-  code: 'minimax',
-  label: 'MiniMax',
-  messagesPath: /\/anthropic(\/v1)?(\/messages)?\/*$/,
-  messages: { prefix: '/anthropic/v1', endings: { '/anthropic': '/anthropic/v1' } },
-  completions: { address: { prefix: '/v1' }, dialect: { ...USUAL, json: 'text' } },
+/** Services of the Responses protocol. Those of Azure and others are at their own addresses. */
+const responsesPresets = [
+  {
+    code: 'openai_responses',
+    label: 'OpenAI (Responses)',
+    address: v1,
+    defaultAddress: 'https://api.openai.com/v1',
+  },
+  { code: 'custom_responses', label: 'Custom (Responses)', address: v1 },
+] as const;
+
+/** Anthropic itself. */
+const anthropic = {
+  code: 'anthropic',
+  label: 'Anthropic',
+  address: v1,
+  defaultAddress: 'https://api.anthropic.com/v1',
 } as const;
 
 /** All chat adapters. A new vendor is a line of the presets, or a folder and a line here. */
@@ -122,19 +289,31 @@ export function chatAdapters(http: OutboundHttp): readonly ChatAdapter[] {
   const adapter = (names: AdapterNames, protocol: ChatProtocol): ChatAdapter =>
     new ProtocolAdapter(http, names, () => protocol);
   return [
-    ...chatCompletionsPresets.map((preset) => adapter(preset, chatCompletions(preset))),
-    new ProtocolAdapter(http, minimax, minimaxProtocols()),
+    ...chatCompletionsPresets.map(
+      (preset) => new ProtocolAdapter(http, preset, protocolsOf(preset)),
+    ),
+    ...responsesPresets.map((preset) => adapter(preset, responses(preset.address))),
     adapter({ code: 'ollama', label: 'Ollama' }, ollama),
-    adapter(customChatCompletions, chatCompletions(customChatCompletions)),
+    new ProtocolAdapter(http, customChatCompletions, protocolsOf(customChatCompletions)),
     adapter(customMessages, messages(customMessages.address)),
+    adapter(anthropic, messages(anthropic.address)),
   ];
 }
 
-function minimaxProtocols(): (address: string) => ChatProtocol {
-  const below = messages(minimax.messages);
-  const elsewhere = chatCompletions(minimax.completions);
-  return (address) =>
-    minimax.messagesPath.test(parseAddress(address).pathname) ? below : elsewhere;
+/**
+ * A vendor of two protocols speaks the one that the path of the address says. One that names the endpoint of the Responses
+ * protocol chooses that.
+ */
+function protocolsOf({ messagesAt, ...preset }: ChatVendor): (address: string) => ChatProtocol {
+  const completions = chatCompletions(preset);
+  // The rest of such an address is as it is called.
+  const named = responses({ prefix: preset.address.prefix });
+  const other = messages(v1);
+  return (address) => {
+    const { pathname } = parseAddress(address);
+    if (isResponsesAddress(pathname)) return named;
+    return messagesAt?.test(pathname) ? other : completions;
+  };
 }
 
 /** DashScope's newest models take 10 texts a call, older ones more. */
@@ -155,6 +334,37 @@ const openAiCompatiblePresets: readonly OpenAiCompatibleOptions[] = [
     maxInputs: 2_048,
     asksDimensions: false,
   },
+  { ...vendors.azure, maxInputs: 2_048, asksDimensions: true },
+  // The sum of the tokens is limited as well, to 16,384.
+  { ...vendors.mistral, maxInputs: 128, asksDimensions: false },
+  { ...vendors.openrouter, maxInputs: 100, asksDimensions: false },
+  { ...vendors.together, maxInputs: 128, asksDimensions: false },
+  { ...vendors.fireworks, maxInputs: 256, asksDimensions: true },
+  { ...vendors.gemini, maxInputs: 100, asksDimensions: true, withoutFormat: true },
+  { ...vendors.volcengine, maxInputs: 256, asksDimensions: false },
+  {
+    ...vendors.cohere,
+    address: { prefix: '/compatibility/v1', endings: { '/v2': '/compatibility/v1' } },
+    defaultAddress: 'https://api.cohere.ai/compatibility/v1',
+    maxInputs: 96,
+    asksDimensions: true,
+  },
+  { ...vendors.jina, maxInputs: 512, asksDimensions: true, withoutFormat: true },
+  // It takes no other format than base64, and numbers when none is named.
+  {
+    ...vendors.voyage,
+    maxInputs: 128,
+    asksDimensions: true,
+    dimensionsField: 'output_dimension',
+    withoutFormat: true,
+  },
+  { ...vendors.vllm, maxInputs: 2_048, asksDimensions: false },
+  { ...vendors.sglang, maxInputs: 2_048, asksDimensions: false },
+  { ...vendors.llamacpp, maxInputs: 2_048, asksDimensions: false },
+  { ...vendors.lmstudio, maxInputs: 2_048, asksDimensions: false },
+  // `--max-client-batch-size` is 32 unless the operator of the server raises it.
+  { ...vendors.tei, maxInputs: 32, asksDimensions: false },
+  { ...vendors.infinity, maxInputs: 2_048, asksDimensions: false },
 ];
 
 /** All embedding adapters. A new vendor is a line of the presets, or a folder and a line here. */
@@ -182,6 +392,35 @@ const queryDocumentsPresets: readonly QueryDocumentsOptions[] = [
   { ...vendors.siliconflow, endpoint: '/rerank', maxDocuments: 100 },
   { ...vendors.zhipu, endpoint: '/rerank', maxDocuments: 128, tokenOf: zhipuToken },
   { ...vendors.custom, label: 'Custom (rerank)', endpoint: '/rerank', maxDocuments: 100 },
+  {
+    ...vendors.cohere,
+    address: { prefix: '/v2', endings: { '/compatibility/v1': '/v2' } },
+    defaultAddress: 'https://api.cohere.com/v2',
+    endpoint: '/rerank',
+    maxDocuments: 1_000,
+    dialect: 'cohere',
+  },
+  { ...vendors.jina, endpoint: '/rerank', maxDocuments: 500 },
+  { ...vendors.voyage, endpoint: '/rerank', maxDocuments: 1_000, dialect: 'voyage' },
+  // `--max-client-batch-size` is 32 unless the operator of the server raises it.
+  {
+    ...vendors.tei,
+    address: { prefix: '', endings: { '/v1': '' } },
+    endpoint: '/rerank',
+    maxDocuments: 32,
+    dialect: 'tei',
+  },
+  { ...vendors.vllm, endpoint: '/rerank', maxDocuments: 100 },
+  { ...vendors.sglang, endpoint: '/rerank', maxDocuments: 100 },
+  {
+    ...vendors.infinity,
+    address: { prefix: '' },
+    endpoint: '/rerank',
+    maxDocuments: 100,
+  },
+  { ...vendors.llamacpp, endpoint: '/rerank', maxDocuments: 100 },
+  { ...vendors.together, endpoint: '/rerank', maxDocuments: 100 },
+  { ...vendors.openrouter, endpoint: '/rerank', maxDocuments: 100 },
 ];
 
 /** All rerank adapters. A new vendor is a line of the presets, or a folder and a line here. */
@@ -293,6 +532,13 @@ const WITHOUT_MEDIA: ReadonlyMap<string, Message> = new Map([
     'custom_messages',
     msg`The messages protocol has no media; a service of your own is called with custom_api.`,
   ],
+  ...responsesPresets.map(
+    ({ code }) =>
+      [
+        code,
+        msg`The Responses protocol has no media; choose openai or custom_api for it.`,
+      ] as const,
+  ),
 ]);
 
 @Injectable()

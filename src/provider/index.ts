@@ -16,6 +16,7 @@ export type { AuthType } from './adapter/authentication.js';
 export { InvalidAddressError } from './adapter/address.js';
 export { NO_EFFORT } from './adapter/chat/chat.adapter.js';
 export type {
+  CacheMark,
   ChatAdapter,
   ChatCall,
   ChatCompletion,
@@ -36,6 +37,7 @@ export type {
   ToolDefinition,
 } from './adapter/chat/chat.adapter.js';
 export { partsOf } from './adapter/chat/protocol.adapter.js';
+export { readToolCall } from './adapter/chat/read-tool-call.js';
 export { formatInstruction } from './adapter/chat/response-format.js';
 export type {
   EmbeddingAdapter,
@@ -53,6 +55,9 @@ export type {
   VideoCall,
 } from './adapter/media/media.adapter.js';
 export type { CallLimits, ModelCallOptions, ModelConnection, Usage } from './adapter/model-call.js';
+export { MAX_OFFERED_MODELS } from './adapter/model-list.js';
+export type { OfferedModel } from './adapter/model-list.js';
+export type { Findings, FindingValue, ServiceFindings } from './adapter/refused-parameters.js';
 export { MaskedText } from './adapter/masked-text.js';
 export type { AdapterNames } from './adapter/named-adapter.js';
 export type { RankedDocument, RerankAdapter, RerankCall } from './adapter/rerank/rerank.adapter.js';
@@ -64,4 +69,4 @@ export type { UpstreamErrorKind } from './adapter/upstream.error.js';
 export { ProviderUnavailableError } from './provider.repository.js';
 export { ProviderModule } from './provider.module.js';
 export { ProviderService } from './provider.service.js';
-export type { EnabledProvider } from './provider.service.js';
+export type { ProviderRecord } from './provider.service.js';

@@ -20,8 +20,8 @@ import { readProvider } from './provider.dto.js';
 import { toProviderView } from './provider.view.js';
 import type { ProviderView } from './provider.view.js';
 
-/** What others may know of a provider that can be used. */
-export interface EnabledProvider {
+/** What others may know of a provider. */
+export interface ProviderRecord {
   readonly providerCode: string;
   readonly apiHost: string | null;
   readonly protocolVersion: string | null;
@@ -43,6 +43,15 @@ export class ProviderService {
 
   async get(caller: Caller, id: number): Promise<ProviderView> {
     return toProviderView(await this.providers.providers.get(caller.tenantId, id));
+  }
+
+  /** What is stored of the provider, also of a disabled one. */
+  async record(tenantId: string, id: number): Promise<ProviderRecord> {
+    const { providerCode, apiHost, protocolVersion } = await this.providers.providers.get(
+      tenantId,
+      id,
+    );
+    return { providerCode, apiHost, protocolVersion };
   }
 
   async create(caller: Caller, body: CreateProviderBody): Promise<ProviderView> {
@@ -102,7 +111,7 @@ export class ProviderService {
   }
 
   /** The provider of the code, or ProviderUnavailableError when models of it can be neither saved nor called. */
-  async requireEnabled(tenantId: string, providerCode: string): Promise<EnabledProvider> {
+  async requireEnabled(tenantId: string, providerCode: string): Promise<ProviderRecord> {
     const provider = await this.providers.byCode(tenantId, providerCode);
     if (provider?.status !== PROVIDER_ENABLED) throw new ProviderUnavailableError(providerCode);
     const { apiHost, protocolVersion } = provider;

@@ -6,13 +6,14 @@ const source = fileURLToPath(new URL('../../src/', import.meta.url));
 
 /** Uses of a method of an adapter that calls a model service, whichever way the adapter is named. */
 const CALL =
-  /adapters?(?:\.\w+)?(?:\.get\([^)]*\))?\s*\??\.\s*(stream|complete|embed|rerank|relay|relayStream|image|speech|video|lookUpVideo|lookUpPrediction)\b\s*(?:\?\.)?\(/gi;
+  /adapters?(?:\.\w+)?(?:\.get\([^)]*\))?\s*\??\.\s*(stream|complete|embed|listModels|rerank|relay|relayStream|image|speech|video|lookUpVideo|lookUpPrediction)\b\s*(?:\?\.)?\(/gi;
 
 /** The seam, and the functions that MediaService gives to it. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'model/calls/upstream.calls.ts': [
     'complete',
     'embed',
+    'listModels',
     'relay',
     'relayStream',
     'rerank',

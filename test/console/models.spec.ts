@@ -85,6 +85,45 @@ describeConsole('providers, models, agents and home in the console', () => {
     await expectNoViolations(page);
   });
 
+  it('offers the models of the service, and fills in what is known of them where nothing was entered', async () => {
+    const admin = await console.plinth.signIn();
+    const { url } = console.simulator;
+    const provider = { providerName: 'Router', providerCode: 'openrouter', apiHost: url };
+    done(await admin.post('/system/provider', provider));
+    const at = { providerCode: 'openrouter', apiHost: url, apiKey: 'a-key' };
+    await createModel(admin, { ...at, modelName: 'keyed' });
+    const pricing = { prompt: '0.000002', completion: '0.000008' };
+    const list = [
+      { id: 'maker/large', name: 'Large', context_length: 64_000, pricing },
+      { id: 'maker/embedding-small', context_length: 8_000 },
+    ];
+    console.simulator.script({
+      match: { path: '/api/v1/models' },
+      body: JSON.stringify({ data: list }),
+    });
+    const page = await console.signedIn();
+    await page.goto('/models/new');
+    await page.getByRole('combobox', { name: 'Provider' }).click();
+    await page.getByRole('option', { name: 'Router' }).click();
+    await page.getByLabel('Output price').fill('5');
+    const offered = page.getByRole('combobox', { name: 'Offered by the service' });
+    await offered.click();
+    await page.getByRole('option', { name: 'Large (maker/large)' }).waitFor();
+    expect(await page.getByRole('option', { name: /embedding-small/ }).count()).toBe(0);
+    await expectNoViolations(page);
+    await page.getByRole('option', { name: 'Large (maker/large)' }).click();
+    expect(await page.getByRole('textbox', { name: 'Model' }).inputValue()).toBe('maker/large');
+    expect(await page.getByLabel('Context window').inputValue()).toBe('64,000');
+    expect(await page.getByLabel('Input price', { exact: true }).inputValue()).toBe('2');
+    expect(await page.getByLabel('Output price').inputValue()).toBe('5');
+
+    // A service that refuses to list them says why.
+    await page.getByRole('combobox', { name: 'Provider' }).click();
+    await page.getByRole('option', { name: 'Gateway' }).click();
+    await page.getByText('The service could not be reached').waitFor();
+    await page.close();
+  });
+
   it('tests a model that works, from the list', async () => {
     const page = await console.signedIn({ theme: 'dark', language: 'zh' });
     await page.goto('/models?category=chat');

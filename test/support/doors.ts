@@ -14,7 +14,7 @@ export const SERVICE_KEY = 'key-of-the-service-12345';
 /** Of a script for the chat model, and not for the embeddings of a search. */
 export const COMPLETION = { match: { path: '/chat/completions' } };
 
-/** A Plinth with a chat model of each protocol (sim-chat, sim-messages, sim-ollama) and an agent with a knowledge base. */
+/** A Plinth with a chat model of each protocol (sim-chat, sim-messages, sim-responses, sim-ollama) and an agent with a knowledge base. */
 export interface DoorWorld {
   readonly plinth: Plinth;
   readonly simulator: Simulator;
@@ -31,13 +31,17 @@ export async function openDoors(settings: Record<string, string> = {}): Promise<
   const simulator = await startSimulator();
   const plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', ...settings });
   const admin = await plinth.signIn();
-  for (const code of ['custom_api', 'custom_messages', 'ollama', 'openai']) {
+  for (const code of ['custom_api', 'custom_messages', 'custom_responses', 'ollama', 'openai']) {
     await createProvider(admin, code);
   }
   const service = { apiHost: `${simulator.url}/v1`, apiKey: SERVICE_KEY };
   const modelId = await createModel(admin, { ...service, modelName: 'sim-chat' });
   const providerCode = 'custom_messages';
   await createModel(admin, { ...service, modelName: 'sim-messages', providerCode });
+  await createModel(admin, {
+    ...service,
+    ...{ modelName: 'sim-responses', providerCode: 'custom_responses' },
+  });
   const local = { apiHost: simulator.url, modelName: 'sim-ollama', providerCode: 'ollama' };
   await createModel(admin, local);
   const embedding = { category: 'vector', modelDimension: 64, modelName: 'sim-embed-64' };

@@ -35,7 +35,8 @@ export function messagesOf(items: readonly Item[]): TurnMessage[] {
     const sequence = messages.length + 1;
     messages.push({
       ...{ id: `m${sequence}`, sequence, content: '', toolCalls: [], toolCallId: null },
-      ...{ toolName: null, toolError: false, usage: null, metadata: {}, pruned: false, ...fields },
+      ...{ toolName: null, toolError: false, usage: null, metadata: {}, providerState: null },
+      ...{ pruned: false, ...fields },
     });
   };
   add({ role: 'USER', content: 'THE REQUIREMENT', metadata: { kind: 'INITIAL' } });

@@ -29,7 +29,10 @@ export async function recordSteps(plinth: Plinth, session: Session, text: string
     const tokens = { inputTokens: 1, outputTokens: 1 };
     await steps.save(
       { ...answer, tenantId },
-      { number: 1, text, reasoning: text, calls: [call], ...tokens },
+      {
+        ...{ number: 1, text, reasoning: text, calls: [call], ...tokens },
+        providerState: { origin: text, data: { text } },
+      },
     );
     await turns.finish(caller, {
       ...answer,

@@ -6,6 +6,7 @@ import { InProcessEventBus } from '../../src/platform/event/in-process/in-proces
 import type { Metrics } from '../../src/platform/observability/index.js';
 import { UpstreamCalls } from '../../src/model/index.js';
 import type { ModelUse, ResolvedModel } from '../../src/model/index.js';
+import type { Findings } from '../../src/provider/index.js';
 
 /** The service itself tries something. */
 export const TRYING: ModelUse = { caller: systemCaller('000000', 1), feature: 'test' };
@@ -47,6 +48,11 @@ export class TestHealth extends UpstreamHealth {
   }
 }
 
+function keepIn({ findings }: ResolvedModel, learned: Findings): Promise<void> {
+  for (const [name, value] of learned) findings?.set(name, value);
+  return Promise.resolve();
+}
+
 /** Calls without a store: `current` finds the model for each attempt, and what is counted goes to `counted`. */
 export function unstoredCalls(
   current: (model: never) => Promise<unknown> = (model) => Promise.resolve(model),
@@ -78,6 +84,7 @@ export function unstoredCalls(
     books as never,
     limiter as never,
     health,
+    { keep: (model: ResolvedModel, learned: Findings) => keepIn(model, learned) } as never,
     SETTINGS as never,
   );
 }

@@ -1,11 +1,8 @@
 import { ToolMessage } from '@langchain/core/messages';
 import type { BaseMessage } from '@langchain/core/messages';
 import { toChatMessages } from '../../langchain/index.js';
-import { estimateMessageTokens } from '../../model/index.js';
+import { estimateMessageTokens, REMOVED_RESULT } from '../../model/index.js';
 import type { TokenCounter } from '../../model/index.js';
-
-const REMOVED =
-  '[The result was removed, because the conversation is longer than the model can read. Call the tool again, for less, if you need it.]';
 
 /** Counts the messages of one turn; each of them once. */
 export class ContextWindow {
@@ -24,7 +21,7 @@ export class ContextWindow {
     return messages.map((message) => {
       if (excess <= 0 || !ToolMessage.isInstance(message)) return message;
       const { tool_call_id, name = '', status = 'success' } = message;
-      const short = new ToolMessage({ tool_call_id, name, status, content: REMOVED });
+      const short = new ToolMessage({ tool_call_id, name, status, content: REMOVED_RESULT });
       const saved = this.tokensOfOne(message) - this.tokensOfOne(short);
       if (saved <= 0) return message;
       excess -= saved;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { UpstreamCalls } from '../../model/index.js';
+import { LearnedWindow, UpstreamCalls } from '../../model/index.js';
 import { defined } from '../../platform/http/index.js';
-import type { ChatPart } from '../../provider/index.js';
+import type { ChatCall, ChatPart } from '../../provider/index.js';
 import type { AgentRuntime, RuntimeTurn } from './agent-runtime.js';
 
 /** One call of the model, without tools. */
@@ -16,8 +16,15 @@ export class DirectRuntime implements AgentRuntime {
   answer(turn: RuntimeTurn): AsyncIterable<readonly ChatPart[]> {
     const { use, messages, generation, signal } = turn;
     const { attempts, ...limits } = turn.limits;
-    const call = { messages, ...defined(generation) };
-    const current = turn.currentModel;
-    return this.calls.stream(turn.model, () => call, { use, limits, signal, attempts, current });
+    const fitted = new LearnedWindow().call(messages);
+    const callOf = (): Omit<ChatCall, 'model'> => ({
+      messages: fitted.messages,
+      ...defined(generation),
+    });
+    const { currentModel: current } = turn;
+    const { overflow } = fitted;
+    return this.calls.stream(turn.model, callOf, {
+      ...{ use, limits, signal, attempts, current, overflow },
+    });
   }
 }

@@ -1,8 +1,13 @@
 import type { BaseMessage } from '@langchain/core/messages';
 import { AIMessage, createAgent, createMiddleware, ToolMessage } from 'langchain';
-import { toLangChainMessages } from '../../langchain/index.js';
+import { toLangChainMessages, withInvalidCalls } from '../../langchain/index.js';
 import type { LangChain } from '../../langchain/index.js';
-import { estimatingCounter, sendableTokens, tokenCounter } from '../../model/index.js';
+import {
+  estimatingCounter,
+  LearnedWindow,
+  sendableTokens,
+  tokenCounter,
+} from '../../model/index.js';
 import type { ChatPart, ToolCall, ToolDefinition, Usage } from '../../provider/index.js';
 import type { AgentTools, ToolResult } from '../tool/tool.registry.js';
 import type { DecidedCall, LimitReached, RuntimeTurn, TurnPart } from './agent-runtime.js';
@@ -87,6 +92,7 @@ export class ToolLoop {
       limits: callLimits,
       attempts,
       signal: this.signal,
+      window: new LearnedWindow(),
       onParts: (parts) => this.read(parts),
     });
     const hooks = createMiddleware({
@@ -131,7 +137,8 @@ export class ToolLoop {
     this.tokens += this.tokensOfCall(sent, answer);
     if (!reached) {
       if (this.toolCalls.length > 0) await this.decide();
-      return answer;
+      // LangChain waits for the result of an invalid call only if it is among the others.
+      return Object.assign(answer, withInvalidCalls(this.toolCalls));
     }
     // What a model calls although it was told not to is not run.
     if (answer.text.trim() === '') throw new NoAnswerInLimitsError(reached);

@@ -221,7 +221,7 @@ function parsed(argumentsJson: string, refuse: (why: string) => ToolFailure): un
   try {
     return JSON.parse(argumentsJson, storable) as unknown;
   } catch {
-    throw refuse('They are not JSON.');
+    throw refuse('They are not JSON. Send one JSON object.');
   }
 }
 

@@ -36,7 +36,12 @@ interface Waiting extends SmallDocument {
 }
 
 /** Failures that one of the texts may have caused. The others concern the model or the service. */
-const CAUSED_BY_TEXTS: readonly string[] = ['invalid-request', 'content', 'protocol'];
+const CAUSED_BY_TEXTS: readonly string[] = [
+  'invalid-request',
+  'context-length',
+  'content',
+  'protocol',
+];
 
 /**
  * The small documents of one model that are ingested at the same time share embedding calls. A document waits as long as

@@ -10,6 +10,7 @@ import {
   nullable,
 } from '../../platform/database/index.js';
 import type { CallState, DecidedCall } from '../../agent/index.js';
+import type { ProviderState } from '../../provider/index.js';
 
 /** A tool call with its result. The state is stored as `running` until the call has ended, and shown as `interrupted` if it never has. */
 export interface StoredCall extends DecidedCall {
@@ -30,6 +31,8 @@ export class ChatStep {
   @Text() text: string;
   @Text(nullable) reasoning: string | null;
   @Jsonb() calls: StoredCall[];
+  /** What the service wants back with the answer; never shown. */
+  @Jsonb(nullable) providerState: ProviderState | null;
   /** Null where the provider did not count. */
   @Integer(nullable) inputTokens: number | null;
   @Integer(nullable) outputTokens: number | null;
@@ -39,5 +42,5 @@ export class ChatStep {
 /** A step of a turn, as it is stored. */
 export type StoredStep = Pick<
   ChatStep,
-  'number' | 'text' | 'reasoning' | 'calls' | 'inputTokens' | 'outputTokens'
+  'number' | 'text' | 'reasoning' | 'calls' | 'providerState' | 'inputTokens' | 'outputTokens'
 >;

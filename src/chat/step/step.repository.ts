@@ -34,21 +34,22 @@ const SAVE_STEP = `WITH answer AS (
       RETURNING tenant_id, id
     )
     INSERT INTO chat_step
-      (tenant_id, message_id, number, text, reasoning, calls, input_tokens, output_tokens)
-    SELECT tenant_id, id, $7::integer, $8, $9, $10::jsonb, $11::integer, $12::integer FROM answer
+      (tenant_id, message_id, number, text, reasoning, calls, input_tokens, output_tokens, provider_state)
+    SELECT tenant_id, id, $7::integer, $8, $9, $10::jsonb, $11::integer, $12::integer, $13::jsonb FROM answer
     ON CONFLICT (tenant_id, message_id, number) DO UPDATE SET calls = EXCLUDED.calls`;
 
-const stepsWith = (calls: string): string =>
+const stepsWith = (calls: string, providerState: string): string =>
   `SELECT message_id AS "messageId", number, text, reasoning, ${calls} AS calls,
-     input_tokens AS "inputTokens", output_tokens AS "outputTokens"
+     ${providerState} AS "providerState", input_tokens AS "inputTokens", output_tokens AS "outputTokens"
    FROM chat_step WHERE tenant_id = $1 AND message_id = ANY ($2::bigint[])
    ORDER BY message_id, number`;
 
-const STEPS = stepsWith('calls');
+const STEPS = stepsWith('calls', 'provider_state');
 
 const LISTED_STEPS = stepsWith(
   `(SELECT coalesce(jsonb_agg(call || '{"content":""}' ORDER BY place), '[]')
       FROM jsonb_array_elements(calls) WITH ORDINALITY AS made (call, place))`,
+  'NULL::jsonb',
 );
 
 /** Steps by the id of their answer. */
@@ -74,6 +75,7 @@ export class StepRepository {
       JSON.stringify(step.calls),
       step.inputTokens,
       step.outputTokens,
+      step.providerState ? JSON.stringify(step.providerState) : null,
     ]);
   }
 
@@ -82,7 +84,7 @@ export class StepRepository {
     return this.read(STEPS, tenantId, messageIds);
   }
 
-  /** The same, with an empty text in the place of what the model read: for a list of many answers. */
+  /** The same for a list of many answers: with an empty text in the place of what the model read, and without provider states. */
   listed(tenantId: string, messageIds: readonly number[]): Promise<StepsOfMessages> {
     return this.read(LISTED_STEPS, tenantId, messageIds);
   }

@@ -1,6 +1,7 @@
 import type { CallResult, DecidedCall } from '../../agent/index.js';
-import type { ChatMessage, Usage } from '../../provider/index.js';
-import { storableText } from '../storable-text.js';
+import { readToolCall } from '../../provider/index.js';
+import type { ChatMessage, ProviderState, Usage } from '../../provider/index.js';
+import { storableText, storableValue } from '../storable-text.js';
 import type { StoredCall, StoredStep } from './step.entity.js';
 
 /** Between the texts that a model writes before and after the calls of tools, in the text of the answer. */
@@ -21,6 +22,7 @@ export interface StepAnswer {
   readonly reasoning: string;
   /** Undefined where the provider did not count. */
   readonly usage: Usage | undefined;
+  readonly providerState?: ProviderState | undefined;
 }
 
 /** The steps of one running turn, and which of them are not stored as they are. */
@@ -51,6 +53,7 @@ export class TurnSteps {
         content: '',
         durationMs: null,
       })),
+      providerState: answer.providerState ? storableValue(answer.providerState) : null,
       inputTokens: answer.usage?.inputTokens ?? null,
       outputTokens: answer.usage?.outputTokens ?? null,
       isSaved: false,
@@ -111,14 +114,10 @@ function isRunning({ state }: StoredCall): boolean {
 
 /** A step as the messages that the model gets: its answer with the calls, and a result for each of them. */
 export function stepMessages(step: StoredStep): ChatMessage[] {
-  const calls = step.calls.map(({ id, name, arguments: text }) => ({
-    id,
-    name,
-    arguments: text,
-    input: inputOf(text),
-  }));
+  const { providerState } = step;
+  const toolCalls = step.calls.map(readToolCall);
   return [
-    { role: 'assistant', content: step.text, toolCalls: calls },
+    { role: 'assistant', content: step.text, toolCalls, ...(providerState && { providerState }) },
     ...step.calls.map(({ id, name, content, state }): ChatMessage => ({
       role: 'tool',
       toolCallId: id,
@@ -135,9 +134,4 @@ export function textAfter(steps: readonly StoredStep[], content: string): string
   if (!content.startsWith(begin)) return undefined;
   const rest = content.slice(begin.length);
   return begin !== '' && rest.startsWith(BETWEEN_STEPS) ? rest.slice(BETWEEN_STEPS.length) : rest;
-}
-
-/** Stored arguments were parsed when the model wrote them. */
-function inputOf(text: string): Record<string, unknown> {
-  return JSON.parse(text) as Record<string, unknown>;
 }

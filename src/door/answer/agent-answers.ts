@@ -11,8 +11,10 @@ import type { CallTrail } from '../../model/index.js';
 import { NO_EFFORT } from '../../provider/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from './door.errors.js';
-import { refuseUntranslatable } from './door.request.js';
-import type { AnswerContext, DoorRequest, ParameterNames, TranslatedCall } from './door.request.js';
+import { DoorFiles } from './door-files.js';
+import { noteIgnored } from './door.request.js';
+import type { AnswerContext, DoorRequest, ParameterNames, ReadCall } from './door.request.js';
+import type { IgnoredParameters } from './ignored-parameters.js';
 
 const AGENT = /^agent-([1-9]\d{0,15})$/;
 
@@ -38,6 +40,7 @@ export class AgentAnswers {
     @Inject(CONFIG) private readonly config: Config,
     private readonly planner: TurnPlanner,
     private readonly models: ModelResolver,
+    private readonly files: DoorFiles,
   ) {}
 
   /** Throws ParameterError for what an agent decides itself, and what TurnPlanner throws. */
@@ -45,10 +48,10 @@ export class AgentAnswers {
     caller: Caller,
     agentId: number,
     request: DoorRequest,
-    { signal, trail }: { readonly signal: AbortSignal; readonly trail?: CallTrail },
+    { signal, trail, ignored }: AgentCall,
   ): Promise<RunningAnswer> {
-    const call = request.translate();
-    const { system, history, question } = conversationOf(call, request.names);
+    const call = await this.files.read(caller, request.translate(ignored), signal);
+    const { system, history, question } = conversationOf(call, request.names, ignored);
     const { temperature, topP, maxTokens, stop, format, thinking } = call;
     const planned = await this.planner.plan(caller, {
       agentId,
@@ -62,7 +65,8 @@ export class AgentAnswers {
     const prompt = [planned.systemPrompt ?? '', ...system].filter((text) => text !== '');
     const plan = { ...planned, systemPrompt: prompt.join('\n\n') || undefined };
     const { model, bases } = plan;
-    refuseUntranslatable(call, model.adapter.protocol(model.connection.address), request.names);
+    const { adapter, connection } = model;
+    noteIgnored(call, adapter.protocol(connection.address), request.names, ignored);
     const { messages, found } = await this.planner.messages({
       caller,
       plan,
@@ -86,6 +90,12 @@ export class AgentAnswers {
   }
 }
 
+interface AgentCall {
+  readonly signal: AbortSignal;
+  readonly trail?: CallTrail;
+  readonly ignored: IgnoredParameters;
+}
+
 interface Conversation {
   /** What the client adds to the prompt of the agent. */
   readonly system: readonly string[];
@@ -102,17 +112,20 @@ interface Conversation {
 }
 
 function conversationOf(
-  { messages, tools, toolChoice, seed, effort }: TranslatedCall,
+  { messages, tools, toolChoice, seed, topK, effort, ...call }: ReadCall,
   names: ParameterNames,
+  ignored: IgnoredParameters,
 ): Conversation {
   // An agent has tools of its own, and may call its model several times.
   if (tools?.length) throw new UnsupportedParameterError('tools');
   if (toolChoice !== undefined && toolChoice !== 'auto') {
     throw new UnsupportedParameterError('tool_choice');
   }
-  if (seed !== undefined) throw new UnsupportedParameterError('seed');
-  if (effort !== undefined && effort !== NO_EFFORT)
-    throw new UnsupportedParameterError(names.effort);
+  if (seed !== undefined) ignored.add('seed');
+  if (topK !== undefined) ignored.add('top_k');
+  if (call.frequencyPenalty !== undefined) ignored.add('frequency_penalty');
+  if (call.presencePenalty !== undefined) ignored.add('presence_penalty');
+  if (effort !== undefined && effort !== NO_EFFORT) ignored.add(names.effort);
   const system: string[] = [];
   const history: { role: string; content: string | readonly ContentPart[] }[] = [];
   for (const [at, message] of messages.entries()) {

@@ -5,6 +5,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { unavailableError } from '../../platform/database/index.js';
 import { DomainError, unexpectedMessage } from '../../platform/error/index.js';
+import type { Failure } from '../../platform/error/index.js';
 import { currentRequest, localized } from '../../platform/http/index.js';
 import { ResponseFormats } from '../../agent/index.js';
 import { ChatStreams, StructuredAnswers, turnLimits } from '../../chat/index.js';
@@ -14,15 +15,20 @@ import { partsOf } from '../../provider/index.js';
 import type { ChatCall, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
 import { AgentAnswers, agentIdIn } from './agent-answers.js';
 import type { RunningAnswer } from './agent-answers.js';
-import { refuseUntranslatable, withParameter } from './door.request.js';
+import { UnsupportedParameterError } from './door.errors.js';
+import { DoorFiles, filesOf, withTexts } from './door-files.js';
+import { noteIgnored, withParameter } from './door.request.js';
 import type {
   AnswerContext,
   AnswerWriter,
   DoorRequest,
+  EmulatedChoice,
+  ReadCall,
   RelayedRequest,
-  TranslatedCall,
 } from './door.request.js';
-import { OpenAnswer } from './open-answer.js';
+import { withChoice } from './emulated-choice.js';
+import { DetachedAnswer, OpenAnswer } from './open-answer.js';
+import type { CallInProgress } from './open-answer.js';
 
 /**
  * Answers requests in the protocols of model services: resolves the model or agent, calls it, and passes its answer on. A model
@@ -40,6 +46,7 @@ export class DoorAnswers {
     private readonly formats: ResponseFormats,
     private readonly structured: StructuredAnswers,
     private readonly calls: UpstreamCalls,
+    private readonly files: DoorFiles,
   ) {}
 
   /** Rejects with what was wrong before the answer began; later failures are the last event of the stream. */
@@ -54,6 +61,28 @@ export class DoorAnswers {
     }
   }
 
+  /**
+   * The answer to a request that nobody waits for: it takes a place like any other, until it has run or is released. `run`
+   * resolves to the answer in one piece, and rejects with a Failure. Throws TooManyStreamsError.
+   */
+  detached(caller: Caller, request: DoorRequest): DetachedRun {
+    const place = this.streams.reserve(caller);
+    const open = new DetachedAnswer(caller, request);
+    place.onEnd((why) => open.end(why));
+    const release = (): void => this.streams.release(place);
+    const run = async (): Promise<string> => {
+      try {
+        await this.write(open);
+        return open.json ?? '';
+      } catch (error) {
+        throw this.failureOf(open.errorFor(withParameter(error, request.names)) ?? error);
+      } finally {
+        release();
+      }
+    };
+    return { run, end: () => open.end('client-left'), release };
+  }
+
   private async run(open: OpenAnswer, place: StreamPlace): Promise<void> {
     place.onEnd((why) => open.end(why));
     try {
@@ -66,7 +95,7 @@ export class DoorAnswers {
     }
   }
 
-  private async write(open: OpenAnswer): Promise<void> {
+  private async write(open: CallInProgress): Promise<void> {
     const { caller, request } = open;
     const agentId = agentIdIn(request.model);
     if (agentId !== undefined) {
@@ -82,8 +111,7 @@ export class DoorAnswers {
       else await this.relay(open, model, relay);
       return;
     }
-    const call = request.translate();
-    refuseUntranslatable(call, adapter.protocol(connection.address), request.names);
+    const call = await this.files.read(caller, request.translate(open.ignored), open.signal);
     await this.writeParts(open, await this.translated(open, model, call), false);
   }
 
@@ -92,18 +120,21 @@ export class DoorAnswers {
    * of a schema that such a fallback writes is read whole and checked.
    */
   private async relayStream(
-    open: OpenAnswer,
+    open: CallInProgress,
     first: ResolvedChatModel,
-    { withUsage, headers }: RelayedRequest,
+    { withUsage, headers, keep }: RelayedRequest,
   ): Promise<void> {
     const { request } = open;
     const options = { ...this.relayOptionsOf(open), withUsage, headers };
     let writer: AnswerWriter | undefined;
-    let fallback: { readonly model: ResolvedChatModel; readonly call: TranslatedCall } | undefined;
+    let fallback: { readonly model: ResolvedChatModel; readonly call: ReadCall } | undefined;
     const held: (readonly ChatPart[])[] = [];
     const reads = this.calls.relayStream(first, request.body, options);
     for await (const { bytes, parts, translatedBy } of reads) {
-      if (translatedBy) fallback ??= { model: translatedBy, call: request.translate() };
+      if (translatedBy) fallback ??= { model: translatedBy, call: translationFor(open) };
+      if (bytes && keep && parts.some(({ type }) => type === 'finish')) {
+        await keep(bytes.toString());
+      }
       if (bytes) await open.write(bytes);
       else if (fallback?.call.format) held.push(parts);
       else await open.write((writer ??= request.writer(false)).add(parts));
@@ -118,30 +149,31 @@ export class DoorAnswers {
   }
 
   private async relay(
-    open: OpenAnswer,
+    open: CallInProgress,
     first: ResolvedChatModel,
-    { headers }: RelayedRequest,
+    { headers, keep }: RelayedRequest,
   ): Promise<void> {
-    const { request } = open;
     const options = { ...this.relayOptionsOf(open), headers };
-    const answer = await this.calls.relay(first, request.body, options);
+    const answer = await this.calls.relay(first, open.request.body, options);
     if (typeof answer === 'string') {
+      await keep?.(answer);
       open.answer(answer);
       return;
     }
     const { completion, translatedBy } = answer;
     const parts = [partsOf(completion)];
-    const call = request.translate();
+    const call = translationFor(open);
     await this.writeParts(open, await this.translated(open, translatedBy, call, parts), false);
   }
 
   /** The answer of a model of another protocol, of which a fallback has written `answered`. */
   private async translated(
-    open: OpenAnswer,
+    open: CallInProgress,
     model: ResolvedChatModel,
-    { format: given, ...call }: TranslatedCall,
+    { format: given, ...call }: ReadCall,
     answered?: readonly (readonly ChatPart[])[],
   ): Promise<RunningAnswer> {
+    const emulated = noted(model, call, open);
     const format = given && (await this.formats.read(given));
     const { messages } = call;
     const parts = (more: readonly ChatMessage[]): AsyncIterable<readonly ChatPart[]> =>
@@ -155,17 +187,21 @@ export class DoorAnswers {
     const answer = format
       ? this.structured.read({ format, first, correct: parts, passesUnfinished: true })
       : first;
-    return { parts: answer, context: () => ({ sent: messages }) };
+    const chosen = withChoice(answer, emulated, {
+      ask: parts,
+      onMissing: () => open.ignored.addOfModel('tool_choice'),
+    });
+    return { parts: chosen, context: () => ({ sent: messages }) };
   }
 
   private parts(
-    open: OpenAnswer,
+    open: CallInProgress,
     first: ResolvedChatModel,
-    { format, ...call }: Omit<TranslatedCall, 'format'> & { format: ResponseFormat | undefined },
+    { format, ...call }: Omit<ReadCall, 'format'> & { format: ResponseFormat | undefined },
     options: Pick<CallOptions<ResolvedChatModel>, 'withoutFallbacks'>,
   ): AsyncIterable<readonly ChatPart[]> {
     const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
-      if (model.id !== first.id) refuseFor(model, call, open.request);
+      noted(model, call, open);
       return callFor(model, call, format);
     };
     return this.calls.stream(first, callOf, { ...this.optionsOf(open), ...options });
@@ -173,25 +209,24 @@ export class DoorAnswers {
 
   /** A fallback of another protocol is passed over where it cannot honour the request. */
   private relayOptionsOf(
-    open: OpenAnswer,
+    open: CallInProgress,
   ): CallOptions<ResolvedChatModel> & Pick<RelaySettings, 'translated'> {
-    const { request } = open;
     const translated = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
-      const { format: given, ...call } = request.translate();
-      refuseFor(model, call, request);
+      const { format: given, ...call } = translationFor(open);
+      noted(model, call, open);
       const format = given && this.formats.unchecked(given);
       return callFor(model, call, format);
     };
     return { ...this.optionsOf(open), translated };
   }
 
-  private optionsOf({ caller, signal, trail }: OpenAnswer): CallOptions<ResolvedChatModel> {
+  private optionsOf({ caller, signal, trail }: CallInProgress): CallOptions<ResolvedChatModel> {
     const { attempts, ...limits } = turnLimits(this.config);
     return { use: { caller, feature: 'chat', trail }, limits, signal, attempts, isResolved: true };
   }
 
   private async writeParts(
-    open: OpenAnswer,
+    open: CallInProgress,
     { parts, context }: RunningAnswer,
     isAgent: boolean,
   ): Promise<void> {
@@ -210,21 +245,46 @@ export class DoorAnswers {
   }
 
   private fail(open: OpenAnswer, error: unknown): void {
+    const failure = this.failureOf(error);
+    open.fail(failure.code, open.request.failureEvent(failure));
+  }
+
+  private failureOf(error: unknown): Failure {
     const known = error instanceof DomainError ? error : unavailableError(error);
     if (!known) this.logger.error({ msg: 'Unhandled error in an answer', err: error });
     const code = known?.code ?? 500;
     const message = localized(known?.message ?? unexpectedMessage(currentRequest()?.id));
-    open.fail(code, open.request.failureEvent({ code, message, error: known }));
+    return { code, message, error: known };
   }
 }
 
-/** Throws where the fallback cannot honour the call, so that it is passed over. */
-function refuseFor(
+/** An answer in the background. */
+export interface DetachedRun {
+  run(): Promise<string>;
+  end(): void;
+  /** Instead of `run`. */
+  release(): void;
+}
+
+/** Notes what the model that is called leaves out. Throws where the key is strict, so that a fallback is passed over. */
+function noted(
   { adapter, connection }: ResolvedChatModel,
-  call: Omit<TranslatedCall, 'format'>,
-  { names }: DoorRequest,
-): void {
-  refuseUntranslatable(call, adapter.protocol(connection.address), names);
+  call: Omit<ReadCall, 'format'>,
+  { request, ignored }: CallInProgress,
+): EmulatedChoice {
+  ignored.beginModel();
+  return noteIgnored(call, adapter.protocol(connection.address), request.names, ignored);
+}
+
+/**
+ * The call for a fallback of another protocol than that of a relayed request. Files would have to be read before it is known
+ * whether there is such a fallback: UnsupportedParameterError names the first, and the fallback is passed over.
+ */
+function translationFor({ request, ignored }: CallInProgress): ReadCall {
+  const call = request.translate(ignored);
+  const file = call.messages.flatMap(filesOf)[0];
+  if (file) throw new UnsupportedParameterError(file.param);
+  return withTexts(call, new Map());
 }
 
 /**
@@ -233,7 +293,7 @@ function refuseFor(
  */
 function callFor(
   { maxOutput }: ResolvedChatModel,
-  call: Omit<TranslatedCall, 'format'>,
+  call: Omit<ReadCall, 'format'>,
   format: ResponseFormat | null | undefined,
 ): Omit<ChatCall, 'model'> {
   const maxTokens = call.maxTokens ?? maxOutput;

@@ -7,9 +7,11 @@ import type {
   ChatCall,
   ChatMessage,
   ChatProtocolName,
+  ContentPart,
   RelayOptions,
 } from '../../provider/index.js';
-import { ParameterError, UnsupportedParameterError } from './door.errors.js';
+import { ParameterError } from './door.errors.js';
+import type { IgnoredParameters } from './ignored-parameters.js';
 
 /** One request in the protocol of its client: reads it, and writes its answer. */
 export interface DoorRequest {
@@ -20,8 +22,8 @@ export interface DoorRequest {
   /** How it is passed on to a model of the same protocol; undefined where no model speaks it. */
   readonly relay: RelayedRequest | undefined;
   readonly names: ParameterNames;
-  /** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
-  translate(): TranslatedCall;
+  /** Hints that no model has a word for are left out. Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
+  translate(ignored: IgnoredParameters): TranslatedCall;
   /** A new one for each answer. */
   writer(isAgent: boolean): AnswerWriter;
   /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for whole. */
@@ -30,6 +32,8 @@ export interface DoorRequest {
 
 export interface RelayedRequest extends Pick<RelayOptions, 'withUsage' | 'headers'> {
   readonly protocol: ChatProtocolName;
+  /** Is given the answer, or the events with its end, before the client is. */
+  readonly keep?: (text: string) => Promise<void>;
 }
 
 /** What a protocol calls the parameters that some models cannot honour. */
@@ -62,10 +66,29 @@ export interface AnswerContext {
   readonly sources?: readonly Source[] | undefined;
 }
 
-/** A request in the words of the adapters. */
-export interface TranslatedCall extends Omit<ChatCall, 'model' | 'responseFormat'> {
+/** A file in a message of the user, which is read into a text before the call. */
+export interface FilePart {
+  readonly type: 'file';
+  readonly name: string;
+  readonly content: Buffer;
+  /** The parameter that it came in. */
+  readonly param: string;
+}
+
+export type TranslatedMessage =
+  | Exclude<ChatMessage, { role: 'user' }>
+  | { readonly role: 'user'; readonly content: string | readonly (ContentPart | FilePart)[] };
+
+/** A request in the words of the adapters, but for its files. */
+export interface TranslatedCall extends Omit<ChatCall, 'model' | 'responseFormat' | 'messages'> {
+  readonly messages: readonly TranslatedMessage[];
   /** What ResponseFormats reads. */
   readonly format: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The same with its files as texts. */
+export interface ReadCall extends TranslatedCall {
+  readonly messages: readonly ChatMessage[];
 }
 
 /** An error of the schema of an answer names the parameter that it came in. */
@@ -75,39 +98,84 @@ export function withParameter(error: unknown, { format, formatParts }: Parameter
     : error;
 }
 
-/** Throws UnsupportedParameterError for what the protocol of the model has no words for, and ParameterError. */
-export function refuseUntranslatable(
-  call: Omit<TranslatedCall, 'format'>,
+type Hint =
+  | 'seed'
+  | 'topK'
+  | 'frequencyPenalty'
+  | 'presencePenalty'
+  | 'effort'
+  | 'parallelToolCalls'
+  | 'toolChoice'
+  | 'strict'
+  | 'detail';
+
+/** The hints that each protocol of models has a word for. */
+const HONOURED: Readonly<Record<ChatProtocolName, ReadonlySet<Hint>>> = {
+  'chat-completions': new Set<Hint>([
+    ...(['seed', 'frequencyPenalty', 'presencePenalty', 'effort'] as const),
+    ...(['parallelToolCalls', 'toolChoice', 'strict', 'detail'] as const),
+  ]),
+  messages: new Set<Hint>(['topK', 'effort', 'parallelToolCalls', 'toolChoice', 'strict']),
+  ollama: new Set<Hint>(['seed', 'topK', 'frequencyPenalty', 'presencePenalty']),
+  responses: new Set<Hint>(['effort', 'parallelToolCalls', 'toolChoice', 'strict', 'detail']),
+};
+
+/** The name of a hint that all clients write alike. */
+const NAMES = {
+  seed: 'seed',
+  topK: 'top_k',
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+} as const;
+
+/**
+ * Notes the hints that the protocol of the model has no word for, and answers what Plinth sees to in its place, where it can
+ * check that. Adapters leave the others out. Throws ParameterError, and UnsupportedParameterError where the key is strict.
+ */
+export function noteIgnored(
+  call: Omit<ReadCall, 'format'>,
   protocol: ChatProtocolName,
   names: ParameterNames,
-): void {
-  if (call.toolChoice === 'required' && !call.tools?.length) {
+  ignored: IgnoredParameters,
+): EmulatedChoice {
+  const hasTools = (call.tools?.length ?? 0) > 0;
+  if (call.toolChoice === 'required' && !hasTools) {
     throw new ParameterError(
       'tool_choice',
       msg`tool_choice calls for a tool, and there is none. Send tools, or remove it.`,
     );
   }
-  if (call.seed !== undefined && protocol === 'messages') {
-    throw new UnsupportedParameterError('seed');
+  const honoured = HONOURED[protocol];
+  const isLacking = (hint: Hint): boolean => !honoured.has(hint);
+  for (const hint of Object.keys(NAMES) as (keyof typeof NAMES)[]) {
+    if (call[hint] !== undefined && isLacking(hint)) ignored.addOfModel(NAMES[hint]);
   }
-  if (call.toolChoice === 'required' && protocol === 'ollama') {
-    throw new UnsupportedParameterError('tool_choice');
-  }
-  if (call.parallelToolCalls === false && call.tools?.length && protocol === 'ollama') {
-    throw new UnsupportedParameterError(names.parallelToolCalls);
-  }
-  if (call.effort !== undefined && call.effort !== NO_EFFORT && protocol === 'ollama') {
-    throw new UnsupportedParameterError(names.effort);
+  // Not to think is said to these protocols by other means.
+  if (call.effort !== undefined && call.effort !== NO_EFFORT && isLacking('effort')) {
+    ignored.addOfModel(names.effort);
   }
   const strict = call.tools?.findIndex((tool) => tool.strict === true) ?? -1;
-  if (strict >= 0 && protocol === 'ollama') {
-    throw new UnsupportedParameterError(names.strictTool(strict));
-  }
-  const parts = call.messages.flatMap(({ content }) =>
-    typeof content === 'string' ? [] : content,
+  if (strict >= 0 && isLacking('strict')) ignored.addOfModel(names.strictTool(strict));
+  if (isLacking('detail') && hasDetail(call.messages)) ignored.addOfModel(names.imageDetail);
+  const oneByOne = hasTools && call.parallelToolCalls === false && isLacking('parallelToolCalls');
+  if (oneByOne) ignored.requireLenient(names.parallelToolCalls);
+  const required = call.toolChoice === 'required' && isLacking('toolChoice');
+  if (required) ignored.requireLenient('tool_choice');
+  return { oneByOne, required };
+}
+
+/** What Plinth sees to where the protocol of a model has no word for it. */
+export interface EmulatedChoice {
+  /** One call of a tool at a time. */
+  readonly oneByOne: boolean;
+  /** A tool is called in any case. */
+  readonly required: boolean;
+}
+
+function hasDetail(messages: readonly ChatMessage[]): boolean {
+  return messages.some(
+    ({ content }) =>
+      typeof content !== 'string' &&
+      content.some((part) => part.type !== 'text' && part.detail !== undefined),
   );
-  const hasDetail = parts.some((part) => part.type !== 'text' && part.detail !== undefined);
-  if (hasDetail && protocol !== 'chat-completions') {
-    throw new UnsupportedParameterError(names.imageDetail);
-  }
 }

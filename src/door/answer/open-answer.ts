@@ -10,6 +10,7 @@ import { phrase } from '../../platform/message/index.js';
 import { CallTrail } from '../../model/index.js';
 import { nameAttempts } from './attempt-headers.js';
 import type { DoorRequest } from './door.request.js';
+import { IgnoredParameters } from './ignored-parameters.js';
 
 /** Why an answer ends before the model has finished it. */
 type EndReason = StreamEnd | 'client-left';
@@ -25,6 +26,13 @@ class AnswerEnded extends Error {
   }
 }
 
+/** What is answered, whoever reads it. */
+export type CallInProgress = Pick<
+  OpenAnswer,
+  | ('caller' | 'request' | 'trail' | 'ignored' | 'signal' | 'hasBegun')
+  | ('end' | 'write' | 'finish' | 'answer' | 'errorFor')
+>;
+
 /**
  * One request while it is answered. A stream begins with its first event, so that an earlier failure has its HTTP status. One
  * that is silent for SILENT_INTERVALS of `pingMs` begins with a comment: proxies cut a request in which nothing comes for a minute.
@@ -32,6 +40,7 @@ class AnswerEnded extends Error {
 export class OpenAnswer {
   /** The attempts of the model. */
   readonly trail = new CallTrail();
+  readonly ignored: IgnoredParameters;
   private readonly abort = new AbortController();
   private writer: SseWriter | undefined;
   private readonly silence: NodeJS.Timeout | undefined;
@@ -42,6 +51,7 @@ export class OpenAnswer {
     private readonly response: Response,
     private readonly pingMs: number,
   ) {
+    this.ignored = IgnoredParameters.of(caller);
     if (request.stream) {
       const limitMs = SILENT_INTERVALS * pingMs;
       this.silence = setTimeout(() => this.hasBegun || this.begin({ comment: true }), limitMs);
@@ -75,7 +85,7 @@ export class OpenAnswer {
 
   private begin(start: { readonly comment: boolean }): SseWriter {
     clearTimeout(this.silence);
-    nameAttempts(this.response, this.trail);
+    this.nameCall();
     this.writer = new SseWriter(this.response, this.pingMs);
     this.writer.start(start);
     return this.writer;
@@ -89,8 +99,14 @@ export class OpenAnswer {
   answer(json: string): void {
     this.signal.throwIfAborted();
     setEnvelopeCode(this.response, 200);
-    nameAttempts(this.response, this.trail);
+    this.nameCall();
     this.response.status(200).type('json').send(json);
+  }
+
+  /** In headers: which model answers, and what of the request it does not know. */
+  private nameCall(): void {
+    nameAttempts(this.response, this.trail);
+    this.ignored.name(this.response);
   }
 
   /** Ends a stream with the event of its failure. */
@@ -102,17 +118,63 @@ export class OpenAnswer {
 
   /** The error for the client; undefined when it has left. */
   errorFor(error: unknown): Error | undefined {
-    const reason: unknown = this.signal.reason;
-    if (!(reason instanceof AnswerEnded)) {
-      return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
-    }
-    switch (reason.reason) {
-      case 'client-left':
-        return undefined;
-      case 'signed-out':
-        return new UnauthenticatedError();
-      case 'shutdown':
-        return new UnavailableError(phrase`Plinth`);
-    }
+    return errorFor(error, this.signal);
+  }
+}
+
+/** One request that is answered in the background: nobody waits for it. */
+export class DetachedAnswer implements CallInProgress {
+  readonly trail = new CallTrail();
+  readonly ignored: IgnoredParameters;
+  readonly hasBegun = false;
+  /** The answer in one piece. */
+  json: string | undefined;
+  private readonly abort = new AbortController();
+
+  constructor(
+    readonly caller: Caller,
+    readonly request: DoorRequest,
+  ) {
+    this.ignored = IgnoredParameters.of(caller);
+  }
+
+  get signal(): AbortSignal {
+    return this.abort.signal;
+  }
+
+  end(reason: EndReason): void {
+    if (!this.signal.aborted) this.abort.abort(new AnswerEnded(reason));
+  }
+
+  answer(json: string): void {
+    this.signal.throwIfAborted();
+    this.json = json;
+  }
+
+  async write(): Promise<void> {
+    throw new Error('An answer in the background is not streamed.');
+  }
+
+  finish(): void {
+    throw new Error('An answer in the background is not streamed.');
+  }
+
+  errorFor(error: unknown): Error | undefined {
+    return errorFor(error, this.signal);
+  }
+}
+
+function errorFor(error: unknown, signal: AbortSignal): Error | undefined {
+  const reason: unknown = signal.reason;
+  if (!(reason instanceof AnswerEnded)) {
+    return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
+  }
+  switch (reason.reason) {
+    case 'client-left':
+      return undefined;
+    case 'signed-out':
+      return new UnauthenticatedError();
+    case 'shutdown':
+      return new UnavailableError(phrase`Plinth`);
   }
 }

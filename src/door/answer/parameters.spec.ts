@@ -24,23 +24,23 @@ describe('a parameter that is wrong', () => {
     [{ ...body, input: null }, 'The parameter input is required.'],
     [
       { ...body, input: 5 },
-      'The parameter input is not valid: Invalid input: expected string or array. Correct it.',
+      'The parameter input is not valid: it must be a text or a list. Correct it.',
     ],
     [
       { ...body, input: ['a', 'b', 'c'] },
-      'The parameter input is not valid: Too big: expected array to have <=2 items. Correct it.',
+      'The parameter input is not valid: it must have at most 2 entries. Correct it.',
     ],
     [
       { ...body, input: ['a', true] },
-      'The parameter input[1] is not valid: Invalid input: expected string or number. Correct it.',
+      'The parameter input[1] is not valid: it must be a text or a number. Correct it.',
     ],
     [
       { ...body, choice: 'all' },
-      'The parameter choice is not valid: Invalid option: expected one of "auto"|"none". Correct it.',
+      'The parameter choice is not valid: it must be "auto" or "none". Correct it.',
     ],
     [
       { ...body, choice: { name: 5 } },
-      'The parameter choice.name is not valid: Invalid input: expected string, received number. Correct it.',
+      'The parameter choice.name is not valid: it must be a text. Correct it.',
     ],
     [
       { ...body, choice: { name: 'x', more: 1 } },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { asPhrase, msg } from '../../platform/message/index.js';
+import { anyOf, asPhrase, msg, phrase } from '../../platform/message/index.js';
+import type { Phrase } from '../../platform/message/index.js';
 import { ParameterError, UnsupportedParameterError } from './door.errors.js';
 
 /** What a request may hold at most. */
@@ -34,7 +35,7 @@ export function parameters<Schema extends z.ZodType>(
   if (isTyped && issue.input === undefined) {
     throw new ParameterError(param, msg`The parameter ${param} is required.`);
   }
-  const problem = asPhrase(problemOf(issue));
+  const problem = problemOf(issue);
   throw new ParameterError(
     param,
     msg`The parameter ${param} is not valid: ${problem}. Correct it.`,
@@ -77,13 +78,74 @@ function rankOf({ path, code }: Issue): number {
   return 2 * path.length + (code === 'invalid_type' ? 0 : 1);
 }
 
-/** Of a value that has the type of no form, the types of all. */
-function problemOf(issue: Issue | undefined): string {
-  if (issue?.code !== 'invalid_union') return issue?.message ?? 'Invalid input';
-  const types = issue.errors.flatMap(([first]) =>
-    first?.code === 'invalid_type' ? [first.expected] : [],
-  );
-  return types.length === 0 ? issue.message : `Invalid input: expected ${types.join(' or ')}`;
+/** What zod calls the types of JSON, in words of people. */
+const TYPES: Readonly<Record<string, Phrase>> = {
+  string: phrase`a text`,
+  number: phrase`a number`,
+  int: phrase`a whole number`,
+  boolean: phrase`true or false`,
+  array: phrase`a list`,
+  object: phrase`an object`,
+  record: phrase`an object`,
+  null: phrase`null`,
+};
+
+/** Values that are named when a parameter has another one. */
+const MAX_NAMED_VALUES = 20;
+
+/** What is expected of the value. */
+function problemOf(issue: Issue | undefined): Phrase {
+  switch (issue?.code) {
+    case 'invalid_type':
+      return phrase`it must be ${typeName(issue.expected)}`;
+    case 'invalid_value':
+      return phrase`it must be ${valuesOf(issue.values)}`;
+    case 'invalid_union': {
+      // Of a value that has the type of no form, the types of all; of one without a known discriminator, the known ones.
+      if ('options' in issue && Array.isArray(issue.options)) {
+        return phrase`it must be ${valuesOf(issue.options)}`;
+      }
+      const types = issue.errors.flatMap(([first]) =>
+        first?.code === 'invalid_type' ? [typeName(first.expected)] : [],
+      );
+      if (types.length > 0) return phrase`it must be ${anyOf([...new Set(types)])}`;
+      return phrase`its value has none of the supported forms`;
+    }
+    case 'too_small':
+    case 'too_big':
+      return sizeProblem(issue);
+    case 'invalid_format':
+    case 'custom':
+      // Written where the rule is.
+      return asPhrase(issue.message);
+    default:
+      return phrase`its value has none of the supported forms`;
+  }
+}
+
+function typeName(expected: string): Phrase {
+  return TYPES[expected] ?? asPhrase(expected);
+}
+
+function valuesOf(values: readonly unknown[]): Phrase {
+  return anyOf(values.slice(0, MAX_NAMED_VALUES).map((value) => JSON.stringify(value)));
+}
+
+function sizeProblem(issue: Extract<Issue, { code: 'too_small' | 'too_big' }>): Phrase {
+  const limit = Number(issue.code === 'too_small' ? issue.minimum : issue.maximum);
+  const isLow = issue.code === 'too_small';
+  switch (issue.origin) {
+    case 'string':
+      return isLow
+        ? phrase`it must have at least ${limit} characters`
+        : phrase`it must have at most ${limit} characters`;
+    case 'array':
+      return isLow
+        ? phrase`it must have at least ${limit} entries`
+        : phrase`it must have at most ${limit} entries`;
+    default:
+      return isLow ? phrase`it must be at least ${limit}` : phrase`it must be at most ${limit}`;
+  }
 }
 
 /** `messages[0].content`; the body itself has no name of its own. */

@@ -1,9 +1,11 @@
 import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/index.js';
 import { currentRequest, messageForProgram } from '../../platform/http/index.js';
+import { msg } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import {
   headersFor,
   isModelError,
+  ParameterError,
   retryAfterOf,
   statusOf,
   statusOfUpstream,
@@ -53,12 +55,41 @@ export function anthropicFailure(failure: Failure): ShapedFailure {
     status,
     body: {
       type: 'error',
-      error: { type: typeOf(status), message: messageForProgram(failure) },
+      error: {
+        type: typeOf(status),
+        message: messageOf(failure),
+        ...(error instanceof ThreadError && { details: error.details }),
+      },
       request_id: currentRequest()?.id ?? null,
     },
     headers: { ...requestIdHeader(), ...headersFor(error) },
     ...(error instanceof UpstreamError && { retryAfterSeconds: retryAfterOf(error) }),
   };
+}
+
+/** How the protocol begins the message of a request that is too long. Clients shorten their conversation by it. */
+const TOO_LONG = 'prompt is too long';
+
+function messageOf(failure: Failure): string {
+  const { error } = failure;
+  const message = messageForProgram(failure);
+  if (!(error instanceof UpstreamError) || error.kind !== 'context-length') return message;
+  const { vendorText } = error;
+  const begins = vendorText?.toLowerCase().startsWith(TOO_LONG);
+  return begins ? (vendorText ?? '') : `${TOO_LONG}: ${vendorText || message}`;
+}
+
+/**
+ * A request of a thread, whose earlier messages the service would have to hold. The tool runners of the SDK send it first, and by
+ * these details go on with the whole conversation instead
+ * (ThreadUnsupportedRequestErrorDetails of @anthropic-ai/sdk 1.12, November 2026).
+ */
+export class ThreadError extends ParameterError {
+  readonly details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] } as const;
+
+  constructor() {
+    super('thread', msg`Threads are not supported. Send the whole conversation without thread.`);
+  }
 }
 
 function protocolStatus(failure: Failure): number {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { TurnPart } from '../../agent/index.js';
+import { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { MessagesRequest } from './messages.protocol.js';
 
 const asked = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] };
@@ -64,7 +65,8 @@ describe('an answer in the form of messages', () => {
 describe('a request in the form of messages', () => {
   it('asks no model to think without being told so, and leaves it to an agent', () => {
     const thinks = (more: object): unknown =>
-      MessagesRequest.of({ ...asked, ...more }, {}).translate().thinking;
+      MessagesRequest.of({ ...asked, ...more }, {}).translate(new IgnoredParameters(false))
+        .thinking;
 
     expect([thinks({}), thinks({ thinking })]).toEqual([false, true]);
     expect(thinks({ thinking: { type: 'disabled' } })).toBe(false);

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { Failure } from '../../platform/error/index.js';
 import { sseFrame } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
-import { referenceOf } from '../../agent/index.js';
+import { quoted, referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
+import { readToolCall } from '../../provider/index.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -20,15 +21,22 @@ import type {
   AnswerContext,
   AnswerWriter,
   DoorRequest,
+  FilePart,
   ParameterNames,
   RelayedRequest,
   TranslatedCall,
+  TranslatedMessage,
 } from '../answer/door.request.js';
 import { effortOf } from '../answer/effort.js';
+import { encodeState, firstState, isEncodedState, withoutStates } from '../answer/encoded-state.js';
+import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../answer/file-part.js';
+import { MESSAGE_HINTS, withoutHints, withoutNeutral } from '../answer/hints.js';
+import type { Hints } from '../answer/hints.js';
+import type { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { OfferedTools, ToolChoice } from '../answer/tool-choice.js';
-import { anthropicFailure } from './anthropic.errors.js';
+import { anthropicFailure, ThreadError } from './anthropic.errors.js';
 
 // The messages protocol of Anthropic as a service speaks it: requests in, answers out. Does no I/O.
 
@@ -39,6 +47,7 @@ const anyRequest = z.looseObject({
     .min(1)
     .max(MOST_MESSAGES),
   stream: z.boolean().optional(),
+  thread: z.unknown().optional(),
 });
 
 /** A request of POST /v1/messages. */
@@ -58,24 +67,28 @@ export class MessagesRequest implements DoorRequest {
     effort: 'output_config.effort',
   };
   readonly relay: RelayedRequest;
+  readonly body: DoorRequest['body'];
 
   private constructor(
     readonly model: string,
     readonly stream: boolean,
-    readonly body: DoorRequest['body'],
+    /** As the client sent it. */
+    private readonly sent: DoorRequest['body'],
     headers: RelayedRequest['headers'],
   ) {
     this.relay = { protocol: 'messages', headers };
+    this.body = relayedBody(sent);
   }
 
   /** Reads what Plinth itself needs of a request. Throws ParameterError. */
   static of(body: unknown, headers: RelayedRequest['headers']): MessagesRequest {
-    const { model, stream = false } = parameters(anyRequest, body);
+    const { model, stream = false, thread } = parameters(anyRequest, body);
+    if (thread !== undefined) throw new ThreadError();
     return new MessagesRequest(model, stream, body as DoorRequest['body'], headers);
   }
 
-  translate(): TranslatedCall {
-    return translate(this.body);
+  translate(ignored: IgnoredParameters): TranslatedCall {
+    return translate(this.sent, ignored);
   }
 
   writer(isAgent: boolean): AnswerWriter {
@@ -85,6 +98,21 @@ export class MessagesRequest implements DoorRequest {
   failureEvent(failure: Failure): string {
     return sseFrame('error', anthropicFailure(failure).body);
   }
+}
+
+/** The body for a service of the protocol: without thinking that Plinth has signed, which the service would refuse. */
+export function relayedBody(body: DoorRequest['body']): DoorRequest['body'] {
+  return withoutStates(body, withoutOwnThinking);
+}
+
+function withoutOwnThinking(message: Readonly<Record<string, unknown>>): object {
+  const { content } = message;
+  if (!Array.isArray(content)) return message;
+  const others = content.filter((block: Readonly<Record<string, unknown>> | null) => {
+    if (block?.['type'] === 'thinking') return !isEncodedState(block['signature']);
+    return block?.['type'] !== 'redacted_thinking' || !isEncodedState(block['data']);
+  });
+  return others.length === content.length ? message : { ...message, content: others };
 }
 
 /** A hint that changes no answer. */
@@ -112,14 +140,50 @@ const imageBlock = z.strictObject({
   ]),
   ...cache,
 });
+/** Files by the id of an upload belong to the service of Anthropic. An address is fetched by no one but it. */
+const documentBlock = z.strictObject({
+  type: z.literal('document'),
+  source: z.discriminatedUnion('type', [
+    z.strictObject({
+      type: z.literal('base64'),
+      media_type: z.string().max(100),
+      data: fileData,
+    }),
+    z.strictObject({
+      type: z.literal('text'),
+      media_type: z.string().max(100).nullish(),
+      data: z.string(),
+    }),
+    z.strictObject({
+      type: z.literal('content'),
+      content: z.union([
+        z.string(),
+        z.array(z.discriminatedUnion('type', [textBlock, imageBlock])).max(MOST_MESSAGES),
+      ]),
+    }),
+  ]),
+  title: z.string().max(MAX_FILE_NAME_CHARS).nullish(),
+  context: z.string().nullish(),
+  // No other protocol cites.
+  citations: z.looseObject({}).nullish(),
+  ...cache,
+});
+const searchResultBlock = z.strictObject({
+  type: z.literal('search_result'),
+  source: z.string(),
+  title: z.string(),
+  content: z.array(textBlock).max(MOST_MESSAGES),
+  citations: z.looseObject({}).nullish(),
+  ...cache,
+});
+const shownBlocks = [textBlock, imageBlock, documentBlock, searchResultBlock] as const;
+type ShownBlock = z.output<(typeof shownBlocks)[number]>;
+
 const resultBlock = z.strictObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string().min(1),
   content: z
-    .union([
-      z.string(),
-      z.array(z.discriminatedUnion('type', [textBlock, imageBlock])).max(MOST_MESSAGES),
-    ])
+    .union([z.string(), z.array(z.discriminatedUnion('type', [...shownBlocks])).max(MOST_MESSAGES)])
     .nullish(),
   is_error: z.boolean().nullish(),
   ...cache,
@@ -129,12 +193,16 @@ const callBlock = z.strictObject({
   id: z.string().min(1),
   name: z.string().min(1),
   input: z.record(z.string(), z.unknown()),
-  caller: z.strictObject({ type: z.literal('direct') }).nullish(),
+  caller: z.looseObject({ type: z.string() }).nullish(),
   ...cache,
 });
-// No model is told again what it thought.
+// A model is told again what it thought only by the state in a signature that Plinth made.
 const thinkingBlocks = [
-  z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
+  z.strictObject({
+    type: z.literal('thinking'),
+    thinking: z.string(),
+    signature: z.string().nullish(),
+  }),
   z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() }),
 ] as const;
 
@@ -146,7 +214,7 @@ const message = z.discriminatedUnion('role', [
     content: z.union([
       z.string(),
       z
-        .array(z.discriminatedUnion('type', [textBlock, imageBlock, resultBlock]))
+        .array(z.discriminatedUnion('type', [...shownBlocks, resultBlock]))
         .min(1)
         .max(MOST_MESSAGES),
     ]),
@@ -169,14 +237,20 @@ const tool = z.strictObject({
   input_schema: z.record(z.string(), z.unknown()),
   strict: z.boolean().nullish(),
   allowed_callers: z.array(z.literal('direct')).nullish(),
-  defer_loading: z.literal(false).nullish(),
-  // A hint: arguments come whole.
+  // Hints: every tool is offered, with its schema alone, and arguments come whole.
+  defer_loading: z.boolean().nullish(),
   eager_input_streaming: z.boolean().nullish(),
+  input_examples: z.array(z.unknown()).nullish(),
   ...cache,
 });
 
 const oneByOne = { disable_parallel_tool_use: z.boolean().nullish() };
 const display = { display: z.enum(['summarized', 'omitted']).nullish() };
+
+const outputFormat = z.strictObject({
+  type: z.literal('json_schema'),
+  schema: z.record(z.string(), z.unknown()),
+});
 
 /** Every parameter that can be translated. */
 const translatedRequest = z.strictObject({
@@ -197,39 +271,43 @@ const translatedRequest = z.strictObject({
   thinking: z
     .discriminatedUnion('type', [
       // The protocol calls the budget a target, not a limit; max_tokens is the limit.
-      z.strictObject({ type: z.literal('enabled'), budget_tokens: z.number().int(), ...display }),
-      z.strictObject({ type: z.literal('adaptive'), ...display }),
-      z.strictObject({ type: z.literal('disabled') }),
+      z.looseObject({ type: z.literal('enabled'), ...display }),
+      z.looseObject({ type: z.literal('adaptive'), ...display }),
+      z.looseObject({ type: z.literal('disabled') }),
     ])
     .optional(),
   output_config: z
     .strictObject({
       effort: effort.nullish(),
-      format: z
-        .strictObject({
-          type: z.literal('json_schema'),
-          schema: z.record(z.string(), z.unknown()),
-        })
-        .nullish(),
+      format: outputFormat.nullish(),
+      task_budget: z.unknown().optional(),
     })
     .optional(),
+  // The name of output_config.format before it was moved there.
+  output_format: outputFormat.optional(),
   temperature: z.number().min(0).max(1).optional(),
   top_p: z.number().min(0).max(1).optional(),
+  top_k: z.number().int().optional(),
   stop_sequences: z.array(z.string().max(1_000)).max(16).optional(),
-  // What follows changes no answer.
-  metadata: z.looseObject({}).optional(),
-  service_tier: z.enum(['auto', 'standard_only']).optional(),
-  speed: z.literal('standard').optional(),
-  ...cache,
 });
 
 type TranslatedRequest = z.output<typeof translatedRequest>;
 
-function translate(body: DoorRequest['body']): TranslatedCall {
-  const request = parameters(translatedRequest, body);
-  const { system, temperature, top_p, stop_sequences: stop, output_config, thinking } = request;
+/** Parameters that change what is asked for, at the value at which they do not. */
+const WITHOUT_EFFECT: Hints = {
+  mcp_servers: (value) => Array.isArray(value) && value.length === 0,
+  // Any other value is a promise about where data is processed.
+  inference_geo: (value) => value === 'global',
+};
+
+function translate(body: DoorRequest['body'], ignored: IgnoredParameters): TranslatedCall {
+  const asked = withoutHints(withoutNeutral(body, WITHOUT_EFFECT), MESSAGE_HINTS, ignored);
+  const request = parameters(translatedRequest, asked);
+  const { system, temperature, top_p, top_k, stop_sequences: stop } = request;
+  const { output_config, output_format, thinking } = request;
+  if (output_config?.task_budget) ignored.add('output_config.task_budget');
   const prompt = system === undefined ? '' : joined(system);
-  const format = output_config?.format;
+  const format = output_config?.format ?? output_format;
   // Without the parameter a model does not think; an agent decides itself.
   const isAgent = agentIdIn(request.model) !== undefined;
   const thinks = thinking || !isAgent ? (thinking?.type ?? 'disabled') !== 'disabled' : undefined;
@@ -242,6 +320,7 @@ function translate(body: DoorRequest['body']): TranslatedCall {
     maxTokens: request.max_tokens,
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { topP: top_p }),
+    ...(top_k !== undefined && { topK: top_k }),
     ...(stop?.length && { stop }),
     ...(thinks !== undefined && { thinking: thinks }),
     ...effortOf(output_config?.effort),
@@ -254,13 +333,13 @@ function showsThinking({ thinking }: DoorRequest['body']): boolean {
   return (type === 'enabled' || type === 'adaptive') && shown !== 'omitted';
 }
 
-function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
+function messagesOf(given: TranslatedRequest['messages']): TranslatedMessage[] {
   if (given.at(-1)?.role === 'assistant') {
     // Another protocol begins a new answer instead of continuing this one.
     throw new ParameterError('messages', msg`The last message must be one of the user.`);
   }
   const names = new Map<string, string>();
-  return given.flatMap((one, at): ChatMessage[] => {
+  return given.flatMap((one, at): TranslatedMessage[] => {
     switch (one.role) {
       case 'system':
         return [{ role: 'system', content: joined(one.content) }];
@@ -278,31 +357,37 @@ function joined(content: z.output<typeof texts>): string {
 
 type Content<Role> = Extract<z.output<typeof message>, { role: Role }>['content'];
 
-/** Results of tools are messages of their own, which hold text alone: their images follow in the message of the user. */
+/** Results of tools are messages of their own, which hold text alone: their images and files follow in the message of the user. */
 function userMessages(
   content: Content<'user'>,
   names: ReadonlyMap<string, string>,
   place: string,
-): ChatMessage[] {
+): TranslatedMessage[] {
   if (typeof content === 'string') return [{ role: 'user', content }];
   const results: ChatMessage[] = [];
-  const parts: ContentPart[] = [];
+  const parts: (ContentPart | FilePart)[] = [];
   for (const [at, block] of content.entries()) {
+    const param = `${place}.content[${at}]`;
     if (block.type !== 'tool_result') {
-      parts.push(partOf(block));
+      parts.push(...partsOf(block, param));
       continue;
     }
     const { tool_use_id: toolCallId, content: result } = block;
     const name = names.get(toolCallId);
     if (name === undefined) {
       throw new ParameterError(
-        `${place}.content[${at}].tool_use_id`,
+        `${param}.tool_use_id`,
         msg`No message before has a tool call with the id ${toolCallId}. Send the message that called the tool as well.`,
       );
     }
     const blocks = typeof result === 'string' ? [{ type: 'text', text: result } as const] : result;
-    const shown = (blocks ?? []).map(partOf);
-    const text = shown.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+    const shown = (blocks ?? []).flatMap((one, index) =>
+      partsOf(one, `${param}.content[${index}]`),
+    );
+    const text = shown
+      .filter((part) => part.type === 'text')
+      .map((part) => part.text)
+      .join('\n');
     const said = block.is_error ? `Error: ${text}` : text;
     results.push({ role: 'tool', toolCallId, name, content: said });
     parts.push(...shown.filter(({ type }) => type !== 'text'));
@@ -312,31 +397,96 @@ function userMessages(
 }
 
 /** Services that take lists of texts take a single text, too, but not the other way round. */
-function withoutParts(parts: readonly ContentPart[]): string | readonly ContentPart[] {
+function withoutParts(
+  parts: readonly (ContentPart | FilePart)[],
+): string | readonly (ContentPart | FilePart)[] {
   const found = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   return found.length === parts.length ? found.join('\n\n') : parts;
 }
 
-function partOf(block: z.output<typeof textBlock> | z.output<typeof imageBlock>): ContentPart {
-  if (block.type === 'text') return { type: 'text', text: block.text };
-  const { source } = block;
-  return source.type === 'url'
-    ? { type: 'image-url', url: source.url }
-    : { type: 'image', mimeType: source.media_type, data: source.data };
+function partsOf(block: ShownBlock, param: string): (ContentPart | FilePart)[] {
+  switch (block.type) {
+    case 'text':
+      return [{ type: 'text', text: block.text }];
+    case 'image': {
+      const { source } = block;
+      return source.type === 'url'
+        ? [{ type: 'image-url', url: source.url }]
+        : [{ type: 'image', mimeType: source.media_type, data: source.data }];
+    }
+    case 'search_result': {
+      const { title, source, content } = block;
+      return [{ type: 'text', text: quoted('fragment', { title, source }, joined(content)) }];
+    }
+    case 'document': {
+      const { context } = block;
+      const about: ContentPart[] = context ? [{ type: 'text', text: context }] : [];
+      return [...about, ...documentParts(block, `${param}.source`)];
+    }
+  }
+}
+
+function documentParts(
+  { source, title }: Extract<ShownBlock, { type: 'document' }>,
+  param: string,
+): (ContentPart | FilePart)[] {
+  switch (source.type) {
+    case 'base64':
+      return [filePartOf(source.data, title, `${param}.data`, source.media_type)];
+    case 'text':
+      return [quotedText(title, source.data)];
+    case 'content': {
+      const { content } = source;
+      if (typeof content === 'string') return [quotedText(title, content)];
+      const texts = content.filter((one) => one.type === 'text');
+      const images = content.filter((one) => one.type === 'image');
+      return [
+        ...(texts.length > 0 ? [quotedText(title, joined(texts))] : []),
+        ...images.flatMap((one) => partsOf(one, param)),
+      ];
+    }
+  }
+}
+
+function quotedText(title: string | null | undefined, text: string): ContentPart {
+  return { type: 'text', text: quoted('file', { name: title || 'document' }, text) };
 }
 
 function assistantMessage(content: Content<'assistant'>, names: Map<string, string>): ChatMessage {
   if (typeof content === 'string') return { role: 'assistant', content };
   let text = '';
   const toolCalls: ToolCall[] = [];
+  const providerState = firstState(
+    content.map((block) => {
+      if (block.type === 'thinking') return block.signature;
+      return block.type === 'redacted_thinking' ? block.data : undefined;
+    }),
+  );
   for (const block of content) {
     if (block.type === 'text') text += block.text;
     if (block.type !== 'tool_use') continue;
     const { id, name, input } = block;
     names.set(id, name);
-    toolCalls.push({ id, name, input, arguments: JSON.stringify(input) });
+    const invalid = invalidJsonIn(input);
+    toolCalls.push(readToolCall({ id, name, arguments: invalid ?? JSON.stringify(input) }));
   }
-  return { role: 'assistant', content: text, ...(toolCalls.length > 0 && { toolCalls }) };
+  return {
+    role: 'assistant',
+    content: text,
+    ...(toolCalls.length > 0 && { toolCalls }),
+    ...(providerState && { providerState }),
+  };
+}
+
+/**
+ * The field of `input` that holds arguments that are not a JSON object. The API reference of the protocol names it for clients that
+ * report such arguments (platform.claude.com, Fine-grained tool streaming, 2026-11).
+ */
+const INVALID_JSON = 'INVALID_JSON';
+
+function invalidJsonIn(input: Readonly<Record<string, unknown>>): string | undefined {
+  const { [INVALID_JSON]: text, ...others } = input;
+  return typeof text === 'string' && Object.keys(others).length === 0 ? text : undefined;
 }
 
 function toolsOf({
@@ -378,8 +528,9 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 };
 
 type Block =
-  | { type: 'text'; text: string; citations: object[] | null }
+  | { type: 'text'; text: string; citations?: object[] }
   | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'redacted_thinking'; data: string }
   | { type: 'tool_use'; id: string; name: string; input: object; caller: { type: 'direct' } };
 
 /** One answer in the form of the protocol, as events or in one piece. */
@@ -397,14 +548,7 @@ class MessageWriter implements AnswerWriter {
     private readonly withThinking: boolean,
   ) {
     const id = `msg_${randomUUID().replaceAll('-', '')}`;
-    this.base = {
-      id,
-      type: 'message',
-      role: 'assistant',
-      model,
-      container: null,
-      diagnostics: null,
-    };
+    this.base = { id, type: 'message', role: 'assistant', model };
     this.answer = new CollectedAnswer(isAgent);
   }
 
@@ -415,7 +559,7 @@ class MessageWriter implements AnswerWriter {
   end(context: AnswerContext): string {
     const { sources } = context;
     this.answer.checkWhole();
-    const begin = this.begin();
+    const begin = this.begin() + this.callTools();
     const citations = this.cite(sources).map((citation) =>
       this.delta({ type: 'citations_delta', citation }),
     );
@@ -434,6 +578,7 @@ class MessageWriter implements AnswerWriter {
   whole(context: AnswerContext): object {
     const { sources } = context;
     this.answer.checkWhole();
+    this.callTools();
     this.cite(sources);
     return {
       ...this.base,
@@ -451,7 +596,7 @@ class MessageWriter implements AnswerWriter {
         return '';
       case 'text-delta': {
         const { text } = seen;
-        const opened = this.open({ type: 'text', text: '', citations: null });
+        const opened = this.open({ type: 'text', text: '' });
         const block = this.content.at(-1);
         if (block?.type === 'text') block.text += text;
         return opened + this.delta({ type: 'text_delta', text });
@@ -464,14 +609,37 @@ class MessageWriter implements AnswerWriter {
         if (block?.type === 'thinking') block.thinking += thinking;
         return opened + this.delta({ type: 'thinking_delta', thinking });
       }
-      case 'tool-call': {
-        const { id, name, input, arguments: json } = seen.toolCall;
-        const call = { type: 'tool_use', id, name, caller: { type: 'direct' } } as const;
-        const opened = this.open({ ...call, input: {} });
-        this.content[this.content.length - 1] = { ...call, input };
-        return opened + this.delta({ type: 'input_json_delta', partial_json: json }) + this.close();
-      }
+      case 'tool-call':
+        // Written at the end, behind the state that belongs to it.
+        return '';
     }
+  }
+
+  /** The blocks of the calls, which are the last ones of an answer. What the service wants back with them comes before. */
+  private callTools(): string {
+    const { calls, providerState } = this.answer;
+    if (calls.length === 0) return '';
+    const state = providerState ? this.sign(encodeState(providerState)) : '';
+    return state + calls.map((call) => this.callTool(call)).join('');
+  }
+
+  private callTool({ id, name, input: given, arguments: text, invalid }: ToolCall): string {
+    const call = { type: 'tool_use', id, name, caller: { type: 'direct' } } as const;
+    const opened = this.open({ ...call, input: {} });
+    const input = invalid ? { [INVALID_JSON]: text } : given;
+    this.content[this.content.length - 1] = { ...call, input };
+    const json = invalid ? JSON.stringify(input) : text;
+    return opened + this.delta({ type: 'input_json_delta', partial_json: json }) + this.close();
+  }
+
+  /** In the signature of the thinking just before, or else in a block of its own. */
+  private sign(state: string): string {
+    const block = this.content.at(-1);
+    if (this.isOpen && block?.type === 'thinking') {
+      block.signature = state;
+      return this.delta({ type: 'signature_delta', signature: state });
+    }
+    return this.open({ type: 'redacted_thinking', data: state }) + this.close();
   }
 
   /** The events before the first block. */
@@ -483,7 +651,6 @@ class MessageWriter implements AnswerWriter {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      stop_details: null,
       // Known at the end; the counts of message_delta are those of the whole message.
       usage: { ...NOT_COUNTED, input_tokens: 0, output_tokens: 0 },
     };
@@ -516,18 +683,19 @@ class MessageWriter implements AnswerWriter {
     if (last?.type !== 'text') return [];
     const cited = new Map(citationsOf(last.text, sources).map((one) => [one.source, one]));
     if (cited.size === 0) return [];
-    last.citations = [...cited.values()].map(({ source, title, url }) => ({
+    const citations = [...cited.values()].map(({ source, title, url }) => ({
       type: 'search_result_location',
       // The text of the fragment stays in the knowledge base.
       ...{ cited_text: '', source: url, title },
       ...{ search_result_index: source - 1, start_block_index: 0, end_block_index: 0 },
     }));
-    return last.citations;
+    last.citations = citations;
+    return citations;
   }
 
   private ending(): object {
     const stop_reason = STOP_REASONS[this.answer.finish];
-    return { stop_reason, stop_sequence: null, stop_details: null };
+    return { stop_reason, stop_sequence: null };
   }
 
   private usage(context: AnswerContext): object {
@@ -546,8 +714,6 @@ class MessageWriter implements AnswerWriter {
 const NOT_COUNTED = {
   cache_creation_input_tokens: 0,
   cache_read_input_tokens: 0,
-  output_tokens_details: null,
-  server_tool_use: null,
 };
 
 function event(data: { readonly type: string; readonly [field: string]: unknown }): string {

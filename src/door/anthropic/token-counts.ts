@@ -14,6 +14,7 @@ import type { CallTrail, ResolvedChatModel } from '../../model/index.js';
 import type { ContentPart, RelayedBody, RelayOptions, TokenCount } from '../../provider/index.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { MOST_MESSAGES, modelName, parameters } from '../answer/parameters.js';
+import { relayedBody } from './messages.protocol.js';
 
 const content = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]);
 const countRequest = z.looseObject({
@@ -58,7 +59,7 @@ export class TokenCounts {
     const { attempts, ...limits } = turnLimits(this.config);
     const use = { caller, feature: 'chat', trail } as const;
     const counted = adapter.canRelay(connection.address, 'messages')
-      ? await this.calls.countTokens(model, body as RelayedBody, {
+      ? await this.calls.countTokens(model, relayedBody(body as RelayedBody), {
           ...options,
           use,
           limits,

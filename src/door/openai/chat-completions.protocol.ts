@@ -4,7 +4,8 @@ import type { Failure } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
-import type { ChatMessage, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
+import { readToolCall } from '../../provider/index.js';
+import type { CacheMark, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
 import { citationsOf } from '../answer/citations.js';
 import { CollectedAnswer } from '../answer/collected-answer.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
@@ -12,15 +13,22 @@ import type {
   AnswerContext,
   AnswerWriter,
   DoorRequest,
+  FilePart,
   ParameterNames,
   RelayedRequest,
   TranslatedCall,
+  TranslatedMessage,
 } from '../answer/door.request.js';
 import { effortOf } from '../answer/effort.js';
+import { encodeState, firstState, isEncodedState, withoutStates } from '../answer/encoded-state.js';
+import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../answer/file-part.js';
+import { COMPLETION_HINTS, withoutHints, withoutNeutral } from '../answer/hints.js';
+import type { Hints } from '../answer/hints.js';
+import type { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { NamedTools } from '../answer/tool-choice.js';
-import { functionFields, toolCallOf, toolOf } from './function.js';
+import { cacheFields, cacheOf, functionFields, toolOf } from './function.js';
 import { openAiFailure } from './openai.errors.js';
 
 // The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
@@ -53,13 +61,18 @@ export class CompletionRequest implements DoorRequest {
     effort: 'reasoning_effort',
   };
 
+  readonly body: DoorRequest['body'];
+
   private constructor(
     readonly model: string,
     readonly stream: boolean,
     /** The client wants a chunk with the usage. */
     readonly withUsage: boolean,
-    readonly body: DoorRequest['body'],
-  ) {}
+    /** As the client sent it. */
+    private readonly sent: DoorRequest['body'],
+  ) {
+    this.body = withoutStates(sent, withoutOwnReasoning);
+  }
 
   /** Reads what Plinth itself needs of a request. Throws ParameterError. */
   static of(body: unknown): CompletionRequest {
@@ -73,8 +86,8 @@ export class CompletionRequest implements DoorRequest {
     return { protocol: 'chat-completions', withUsage: this.withUsage };
   }
 
-  translate(): TranslatedCall {
-    return translate(this.body);
+  translate(ignored: IgnoredParameters): TranslatedCall {
+    return translate(this.sent, ignored);
   }
 
   writer(isAgent: boolean): CompletionWriter {
@@ -86,35 +99,30 @@ export class CompletionRequest implements DoorRequest {
   }
 }
 
-/** Parameters at the value at which they change nothing. Those that only name the caller change nothing at any value. */
-const WITHOUT_EFFECT = new Map<string, (value: unknown) => boolean>(
-  Object.entries({
-    n: (value: unknown) => value === 1,
-    logprobs: (value: unknown) => value === false,
-    top_logprobs: (value: unknown) => value === 0,
-    presence_penalty: (value: unknown) => value === 0,
-    frequency_penalty: (value: unknown) => value === 0,
-    logit_bias: (value: unknown) =>
-      typeof value === 'object' && Object.keys(value ?? {}).length === 0,
-    store: (value: unknown) => value === false,
-    verbosity: (value: unknown) => value === 'medium',
-    service_tier: (value: unknown) => value === 'auto' || value === 'default',
-    modalities: (value: unknown) =>
-      Array.isArray(value) && value.length === 1 && value[0] === 'text',
-    user: () => true,
-    metadata: () => true,
-    safety_identifier: () => true,
-    prompt_cache_key: () => true,
-    prompt_cache_retention: () => true,
-  }),
-);
+/** A service refuses reasoning that it has not encrypted, and most of them the field itself. */
+function withoutOwnReasoning(message: Readonly<Record<string, unknown>>): object {
+  const { reasoning_details: details, ...others } = message;
+  if (!Array.isArray(details)) return message;
+  const foreign = details.filter(
+    (one: Readonly<Record<string, unknown>> | null) => !isEncodedState(one?.['data']),
+  );
+  if (foreign.length === details.length) return message;
+  return foreign.length === 0 ? others : { ...others, reasoning_details: foreign };
+}
+
+/** Parameters that change what is asked for, at the value at which they do not. */
+const WITHOUT_EFFECT: Hints = {
+  n: (value) => value === 1,
+  modalities: (value) => Array.isArray(value) && value.length === 1 && value[0] === 'text',
+};
 
 /** As long as the service of OpenAI takes it. */
 const LONGEST_SPEAKER = 64;
 
-const textPart = z.strictObject({ type: z.literal('text'), text: z.string() });
+const textPart = z.strictObject({ type: z.literal('text'), text: z.string(), ...cacheFields });
 const imagePart = z.strictObject({
   type: z.literal('image_url'),
+  ...cacheFields,
   image_url: z.strictObject({
     url: z
       .string()
@@ -122,12 +130,25 @@ const imagePart = z.strictObject({
     detail: z.enum(['auto', 'low', 'high']).optional(),
   }),
 });
+/** Files by the id of an upload belong to the service of OpenAI. */
+const filePart = z.strictObject({
+  type: z.literal('file'),
+  file: z.strictObject({
+    file_data: fileData,
+    filename: z.string().max(MAX_FILE_NAME_CHARS).nullish(),
+  }),
+  ...cacheFields,
+});
 const texts = z.union([z.string(), z.array(textPart).max(MOST_MESSAGES)]);
 const toolCall = z.strictObject({
   id: z.string().min(1),
   type: z.literal('function'),
   index: z.number().optional(),
-  function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
+  function: z.strictObject({
+    name: z.string().min(1),
+    arguments: z.string(),
+    parsed_arguments: z.unknown().optional(),
+  }),
 });
 
 /** Of the participant, where a role has several. */
@@ -141,7 +162,7 @@ const message = z.discriminatedUnion('role', [
     content: z.union([
       z.string(),
       z
-        .array(z.discriminatedUnion('type', [textPart, imagePart]))
+        .array(z.discriminatedUnion('type', [textPart, imagePart, filePart]))
         .min(1)
         .max(MOST_MESSAGES),
     ]),
@@ -161,12 +182,19 @@ const message = z.discriminatedUnion('role', [
       ])
       .nullish(),
     tool_calls: z.array(toolCall).nullish(),
+    reasoning_details: z
+      .array(z.looseObject({ type: z.string(), data: z.string().nullish() }))
+      .max(MOST_MESSAGES)
+      .nullish(),
     // Fields of answers, which clients send back. No model is told them again.
+    reasoning: z.string().nullish(),
     refusal: z.string().nullish(),
     annotations: z.array(z.unknown()).nullish(),
     reasoning_content: z.string().nullish(),
     audio: z.null().optional(),
     function_call: z.null().optional(),
+    // Of the SDK of OpenAI, which reads JSON and arguments into them.
+    parsed: z.unknown().optional(),
   }),
   z.strictObject({
     role: z.literal('tool'),
@@ -180,6 +208,7 @@ const message = z.discriminatedUnion('role', [
 const tool = z.strictObject({
   type: z.literal('function'),
   function: z.strictObject(functionFields),
+  ...cacheFields,
 });
 
 const namedFunction = z.strictObject({
@@ -225,6 +254,7 @@ const responseFormat = z.discriminatedUnion('type', [
   }),
 ]);
 
+const penalty = z.number().min(-2).max(2).optional();
 const positive = z.number().int().min(1).max(1_000_000);
 
 /** Every parameter that can be translated. */
@@ -235,7 +265,7 @@ const translatedRequest = z.strictObject({
   stream_options: z
     .strictObject({
       include_usage: z.boolean().nullish(),
-      include_obfuscation: z.literal(false).nullish(),
+      include_obfuscation: z.boolean().nullish(),
     })
     .optional(),
   tools: z.array(tool).max(MOST_TOOLS).optional(),
@@ -248,57 +278,84 @@ const translatedRequest = z.strictObject({
   max_completion_tokens: positive.optional(),
   stop: z.union([z.string(), z.array(z.string().max(1_000)).max(16)]).optional(),
   seed: z.number().int().optional(),
+  random_seed: z.number().int().optional(),
+  top_k: z.number().int().optional(),
+  frequency_penalty: penalty,
+  presence_penalty: penalty,
   reasoning_effort: effort.nullish(),
+  // The same in the words of OpenRouter, of DeepSeek and Zhipu, and of DashScope.
+  reasoning: z.looseObject({ effort: effort.nullish(), enabled: z.boolean().nullish() }).optional(),
+  thinking: z.looseObject({ type: z.string() }).optional(),
+  enable_thinking: z.boolean().optional(),
 });
 
 type TranslatedRequest = z.output<typeof translatedRequest>;
 
 /** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
-function translate(body: DoorRequest['body']): TranslatedCall {
-  const wanted = Object.entries(body).filter(
-    ([name, value]) => WITHOUT_EFFECT.get(name)?.(value) !== true,
-  );
-  const request = parameters(translatedRequest, Object.fromEntries(wanted));
-  const { temperature, top_p, stop, seed, max_tokens, max_completion_tokens } = request;
-  const { parallel_tool_calls: parallelToolCalls } = request;
+function translate(body: DoorRequest['body'], ignored: IgnoredParameters): TranslatedCall {
+  const asked = withoutHints(withoutNeutral(body, WITHOUT_EFFECT), COMPLETION_HINTS, ignored);
+  const request = parameters(translatedRequest, asked);
+  const { temperature, top_p, top_k, stop, max_tokens, max_completion_tokens } = request;
+  const { parallel_tool_calls: parallelToolCalls, frequency_penalty, presence_penalty } = request;
+  const seed = request.seed ?? request.random_seed;
   const maxTokens = max_completion_tokens ?? max_tokens;
   return {
     messages: messagesOf(request.messages),
     ...offeredTools(
-      (request.tools ?? []).map((one) => toolOf(one.function)),
+      (request.tools ?? []).map((one) => ({ ...toolOf(one.function), ...cacheOf(one) })),
       request.tool_choice,
     ),
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { topP: top_p }),
+    ...(top_k !== undefined && { topK: top_k }),
+    // Zero is what models do without the parameter.
+    ...(frequency_penalty && { frequencyPenalty: frequency_penalty }),
+    ...(presence_penalty && { presencePenalty: presence_penalty }),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
     ...(seed !== undefined && { seed }),
-    ...effortOf(request.reasoning_effort),
+    ...thinkingOf(request),
     ...(parallelToolCalls === false && { parallelToolCalls }),
     format: formatOf(request.response_format),
   };
 }
 
-function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
+/** Whether and how much the model is to think, in the words of any vendor. */
+function thinkingOf(request: TranslatedRequest): ReturnType<typeof effortOf> {
+  const { reasoning_effort, reasoning, thinking, enable_thinking } = request;
+  const isOff =
+    enable_thinking === false || thinking?.type === 'disabled' || reasoning?.enabled === false;
+  return {
+    ...effortOf(reasoning_effort ?? reasoning?.effort),
+    ...(isOff && { thinking: false }),
+  };
+}
+
+function messagesOf(given: TranslatedRequest['messages']): TranslatedMessage[] {
   const names = new Map<string, string>();
   const speakerIn = speakersOf(given);
-  return given.map((one, at): ChatMessage => {
+  return given.flatMap((one, at): TranslatedMessage | TranslatedMessage[] => {
     switch (one.role) {
       case 'system':
       case 'developer':
-        return { role: 'system', content: speakerIn(one) + textOf(one.content) };
+        return systemMessages(one.content, speakerIn(one));
       case 'user':
-        return { role: 'user', content: contentOf(one.content, speakerIn(one)) };
+        return { role: 'user', content: contentOf(one.content, speakerIn(one), `messages[${at}]`) };
       case 'assistant': {
-        const toolCalls = (one.tool_calls ?? []).map((call, index) => {
+        const toolCalls = (one.tool_calls ?? []).map((call) => {
           names.set(call.id, call.function.name);
-          const param = `messages[${at}].tool_calls[${index}].function.arguments`;
-          return toolCallOf({ id: call.id, ...call.function }, param);
+          return readToolCall({ id: call.id, ...call.function });
         });
         const text = textOf(one.content ?? '') + (one.refusal ?? '');
         // A message of calls alone says nothing.
         const content = text === '' ? '' : speakerIn(one) + text;
-        return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) };
+        const providerState = firstState((one.reasoning_details ?? []).map(({ data }) => data));
+        return {
+          role: 'assistant',
+          content,
+          ...(toolCalls.length > 0 && { toolCalls }),
+          ...(providerState && { providerState }),
+        };
       }
       case 'tool': {
         const name = names.get(one.tool_call_id);
@@ -308,10 +365,31 @@ function messagesOf(given: TranslatedRequest['messages']): ChatMessage[] {
             msg`No message before has a tool call with the id ${one.tool_call_id}. Send the message that called the tool as well.`,
           );
         }
-        return { role: 'tool', toolCallId: one.tool_call_id, name, content: textOf(one.content) };
+        const content = textOf(one.content);
+        const mark = markIn(one.content);
+        return { role: 'tool', toolCallId: one.tool_call_id, name, content, ...mark };
       }
     }
   });
+}
+
+/** One message, or one for each beginning of the prompt that is marked for the cache. */
+function systemMessages(content: z.output<typeof texts>, speaker: string): TranslatedMessage[] {
+  const system = (text: string) => ({ role: 'system', content: text }) as const;
+  if (typeof content === 'string' || content.every((part) => !part.cache_control)) {
+    return [system(speaker + textOf(content))];
+  }
+  return content.map((part, at) => ({
+    ...system((at === 0 ? speaker : '') + part.text),
+    ...cacheOf(part),
+  }));
+}
+
+/** The last mark of the parts, which become one text. */
+function markIn(content: z.output<typeof texts>): { readonly cache?: CacheMark } {
+  if (typeof content === 'string') return {};
+  const marked = content.findLast((part) => part.cache_control);
+  return marked ? cacheOf(marked) : {};
 }
 
 /**
@@ -334,19 +412,28 @@ function textOf(content: string | readonly ({ text: string } | { refusal: string
 type Message = z.output<typeof message>;
 type UserContent = Extract<Message, { role: 'user' }>['content'];
 
-function contentOf(content: UserContent, speaker: string): string | ContentPart[] {
+function contentOf(
+  content: UserContent,
+  speaker: string,
+  place: string,
+): string | (ContentPart | FilePart)[] {
   if (typeof content === 'string') return speaker + content;
-  const parts = content.map((part): ContentPart => {
-    if (part.type === 'text') return part;
+  const parts = content.map((part, at): ContentPart | FilePart => {
+    const mark = cacheOf(part);
+    if (part.type === 'text') return { type: 'text', text: part.text, ...mark };
+    if (part.type === 'file') {
+      const { file_data, filename } = part.file;
+      return filePartOf(file_data, filename, `${place}.content[${at}].file.file_data`);
+    }
     const { url, detail } = part.image_url;
-    const chosen = detail === 'low' || detail === 'high' ? { detail } : {};
+    const chosen = { ...mark, ...((detail === 'low' || detail === 'high') && { detail }) };
     const [, mimeType, data] = /^data:([^;]+);base64,(.*)$/is.exec(url) ?? [];
     if (mimeType === undefined || data === undefined) return { type: 'image-url', url, ...chosen };
     return { type: 'image', mimeType, data, ...chosen };
   });
   if (speaker === '') return parts;
   const [first, ...others] = parts;
-  if (first?.type === 'text') return [{ type: 'text', text: speaker + first.text }, ...others];
+  if (first?.type === 'text') return [{ ...first, text: speaker + first.text }, ...others];
   return [{ type: 'text', text: speaker }, ...parts];
 }
 
@@ -398,7 +485,10 @@ class CompletionWriter implements AnswerWriter {
     const { answer } = this;
     answer.checkWhole();
     const { sources } = context;
-    const delta = sources ? { annotations: this.annotations(sources) } : {};
+    const delta = {
+      ...(sources && { annotations: this.annotations(sources) }),
+      ...reasoningDetails(answer),
+    };
     const last = this.chunk(delta, FINISH_REASONS[answer.finish], {
       ...(sources && { sources: sources.map(referenceOf) }),
     });
@@ -423,6 +513,7 @@ class CompletionWriter implements AnswerWriter {
             content,
             refusal: null,
             ...(reasoning !== '' && { reasoning_content: reasoning }),
+            ...reasoningDetails(answer),
             ...(calls.length > 0 && { tool_calls: calls.map(wireCall) }),
             ...(sources && { annotations: this.annotations(sources) }),
           },
@@ -490,6 +581,17 @@ class CompletionWriter implements AnswerWriter {
       source,
     }));
   }
+}
+
+/** The state in the form in which OpenRouter passes on encrypted reasoning (openrouter.ai/docs, ReasoningDetail, 2026-11). */
+function reasoningDetails({ calls, providerState }: CollectedAnswer): {
+  readonly reasoning_details?: readonly object[];
+} {
+  if (!providerState || calls.length === 0) return {};
+  const data = encodeState(providerState);
+  return {
+    reasoning_details: [{ type: 'reasoning.encrypted', data, format: 'unknown', index: 0 }],
+  };
 }
 
 function wireCall({ id, name, arguments: text }: ToolCall): object {

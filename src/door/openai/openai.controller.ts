@@ -8,6 +8,7 @@ import { requestIdHeader, VERSION } from '../anthropic/anthropic.errors.js';
 import { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
 import { withAttempts } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
+import { namingIgnored } from '../answer/ignored-parameters.js';
 import { CompletionRequest } from './chat-completions.protocol.js';
 import {
   ChatCompletionBody,
@@ -119,8 +120,10 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<EmbeddingsView> {
-    return withAttempts(response, (trail) =>
-      this.embeddings.embed(caller, body, { signal, trail }),
+    return namingIgnored(caller, response, (ignored) =>
+      withAttempts(response, (trail) =>
+        this.embeddings.embed(caller, body, { signal, trail, ignored }),
+      ),
     );
   }
 
@@ -136,12 +139,14 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<RerankView> {
-    return withAttempts(response, (trail) =>
-      this.reranking.rerank(caller, body, { signal, trail }),
+    return namingIgnored(caller, response, (ignored) =>
+      withAttempts(response, (trail) =>
+        this.reranking.rerank(caller, body, { signal, trail, ignored }),
+      ),
     );
   }
 
-  /** Draws an image. */
+  /** Draws images. */
   @Post('images/generations')
   @HttpCode(200)
   @LoginOnly({ apiKey: 'media:media:use' })
@@ -149,9 +154,12 @@ export class OpenAiController {
   image(
     @CurrentCaller() caller: Caller,
     @Body() body: ImageGenerationBody,
+    @Res({ passthrough: true }) response: Response,
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<ImagesView> {
-    return this.media.image(caller, body, disconnected);
+    return namingIgnored(caller, response, (ignored) =>
+      this.media.image(caller, body, { ignored, disconnected }),
+    );
   }
 
   /** Speaks a text. */

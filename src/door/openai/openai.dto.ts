@@ -65,7 +65,7 @@ export class RerankBody extends Input({
 export class ImageGenerationBody extends Input({
   model: Given(TEXT, { description: 'Required. The modelName of an image model' }),
   prompt: Given(TEXT, { description: 'Required. What is to be seen' }),
-  n: Given(INTEGER, { description: '1' }),
+  n: Given(INTEGER, { description: '1 to 10. Each image is a call of its own' }),
   size: Given(TEXT, { description: 'A size of the model, or auto', example: '1024x1024' }),
   response_format: Given(TEXT, {
     description:

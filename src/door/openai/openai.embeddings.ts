@@ -10,6 +10,8 @@ import {
 } from '../../model/index.js';
 import type { CallTrail } from '../../model/index.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
+import { EMBEDDING_HINTS, withoutHints } from '../answer/hints.js';
+import type { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { modelName, parameters } from '../answer/parameters.js';
 import type { EmbeddingsView } from './openai.view.js';
 
@@ -24,7 +26,6 @@ const fields = {
   model: modelName,
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.number().int().min(1).max(100_000).nullish(),
-  user: z.string().nullish(),
 };
 const ofTexts = z.strictObject({
   ...fields,
@@ -41,6 +42,12 @@ function requestOf(body: unknown) {
   return parameters(Array.isArray(first) ? ofTokenLists : ofTexts, body);
 }
 
+interface RequestContext {
+  readonly signal: AbortSignal;
+  readonly trail: CallTrail;
+  readonly ignored: IgnoredParameters;
+}
+
 /** POST /v1/embeddings. */
 @Injectable()
 export class OpenAiEmbeddings {
@@ -53,9 +60,10 @@ export class OpenAiEmbeddings {
   async embed(
     caller: Caller,
     body: unknown,
-    { signal, trail }: { readonly signal: AbortSignal; readonly trail: CallTrail },
+    { signal, trail, ignored }: RequestContext,
   ): Promise<EmbeddingsView> {
-    const { model: id, input, encoding_format, dimensions } = requestOf(body);
+    const asked = withoutHints(body, EMBEDDING_HINTS, ignored);
+    const { model: id, input, encoding_format, dimensions } = requestOf(asked);
     const model = await this.models.resolveEmbedding(caller, id);
     const texts = isText(input) ? input : await decoded(input);
     const { vectors, inputTokens } = await this.client.embedAsAsked(model, texts, {

@@ -13,6 +13,7 @@ import {
   statusOfUpstream,
   UnsupportedParameterError,
 } from '../answer/door.errors.js';
+import { pathAdvice } from '../answer/path-advice.js';
 import { PreviousResponseError } from './responses/responses.errors.js';
 
 interface ErrorFields {
@@ -42,6 +43,7 @@ const CODES: Readonly<Record<number, string>> = {
 export const openAiFailures: FailureShape = {
   paths: /^\/v1(\/|$)/i,
   answer: openAiFailure,
+  advice: pathAdvice,
 };
 
 export function openAiFailure(failure: Failure): ShapedFailure {
@@ -92,6 +94,10 @@ function fieldsOf(status: number, error: unknown): ErrorFields {
 function upstreamFields(error: UpstreamError): ErrorFields {
   const { kind } = error;
   const status = statusOfUpstream(error);
+  if (kind === 'context-length') {
+    // The code by which clients shorten their conversation.
+    return { status: 400, type: typeOf(400), code: 'context_length_exceeded', param: 'messages' };
+  }
   const code = kind === 'rate-limit' ? CODES[429] : `upstream_${kind.replace('-', '_')}`;
   return { status, type: typeOf(status), ...(code && { code }) };
 }

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import { ModelResolver, RerankClient } from '../../model/index.js';
 import type { CallTrail } from '../../model/index.js';
+import { RERANK_HINTS, withoutHints } from '../answer/hints.js';
+import type { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
 import type { RerankView } from './openai.view.js';
 
@@ -21,6 +23,12 @@ const rerankRequest = z.strictObject({
   return_documents: z.boolean().nullish(),
 });
 
+interface RequestContext {
+  readonly signal: AbortSignal;
+  readonly trail: CallTrail;
+  readonly ignored: IgnoredParameters;
+}
+
 /** POST /v1/rerank, in the form that the services for reranking have in common (https://docs.cohere.com/reference/rerank). */
 @Injectable()
 export class OpenAiRerank {
@@ -33,9 +41,9 @@ export class OpenAiRerank {
   async rerank(
     caller: Caller,
     body: unknown,
-    { signal, trail }: { readonly signal: AbortSignal; readonly trail: CallTrail },
+    { signal, trail, ignored }: RequestContext,
   ): Promise<RerankView> {
-    const request = parameters(rerankRequest, body);
+    const request = parameters(rerankRequest, withoutHints(body, RERANK_HINTS, ignored));
     const { model: id, query, top_n, return_documents } = request;
     const texts = request.documents.map((one) => (typeof one === 'string' ? one : one.text));
     const model = await this.models.resolveRerank(caller, id);

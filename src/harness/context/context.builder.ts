@@ -29,6 +29,8 @@ export interface ContextInput {
   readonly workspace: Workspace;
   /** The tools that are offered now. */
   readonly tools: readonly ToolDefinition[];
+  /** Tokens that may be sent, where the window of the model takes more by its record. */
+  readonly sendLimit?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -62,8 +64,10 @@ export class ContextBuilder {
   async build(input: ContextInput): Promise<ModelRequest> {
     const { run, caller, model, tools, signal } = input;
     const { contextWindow, maxOutput: maxAnswer } = model;
-    const limit = sendableTokens({ contextWindow, maxAnswer });
-    const parts = await this.partsOf(input, limit);
+    const { sendLimit = Infinity } = input;
+    const hardLimit = sendableTokens({ contextWindow, maxAnswer });
+    const limit = Math.min(sendLimit, hardLimit);
+    const parts = { ...(await this.partsOf(input, limit)), hardLimit };
     const { mark } = parts;
     const fitted = await fit(parts, run.compaction ?? NOT_COMPACTED, (wish) =>
       this.summaries.write({ caller, model, mark, limit, signal }, wish),

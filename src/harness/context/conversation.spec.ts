@@ -16,6 +16,7 @@ function message(fields: Partial<TurnMessage> & Pick<TurnMessage, 'role'>): Turn
     toolError: false,
     usage: null,
     metadata: {},
+    providerState: null,
     pruned: false,
     ...fields,
   };
@@ -53,8 +54,11 @@ describe('Conversation', () => {
     expect(() => Conversation.of(messages)).toThrow(UnpairedCallError);
   });
 
-  it.each(['{"path": "a', '[]', 'null', ''])('repairs nothing: %s', (text) => {
+  it.each(['{"path": "a', '[]', 'null', 'x'])('repairs nothing: %s', (text) => {
     const cut = message({ role: 'ASSISTANT', toolCalls: [{ ...read, arguments: text }] });
-    expect(() => Conversation.of([asked, cut, second])).toThrow('no JSON object');
+    const [unit] = Conversation.of([asked, cut, second]).units;
+    expect(unit?.calls).toEqual([
+      { id: 'a', name: 'read_file', arguments: text, input: {}, invalid: true },
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { readToolCall } from '../../provider/index.js';
 import type { ToolCall } from '../../provider/index.js';
 import type { TurnMessage } from '../store/message.repository.js';
 
@@ -67,24 +68,8 @@ function unitOf(message: TurnMessage, open: Map<string, TurnMessage>): Unit {
     open.delete(toolCallId);
     return result;
   });
-  const calls = asked.map(({ toolCallId, toolName, arguments: text }) => ({
-    id: toolCallId,
-    name: toolName,
-    arguments: text,
-    input: argumentsOf(message, text),
-  }));
+  const calls = asked.map(({ toolCallId: id, toolName: name, arguments: text }) =>
+    readToolCall({ id, name, arguments: text }),
+  );
   return { message, calls, results };
-}
-
-/** Nothing is repaired: only calls whose arguments were whole are ever stored. */
-function argumentsOf({ id }: TurnMessage, text: string): Readonly<Record<string, unknown>> {
-  const broken = `The message ${id} holds a tool call whose arguments are no JSON object.`;
-  let input: unknown;
-  try {
-    input = JSON.parse(text);
-  } catch (cause) {
-    throw new Error(broken, { cause });
-  }
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) throw new Error(broken);
-  return { ...input };
 }

@@ -71,7 +71,7 @@ export interface Fit {
 /**
  * Makes the conversation fit the model's window: above three quarters of it, first the outputs of old calls are left
  * out, then older messages are summarised. Calls and their results are never parted, and the same messages under the
- * same compaction give the same. When all that is not enough, the failure of the summary if there was one, otherwise
+ * same compaction give the same. When all that is not enough for the hard limit, the failure of the summary if there was one, otherwise
  * ContextOverflowError.
  */
 export async function fit(
@@ -91,10 +91,11 @@ export async function fit(
   const next = summarised?.state ?? pruned;
   const { messages, ...rendering } = render(parts, next);
   const tokens = counted(rendering, ratio);
-  if (tokens > limit) {
+  const { hardLimit = limit } = parts;
+  if (tokens > hardLimit) {
     throw outcome && 'failure' in outcome
       ? outcome.failure
-      : new ContextOverflowError(tokens, limit);
+      : new ContextOverflowError(tokens, hardLimit);
   }
   if (!summarised && next.prunedThrough === state.prunedThrough) return { messages, tokens };
   return {

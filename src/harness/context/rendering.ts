@@ -22,6 +22,8 @@ export interface ContextParts {
   readonly plan: string | undefined;
   /** Tokens that may be sent. */
   readonly limit: number;
+  /** Tokens that are sent where compaction does not reach the limit; the limit when absent. */
+  readonly hardLimit?: number;
 }
 
 export interface RenderedUnit {
@@ -143,10 +145,13 @@ function renderUnit(parts: ContextParts, state: Compaction, unit: Unit): Rendere
 }
 
 function spoken({ mark }: ContextParts, { message, calls }: Unit): ChatMessage[] {
-  const { role, content } = message;
+  const { role, content, providerState } = message;
   if (role === 'USER') return [{ role: 'user', content }];
   if (role === 'CONTROL') return [{ role: 'user', content: mark.note(content) }];
-  if (calls.length > 0) return [{ role: 'assistant', content, toolCalls: calls }];
+  if (calls.length > 0) {
+    const answer = { role: 'assistant', content, toolCalls: calls } as const;
+    return [providerState ? { ...answer, providerState } : answer];
+  }
   // Services refuse an answer that is empty.
   return content.trim() === '' ? [] : [{ role: 'assistant', content }];
 }

@@ -11,6 +11,7 @@ import type {
   ChatPart,
   Finish,
   MaskedText,
+  ProviderState,
   ToolCall,
   Usage,
 } from '../../provider/index.js';
@@ -31,6 +32,7 @@ import type { HarnessRun } from '../store/harness.entity.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
+import { storableText } from '../store/storable.js';
 import { ToolRegistry } from '../tool/tools.js';
 import type { RunContext, RunLease } from './run.context.js';
 
@@ -52,6 +54,7 @@ export interface ModelAnswer extends StartedCall {
   thinking: string;
   readonly toolCalls: ToolCall[];
   finish: Finish;
+  providerState?: ProviderState;
   usage: Usage | undefined;
   durationMs: number;
   /** The model that answers: a fallback, where that of the run failed. */
@@ -64,7 +67,9 @@ export type ModelResult =
   | { readonly kind: 'unusable'; readonly answer: ModelAnswer; readonly problem: string }
   /** The service failed in a way that may pass, also when tried again, or its provider is disabled. */
   | { readonly kind: 'unavailable'; readonly error: DomainError }
-  | { readonly kind: 'refused'; readonly error: UpstreamError };
+  | { readonly kind: 'refused'; readonly error: UpstreamError }
+  /** The request is longer than the window of the model. */
+  | { readonly kind: 'overflow'; readonly error: UpstreamError };
 
 interface CallEnd extends Omit<ModelCallEnd, 'cost'> {
   readonly model: ResolvedChatModel;
@@ -136,6 +141,7 @@ export class ModelCalls {
         if (failure.kind === 'content') {
           return { kind: 'unusable', answer, problem: failure.message };
         }
+        if (failure.kind === 'context-length') return { kind: 'overflow', error: failure };
         const result = failureOf(failure);
         if (result.kind === 'refused' || attempt >= TRIES) return result;
         await this.waitToRetry(context.lease, answer, failure);
@@ -179,7 +185,7 @@ export class ModelCalls {
     complete: (writer: RunWriter) => Promise<Result>,
   ): Promise<Result | 'next'> {
     return this.ledger.asOwner(lease.claim, async (writer) => {
-      const { effectId, text, thinking, finish, usage, durationMs } = answer;
+      const { effectId, text, thinking, finish, usage, durationMs, providerState } = answer;
       const isWhole = finish.reason === 'stop' || finish.reason === 'tool-calls';
       const effects = isWhole ? this.effectsOf(writer.run, answer.toolCalls) : [];
       const isEmpty = effects.length === 0 && text.trim() === '';
@@ -195,6 +201,7 @@ export class ModelCalls {
         finishReason: finish.reason,
         ...(usage && { usage: usageOf(usage) }),
         metadata: { effectId, ...((!isWhole || isEmpty) && { incomplete: true }) },
+        providerState: effects.length > 0 ? providerState : undefined,
       });
       if (effects.length > 0) await this.effects.prepare(writer.run, effects);
       announce(writer, answer, { effects, messageId });
@@ -379,22 +386,24 @@ export class ModelCalls {
 
   private effectsOf(run: HarnessRun, toolCalls: readonly ToolCall[]): NewEffect[] {
     return toolCalls.map((call, ordinal) => {
-      // Half a character outside of an escape would be replaced when it is stored.
-      const isStorable = call.arguments.isWellFormed();
-      const argumentsJson = isStorable ? call.arguments : JSON.stringify(call.input);
+      const argumentsJson = storableArguments(call);
       return {
         toolCallId: newId(),
         iteration: run.iteration,
         ordinal,
         providerCallId: call.id.slice(0, PROVIDER_ID_LENGTH),
         toolName: call.name.slice(0, TOOL_NAME_LENGTH),
-        // An unknown tool changes nothing: it is answered with an error.
-        effectClass: this.registry.find(call.name)?.effectClass ?? 'READ',
+        effectClass: this.classOf(call),
         argumentsJson,
         argumentsSha256: sha256(argumentsJson),
         input: call.input,
       };
     });
+  }
+
+  /** A call that is invalid or of an unknown tool changes nothing: it is answered with an error. */
+  private classOf({ name, invalid }: ToolCall): NewEffect['effectClass'] {
+    return (invalid ? undefined : this.registry.find(name)?.effectClass) ?? 'READ';
   }
 
   private async note(writer: RunWriter, content: string): Promise<void> {
@@ -414,6 +423,12 @@ function chatCall(
   };
 }
 
+/** PostgreSQL stores neither half a character nor NUL; in JSON they can be escaped, in arguments that are none they are replaced. */
+function storableArguments({ arguments: text, input, invalid }: ToolCall): string {
+  if (invalid) return storableText(text);
+  return text.isWellFormed() ? text : JSON.stringify(input);
+}
+
 function keep(part: ChatPart, answer: ModelAnswer, log: DeltaLog): void {
   switch (part.type) {
     case 'text-delta':
@@ -426,6 +441,9 @@ function keep(part: ChatPart, answer: ModelAnswer, log: DeltaLog): void {
       break;
     case 'tool-call':
       answer.toolCalls.push(part.toolCall);
+      break;
+    case 'provider-state':
+      answer.providerState = part.providerState;
       break;
     case 'usage':
       answer.usage = part.usage;

@@ -26,6 +26,10 @@ export interface RunContext {
   readonly observedFiles: Map<string, string>;
   /** By tool call, of those that were open at the claim. No later call has one: asking for it ends the claim. */
   readonly approvals: ReadonlyMap<string, ApprovalRow>;
+  /** Tokens that are sent at most: half of what was last too long for the model. Unknown until something was. */
+  sendLimit?: number;
+  /** The last call of the model was too long. */
+  hasOverflowed?: boolean;
   /** Credentials that the run has used at the model service, masked in everything that leaves a tool. */
   secrets: readonly string[];
 }

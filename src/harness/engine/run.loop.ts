@@ -8,6 +8,7 @@ import { UserCallers } from '../../identity/index.js';
 import { LimitReachedError, ModelResolver } from '../../model/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../provider/index.js';
 import { ContextBuilder } from '../context/context.builder.js';
+import type { ModelRequest } from '../context/context.builder.js';
 import { ContextOverflowError } from '../context/fitting.js';
 import { HarnessSkills } from '../context/skills.js';
 import { FencedError } from '../protocol/lease.js';
@@ -53,6 +54,9 @@ import { ToolCalls } from './tool.calls.js';
 const MAX_RECOVERIES = 3;
 /** So many unusable answers in a row end a run. */
 const MAX_UNUSABLE = 5;
+
+/** What is left of a call of the model when it was not too long. */
+type EndedCall = Exclude<ModelResult, { readonly kind: 'overflow' }>;
 
 type StepResult = 'next' | 'ended' | 'parked' | 'recover';
 
@@ -179,7 +183,10 @@ export class RunLoop {
       const tools = this.tools.offered(context);
       const request = await this.contexts.build({ ...context, tools, signal: lease.signal });
       await this.model.recordCompaction(context, request);
-      return await this.conclude(context, await this.model.call(context, request));
+      const result = await this.model.call(context, request);
+      if (result.kind === 'overflow') return await this.shorten(context, request, result.error);
+      context.hasOverflowed = false;
+      return await this.conclude(context, result);
     } catch (error) {
       if (error instanceof ContextOverflowError) {
         return this.end(lease, failedEnd('CONTEXT_OVERFLOW', error.message));
@@ -194,7 +201,21 @@ export class RunLoop {
     }
   }
 
-  private async conclude(context: RunContext, result: ModelResult): Promise<StepResult> {
+  /** The next step compacts to half of what was too long; a second time in a row nothing more can be done. */
+  private async shorten(
+    context: RunContext,
+    { tokens }: ModelRequest,
+    { message }: UpstreamError,
+  ): Promise<StepResult> {
+    if (context.hasOverflowed) {
+      return this.end(context.lease, failedEnd('CONTEXT_OVERFLOW', stillTooLong(message)));
+    }
+    context.hasOverflowed = true;
+    context.sendLimit = Math.floor(tokens / 2);
+    return 'next';
+  }
+
+  private async conclude(context: RunContext, result: EndedCall): Promise<StepResult> {
     switch (result.kind) {
       case 'answer':
         return this.model.record(context, result.answer, (writer) => this.complete(writer));
@@ -328,4 +349,8 @@ export class RunLoop {
       msg`The run failed because of an internal error; see the server log for run ${run.id}. Changes made so far are kept and can be undone; start a new run to continue.`,
     );
   }
+}
+
+function stillTooLong(message: Message): Message {
+  return msg`${message} The conversation was compacted and is still too long. Start a new run with a smaller task or fewer files at once, or with a model of a larger window.`;
 }

@@ -1,11 +1,12 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataArgsStorage } from 'typeorm';
 
-/** All columns of an entity's table for a SELECT or RETURNING, each under the name of its property. */
-export function columnsOf(entity: Type, alias?: string): string {
+/** The columns of an entity's table for a SELECT or RETURNING, each under the name of its property. */
+export function columnsOf(entity: Type, alias?: string, without: readonly string[] = []): string {
   const table = alias === undefined ? '' : `${alias}.`;
   return getMetadataArgsStorage()
     .filterColumns(entity)
+    .filter(({ propertyName }) => !without.includes(propertyName))
     .map(({ propertyName: name }) => `${table}${columnOf(name)} AS "${name}"`)
     .join(', ');
 }

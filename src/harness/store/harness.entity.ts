@@ -24,6 +24,7 @@ import type {
   GrantKind,
   GrantSubject,
 } from '../protocol/approval.js';
+import type { ProviderState } from '../../provider/index.js';
 import type { EffectClass, EffectState, Resolution } from '../protocol/effect.state.js';
 import type { Plan, PlanReceipt } from '../protocol/plan.js';
 import type { ApprovalPolicy, PermissionMode } from '../protocol/policy.js';
@@ -150,6 +151,8 @@ export class HarnessMessage {
   @Varchar(20, nullable) finishReason: string | null;
   @Jsonb(nullable) usage: MessageUsage | null;
   @Jsonb() metadata: Readonly<Record<string, unknown>>;
+  /** What the service of the model wants back with the answer; never shown. */
+  @Jsonb(nullable) providerState: ProviderState | null;
   @CreateTime() createTime: Date;
 }
 

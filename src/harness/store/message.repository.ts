@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
+import type { ProviderState } from '../../provider/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId } from '../protocol/ids.js';
 import { columnsOf } from './columns.repository.js';
@@ -19,6 +20,7 @@ export interface MessageDraft {
   readonly finishReason?: string;
   readonly usage?: MessageUsage;
   readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly providerState?: ProviderState | undefined;
 }
 
 /** The conversation whose messages are numbered together. */
@@ -54,15 +56,20 @@ export type TurnMessage = Pick<
   | 'toolError'
   | 'usage'
   | 'metadata'
+  | 'providerState'
 > & {
   /** Only the beginning of the content was read, because it is no longer sent. */
   readonly pruned: boolean;
 };
 
+/** A message for its user. */
+export type ShownMessage = Omit<HarnessMessage, 'providerState'>;
+
 /** What is read of an output that is left out anyway: enough for a summary. */
 const BEGINNING = 2_400;
 
-const COLUMNS = columnsOf(HarnessMessage);
+/** Without what only a service reads. */
+const COLUMNS = columnsOf(HarnessMessage, undefined, ['providerState']);
 
 /** The messages of sessions. None is ever changed. */
 @Injectable()
@@ -85,8 +92,8 @@ export class MessageRepository {
        )
        INSERT INTO harness_message
            (id, tenant_id, session_id, run_id, sequence, role, content, thinking, tool_calls, tool_call_id, tool_name,
-            tool_error, finish_reason, usage, metadata)
-       SELECT $3, $1, $2, $4, numbered.sequence, $5, $6, $7, $8::jsonb, $9, $10, $11, $12, $13::jsonb, $14::jsonb
+            tool_error, finish_reason, usage, metadata, provider_state)
+       SELECT $3, $1, $2, $4, numbered.sequence, $5, $6, $7, $8::jsonb, $9, $10, $11, $12, $13::jsonb, $14::jsonb, $15::jsonb
          FROM numbered`,
       [
         tenantId,
@@ -103,6 +110,7 @@ export class MessageRepository {
         draft.finishReason ?? null,
         draft.usage ? JSON.stringify(draft.usage) : null,
         storableJson(draft.metadata ?? {}),
+        draft.providerState ? storableJson(draft.providerState) : null,
       ],
     );
     return id;
@@ -116,8 +124,8 @@ export class MessageRepository {
       limit,
       bytes,
     }: { readonly after: number; readonly limit: number; readonly bytes: number },
-  ): Promise<HarnessMessage[]> {
-    return this.database.query<HarnessMessage>(
+  ): Promise<ShownMessage[]> {
+    return this.database.query<ShownMessage>(
       `WITH sized AS (
          SELECT id, sum(octet_length(content) + coalesce(octet_length(thinking), 0) + pg_column_size(tool_calls))
                     OVER (ORDER BY sequence) AS total,
@@ -153,7 +161,7 @@ export class MessageRepository {
     return this.database.prepared<TurnMessage>(
       `SELECT id, sequence, role, CASE WHEN pruned THEN left(content, ${BEGINNING}) ELSE content END AS content, pruned,
               tool_calls AS "toolCalls", tool_call_id AS "toolCallId", tool_name AS "toolName",
-              tool_error AS "toolError", usage, metadata
+              tool_error AS "toolError", usage, metadata, provider_state AS "providerState"
          FROM (SELECT *, role = 'TOOL' AND sequence <= $3 AND octet_length(content) > ${WORTH_PRUNING}
                          AND (tool_error OR tool_name IS DISTINCT FROM '${SKILL_TOOL}') AS pruned
                  FROM harness_message WHERE tenant_id = $1 AND run_id = $2) AS message

@@ -152,10 +152,17 @@ export interface BoundCall {
 
 /**
  * The arguments of a call exactly as the model wrote them. The stored `input` is what jsonb can hold: it has other
- * characters in the place of NUL and of half a character.
+ * characters in the place of NUL and of half a character. ToolError INVALID_ARGUMENTS when they are not JSON.
  */
-export function givenArguments({ argumentsJson }: Pick<HarnessEffect, 'argumentsJson'>): unknown {
-  return JSON.parse(argumentsJson);
+export function givenArguments({
+  toolName,
+  argumentsJson,
+}: Pick<HarnessEffect, 'toolName' | 'argumentsJson'>): unknown {
+  try {
+    return JSON.parse(argumentsJson) as unknown;
+  } catch {
+    throw invalidArguments(toolName, 'They are not JSON. Send one JSON object.');
+  }
 }
 
 /** Parses arguments strictly; ToolError INVALID_ARGUMENTS names every problem. */
@@ -173,8 +180,12 @@ export function boundCall(tool: HarnessTool, given: unknown): BoundCall {
   const problems = result.error.issues.map(({ path, message }) =>
     path.length === 0 ? message : `${path.join('.')}: ${message}`,
   );
-  throw new ToolError(
+  throw invalidArguments(tool.name, `${problems.join('; ')}.`);
+}
+
+function invalidArguments(toolName: string, why: string): ToolError {
+  return new ToolError(
     'INVALID_ARGUMENTS',
-    `The arguments of ${tool.name} are not valid. ${problems.join('; ')}. Nothing was done; call it again with valid arguments.`,
+    `The arguments of ${toolName} are not valid. ${why} Nothing was done; call it again with valid arguments.`,
   );
 }

@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { directoryIds, mappedRoles, numbered, rolesAfter, userNameOf, valuesOf } from './claims.js';
+import {
+  directoryIds,
+  mappedRoles,
+  namesGroupsElsewhere,
+  numbered,
+  rolesAfter,
+  userNameOf,
+  valuesOf,
+} from './claims.js';
 
 describe('claims', () => {
   it('are a text, a list, or inside of objects', () => {
@@ -24,6 +32,7 @@ describe('claims', () => {
 
   it('set the mapped roles and leave the others', () => {
     expect(rolesAfter([2, 9], mapping, [1])).toEqual([1, 9]);
+    expect(rolesAfter([2, 9], mapping, [1], true)).toEqual([1, 2, 9]);
   });
 
   it('name a new user', () => {
@@ -33,6 +42,20 @@ describe('claims', () => {
     expect(userNameOf({}, 'x'.repeat(200))).toHaveLength(64);
     expect(numbered('x'.repeat(64), 12)).toBe(`${'x'.repeat(61)}-12`);
   });
+});
+
+it('know whether groups are left out of the token', () => {
+  const named = { _claim_names: { groups: 'src1' } };
+  expect(namesGroupsElsewhere(named, 'groups')).toBe(true);
+  expect(namesGroupsElsewhere({ _claim_names: { realm_access: 's' } }, 'realm_access.roles')).toBe(
+    true,
+  );
+  expect(namesGroupsElsewhere({ hasgroups: 'true' }, 'groups')).toBe(true);
+  for (const claims of [{}, { hasgroups: false }, { groups: ['a'], ...named }]) {
+    expect(namesGroupsElsewhere(claims, 'groups')).toBe(false);
+  }
+  // Roles of an application have no such limit.
+  expect(namesGroupsElsewhere({ ...named, hasgroups: true }, 'roles')).toBe(false);
 });
 
 it('takes the id of a directory from no claim that another provider could let people choose', () => {

@@ -31,29 +31,50 @@ export function mappedRoles(
 
 /**
  * The roles of a user after a sign-in: of those that the mapping names exactly the given ones, and every other one that the
- * user has already. An empty mapping only adds.
+ * user has already. An empty mapping only adds, and so does any mapping where the groups are unknown.
  */
 export function rolesAfter(
   held: readonly number[],
   mapping: readonly RoleMapping[],
   given: readonly number[],
+  isOverage = false,
 ): number[] {
-  const managed = new Set(mapping.map(({ roleId }) => roleId));
+  const managed = new Set(isOverage ? [] : mapping.map(({ roleId }) => roleId));
   return [...new Set([...held.filter((id) => !managed.has(id)), ...given])].sort((a, b) => a - b);
 }
 
-/** Issuers whose claim `oid` is the id of a user in the directory; their `sub` is another one for each client. */
-const ENTRA_HOSTS = [
-  'login.microsoftonline.com',
-  'login.microsoftonline.us',
-  'login.partner.microsoftonline.cn',
-];
+/**
+ * Issuers of Microsoft Entra ID, with the host of Microsoft Graph in the same cloud. Their claim `oid` is the id of a user in the
+ * directory; their `sub` is another one for each client.
+ */
+const ENTRA_GRAPH_HOSTS: ReadonlyMap<string, string> = new Map([
+  ['login.microsoftonline.com', 'graph.microsoft.com'],
+  ['login.microsoftonline.us', 'graph.microsoft.us'],
+  ['login.partner.microsoftonline.cn', 'microsoftgraph.chinacloudapi.cn'],
+]);
+
+/** The host that lists the groups of a user of Entra; undefined for another issuer. */
+export function entraGraphHost(issuer: string): string | undefined {
+  return ENTRA_GRAPH_HOSTS.get(URL.parse(issuer)?.hostname ?? '');
+}
+
+/** Whether the provider says that the user has groups which it has left out of the claims. */
+export function namesGroupsElsewhere(claims: Claims, groupsClaim: string): boolean {
+  if (valuesOf(claims, groupsClaim).length > 0) return false;
+  const names = claims['_claim_names'];
+  const isNamed =
+    typeof names === 'object' &&
+    names !== null &&
+    [groupsClaim, groupsClaim.split('.')[0] ?? ''].some((name) => Object.hasOwn(names, name));
+  // Entra writes it as a boolean or a text, and only for the claim `groups`.
+  return isNamed || (groupsClaim === 'groups' && String(claims['hasgroups']) === 'true');
+}
 
 /** What the provider itself, and never the person, gives as the id of the user in the directory. */
 export function directoryIds(issuer: string, claims: Claims, subject: string): string[] {
   const oid = claims['oid'];
-  const host = URL.parse(issuer)?.hostname ?? '';
-  return typeof oid === 'string' && ENTRA_HOSTS.includes(host) ? [subject, oid] : [subject];
+  const isEntra = entraGraphHost(issuer) !== undefined;
+  return typeof oid === 'string' && isEntra ? [subject, oid] : [subject];
 }
 
 /** The name for a new user; it may be taken. */

@@ -8,6 +8,7 @@ import type { Message } from '../../platform/message/index.js';
 import { OutboundHttp } from '../../platform/outbound/index.js';
 import { OidcConnections } from './oidc.connections.js';
 import type { SsoProvider } from './sso.entity.js';
+import { SsoRepository } from './sso.repository.js';
 import { addressesOf } from './sso.view.js';
 import type { SsoDiagnosisView, SsoStep, SsoStepView } from './sso.view.js';
 
@@ -40,6 +41,7 @@ export class SsoDiagnosis {
   constructor(
     private readonly http: OutboundHttp,
     private readonly connections: OidcConnections,
+    private readonly rows: SsoRepository,
   ) {}
 
   async test(provider: SsoProvider, base: string): Promise<SsoDiagnosisView> {
@@ -52,6 +54,7 @@ export class SsoDiagnosis {
       await run.step('endpoints', () => this.checkEndpoints(document));
       await run.step('keys', () => this.checkKeys(document, signal));
       await run.step('client', () => this.tryClient(provider, redirectUri));
+      if (provider.groupsClaim !== null) await run.step('groups', () => this.checkGroups(provider));
       return run.result(
         redirectUri,
         msg`Everything that can be tested without a user works. Register the redirect address at the provider, then sign in once.`,
@@ -157,6 +160,17 @@ export class SsoDiagnosis {
       found: undefined,
       detail: msg`The provider does not say whether client id and secret are right. It shows at the first sign-in.`,
     };
+  }
+
+  /** What the last sign-ins have shown: without a user nothing can be asked of groups. */
+  private async checkGroups({ tenantId, id: providerId }: SsoProvider): Promise<Step<undefined>> {
+    const count = await this.rows.identities.count(tenantId, { providerId, groupsOverage: true });
+    if (count > 0) {
+      throw new StepError(
+        msg`Groups overage: ${count} users have more groups than their token names, and the provider did not list them when asked. They keep the roles that they had. Allow this client to read group memberships there, or let the provider send only the groups that are assigned to it.`,
+      );
+    }
+    return { found: undefined, detail: msg`No sign-in has missed groups.` };
   }
 
   private async read(

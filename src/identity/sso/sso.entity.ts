@@ -59,6 +59,8 @@ export class SsoIdentity {
   @Varchar(255) subject: string;
   /** Encrypted; null where there is none to check with. */
   @Text(nullable) refreshToken: string | null;
+  /** At the last sign-in the user had groups that the provider did not list. */
+  @Flag({ default: false }) groupsOverage: boolean;
   @Timestamp({ insert: false }) checkedTime: Date;
   @CreateTime() createTime: Date;
 }

@@ -24,6 +24,7 @@ import type { SsoRefusal } from './sso.errors.js';
 import { digest, randomText, SsoFlows } from './sso.flows.js';
 import type { Connecting, StartedFlow } from './sso.flows.js';
 import { SsoRepository } from './sso.repository.js';
+import { SsoGroups } from './sso.groups.js';
 import { SsoUsers } from './sso.users.js';
 import { SsoVault } from './sso.vault.js';
 import { addressesOf } from './sso.view.js';
@@ -70,6 +71,8 @@ interface Vouched {
   readonly claims: Claims;
   readonly subject: string;
   readonly tokens: oidc.TokenEndpointResponse;
+  /** The user has groups that the provider does not list. */
+  readonly isOverage: boolean;
 }
 
 /** Signs users in by OpenID Connect: the authorization code flow with PKCE, state and nonce. */
@@ -80,6 +83,7 @@ export class SsoSignIn {
   constructor(
     private readonly rows: SsoRepository,
     private readonly connections: OidcConnections,
+    private readonly groups: SsoGroups,
     private readonly flows: SsoFlows,
     private readonly vault: SsoVault,
     private readonly ssoUsers: SsoUsers,
@@ -307,14 +311,15 @@ export class SsoSignIn {
     const idToken: Claims = tokens.claims() ?? {};
     const subject = identityClaim(idToken, 'sub', SID_LENGTH);
     if (subject === undefined) throw new SsoRefusedError('invalid');
-    const claims = await this.withUserInfo(provider, { claims: idToken, subject, tokens });
-    return { claims, subject, tokens };
+    const known = await this.withUserInfo(provider, { claims: idToken, subject, tokens });
+    const { claims, isOverage } = await this.groups.complete(provider, known, tokens.access_token);
+    return { claims, subject, tokens, isOverage };
   }
 
   /** Some providers keep id tokens small: groups and names are read from their userinfo endpoint where they lack. */
   private async withUserInfo(
     { groupsClaim, ...provider }: SsoProvider,
-    { claims, subject, tokens }: Vouched,
+    { claims, subject, tokens }: Omit<Vouched, 'isOverage'>,
   ): Promise<Claims> {
     const { configuration } = await this.connections.of({ groupsClaim, ...provider });
     const lacks =

@@ -36,6 +36,8 @@ interface Vouched {
   readonly claims: Claims;
   readonly subject: string;
   readonly tokens: { readonly refresh_token?: string | undefined };
+  /** The user has groups that the provider does not list. */
+  readonly isOverage: boolean;
 }
 
 /** What a sign-in changes in a user. */
@@ -200,7 +202,11 @@ export class SsoUsers {
   }
 
   /** Whether the user is enabled and has the roles already: most sign-ins change nothing. */
-  private async isCurrent({ tenantId, userId }: SsoIdentity, sign: Sign): Promise<boolean> {
+  private async isCurrent(
+    { tenantId, userId, groupsOverage }: SsoIdentity,
+    sign: Sign,
+  ): Promise<boolean> {
+    if (groupsOverage !== sign.vouched.isOverage) return false;
     const user = await this.users.users.get(tenantId, userId);
     return user.status === ENABLED && (await this.newRoles(user, sign)) === undefined;
   }
@@ -259,7 +265,8 @@ export class SsoUsers {
     }
   }
 
-  private async update({ tenantId, userId }: SsoIdentity, sign: Sign): Promise<AuditRecord[]> {
+  private async update(identity: SsoIdentity, sign: Sign): Promise<AuditRecord[]> {
+    const { tenantId, userId } = identity;
     const entries: AuditRecord[] = [];
     const about = { target: 'user', id: userId } as const;
     const ssoProvider = sign.provider.id;
@@ -273,6 +280,12 @@ export class SsoUsers {
         detail: { status: ENABLED, ssoProvider },
       });
     }
+    const { isOverage } = sign.vouched;
+    if (identity.groupsOverage !== isOverage) {
+      await this.rows.identities.update(tenantId, identity.id, { groupsOverage: isOverage });
+      const detail = { ssoProvider, reason: 'groups overage' };
+      if (isOverage) entries.push({ action: 'update', ...about, detail });
+    }
     const roles = await this.newRoles(user, sign);
     if (roles) {
       await this.roles.replaceOf(tenantId, userId, roles.after);
@@ -284,12 +297,12 @@ export class SsoUsers {
   /** The roles before and after the sign-in; undefined where they stay the same. */
   private async newRoles(
     { tenantId, id }: User,
-    { mapping, given }: Sign,
+    { mapping, given, vouched }: Sign,
   ): Promise<{ readonly before: number[]; readonly after: number[] } | undefined> {
     const held = (await this.roles.of(tenantId, id)).map((role) => role.id);
     const before = [...held].sort((a, b) => a - b);
     const byGroups = (await this.provisioned.rolesOf(tenantId, [id])).get(id) ?? [];
-    const after = rolesAfter(held, mapping, [...given, ...byGroups]);
+    const after = rolesAfter(held, mapping, [...given, ...byGroups], vouched.isOverage);
     return before.join() === after.join() ? undefined : { before, after };
   }
 

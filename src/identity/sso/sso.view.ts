@@ -79,7 +79,7 @@ export class LogoutFailureView extends View({
   error_description: text({ example: 'The logout token is not valid.' }),
 }) {}
 
-export const SSO_STEPS = ['address', 'discovery', 'endpoints', 'keys', 'client'] as const;
+export const SSO_STEPS = ['address', 'discovery', 'endpoints', 'keys', 'client', 'groups'] as const;
 export type SsoStep = (typeof SSO_STEPS)[number];
 
 export class SsoStepView extends View({

@@ -72,6 +72,8 @@ export class Attempt {
   /** `ok`, `aborted`, or what went wrong: `error` or the kind of the UpstreamError. */
   outcome = 'ok';
   hasEnded = false;
+  /** Parameters that the service refuses and that were not sent, although somebody may have set them. */
+  leftOut: readonly string[] = [];
   private error: unknown;
 
   constructor(readonly start: AttemptStart) {}

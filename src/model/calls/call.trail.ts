@@ -11,6 +11,7 @@ interface TrailedAttempt {
   };
   readonly outcome: string;
   readonly hasEnded: boolean;
+  readonly leftOut?: readonly string[];
 }
 
 /** One attempt of a call, for those who asked for it. */
@@ -41,6 +42,11 @@ export class CallTrail {
   /** Whether a call was made again, or another model was called than the one that was asked for. */
   get isEventful(): boolean {
     return this.made.some(({ start }) => start.number > 1 || start.model.modelName !== start.asked);
+  }
+
+  /** Parameters that the last attempt did not send, because its service refuses them. */
+  get leftOut(): readonly string[] {
+    return this.made.at(-1)?.leftOut ?? [];
   }
 
   hasCalled(modelId: number): boolean {

@@ -1,9 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { isWithinKey } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import type { UpstreamKind } from '../../platform/observability/index.js';
-import { abortedError, retryBeforeFirstPart, retryCall } from '../../provider/index.js';
+import {
+  abortedError,
+  retryBeforeFirstPart,
+  retryCall,
+  UpstreamError,
+} from '../../provider/index.js';
 import type {
   CallLimits,
   ChatCall,
@@ -12,7 +18,10 @@ import type {
   EmbeddingAnswer,
   EmbeddingCall,
   MediaCallOptions,
+  ModelCallOptions,
   MediaResult,
+  ModelConnection,
+  OfferedModel,
   RankedDocument,
   RelayedAnswer,
   RelayedBody,
@@ -20,8 +29,10 @@ import type {
   RelayOptions,
   RerankCall,
   RetryOptions,
+  ServiceFindings,
   TokenCount,
 } from '../../provider/index.js';
+import { ModelFindings } from '../findings/model.findings.js';
 import { CallBooks } from '../books/call.books.js';
 import { UsageLimiter } from '../limits/usage.limiter.js';
 import type { LimitedCall } from '../limits/usage.limiter.js';
@@ -34,6 +45,7 @@ import {
   textsAtMost,
 } from '../limits/worst-case.js';
 import type { WorstCase } from '../limits/worst-case.js';
+import type { ListingAdapter } from '../model.adapters.js';
 import { estimateMessageTokens, estimateTokens } from '../model-window.js';
 import { ModelResolver } from '../model.resolver.js';
 import type {
@@ -66,6 +78,11 @@ export interface CallOptions<M extends ResolvedModel> {
   readonly isResolved?: boolean;
   /** The model alone is called, for a test of what it can do. */
   readonly withoutFallbacks?: boolean;
+  /**
+   * Called when nothing of the answer has come and the request is longer than the window of the model. The call is made again, with
+   * what `callOf` answers by then; what it throws is what the call fails with. Without it, such a call fails.
+   */
+  readonly overflow?: (error: UpstreamError) => void;
   /** The number of the first attempt, for callers that repeat calls themselves, with one trail; 1 when absent. */
   readonly firstAttempt?: number;
 }
@@ -108,7 +125,7 @@ interface Exchange<M extends ResolvedModel, Call, T> {
   readonly auxiliary?: AuxiliaryKind | undefined;
   readonly callOf: (model: M) => Call;
   readonly suits: Suits<M, Call>;
-  readonly send: (model: M, call: Call) => Promise<T>;
+  readonly send: (model: M, call: Call, options: ModelCallOptions) => Promise<T>;
   readonly sentTokens: (call: Call) => number;
   readonly worst: (call: Call, model: M) => WorstCase;
   readonly settle: (attempt: Attempt, answer: T) => void;
@@ -117,7 +134,7 @@ interface Exchange<M extends ResolvedModel, Call, T> {
 interface Opening<M extends ResolvedModel, Call, T> {
   readonly callOf: (model: M) => Call;
   readonly suits: Suits<M, Call>;
-  readonly open: (model: M, call: Call) => AsyncIterable<T>;
+  readonly open: (model: M, call: Call, options: ModelCallOptions) => AsyncIterable<T>;
   readonly sentTokens: (call: Call) => number;
   readonly worst: (call: Call, model: M) => WorstCase;
   readonly partsOf: (read: T) => readonly ChatPart[];
@@ -135,6 +152,7 @@ export class UpstreamCalls {
     private readonly books: CallBooks,
     private readonly limits: UsageLimiter,
     private readonly health: UpstreamHealth,
+    private readonly findings: ModelFindings,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -144,11 +162,11 @@ export class UpstreamCalls {
     callOf: Asking<ResolvedChatModel, ChatCall>,
     options: CallOptions<ResolvedChatModel>,
   ): AsyncIterable<readonly ChatPart[]> {
-    const { use, limits, signal } = options;
+    const { use } = options;
     return this.opened(first, options, {
       callOf: (model): ChatCall => this.limited(model, use, callFor(callOf(model), model, first)),
       suits: suitsCall,
-      open: ({ adapter, connection }, call) => adapter.stream(call, connection, { limits, signal }),
+      open: ({ adapter, connection }, call, sending) => adapter.stream(call, connection, sending),
       sentTokens: tokensOfCall,
       worst: worstOfCall,
       partsOf: (parts) => parts,
@@ -161,13 +179,12 @@ export class UpstreamCalls {
     callOf: Asking<ResolvedChatModel, ChatCall>,
     options: AnswerOptions<ResolvedChatModel>,
   ): Promise<ChatCompletion> {
-    const { use, limits, signal } = options;
+    const { use } = options;
     return this.answered(first, options, {
       kind: 'chat',
       callOf: (model): ChatCall => this.limited(model, use, callFor(callOf(model), model, first)),
       suits: suitsCall,
-      send: ({ adapter, connection }, call) =>
-        adapter.complete(call, connection, { limits, signal }),
+      send: ({ adapter, connection }, call, sending) => adapter.complete(call, connection, sending),
       sentTokens: tokensOfCall,
       worst: worstOfCall,
       settle: settleCompletion,
@@ -180,15 +197,15 @@ export class UpstreamCalls {
     body: RelayedBody,
     options: CallOptions<ResolvedChatModel> & RelaySettings,
   ): AsyncIterable<PassedRead> {
-    const { limits, signal, withUsage, headers } = options;
+    const { withUsage, headers } = options;
     return this.opened(first, options, {
       callOf: (model): Passed => this.passed(first, body, options, model),
       suits: suitsPassed,
-      open: (model, sent): AsyncIterable<PassedRead> => {
+      open: (model, sent, sending): AsyncIterable<PassedRead> => {
         const { adapter, connection } = model;
         return 'body' in sent
-          ? adapter.relayStream(sent.body, connection, { limits, signal, withUsage, headers })
-          : withoutBytes(model, adapter.stream(sent.call, connection, { limits, signal }));
+          ? adapter.relayStream(sent.body, connection, { ...sending, withUsage, headers })
+          : withoutBytes(model, adapter.stream(sent.call, connection, sending));
       },
       sentTokens: tokensOfPassed,
       worst: worstOfPassed,
@@ -202,16 +219,15 @@ export class UpstreamCalls {
     body: RelayedBody,
     options: AnswerOptions<ResolvedChatModel> & RelaySettings,
   ): Promise<string | TranslatedAnswer> {
-    const { limits, signal, headers } = options;
+    const { headers } = options;
     const answer = await this.answered(first, options, {
       kind: 'chat',
       callOf: (model): Passed => this.passed(first, body, options, model),
       suits: suitsPassed,
-      send: async (model, sent): Promise<RelayedAnswer | TranslatedAnswer> => {
+      send: async (model, sent, sending): Promise<RelayedAnswer | TranslatedAnswer> => {
         const { adapter, connection } = model;
-        if ('body' in sent)
-          return adapter.relay(sent.body, connection, { limits, signal, headers });
-        const completion = await adapter.complete(sent.call, connection, { limits, signal });
+        if ('body' in sent) return adapter.relay(sent.body, connection, { ...sending, headers });
+        const completion = await adapter.complete(sent.call, connection, sending);
         return { completion, translatedBy: model };
       },
       sentTokens: tokensOfPassed,
@@ -234,15 +250,15 @@ export class UpstreamCalls {
     body: RelayedBody,
     options: AnswerOptions<ResolvedChatModel> & Pick<RelayOptions, 'headers'>,
   ): Promise<TokenCount | undefined> {
-    const { limits, signal, headers } = options;
+    const { headers } = options;
     return this.answered(first, options, {
       kind: 'chat',
       auxiliary: 'count',
       callOf: (model): RelayedBody => bodyFor(body, model, first),
       // Services of other protocols do not count.
       suits: (fallback, asked, sent) => relaysAlike(fallback, asked) && suitsBody(fallback, sent),
-      send: ({ adapter, connection }, sent) =>
-        adapter.relayCount(sent, connection, { limits, signal, headers }),
+      send: ({ adapter, connection }, sent, sending) =>
+        adapter.relayCount(sent, connection, { ...sending, headers }),
       sentTokens: () => 0,
       worst: () => NO_TOKENS,
       settle: (attempt) => attempt.answered({ inputTokens: 0, outputTokens: 0, raw: undefined }),
@@ -255,14 +271,13 @@ export class UpstreamCalls {
     callOf: Asking<ResolvedEmbeddingModel, EmbeddingCall>,
     options: AnswerOptions<ResolvedEmbeddingModel>,
   ): Promise<EmbeddingAnswer> {
-    const { limits, signal } = options;
     return this.answered(first, options, {
       kind: 'embedding',
       callOf: (model): EmbeddingCall => ({ ...callOf(model), model: model.modelName }),
       // Vectors of different models cannot be compared.
       suits: (fallback, asked) =>
         fallback.modelName === asked.modelName && fallback.modelDimension === asked.modelDimension,
-      send: ({ adapter, connection }, call) => adapter.embed(call, connection, { limits, signal }),
+      send: ({ adapter, connection }, call, sending) => adapter.embed(call, connection, sending),
       sentTokens: ({ inputs }) => tokensOfTexts(inputs),
       worst: ({ inputs }) => ({ ...NO_TOKENS, inputTokens: textsAtMost(inputs) }),
       settle: (attempt, { usage }) => attempt.answered(usage),
@@ -275,13 +290,11 @@ export class UpstreamCalls {
     call: Omit<RerankCall, 'model'>,
     options: AnswerOptions<ResolvedRerankModel>,
   ): Promise<readonly RankedDocument[]> {
-    const { limits, signal } = options;
     const { ranked } = await this.answered(first, options, {
       kind: 'rerank',
       callOf: ({ modelName }): RerankCall => ({ ...call, model: modelName }),
       suits: () => true,
-      send: ({ adapter, connection }, asked) =>
-        adapter.rerank(asked, connection, { limits, signal }),
+      send: ({ adapter, connection }, asked, sending) => adapter.rerank(asked, connection, sending),
       // The query is read with each document.
       sentTokens: ({ query, documents }) =>
         documents.length * estimateTokens(query) + tokensOfTexts(documents),
@@ -303,7 +316,7 @@ export class UpstreamCalls {
     make: (options: MediaCallOptions) => Promise<MediaResult>,
     options: CallOptions<ResolvedMediaModel> & { readonly units?: MediaUnits | undefined },
   ): Promise<MediaResult> {
-    const { limits, signal, units } = options;
+    const { units } = options;
     return this.answered(
       model,
       { ...options, current: () => model },
@@ -312,9 +325,9 @@ export class UpstreamCalls {
         auxiliary: units ? undefined : 'lookup',
         callOf: () => undefined,
         suits: () => false,
-        send: () => {
+        send: (_model, _call, sending) => {
           try {
-            return make({ limits, signal });
+            return make(sending);
           } catch (error) {
             throw new NotCalledError('No call was made.', { cause: error });
           }
@@ -324,6 +337,27 @@ export class UpstreamCalls {
         settle: (attempt) => attempt.made(units ?? {}),
       },
     );
+  }
+
+  /**
+   * As ChatAdapter.listModels: one attempt, which is counted in the metrics. It is of no model, so that it is not in the books.
+   */
+  async listModels(
+    adapter: ListingAdapter,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]> {
+    const started = performance.now();
+    let outcome = 'ok';
+    try {
+      return await adapter.listModels(connection, options);
+    } catch (error) {
+      outcome = error instanceof UpstreamError ? error.kind : 'error';
+      throw error;
+    } finally {
+      const seconds = (performance.now() - started) / 1_000;
+      this.metrics.upstreamCall({ provider: adapter.code, kind: 'list', outcome, seconds });
+    }
   }
 
   /** The iterable of the retries itself: a generator around it would cost every read a promise. */
@@ -361,7 +395,7 @@ export class UpstreamCalls {
         reservation,
       });
       use.trail?.add(attempt);
-      return open(model, call);
+      return open(model, call, this.sendingOf(attempt, options));
     };
     return retryBeforeFirstPart(begin, retriesOf(route, options), {
       read: (read) => {
@@ -405,7 +439,7 @@ export class UpstreamCalls {
       });
       use.trail?.add(attempt);
       try {
-        const answer = await send(model, call);
+        const answer = await send(model, call, this.sendingOf(attempt, options));
         settle(attempt, answer);
         this.end(attempt, 'whole');
         return answer;
@@ -427,7 +461,10 @@ export class UpstreamCalls {
     options: CallOptions<M>,
     { callOf, suits }: { callOf: (model: M) => Call; suits: Suits<M, Call> },
   ): CallRoute<M> {
-    const { signal, attempts = 1, longestRetryAfterMs, withoutFallbacks = false } = options;
+    const { use, signal, attempts = 1, longestRetryAfterMs, withoutFallbacks = false } = options;
+    // An API key that is limited to models is limited in what answers, not only in what it asks for.
+    const isAllowed = (id: number): boolean =>
+      !withoutFallbacks && isWithinKey(use.caller, 'models', id);
     return new CallRoute<M>(
       {
         signal,
@@ -435,13 +472,29 @@ export class UpstreamCalls {
         longestRetryAfterMs,
         asked: (attempt) => this.modelFor(first, options, attempt),
         fallback: async (asked, id) =>
-          withoutFallbacks ? undefined : this.models.fallbackOf(asked, id),
+          isAllowed(id) ? this.models.fallbackOf(asked, id) : undefined,
         suits: (fallback, asked) => suits(fallback, asked, callOf(asked)),
         mostAttempts: this.config.UPSTREAM_ATTEMPTS,
         longestMs: this.config.UPSTREAM_FALLBACK_SECONDS * 1_000,
       },
       this.health,
     );
+  }
+
+  /** What an attempt is sent with: it tells what it learns of its service. */
+  private sendingOf<M extends ResolvedModel>(
+    attempt: Attempt,
+    { limits, signal }: CallOptions<M>,
+  ): ModelCallOptions {
+    const { model } = attempt.start;
+    const findings: ServiceFindings = {
+      known: model.findings ?? NO_FINDINGS,
+      keep: (learned) => this.findings.keep(model, learned),
+      leftOut: (names) => {
+        attempt.leftOut = names;
+      },
+    };
+    return { limits, signal, findings };
   }
 
   /** The first part of an answer shows that an address works again; the rest of the answer may take minutes. */
@@ -505,13 +558,17 @@ export class UpstreamCalls {
 
 function retriesOf<M extends ResolvedModel>(
   route: CallRoute<M>,
-  { attempts = 1, signal, longestRetryAfterMs }: CallOptions<M>,
+  { attempts = 1, signal, longestRetryAfterMs, overflow }: CallOptions<M>,
 ): RetryOptions {
   return {
     attempts,
     signal,
     ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
-    beforeRetry: (error, number) => route.afterFailure(error, number),
+    beforeRetry: async (error, number) => {
+      const isTooLong = error instanceof UpstreamError && error.kind === 'context-length';
+      if (isTooLong && overflow && !signal.aborted) overflow(error);
+      else await route.afterFailure(error, number);
+    },
   };
 }
 
@@ -526,6 +583,8 @@ function isRepeated<M extends ResolvedModel>(
 
 /** What a call was to be made with was wrong. */
 class NotCalledError extends Error {}
+
+const NO_FINDINGS: ServiceFindings['known'] = new Map();
 
 const NO_TOKENS: WorstCase = { inputTokens: 0, outputTokens: 0 };
 

@@ -110,7 +110,7 @@ function reasonOf(error: unknown): Message {
 }
 
 /** What the protocols append to a base address. */
-const ENDPOINT = /\/(chat\/completions|messages|api\/chat|embeddings|api\/embed|reranks?)$/;
+const ENDPOINT = /\/(chat\/completions|messages|api\/chat|embeddings|api\/embed|reranks?)(?=\?|$)/;
 
 /** The base address of a URL that is called. */
 export function baseOfEndpoint(url: string): string {

@@ -8,6 +8,8 @@ import { DomainError } from '../../platform/error/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
 import type { ModelUse } from '../calls/model-use.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
+import { learnBatchSize } from '../batch-limits.js';
+import { ModelFindings } from '../findings/model.findings.js';
 import { inBatches } from '../in-batches.js';
 import type { ResolvedEmbeddingModel } from '../model.resolver.js';
 import { ModelQueue } from './model.queue.js';
@@ -59,19 +61,21 @@ export class EmbeddingClient {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly calls: UpstreamCalls,
+    private readonly findings: ModelFindings,
   ) {
     const totalMs = config.EMBEDDING_TIMEOUT_SECONDS * 1_000;
     this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
   }
 
-  /** How many texts go out in one call. */
+  /** How many texts go out in one call, as far as the service has not refused as many. */
   batchSizeOf(model: ResolvedEmbeddingModel): number {
-    return Math.min(this.config.EMBEDDING_BATCH_SIZE, model.adapter.maxInputs);
+    const learned = this.findings.limitOf(model, 'maxInputs') ?? Infinity;
+    return Math.min(this.config.EMBEDDING_BATCH_SIZE, model.adapter.maxInputs, learned);
   }
 
   /**
    * One vector of length 1 (L2) a text, in the order of the texts, none of which may be empty. Only a batch that fails
-   * is asked for again; the first one that fails for good ends the others. Every call uses the model's record as it is
+   * is asked for again, in smaller ones where the service refused it as too large; the first one that fails for good ends the others. Every call uses the model's record as it is
    * then. Fails with UpstreamError, EmbeddingDimensionError (before anything is answered), ForbiddenAddressError,
    * InvalidAddressError or, when the model can no longer be called, as the resolver does; a document also with
    * EmbeddingModelChangedError.
@@ -133,11 +137,34 @@ export class EmbeddingClient {
       signal: AbortSignal.any([signal, failure.signal]),
     };
     try {
-      const batches = inBatches(texts, this.batchSizeOf(model));
-      return await Promise.all(batches.map((inputs) => this.embedBatch(work, inputs)));
+      return await this.embedAll(work, texts, this.batchSizeOf(model));
     } catch (error) {
       failure.abort();
       throw signal.aborted ? abortedError() : error;
+    }
+  }
+
+  private async embedAll(
+    work: Work,
+    texts: readonly string[],
+    size: number,
+  ): Promise<readonly EmbeddingAnswer[]> {
+    const batches = inBatches(texts, size);
+    const answers = await Promise.all(batches.map((inputs) => this.embedDivided(work, inputs)));
+    return answers.flat();
+  }
+
+  /** A batch, in several calls where the service has a lower limit than is known when it is made. */
+  private async embedDivided(
+    work: Work,
+    inputs: readonly string[],
+  ): Promise<readonly EmbeddingAnswer[]> {
+    try {
+      return [await this.embedBatch(work, inputs)];
+    } catch (error) {
+      const size = await learnBatchSize(this.findings, work.model, error, inputs.length);
+      if (size === undefined || work.signal.aborted) throw error;
+      return this.embedAll(work, inputs, size);
     }
   }
 

@@ -63,10 +63,11 @@ function namesFile({ content }: ChatMessage): boolean {
 
 function ofMessage(message: ChatMessage): number {
   const { content } = message;
-  const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
+  const { toolCalls: calls = [], providerState = undefined } =
+    message.role === 'assistant' ? message : {};
   const called = calls.reduce(
     (sum, call) => sum + mostTokens(call.id + call.name + call.arguments) + MESSAGE_TOKENS,
-    MESSAGE_TOKENS,
+    MESSAGE_TOKENS + (providerState ? mostTokens(JSON.stringify(providerState.data)) : 0),
   );
   if (typeof content === 'string') return called + mostTokens(content);
   return content.reduce(

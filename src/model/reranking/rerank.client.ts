@@ -4,12 +4,23 @@ import type { Config } from '../../platform/config/index.js';
 import type { CallLimits, RankedDocument } from '../../provider/index.js';
 import type { ModelUse } from '../calls/model-use.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
+import { learnBatchSize } from '../batch-limits.js';
+import { ModelFindings } from '../findings/model.findings.js';
 import { inBatches } from '../in-batches.js';
 import type { ResolvedRerankModel } from '../model.resolver.js';
 
 export interface RerankOptions {
   readonly use: ModelUse;
   /** How many documents are wanted back at most. */
+  readonly topN: number;
+  readonly signal: AbortSignal;
+}
+
+/** What the calls of one `rerank` share. */
+interface Work {
+  readonly model: ResolvedRerankModel;
+  readonly use: ModelUse;
+  readonly query: string;
   readonly topN: number;
   readonly signal: AbortSignal;
 }
@@ -28,6 +39,7 @@ export class RerankClient {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly calls: UpstreamCalls,
+    private readonly findings: ModelFindings,
   ) {
     const totalMs = config.RERANK_TIMEOUT_SECONDS * 1_000;
     this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
@@ -45,37 +57,65 @@ export class RerankClient {
     documents: readonly string[],
     { use, topN, signal }: RerankOptions,
   ): Promise<readonly RankedDocument[]> {
-    const { adapter } = model;
     const failure = new AbortController();
-    const either = AbortSignal.any([signal, failure.signal]);
-    const question = this.beginningOf(query);
+    const work = {
+      model,
+      use,
+      topN,
+      signal: AbortSignal.any([signal, failure.signal]),
+      query: this.beginningOf(query),
+    };
     const texts = documents.map((text) => this.beginningOf(text));
-    const batches = inBatches(texts, adapter.maxDocuments);
+    const size = Math.min(
+      model.adapter.maxDocuments,
+      this.findings.limitOf(model, 'maxInputs') ?? Infinity,
+    );
     try {
-      const ranked = await Promise.all(
-        batches.map(async (batch, at) => {
-          const wanted = Math.min(topN, batch.length);
-          const call = { query: question, documents: batch, topN: wanted };
-          const found = await this.calls.rerank(model, call, {
-            use,
-            limits: this.limits,
-            signal: either,
-            attempts: ATTEMPTS,
-            longestRetryAfterMs: LONGEST_RETRY_AFTER_MS,
-          });
-          return found.map(({ index, score }) => ({
-            index: index + at * adapter.maxDocuments,
-            score,
-          }));
-        }),
-      );
+      const ranked = await this.rankAll(work, texts, size);
       return ranked
-        .flat()
-        .sort((one, other) => other.score - one.score || one.index - other.index)
+        .toSorted((one, other) => other.score - one.score || one.index - other.index)
         .slice(0, topN);
     } catch (error) {
       failure.abort();
       throw error;
+    }
+  }
+
+  /** The documents in calls of at most so many, with their places in the whole list. */
+  private async rankAll(
+    work: Work,
+    texts: readonly string[],
+    size: number,
+  ): Promise<RankedDocument[]> {
+    const batches = inBatches(texts, size);
+    const ranked = await Promise.all(
+      batches.map(async (batch, at) => {
+        const found = await this.rankBatch(work, batch);
+        return found.map(({ index, score }) => ({ index: index + at * size, score }));
+      }),
+    );
+    return ranked.flat();
+  }
+
+  /** One call, or several where the service has a lower limit than is known when it is made. */
+  private async rankBatch(
+    work: Work,
+    documents: readonly string[],
+  ): Promise<readonly RankedDocument[]> {
+    const { model, use, query, topN, signal } = work;
+    try {
+      const call = { query, documents, topN: Math.min(topN, documents.length) };
+      return await this.calls.rerank(model, call, {
+        use,
+        limits: this.limits,
+        signal,
+        attempts: ATTEMPTS,
+        longestRetryAfterMs: LONGEST_RETRY_AFTER_MS,
+      });
+    } catch (error) {
+      const size = await learnBatchSize(this.findings, model, error, documents.length);
+      if (size === undefined || signal.aborted) throw error;
+      return this.rankAll(work, documents, size);
     }
   }
 

@@ -25,6 +25,8 @@ export interface CallerKey {
   readonly id: number;
   /** The ids that the key is limited to, of each kind; undefined where it is not limited. */
   readonly limits: Readonly<Record<LimitedRecords, ReadonlySet<number> | undefined>>;
+  /** Requests with a parameter that the model does not know are refused. */
+  readonly strictParameters: boolean;
   /** Incremented when permissions or limits of the key change. */
   readonly rightsVersion: number;
   /** Incremented when the key is rotated. */

@@ -8,6 +8,7 @@ import type { ErrorCode } from './domain.error.js';
 import { setEnvelopeCode } from './envelope-code.js';
 import { shapeFor } from './failure-shape.js';
 import type { FailureShape } from './failure-shape.js';
+import { NoRouteError, noRouteError } from './no-route.js';
 
 const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   400: 'INVALID_INPUT',
@@ -20,6 +21,9 @@ const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   500: 'INTERNAL',
   503: 'UNAVAILABLE',
 };
+
+/** The preference (RFC 7240) for the code of a failure as its HTTP status, for programs that go by that. */
+const HTTP_STATUS = 'http-status';
 
 interface ErrorEnvelope {
   readonly code: ErrorCode;
@@ -34,7 +38,7 @@ export type ErrorTranslation = (error: unknown) => DomainError | undefined;
 export type NotFoundAnswer = (request: Request, response: Response) => boolean;
 
 /**
- * Turns every error into the envelope `{code, msg, data}` with HTTP 200. What is neither a DomainError nor translated
+ * Turns every error into the envelope `{code, msg, data}` with HTTP 200, or with its code for a client that prefers that. What is neither a DomainError nor translated
  * becomes a 500 that holds the request id and nothing of the cause, which is logged instead. The data of each
  * error below the `coded` paths has an `errorCode`. Below the paths of a shape, failures have that shape and its HTTP status.
  */
@@ -54,8 +58,15 @@ export class ErrorFilter implements ExceptionFilter {
     const response = http.getResponse<Response>();
     const request = http.getRequest<Request>();
     const shape = shapeFor(request, this.shapes);
-    if (!shape && isUnrouted(thrown) && this.answerNotFound(request, response)) return;
-    const error = thrown instanceof DomainError ? thrown : (this.translate(thrown) ?? thrown);
+    const unrouted = isUnrouted(thrown);
+    const isPage = !shape || shape.pages?.test(request.path) === true;
+    if (unrouted && isPage && this.answerNotFound(request, response)) return;
+    const error =
+      unrouted && shape
+        ? noRouteError(request, shape)
+        : thrown instanceof DomainError
+          ? thrown
+          : (this.translate(thrown) ?? thrown);
     // The client disconnected, which aborted the work: this is not a failure, and no answer is read.
     if (response.destroyed && error instanceof Error && error.name === 'AbortError') return;
     const { code, msg, data } = this.envelope(error, request);
@@ -70,6 +81,7 @@ export class ErrorFilter implements ExceptionFilter {
     const shaped = shape?.answer({ code, message, error });
     const retryAfter = retryAfterSeconds(error) ?? shaped?.retryAfterSeconds;
     if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter));
+    if (error instanceof NoRouteError && error.allow) response.setHeader('Allow', error.allow);
     if (shaped) {
       if (shaped.type !== undefined) response.type(shaped.type);
       response.set(shaped.headers ?? {});
@@ -77,7 +89,9 @@ export class ErrorFilter implements ExceptionFilter {
       return;
     }
     const known = this.coded.test(request.path) ? withErrorCode(code, data) : data;
-    response.status(200).json({ code, msg: message, data: known });
+    const status = prefersStatus(request) ? code : 200;
+    if (status !== 200) response.setHeader('Preference-Applied', HTTP_STATUS);
+    response.status(status).json({ code, msg: message, data: known });
   }
 
   private envelope(error: unknown, request: Request): ErrorEnvelope {
@@ -113,6 +127,11 @@ export class ErrorFilter implements ExceptionFilter {
       data: null,
     };
   }
+}
+
+function prefersStatus({ headers: { prefer = '' } }: Request): boolean {
+  const preferences = String(prefer).split(',');
+  return preferences.some((one) => one.split(';', 1)[0]?.trim().toLowerCase() === HTTP_STATUS);
 }
 
 function envelopeOf(error: DomainError): ErrorEnvelope {

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { Message } from '../message/index.js';
 import type { ErrorCode } from './domain.error.js';
 
 /** A failure as a client gets it. */
@@ -17,6 +18,10 @@ export interface FailureShape {
   /** Where several interfaces share the paths: a header that clients of this one send. */
   readonly header?: string;
   answer(failure: Failure): ShapedFailure;
+  /** What to do about a path of the interface that no route has. */
+  readonly advice?: (path: string, hasRoute: (path: string) => boolean) => Message | undefined;
+  /** Those of the paths that browsers open as pages of the console. */
+  readonly pages?: RegExp;
 }
 
 export interface ShapedFailure {

@@ -8,8 +8,8 @@ import { isAsSent, withSentObjects } from './field.js';
 import { hasStrictFields, UnknownFieldsError, unknownFieldsOf } from './strict-fields.js';
 import { rememberValidationRules } from './validation-rules.js';
 
-/** Far more than any input needs; a much deeper one would exhaust the stack of the validator. */
-const DEPTH = 20;
+/** As deep as schemas of tools are written; a much deeper body would exhaust the stack of what reads it. */
+const MAX_DEPTH = 64;
 /** The limit of fields per object; the time to read one grows with the square of its fields. */
 const FIELDS = 1_000;
 /** The limit of values of the whole body, entries of lists included. */
@@ -80,16 +80,24 @@ export function inputPipe(): ValidationPipe {
 
 /** Iterates level by level, because a recursion could exhaust the stack. */
 function checkShape(body: unknown): void {
-  let level: unknown[] = [body];
+  let level = [body].filter(isContainer);
   let values = 0;
-  for (let at = 0; at <= DEPTH; at += 1) {
-    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? partsOf(one) : []));
-    if (level.length === 0) return;
-    values += level.length;
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) {
+      throw new InvalidInputError(
+        msg`The request body is nested more than ${MAX_DEPTH} levels deep. Send it in a flatter form.`,
+      );
+    }
+    const parts = level.flatMap(partsOf);
+    values += parts.length;
     if (values > VALUES)
       throw new InvalidInputError(msg`The request body holds more than ${VALUES} values.`);
+    level = parts.filter(isContainer);
   }
-  throw new InvalidInputError(msg`The request body is nested more than ${DEPTH} levels deep.`);
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function partsOf(value: object): unknown[] {

@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http';
 import type { Type } from '@nestjs/common';
 import { getSchemaPath } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
@@ -57,6 +58,23 @@ export function describeFailures(
       content[JSON_TYPE] = { schema: success ? { oneOf: [success, failure] } : failure };
     }
   }
+}
+
+/** Node answers headers that are too large before a route is looked up, without a body. */
+export function describeLargeHeaders(document: OpenAPIObject): void {
+  const responses = ((document.components ??= {}).responses ??= {});
+  responses['HeadersTooLarge'] = {
+    description: `The headers of the request have more than ${maxHeaderSize} bytes. There is no body.`,
+  };
+  for (const item of Object.values(document.paths)) {
+    for (const { responses } of Object.values(item as Record<string, AnsweringOperation>)) {
+      if (responses) responses['431'] = { $ref: '#/components/responses/HeadersTooLarge' };
+    }
+  }
+}
+
+interface AnsweringOperation {
+  readonly responses?: Record<string, { readonly $ref: string }>;
 }
 
 function describeBody({ responses }: Operation, { bodies, type = JSON_TYPE }: BodyViews): void {

@@ -5,7 +5,7 @@ import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { packageFolder } from '../filesystem/index.js';
 import { FailureData } from '../http/index.js';
-import { describeFailures, describeNulls } from './open-api.answers.js';
+import { describeFailures, describeLargeHeaders, describeNulls } from './open-api.answers.js';
 import type { FailureViews } from './open-api.answers.js';
 import { describeInputs } from './open-api.inputs.js';
 
@@ -48,8 +48,12 @@ every number. Times are \`yyyy-MM-dd HH:mm:ss\`. Unknown fields of a body are ig
 its request in the header \`X-Request-Id\`.`;
 
 /** Serves the API's description at /docs, and as JSON at /docs/json. It is made at the first request for it. */
-export function serveOpenApi(app: NestExpressApplication, failures: readonly FailureViews[]): void {
-  SwaggerModule.setup('docs', app, () => openApiOf(app, failures), {
+export function serveOpenApi(
+  app: NestExpressApplication,
+  failures: readonly FailureViews[],
+  baseUrl?: string,
+): void {
+  SwaggerModule.setup('docs', app, () => openApiOf(app, failures, baseUrl), {
     jsonDocumentUrl: 'docs/json',
     raw: ['json'],
     customSiteTitle: 'Plinth API',
@@ -61,15 +65,20 @@ export function serveOpenApi(app: NestExpressApplication, failures: readonly Fai
   });
 }
 
-/** The description; `failures` says which routes have `data` of their own in failures. */
+/**
+ * The description; `failures` says which routes have `data` of their own in failures. Without `baseUrl` the server is the one that
+ * serves the document.
+ */
 export function openApiOf(
   app: NestExpressApplication,
   failures: readonly FailureViews[],
+  baseUrl = '/',
 ): OpenAPIObject {
   const settings = new DocumentBuilder()
     .setTitle('Plinth')
     .setVersion(version())
     .setDescription(DESCRIPTION)
+    .addServer(baseUrl)
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'authorization')
     .addApiKey(
       {
@@ -81,7 +90,12 @@ export function openApiOf(
       'clientid',
     )
     .addBearerAuth(
-      { type: 'http', scheme: 'bearer', description: 'An API key, without clientid' },
+      {
+        type: 'http',
+        scheme: 'bearer',
+        bearerFormat: 'sk-plinth-…',
+        description: 'An API key, without clientid',
+      },
       'apiKey',
     )
     .addExtension('x-envelope-codes', ENVELOPE_CODES)
@@ -100,6 +114,7 @@ export function openApiOf(
     codes.filter((code) => code !== 200),
     failures,
   );
+  describeLargeHeaders(document);
   describeNulls(document.components?.schemas);
   describeNulls(document.paths);
   return document;

@@ -37,6 +37,8 @@ export function requestLog(logger: Logger, metrics: Pick<Metrics, 'answered'>): 
         code,
         ms: Math.round(ms * 10) / 10,
         bytes: request.socket.bytesWritten - sentBefore,
+        // Parameters of a model call that were left out.
+        ignored: response.getHeader('x-plinth-ignored'),
         ...(aborted && { aborted }),
       });
     });

@@ -9,17 +9,24 @@ export class InvalidAddressError extends DomainError {
 /** What services of the chat-completions family have beside each other. */
 export const FAMILY_ENDPOINTS: readonly string[] = [
   '/chat/completions',
+  '/responses',
   '/embeddings',
   '/reranks',
   '/rerank',
+  '/completions',
+  '/models',
 ];
 /** The same for the local runtime, whose base also serves that family below `/v1`. */
 export const LOCAL_ENDPOINTS: readonly string[] = [
   '/api/chat',
   '/api/embed',
   '/api/embeddings',
+  '/api/tags',
   ...FAMILY_ENDPOINTS,
 ];
+
+/** What the end of a base address stands for; applied one after the other. */
+type Bases = readonly (readonly [ending: RegExp, completed: string])[];
 
 export interface AddressForm {
   /** The path that the protocol appends, for example `/chat/completions`. */
@@ -30,14 +37,51 @@ export interface AddressForm {
   readonly foreignEndpoints?: readonly string[];
   /** The path that a bare domain gets, for example `/v1`. */
   readonly prefix: string;
+  /** Bases that vendors document for this protocol or for another one. Not applied to the address of the endpoint itself. */
+  readonly bases?: Bases;
   /** Endings that are completed or dropped, for example `/openai` to `/openai/v1`. */
   readonly endings?: Readonly<Record<string, string>>;
 }
 
+/** Addresses of the chat-completions family. Vendors document a base below `/anthropic` for the messages protocol. */
+export const FAMILY = {
+  siblings: FAMILY_ENDPOINTS,
+  bases: [
+    // DashScope
+    [/\/apps\/anthropic(\/v\d+)?$/, '/compatible-mode/v1'],
+    [/\/compatible-mode$/, '/compatible-mode/v1'],
+    // Zhipu, Z.AI
+    [/\/api\/anthropic(\/v\d+)?$/, '/api/paas/v4'],
+    [/\/api(\/coding)?\/paas$/, '$&/v4'],
+    // Gemini
+    [/\/v1beta$/, '/v1beta/openai'],
+    // DeepSeek, Moonshot, MiniMax
+    [/\/anthropic(\/v\d+)?$/, '/v1'],
+    // Volcano Ark, Kimi
+    [/\/api\/coding$/, '/api/coding/v3'],
+    [/\/coding$/, '/coding/v1'],
+  ],
+} as const satisfies Partial<AddressForm>;
+
+/** Addresses of the messages protocol, whose clients append `/v1/messages` to the base that vendors document. */
+export const MESSAGES_FAMILY = {
+  bases: [
+    // DashScope
+    [/\/compatible-(mode|api)(\/v\d+)?$/, '/apps/anthropic'],
+    // Zhipu, Z.AI
+    [/\/api(\/coding)?\/paas(\/v\d+)?$/, '/api/anthropic'],
+    [/(?<!\/v\d[^/]*)$/, '/v1'],
+  ],
+} as const satisfies Partial<AddressForm>;
+
+/** A path below which vendors of both protocols serve messages. */
+export const MESSAGES_PATH = /\/(anthropic(\/v\d+)?|messages)\/*$/;
+
 /**
  * The URL to call for a stored address: trailing slashes and the
- * protocol's own endpoint, or one beside it, are removed, a bare domain gets the usual prefix, any
- * other path is kept; then the endpoint is appended. Throws InvalidAddressError.
+ * protocol's own endpoint, or one beside it, are removed, a bare domain gets the usual prefix, a base that a vendor documents
+ * is completed, any other path is kept; then the endpoint is appended, and the query of the address. Throws
+ * InvalidAddressError.
  */
 export function endpointOf(address: string, form: AddressForm): string {
   const url = parseAddress(address);
@@ -49,11 +93,17 @@ export function endpointOf(address: string, form: AddressForm): string {
   }
   const given = [form.endpoint, ...(form.siblings ?? [])].find((known) => path.endsWith(known));
   if (given !== undefined) path = withoutSlashes(path.slice(0, -given.length));
+  if (given !== form.endpoint && path !== '') {
+    for (const [ending, completed] of form.bases ?? []) path = path.replace(ending, completed);
+  }
   for (const [ending, completed] of Object.entries(form.endings ?? {})) {
     if (path.endsWith(ending)) path = path.slice(0, -ending.length) + completed;
   }
-  return `${url.origin}${path === '' ? form.prefix : path}${form.endpoint}`;
+  return `${url.origin}${path === '' ? form.prefix : path}${form.endpoint}${url.search}`;
 }
+
+/** Parameters of a query that hold a credential, by their names. */
+const SECRET_PARAMETER = /key|token|secret|passw|credential|auth|sig(nature)?$/i;
 
 /** The address as a URL; throws InvalidAddressError if it cannot be a service's base address. */
 export function parseAddress(address: string): URL {
@@ -69,20 +119,26 @@ export function parseAddress(address: string): URL {
       msg`The service address must be a valid http or https address, for example https://api.example.com/v1.`,
     );
   }
-  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
+  const hasSecret = [...url.searchParams.keys()].some((name) => SECRET_PARAMETER.test(name));
+  if (url.username !== '' || url.password !== '' || text.includes('#') || hasSecret) {
     throw new InvalidAddressError(
-      msg`The service address must not contain a user name, a query (?) or a fragment (#). Remove that part.`,
+      msg`The service address must not contain a user name, a key in its query or a fragment (#). Remove that part.`,
     );
   }
   return url;
 }
 
-/** The parts of an address that may end with one of the endpoints: the path without it and without slashes. */
+/** The parts of a media model's address that may end with one of the endpoints: the path without it and without slashes. */
 export function withoutEndpoint(
   address: string,
   endpoints: readonly string[],
 ): { readonly origin: string; readonly path: string } {
-  const { origin, pathname } = parseAddress(address);
+  const { origin, pathname, search } = parseAddress(address);
+  if (search !== '') {
+    throw new InvalidAddressError(
+      msg`The address of a media model must not contain a query (?). Remove that part.`,
+    );
+  }
   const path = withoutSlashes(pathname);
   const given = endpoints.find((endpoint) => path.endsWith(endpoint)) ?? '';
   return { origin, path: withoutSlashes(path.slice(0, path.length - given.length)) };

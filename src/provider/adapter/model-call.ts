@@ -5,7 +5,10 @@ import type {
 } from '../../platform/outbound/index.js';
 import { authenticated } from './authentication.js';
 import type { CallIdentity } from './authentication.js';
+import { AdaptedBody, MAX_REPEATS } from './refused-parameters.js';
+import type { ServiceFindings } from './refused-parameters.js';
 import { cutError, parseJson, errorOfAnswer, upstreamErrorOf } from './upstream.error.js';
+import type { UpstreamError } from './upstream.error.js';
 import { KeyFilter } from './key-filter.js';
 import type { Secrets } from './safe-text.js';
 
@@ -29,6 +32,7 @@ export interface CallLimits {
 export interface ModelCallOptions {
   readonly limits: CallLimits;
   readonly signal: AbortSignal;
+  readonly findings?: ServiceFindings | undefined;
 }
 
 /** Token counts; unknown is undefined, never 0. */
@@ -60,32 +64,59 @@ export interface ModelRequest {
 
 const LARGEST_ERROR_BYTES = 64 * 1024;
 /** Room for 256 vectors of 4,096 numbers. */
-const LARGEST_ANSWER_BYTES = 32 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
-/** Posts JSON. Fails with UpstreamError, also for an error status, or ForbiddenAddressError. */
+/**
+ * Posts JSON. A parameter that the service refuses by name, and that the call can do without, is left out and the call repeated
+ * at once. Fails with UpstreamError, also for an error status, or ForbiddenAddressError.
+ */
 export async function postToModel(
   http: OutboundHttp,
   { body, headers, ...request }: ModelRequest,
   options: ModelCallOptions,
 ): Promise<OutboundResponse> {
-  const sent = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  } as const;
-  return send(http, { ...request, ...sent }, options);
+  const { findings } = options;
+  const adapted = new AdaptedBody(body, findings?.known);
+  for (let repeats = 0; ; repeats++) {
+    const sent = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(adapted.body),
+    } as const;
+    const answer = await exchange(http, { ...request, ...sent }, options);
+    if (answer.failure) {
+      const { error, text } = answer.failure;
+      const isRefusal = REFUSALS.has(error.status ?? 0) && repeats < MAX_REPEATS;
+      if (!isRefusal || options.signal.aborted || !adapted.adapt(text)) throw error;
+      continue;
+    }
+    if (adapted.learned.size > 0) await findings?.keep(adapted.learned);
+    if (adapted.leftOut.length > 0) findings?.leftOut(adapted.leftOut);
+    return answer.response;
+  }
 }
+
+/** How services answer a request that they do not accept; some fail over an argument that they do not know. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 422, 500, 501]);
 
 /** Gets what a model service has at an address, as parsed JSON. Fails like postToModel. */
 export async function getJson(
   http: OutboundHttp,
   request: Omit<ModelRequest, 'body'>,
   options: ModelCallOptions,
+  maxBytes = MAX_ANSWER_BYTES,
 ): Promise<unknown> {
-  return jsonOf(await send(http, { ...request, method: 'GET' }, options), request.secrets);
+  const answer = await exchange(http, { ...request, method: 'GET' }, options);
+  if (answer.failure) throw answer.failure.error;
+  return jsonOf(answer.response, request.secrets, maxBytes);
 }
 
-async function send(
+type Exchanged =
+  | { readonly response: OutboundResponse; readonly failure?: undefined }
+  /** An error status, and the service's own text, which is for no user's eyes. */
+  | { readonly failure: { readonly error: UpstreamError; readonly text: string } };
+
+async function exchange(
   http: OutboundHttp,
   {
     url,
@@ -93,22 +124,23 @@ async function send(
     ...request
   }: Omit<ModelRequest, 'body'> & Pick<OutboundRequest, 'method' | 'body'>,
   { limits, signal }: ModelCallOptions,
-): Promise<OutboundResponse> {
+): Promise<Exchanged> {
   let known: Secrets = secrets;
   try {
     const call = await authenticated(http, { ...request, url, secrets }, signal);
     known = call.secrets;
-    const { headers } = call;
-    const response = await http.request(url, { ...request, headers, signal, timeouts: limits });
-    if (response.status < 400) return response;
-    throw errorOfAnswer(
-      {
-        status: response.status,
-        body: await errorText(response),
-        retryAfter: response.headers['retry-after'],
-      },
-      known,
-    );
+    const sent = { ...request, headers: call.headers };
+    const response = await http.request(url, { ...sent, signal, timeouts: limits });
+    if (response.status < 400) return { response };
+    const { status, headers } = response;
+    const text = await errorText(response);
+    const answer = {
+      status,
+      body: text,
+      contentType: headers['content-type'],
+      retryAfter: headers['retry-after'],
+    };
+    return { failure: { error: errorOfAnswer(answer, known), text } };
   } catch (error) {
     throw upstreamErrorOf(error, known);
   }
@@ -124,18 +156,29 @@ export async function postForJson(
 }
 
 /** An answer's body as parsed JSON, without the key of the call. Fails with UpstreamError. */
-export async function jsonOf(response: OutboundResponse, secrets: Secrets): Promise<unknown> {
-  const answer = parseJson(await jsonTextOf(response));
+export async function jsonOf(
+  response: OutboundResponse,
+  secrets: Secrets,
+  maxBytes = MAX_ANSWER_BYTES,
+): Promise<unknown> {
+  const answer = parseJson(await jsonTextOf(response, maxBytes));
   return KeyFilter.of(secrets)?.json(answer) ?? answer;
 }
 
+/** What JSON ends with, by what it begins with. */
+const ENDS: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
+
 /** The text of an answer that is JSON, as it was sent. Fails with UpstreamError. */
-export async function jsonTextOf(response: OutboundResponse): Promise<string> {
+export async function jsonTextOf(
+  response: OutboundResponse,
+  maxBytes = MAX_ANSWER_BYTES,
+): Promise<string> {
   try {
-    const text = await response.text(LARGEST_ANSWER_BYTES);
+    const text = await response.text(maxBytes);
     const trimmed = text.trim();
     // Without a length, an answer that is interrupted looks like one that is over.
-    if (trimmed.startsWith('{') && !trimmed.endsWith('}')) throw cutError();
+    const end = ENDS[trimmed.charAt(0)];
+    if (end !== undefined && !trimmed.endsWith(end)) throw cutError();
     return text;
   } catch (error) {
     throw upstreamErrorOf(error);

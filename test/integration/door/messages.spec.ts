@@ -37,6 +37,8 @@ let admin: Session;
 let program: Session;
 let apiKey: string;
 let agentId: number;
+/** With a key that wants every parameter honoured. */
+let strict: Anthropic;
 
 beforeAll(async () => {
   world = await openDoors({ CHAT_STREAMS_PER_USER: '2' });
@@ -44,6 +46,9 @@ beforeAll(async () => {
   const made = await makeKey(admin, { permissions: ['chat:chat:use'] });
   apiKey = made.key;
   program = withKey(admin, made);
+  const permissions = ['chat:chat:use'];
+  const { key } = await makeKey(admin, { permissions, strictParameters: true });
+  strict = client({ apiKey: key });
 });
 
 afterEach(() => simulator.reset());
@@ -60,11 +65,6 @@ function failure(call: Promise<unknown>): Promise<InstanceType<typeof Anthropic.
 
 function asked(model: string): Anthropic.MessageCreateParamsNonStreaming {
   return { model, max_tokens: 100, messages: QUESTION };
-}
-
-/** Sends what the types of the SDK do not allow. */
-function postOdd(body: object): Promise<unknown> {
-  return client().post('/v1/messages', { body });
 }
 
 function textOf({ content }: Anthropic.Message): string {
@@ -128,7 +128,8 @@ describe('failures before an answer', () => {
     [{ model: 'sim-chat', messages: QUESTION }, 'max_tokens'],
     [{ ...chat, top_k: 4 }, 'top_k'],
     [{ ...chat, container: 'c' }, 'container'],
-    [{ ...chat, mcp_servers: [] }, 'mcp_servers'],
+    [{ ...chat, mcp_servers: [{ type: 'url', url: 'https://mcp.test' }] }, 'mcp_servers'],
+    [{ ...chat, inference_geo: 'eu' }, 'inference_geo'],
     [{ ...chat, temperature: 1.5 }, 'temperature'],
     [{ ...chat, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
     [{ ...asked('sim-ollama'), tools: [{ ...LOOK_UP, strict: true }] }, 'tools[0].strict'],
@@ -164,7 +165,7 @@ describe('failures before an answer', () => {
         ...chat,
         messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file' } }] }],
       },
-      'messages[0].content[0].type',
+      'messages[0].content[0].source.type',
     ],
     [
       {
@@ -173,8 +174,8 @@ describe('failures before an answer', () => {
       },
       't9',
     ],
-  ])('%j names %s', async (body, named) => {
-    const error = await failure(postOdd(body));
+  ])('%j names %s to a strict key', async (body, named) => {
+    const error = await failure(strict.post('/v1/messages', { body }));
 
     expect([error.status, error.type]).toEqual([400, 'invalid_request_error']);
     expect(error.message).toContain(named);

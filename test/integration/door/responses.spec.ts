@@ -40,18 +40,24 @@ function functionsIn({ output }: OpenAI.Responses.Response): (string | undefined
 
 /** One of each protocol. */
 const MODELS = ['sim-chat', 'sim-messages', 'sim-ollama'];
+/** The same, and the one that is relayed. */
+const ALL_MODELS = [...MODELS, 'sim-responses'];
 
 let world: DoorWorld;
 let plinth: Plinth;
 let simulator: Simulator;
 let admin: Session;
 let apiKey: string;
+/** Of a key that wants every parameter honoured. */
+let strictKey: string;
 let agentId: number;
 
 beforeAll(async () => {
   world = await openDoors();
   ({ plinth, simulator, admin, agentId } = world);
-  apiKey = (await makeKey(admin, { permissions: ['chat:chat:use'] })).key;
+  const permissions = ['chat:chat:use'];
+  apiKey = (await makeKey(admin, { permissions })).key;
+  strictKey = (await makeKey(admin, { permissions, strictParameters: true })).key;
 });
 
 afterEach(() => simulator.reset());
@@ -430,12 +436,17 @@ describe('a parameter', () => {
     [{ input: 'x' }, 'model', 'invalid_value'],
     [{ model: 'sim-chat' }, 'input', 'invalid_value'],
     [{ ...chat, input: [] }, 'input', 'invalid_value'],
-    [{ ...chat, background: true }, 'background', 'unsupported_parameter'],
-    [{ ...chat, conversation: 'conv_1' }, 'conversation', 'unsupported_parameter'],
+    [{ ...chat, background: true, store: false }, 'background', 'invalid_value'],
+    [{ ...chat, background: true, stream: true }, 'stream', 'unsupported_parameter'],
+    [
+      { ...chat, conversation: 'conv_1', previous_response_id: 'resp_1' },
+      'conversation',
+      'invalid_value',
+    ],
     [{ ...chat, prompt: { id: 'p' } }, 'prompt', 'unsupported_parameter'],
     [{ ...chat, truncation: 'auto' }, 'truncation', 'unsupported_parameter'],
-    [{ ...chat, max_tool_calls: 3 }, 'max_tool_calls', 'unsupported_parameter'],
-    [{ ...chat, include: ['file_search_call.results'] }, 'include', 'unsupported_parameter'],
+    [{ ...chat, text: { verbosity: 'low' } }, 'text.verbosity', 'unsupported_parameter'],
+    [{ ...chat, include: ['file_search_call.results'] }, 'include[0]', 'unsupported_parameter'],
     [{ ...chat, reasoning: { effort: 'a lot' } }, 'reasoning.effort', 'invalid_value'],
     [
       { ...asked('sim-ollama'), reasoning: { effort: 'high' } },
@@ -447,7 +458,7 @@ describe('a parameter', () => {
       'tool_choice.name',
       'invalid_value',
     ],
-    [{ ...chat, tools: [{ type: 'web_search' }] }, 'tools[0].type', 'invalid_value'],
+    [{ ...chat, tools: [{ type: 'web_search' }] }, 'tools[0]', 'unsupported_parameter'],
     [{ ...chat, tools: [{ type: 'mcp', server_label: 'x' }] }, 'tools[0].type', 'invalid_value'],
     [
       { ...asked('sim-ollama'), tools: [{ ...LOOK_UP, strict: true }] },
@@ -463,7 +474,7 @@ describe('a parameter', () => {
       'unsupported_parameter',
     ],
     [
-      { ...chat, tools: [{ ...namespace('a'), tools: [{ type: 'custom', name: 'x' }] }] },
+      { ...chat, tools: [{ ...namespace('a'), tools: [{ type: 'web_search' }] }] },
       'tools[0].tools[0].type',
       'invalid_value',
     ],
@@ -473,11 +484,7 @@ describe('a parameter', () => {
       'parallel_tool_calls',
       'unsupported_parameter',
     ],
-    [
-      { ...chat, input: [{ type: 'item_reference', id: 'msg_1' }] },
-      'input[0].type',
-      'invalid_value',
-    ],
+    [{ ...chat, input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0].id', 'invalid_value'],
     [
       { ...chat, input: [{ type: 'function_call_output', call_id: 'c9', output: 'x' }] },
       'input[0].call_id',
@@ -488,7 +495,7 @@ describe('a parameter', () => {
         ...chat,
         input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }],
       },
-      'input[0].content[0].type',
+      'input[0].content[0].file_data',
       'invalid_value',
     ],
     [
@@ -501,8 +508,8 @@ describe('a parameter', () => {
       'previous_response_id',
       'previous_response_not_found',
     ],
-  ])('of %j is refused by its name %s', async (body, param, code) => {
-    const error = await failure(client().post('/responses', { body }));
+  ])('of %j is refused for a strict key by its name %s', async (body, param, code) => {
+    const error = await failure(client({ apiKey: strictKey }).post('/responses', { body }));
 
     expect([error.status, error.param, error.code]).toEqual([400, param, code]);
     expect(error.message).toMatch(/\.$/);
@@ -517,7 +524,7 @@ describe('a parameter', () => {
     expect(message).toContain('text.format.schema cannot be used: /properties/a');
   });
 
-  it('of an image is passed on to a service that honours it, and refused by name for others', async () => {
+  it('of an image is passed on to a service that honours it, and refused by name for others, where the key is strict', async () => {
     const url = 'https://files.test/a.png';
     const image = { type: 'input_image', image_url: url, detail: 'low' } as const;
     const input = [{ role: 'user' as const, content: [image] }];
@@ -526,7 +533,8 @@ describe('a parameter', () => {
     const content = [{ type: 'image_url', image_url: { url, detail: 'low' } }];
     expect(simulator.requests[0]?.body).toMatchObject({ messages: [{ role: 'user', content }] });
     for (const name of ['sim-messages', 'sim-ollama']) {
-      const error = await failure(client().responses.create(asked(name, { input })));
+      const strict = client({ apiKey: strictKey });
+      const error = await failure(strict.responses.create(asked(name, { input })));
       const told = [400, 'detail', 'unsupported_parameter'];
       expect([error.status, error.param, error.code]).toEqual(told);
     }

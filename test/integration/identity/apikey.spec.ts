@@ -5,6 +5,7 @@ import { newApiKey, newKeyId } from '../../../src/platform/access/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { ApiKeys1763683200032 } from '../../../src/platform/database/migrations/32-api-keys.js';
 import { Limits1763683200040 } from '../../../src/platform/database/migrations/40-limits.js';
+import { StrictParameters1763683200054 } from '../../../src/platform/database/migrations/54-strict-parameters.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, rotateKey, withKey } from '../../support/api-keys.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
@@ -533,6 +534,7 @@ describe('API keys', () => {
       await limits.down(runner);
       await keys.down(runner);
       await keys.up(runner);
+      await new StrictParameters1763683200054().up(runner);
       await limits.up(runner);
     });
     const all = ['list', 'query', 'add', 'edit', 'remove', 'others'];

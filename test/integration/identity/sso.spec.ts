@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
@@ -28,6 +30,33 @@ interface Me {
   readonly user: { readonly userId: number; readonly userName: string };
   readonly roles: string[];
   readonly tenantId: string;
+}
+
+/** An endpoint that lists the groups of a user: Microsoft Graph's action, or a distributed claim (OpenID Connect Core, 5.6.2). */
+async function startDirectory(first: object) {
+  const asked: { method: string | undefined; hasToken: boolean; body: unknown }[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (piece) => (text += String(piece)));
+    request.on('end', () => {
+      const { method, headers } = request;
+      const hasToken = /^Bearer ./.test(headers.authorization ?? '');
+      asked.push({ method, hasToken, body: text === '' ? undefined : JSON.parse(text) });
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(directory.answer));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const directory = {
+    asked,
+    answer: first,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return directory;
 }
 
 interface Entry {
@@ -151,6 +180,75 @@ describe('single sign-on', () => {
     it('reads groups that the id token lacks from the userinfo endpoint', async () => {
       provider.userInfo = { groups: ['boss'] };
       expect((await signIn()).me.roles).toEqual(['boss']);
+    });
+
+    describe('whose token leaves the groups out', () => {
+      const people: object[] = [];
+      const elsewhere = (endpoint?: string): Record<string, unknown> => ({
+        groups: undefined,
+        _claim_names: { groups: 'src1' },
+        ...(endpoint !== undefined && { _claim_sources: { src1: { endpoint } } }),
+      });
+      /** The same person again, with these claims. */
+      const again = async (claims: object): Promise<string[]> => {
+        provider.person = { ...provider.person, ...claims };
+        const session = await new SsoBrowser(plinth).signIn(made.publicId);
+        return done(await session.get<Me>(ME)).data.roles;
+      };
+
+      it.each([
+        ['no source', elsewhere()],
+        ['a source that is away', elsewhere('http://127.0.0.1:1/getMemberObjects')],
+        ['hasgroups alone', { groups: undefined, hasgroups: true }],
+      ])('keeps the former roles where it names %s', async (_, claims) => {
+        const { me } = await signIn({ groups: ['boss'] });
+        people.push(provider.person);
+        expect(await again(claims)).toEqual(['boss']);
+        const entries = await audited('update');
+        expect(entries).toContainEqual(
+          expect.objectContaining({
+            targetId: String(me.user.userId),
+            detail: { ssoProvider: made.id, reason: 'groups overage' },
+          }),
+        );
+      });
+
+      it('counts such users in the test of the provider, until a token has their groups', async () => {
+        const groupsStep = async (): Promise<unknown> =>
+          done(await admin.post<{ steps: unknown[] }>(`/system/sso/${made.id}/test`)).data.steps.at(
+            -1,
+          );
+        expect(await groupsStep()).toMatchObject({
+          step: 'groups',
+          ok: false,
+          detail: expect.stringContaining(`Groups overage: ${people.length} users`),
+        });
+        for (const person of people) {
+          provider.person = person as typeof provider.person;
+          await again({ groups: ['boss'], hasgroups: undefined, _claim_names: undefined });
+        }
+        expect(await groupsStep()).toMatchObject({ step: 'groups', ok: true });
+      });
+
+      it('asks the endpoint for them with the access token', async () => {
+        const { me } = await signIn({ groups: ['staff'] });
+        expect(me.roles).toEqual(['staff']);
+        const directory = await startDirectory({ value: ['boss', 'others'] });
+        try {
+          expect(await again(elsewhere(`${directory.url}/users/1/getMemberObjects`))).toEqual([
+            'boss',
+          ]);
+          expect(directory.asked).toEqual([
+            { method: 'POST', hasToken: true, body: { securityEnabledOnly: false } },
+          ]);
+          directory.answer = { value: ['staff'], '@odata.nextLink': `${directory.url}/2` };
+          expect(await again({})).toEqual(['boss']);
+          directory.answer = { groups: ['staff'] };
+          expect(await again(elsewhere(`${directory.url}/claims`))).toEqual(['staff']);
+        } finally {
+          await directory.stop();
+        }
+      });
     });
 
     it('leads to own paths only', async () => {
@@ -878,6 +976,7 @@ describe('single sign-on', () => {
         steps: [
           ...['address', 'discovery', 'endpoints', 'keys'].map((step) => ({ step, ok: true })),
           { step: 'client', ok: true, detail: 'Client id and secret are right.' },
+          { step: 'groups', ok: true },
         ],
       });
       const wrong = await connectProvider(admin, provider, { clientSecret: 'another-secret' });

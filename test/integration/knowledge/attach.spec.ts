@@ -291,6 +291,21 @@ describe('attachments', () => {
       });
     });
 
+    it('fails with the reason that the embedding service gives', async () => {
+      done(await owner.put('/system/info', { id: base, embeddingModel: 'sim-embed-16' }));
+      const id = await document();
+      // SiliconFlow, 2026-11
+      const message = 'input must have less than 512 tokens';
+      const body = JSON.stringify({ code: 20_015, message, data: null });
+      simulator.script({ match: { path: '/embeddings' }, status: 413, body });
+      done(await owner.post(`/system/attach/parse/${id}`));
+      await settled(owner, base);
+      expect(await row(id)).toMatchObject({
+        status: FAILED,
+        reason: expect.stringContaining(message),
+      });
+    });
+
     it('is called off while it waits, and cannot be called off when nobody asked for it', async () => {
       const id = await document();
       expect(await owner.post(`/system/attach/${id}/cancel`)).toEqual({

@@ -81,6 +81,12 @@ describe('the embedder', () => {
   const inputs = (): string[][] =>
     simulator.requests.map(({ body }) => (body as { input: string[] }).input);
 
+  /** Calls that are made at once may arrive in any order. */
+  const sizes = (): number[] =>
+    inputs()
+      .map(({ length }) => length)
+      .sort((one, other) => other - one);
+
   it('answers one vector of length 1 a text, in batches', async () => {
     const model = await create();
     const vectors = await embed(model, texts(30));
@@ -108,11 +114,82 @@ describe('the embedder', () => {
     expect([embedder.batchSizeOf(free), embedder.batchSizeOf(bound)]).toEqual([BATCH, 10]);
   });
 
+  it('learns from a refusal how many texts the service takes, and goes on in the same call', async () => {
+    const model = await create();
+    // Text Embeddings Inference, 2026-11
+    const refusal = { message: 'batch size 12 > maximum allowed batch size 5', type: 'Validation' };
+    simulator.script({ status: 413, body: JSON.stringify({ ...refusal, code: 413 }) });
+    const vectors = await embed(model, texts(12));
+    expect(sizes()).toEqual([12, 5, 5, 2]);
+    expect(embedder.batchSizeOf(model)).toBe(5);
+    simulator.reset();
+    expect(await embed(model, texts(12))).toEqual(vectors);
+    expect(sizes()).toEqual([5, 5, 2]);
+    expect(embedder.batchSizeOf(await create())).toBe(BATCH);
+  });
+
+  it('keeps the limit with the model, also for processes that begin later', async () => {
+    const model = await create();
+    // DashScope, its native interface, 2026-11
+    const message =
+      'batch size is invalid, it should not be larger than 4.: payload.input.contents';
+    simulator.script({ status: 400, body: JSON.stringify({ error: { message } }) });
+    await embed(model, texts(12));
+    expect(sizes()).toEqual([12, 4, 4, 4]);
+    await admin.put('/system/model', { id: model.id, remark: 'changed' });
+    expect(embedder.batchSizeOf(await models.embedding(model.modelName))).toBe(4);
+    await admin.put('/system/model', { id: model.id, apiHost: simulator.url });
+    expect(embedder.batchSizeOf(await models.embedding(model.modelName))).toBe(BATCH);
+  });
+
+  it('leaves out a format of the answer that the service refuses, from then on', async () => {
+    const model = await create();
+    // Voyage, 2026-04
+    const detail =
+      "Value 'float' supplied for argument 'encoding_format' is not valid -- accepted values are 'base64'";
+    simulator.script({ status: 400, body: JSON.stringify({ detail }) });
+    await embed(model, ['a']);
+    await embed(model, ['b']);
+    const formats = simulator.requests.map(
+      ({ body }) => (body as { encoding_format?: string }).encoding_format,
+    );
+    expect(formats).toEqual(['float', undefined, undefined]);
+  });
+
+  it('divides a batch whose tokens are too many in all, and keeps no limit', async () => {
+    const model = await create();
+    // Mistral, 2026-11
+    const message = 'Too many tokens in batch. Max is 16384 got 20000';
+    simulator.script({ status: 400, body: JSON.stringify({ object: 'error', message }) });
+    const asked = { use: TRYING, signal };
+    const { vectors, inputTokens } = await embedder.embedAsAsked(model, texts(12), asked);
+    expect(vectors).toHaveLength(12);
+    expect(inputTokens).toBeGreaterThan(0);
+    expect(sizes()).toEqual([12, 6, 6]);
+    expect(embedder.batchSizeOf(model)).toBe(BATCH);
+  });
+
+  it('gives up where one text alone is refused, with the reason of the service', async () => {
+    const model = await create();
+    const message = 'batch size is invalid, it should not be larger than 1';
+    simulator.script({ status: 400, times: 3, body: JSON.stringify({ error: { message } }) });
+    await expect(embed(model, texts(2))).rejects.toMatchObject({ vendorText: message });
+  });
+
   it('asks for the dimensions of the record where the provider can be asked', async () => {
     const model = await create('', { providerCode: 'qianwen', modelDimension: 6 });
     const [vector] = await embed(model, ['a']);
     expect(vector).toHaveLength(6);
     expect(simulator.requests[0]?.body).toMatchObject({ dimensions: 6 });
+  });
+
+  it('asks a service for no dimensions that has refused them', async () => {
+    const model = await create('', { providerCode: 'qianwen' });
+    simulator.script({ status: 400, body: '{"error":{"message":"dimension is invalid"}}' });
+    await embed(model, ['a']);
+    await embed(model, ['b']);
+    const asked = simulator.requests.map(({ body }) => 'dimensions' in (body as object));
+    expect(asked).toEqual([true, false, false]);
   });
 
   it('holds no more calls of one model at once than configured, whoever makes them', async () => {

@@ -6,6 +6,7 @@ import { CallBooks } from '../../../src/model/books/call.books.js';
 import { CONFIG, loadConfig } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
 import { Database } from '../../../src/platform/database/index.js';
+import { makeKey, withKey } from '../../support/api-keys.js';
 import { canary } from '../../support/canary.js';
 import { sendChat } from '../../support/chat.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -167,9 +168,18 @@ describe('the fallbacks of a model', () => {
     });
 
     it('are passed over where they cannot honour the request', async () => {
-      const body = { ...CHATS, seed: 1 };
+      const body = { ...CHATS, modalities: ['text', 'audio'] };
       const { status, text } = await admin.raw('POST', '/v1/chat/completions', body);
       expect([status, text]).toEqual([503, expect.stringContaining('(500)')]);
+    });
+
+    it('leave hints out that they do not know, unless the key is strict', async () => {
+      const body = { ...CHATS, seed: 1 };
+      const { status, headers } = await admin.raw('POST', '/v1/chat/completions', body);
+      expect([status, headers['x-plinth-ignored']]).toEqual([200, 'seed']);
+      const made = await makeKey(admin, { permissions: ['chat:chat:use'], strictParameters: true });
+      const strict = await withKey(admin, made).raw('POST', '/v1/chat/completions', body);
+      expect(strict.status).toBe(503);
     });
 
     describe.each([false, true])('asked for JSON, with stream %s', (stream) => {
@@ -334,6 +344,33 @@ describe('the fallbacks of a model', () => {
       expect(data.fallbackIds).toEqual([two]);
     },
   );
+
+  it('answer for an API key that is limited to models where it names them, and only then', async () => {
+    const answerOf = async (modelIds: number[] | undefined): Promise<unknown[]> => {
+      const made = await makeKey(admin, {
+        permissions: ['chat:chat:use'],
+        ...(modelIds && { modelIds }),
+      });
+      const body = { model: BROKEN, messages: MESSAGES };
+      const answers = [];
+      for (const [path, more] of [
+        ['/v1/chat/completions', {}],
+        ['/v1/messages', { max_tokens: 9 }],
+      ] as const) {
+        const { status } = await withKey(admin, made).raw('POST', path, { ...body, ...more });
+        answers.push(status);
+      }
+      const { error } = await sendChat(withKey(admin, made), { model: BROKEN, content: 'Hello' });
+      return [...answers, error === undefined];
+    };
+    expect(await answerOf([broken, good])).toEqual([200, 200, true]);
+    expect(await answerOf(undefined)).toEqual([200, 200, true]);
+    simulator.reset();
+    expect(await answerOf([broken])).toEqual([503, 529, false]);
+    expect(
+      simulator.requests.every(({ body }) => (body as { model?: unknown }).model === BROKEN),
+    ).toBe(true);
+  });
 });
 
 describe('further keys of a model', () => {

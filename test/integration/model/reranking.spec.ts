@@ -95,6 +95,40 @@ describe('the reranker', () => {
     expect(new Set(all.map(({ index }) => index)).size).toBe(250);
   });
 
+  it('learns from a refusal how many documents the service takes, and goes on in the same call', async () => {
+    const model = await create();
+    const documents = Array.from({ length: 50 }, (_, at) => `nothing of note, number ${at}`);
+    documents[49] = 'annual leave';
+    // Text Embeddings Inference, 2026-11
+    const error = 'batch size 50 > maximum allowed batch size 20';
+    simulator.script({ status: 422, body: JSON.stringify({ error, error_type: 'Validation' }) });
+    const options = { use: TRYING, topN: 1, signal };
+    const ranked = await reranker.rerank(model, 'annual leave', documents, options);
+    expect(ranked.map(({ index }) => index)).toEqual([49]);
+    const sizes = (): number[] =>
+      bodies()
+        .map((body) => body.documents.length)
+        .sort((one, other) => other - one);
+    expect(sizes()).toEqual([50, 20, 20, 10]);
+    simulator.reset();
+    await reranker.rerank(model, 'annual leave', documents, options);
+    expect(sizes()).toEqual([20, 20, 10]);
+  });
+
+  it('asks a service in the form that it once missed', async () => {
+    const model = await create();
+    // Text Embeddings Inference, 2026-11
+    const body = 'Failed to deserialize the JSON body: missing field `texts` at line 1 column 98';
+    simulator.script({ status: 422, body });
+    const options = { use: TRYING, topN: 1, signal };
+    for (const query of ['annual leave', 'parking']) {
+      const documents = ['Parking is free.', 'Annual leave lasts 25 days.'];
+      expect(await reranker.rerank(model, query, documents, options)).toHaveLength(1);
+    }
+    const forms = simulator.requests.map(({ body: sent }) => 'texts' in (sent as object));
+    expect(forms).toEqual([false, true, true]);
+  });
+
   it('sends the beginning of long texts, without half a character', async () => {
     const model = await create();
     const documents = ['short', `${'x'.repeat(CHARACTERS - 1)}😀 and more`];

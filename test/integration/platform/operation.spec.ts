@@ -303,11 +303,18 @@ describe('the description of the API', () => {
         securitySchemes: {
           authorization: { type: 'http', scheme: 'bearer' },
           clientid: { type: 'apiKey', in: 'header', name: 'clientid' },
+          apiKey: { type: 'http', scheme: 'bearer', bearerFormat: 'sk-plinth-…' },
         },
       },
+      servers: [{ url: '/' }],
       paths: {
         '/system/permission/list': { get: { 'x-permission': 'system:role:list' } },
-        '/health/live': { get: { 'x-permission': 'none' } },
+        '/health/live': {
+          get: {
+            'x-permission': 'none',
+            responses: { 431: { $ref: '#/components/responses/HeadersTooLarge' } },
+          },
+        },
       },
     });
     expect(Object.keys(document['x-envelope-codes'])).toEqual([
@@ -323,6 +330,13 @@ describe('the description of the API', () => {
       '503',
     ]);
   });
+});
+
+it('answers headers that are too large with 431', async () => {
+  const answer = await plinth
+    .anonymous()
+    .raw('GET', '/health/live', undefined, { 'x-large': 'x'.repeat(20_000) });
+  expect(answer).toMatchObject({ status: 431, text: '' });
 });
 
 describe('a browser of another site', () => {

@@ -233,6 +233,16 @@ export const storedResponse: RecordKind = {
   make: ({ session }, { plinth }) => recordResponse(plinth, session, fresh('What was answered ')),
 };
 
+/** A conversation of responses, which only its user may continue. */
+export const responseConversation: RecordKind = {
+  owner: 'user',
+  missing: `conv_${'0'.repeat(32)}`,
+  make: async ({ session }) => {
+    const { text } = await session.raw('POST', '/v1/conversations', { metadata: {} });
+    return (JSON.parse(text) as { id: string }).id;
+  },
+};
+
 /** Of a colleague too: the record is one of the tenant, but only its user may see it. */
 export const chatMessage: RecordKind = {
   owner: 'user',

@@ -16,6 +16,7 @@ import {
   chatAnswer,
   chatMessage,
   chatSession,
+  responseConversation,
   storedResponse,
   client,
   clientNumber,
@@ -269,6 +270,7 @@ export const references: Record<string, Record<string, Reference>> = {
   'DELETE /system/dict/type/:dictIds': { dictIds: { kind: dictionaryType, several: true } },
 
   'GET /system/provider/:id': { id: { kind: provider } },
+  'GET /system/provider/:id/models': { id: { kind: provider } },
   'PUT /system/provider': { id: { kind: provider, body: (id) => ({ id, providerName: 'New' }) } },
   'DELETE /system/provider/:ids': { ids: { kind: provider, several: true } },
 
@@ -550,10 +552,34 @@ export const references: Record<string, Record<string, Reference>> = {
       body: (id) => ({ model: COMMON_MODEL, input: 'Hello', previous_response_id: id }),
       code: 400,
     },
+    conversation: {
+      kind: responseConversation,
+      body: (id) => ({ model: COMMON_MODEL, input: 'Hello', conversation: id }),
+    },
   },
   'GET /v1/responses/:id': { id: { kind: storedResponse } },
   'DELETE /v1/responses/:id': { id: { kind: storedResponse } },
   'GET /v1/responses/:id/input_items': { id: { kind: storedResponse } },
+  'POST /v1/responses/input_tokens': {
+    model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
+    previous_response_id: {
+      kind: storedResponse,
+      body: (id) => ({ model: COMMON_MODEL, input: 'Hello', previous_response_id: id }),
+      code: 400,
+    },
+  },
+  'POST /v1/responses/:id/cancel': { id: { kind: storedResponse } },
+  'GET /v1/conversations/:id': { id: { kind: responseConversation } },
+  'POST /v1/conversations/:id': {
+    id: { kind: responseConversation, body: () => ({ metadata: {} }) },
+  },
+  'DELETE /v1/conversations/:id': { id: { kind: responseConversation } },
+  'GET /v1/conversations/:id/items': { id: { kind: responseConversation } },
+  'POST /v1/conversations/:id/items': {
+    id: { kind: responseConversation, body: () => ({ items: [{ role: 'user', content: 'x' }] }) },
+  },
+  'GET /v1/conversations/:id/items/:itemId': { id: { kind: responseConversation } },
+  'DELETE /v1/conversations/:id/items/:itemId': { id: { kind: responseConversation } },
   'POST /v1/embeddings': {
     model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
   },

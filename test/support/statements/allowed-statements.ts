@@ -41,9 +41,20 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
-      'DELETE FROM stored_response WHERE id IN ( SELECT id FROM stored_response WHERE last_used_time < now()',
+      'DELETE FROM stored_response WHERE (tenant_id, user_id, id) IN ( SELECT tenant_id, user_id, id FROM stored_response WHERE last_used_time < now()',
     file: 'src/door/openai/responses/stored-response.repository.ts',
     why: 'The sweep of stored responses whose conversation was not continued for a long time, in every tenant.',
+  },
+  {
+    begins:
+      'DELETE FROM response_conversation WHERE id IN ( SELECT id FROM response_conversation WHERE last_used_time < now()',
+    file: 'src/door/openai/responses/conversation.repository.ts',
+    why: 'The sweep of conversations of responses that got no items for a long time, in every tenant.',
+  },
+  {
+    begins: 'UPDATE stored_response SET running_until = now()',
+    file: 'src/door/openai/responses/stored-response.repository.ts',
+    why: 'A process renews the responses that it answers in the background, of every tenant.',
   },
   {
     begins: 'SELECT tenant_id AS "tenantId" FROM sso_provider WHERE public_id = $1',

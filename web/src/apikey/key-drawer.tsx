@@ -1,4 +1,4 @@
-import { MultiSelect, Select, TagsInput, Text, TextInput, Title } from '@mantine/core';
+import { MultiSelect, Select, Switch, TagsInput, Text, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import {
   agentOptions,
@@ -83,6 +83,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       addresses: [...(apiKey?.addresses ?? [])],
       doors: [...(apiKey?.doors ?? [])] as string[],
       lastDay: apiKey?.expireTime ? lastDayOf(apiKey.expireTime) : '',
+      strictParameters: apiKey?.strictParameters ?? false,
     },
     validate: {
       name: (value) => (value.trim() === '' ? t('nameMissing') : null),
@@ -96,7 +97,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
   const changedPermissions = form.values.permissions;
   const chosen = changedPermissions ?? expanded(stored, offered);
   const save = useAction(
-    async ({ name, userId, lastDay, ...limits }: typeof form.values) => {
+    async ({ name, userId, lastDay, strictParameters, ...limits }: typeof form.values) => {
       const end = lastDay === '' ? {} : { expireTime: `${lastDay} ${END_OF_DAY}` };
       const ids = {
         modelIds: limits.modelIds.map(Number),
@@ -110,7 +111,14 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       if (!apiKey) {
         const owner = userId === '' ? {} : { userId: Number(userId) };
         return apiKeyCreate({
-          body: { ...limited, ...owner, ...end, name, permissions: [...chosen] },
+          body: {
+            ...limited,
+            ...owner,
+            ...end,
+            ...(strictParameters && { strictParameters }),
+            name,
+            permissions: [...chosen],
+          },
         });
       }
       const changed = Object.fromEntries(
@@ -132,6 +140,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
             permissions: compacted(stored, chosen, offered),
           }),
           ...(form.isDirty('lastDay') && end),
+          ...(form.isDirty('strictParameters') && { strictParameters }),
           ...(withoutLimits.length > 0 && { withoutLimits }),
         },
       });
@@ -233,6 +242,11 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
         label={t('expires')}
         description={t('expiresHelp')}
         {...form.getInputProps('lastDay')}
+      />
+      <Switch
+        label={t('strict')}
+        description={t('strictHelp')}
+        {...form.getInputProps('strictParameters', { type: 'checkbox' })}
       />
     </FormDrawer>
   );

@@ -41,6 +41,7 @@ import { Alternatives } from './alternatives';
 import { CATEGORIES, isCategory } from './categories';
 import { Diagnosis } from './diagnosis';
 import { focusFirstInvalid } from '../ui/first-invalid';
+import { OfferedModels } from './offered-models';
 import styles from './model.module.css';
 import { AUTH_TYPES, bodyOf, hasAlternatives, valuesOf } from './values';
 
@@ -128,6 +129,7 @@ function ModelForm({ model, providers }: FormProps) {
     },
   });
   const { providerCode, category } = form.values;
+  const chosen = providers.find((one) => one.providerCode === providerCode);
   const save = useAction(
     (values: typeof form.values) => {
       const body = bodyOf(values);
@@ -169,11 +171,11 @@ function ModelForm({ model, providers }: FormProps) {
   };
 
   const chooseProvider = (code: string | null): void => {
-    const chosen = providers.find((one) => one.providerCode === code);
+    const provider = providers.find((one) => one.providerCode === code);
     // The address of a regular provider is copied; one of an own protocol is entered for each model.
     form.setValues({
       providerCode: code ?? '',
-      apiHost: code === null || isCustom(code) ? '' : (chosen?.apiHost ?? ''),
+      apiHost: code === null || isCustom(code) ? '' : (provider?.apiHost ?? ''),
     });
   };
   const title = model ? model.modelDescribe || model.modelName : t('add');
@@ -264,6 +266,9 @@ function ModelForm({ model, providers }: FormProps) {
 
             <Stack className={styles['section']}>
               <Title order={2}>{t('sections.model')}</Title>
+              {chosen && canEdit && may('system:provider:query') && (
+                <OfferedModels form={form} providerId={chosen.id} />
+              )}
               <div className={styles['columns']}>
                 <TextInput
                   label={t('name')}

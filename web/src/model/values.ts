@@ -6,7 +6,7 @@ const orEmpty = <Value>(value: Value | null | undefined): Value | '' => value ??
 
 const BOOLEANS = { yes: true, no: false, unknown: '' } as const;
 
-function booleanText(value: boolean | null | undefined): keyof typeof BOOLEANS {
+export function booleanText(value: boolean | null | undefined): keyof typeof BOOLEANS {
   return value == null ? 'unknown' : value ? 'yes' : 'no';
 }
 

@@ -2,10 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { HourlyRound } from '../../../platform/queue/index.js';
+import { ConversationRepository } from './conversation.repository.js';
 import { StoredResponseRepository } from './stored-response.repository.js';
 
 /**
- * Removes stored responses whose conversation was not continued for RESPONSE_RETENTION_DAYS. Once an hour, in processes that
+ * Removes stored responses and conversations that were not continued for RESPONSE_RETENTION_DAYS. Once an hour, in processes that
  * run jobs.
  */
 @Injectable()
@@ -13,6 +14,7 @@ export class ResponseRetention extends HourlyRound {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly responses: StoredResponseRepository,
+    private readonly conversations: ConversationRepository,
   ) {
     super(config, 'Failed to remove old stored responses');
   }
@@ -20,11 +22,14 @@ export class ResponseRetention extends HourlyRound {
   /** One round; answers how many responses it has removed. */
   async prune(ending?: AbortSignal): Promise<number> {
     let total = 0;
-    for (;;) {
-      const { removed, isDone } = await this.responses.sweep(this.config.RESPONSE_RETENTION_DAYS);
-      total += removed;
-      if (isDone || ending?.aborted) return total;
+    for (const stored of [this.responses, this.conversations]) {
+      for (;;) {
+        const { removed, isDone } = await stored.sweep(this.config.RESPONSE_RETENTION_DAYS);
+        total += removed;
+        if (isDone || ending?.aborted) break;
+      }
     }
+    return total;
   }
 
   protected async round(ending: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly } from '../../../platform/access/index.js';
@@ -6,7 +6,12 @@ import type { Caller } from '../../../platform/access/index.js';
 import { LargeBody, NoEnvelope } from '../../../platform/http/index.js';
 import { InputItemsQuery, ResponseBody, StoredResponseQuery } from './responses.dto.js';
 import { Responses } from './responses.service.js';
-import { DeletedResponseView, InputItemsView, RESPONSE_SCHEMA } from './responses.view.js';
+import {
+  DeletedResponseView,
+  InputItemsView,
+  InputTokensView,
+  RESPONSE_SCHEMA,
+} from './responses.view.js';
 
 /** The Responses interface of OpenAI for its clients. */
 @ApiTags('openai')
@@ -33,6 +38,28 @@ export class ResponsesController {
     @Res() response: Response,
   ): Promise<void> {
     return this.responses.create(caller, body, response);
+  }
+
+  /** What a request takes of the window of its model. */
+  @Post('input_tokens')
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @HttpCode(200)
+  @LargeBody()
+  @ApiOkResponse({ type: InputTokensView })
+  countTokens(
+    @CurrentCaller() caller: Caller,
+    @Body() body: ResponseBody,
+  ): Promise<InputTokensView> {
+    return this.responses.countTokens(caller, body);
+  }
+
+  /** Ends a response in the background. */
+  @Post(':id/cancel')
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @HttpCode(200)
+  @ApiOkResponse({ schema: RESPONSE_SCHEMA })
+  cancel(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<object> {
+    return this.responses.cancel(caller, id);
   }
 
   /** A stored response of the caller. */

@@ -3,6 +3,7 @@ import { AsSent, Given, Input } from '../../../platform/http/index.js';
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
 const TEXT = { type: 'string' } as const;
+const TEXTS = { type: 'array', items: TEXT } as const;
 /** Nest leaves the type Array out beside oneOf, and takes no schema without a type. */
 const EITHER = { type: Array } as const;
 const FLAG = { type: 'boolean' } as const;
@@ -20,20 +21,32 @@ export class ResponseBody extends Input({
     { ...EITHER, oneOf: [TEXT, OBJECTS] },
     {
       description:
-        'Required. A text of the user, or items: messages, calls of functions and outputs',
+        'A text of the user, or items: messages, calls of tools, outputs, reasoning and references to stored items',
       example: 'Hello',
     },
   ),
   instructions: Given(TEXT, { description: 'The system message, of this response alone' }),
   previous_response_id: Given(TEXT, { description: 'The stored response that this one continues' }),
+  conversation: Given(
+    { ...EITHER, oneOf: [TEXT, OBJECT] },
+    { description: 'The conversation that this one continues and adds to' },
+  ),
+  background: Given(FLAG, {
+    description:
+      'true: it is answered at once as in_progress, and read by its id until it has ended',
+  }),
+  include: Given(TEXTS, { description: 'reasoning.encrypted_content' }),
   store: Given(FLAG, { description: 'false: it is not stored; default true' }),
   stream: Given(FLAG, { description: 'Server-sent events' }),
-  tools: Given(OBJECTS, { description: 'Of type function, or namespace with functions' }),
+  tools: Given(OBJECTS, {
+    description:
+      'Of type function, custom, namespace, local_shell, shell, apply_patch or tool_search',
+  }),
   tool_choice: Given(
     { ...EITHER, oneOf: [TEXT, OBJECT] },
     {
       description:
-        'auto, none, required, {type: "function", name}, or {type: "allowed_tools", mode, tools}',
+        'auto, none, required, {type: "function" or "custom", name}, {type} of another tool, or {type: "allowed_tools", mode, tools}',
     },
   ),
   parallel_tool_calls: Given(FLAG, { description: 'false: one call at a time' }),
@@ -49,6 +62,19 @@ export class ResponseBody extends Input({
 
 export class StoredResponseQuery extends Input({
   stream: Given(TEXT, { description: 'false' }),
+  include: Given(TEXTS, { description: 'reasoning.encrypted_content' }),
+}) {}
+
+/** Checked by conversations.service.ts. */
+@AsSent()
+export class ConversationBody extends Input({
+  items: Given(OBJECTS, { description: 'At most 20, of a new conversation' }),
+  metadata: Given(OBJECT, { description: 'Texts that are answered as they were sent' }),
+}) {}
+
+@AsSent()
+export class ConversationItemsBody extends Input({
+  items: Given(OBJECTS, { description: 'Required. At most 20' }),
 }) {}
 
 export class InputItemsQuery extends Input({

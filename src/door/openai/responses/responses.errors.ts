@@ -22,10 +22,51 @@ export class PreviousResponseError extends ParameterError {
 }
 
 export class ConversationTooLongError extends ParameterError {
-  constructor() {
+  constructor(param: 'previous_response_id' | 'conversation') {
     super(
-      'previous_response_id',
+      param,
       msg`The conversation is too long to be continued. Send what matters of it in input instead.`,
     );
+  }
+}
+
+/** There is no such conversation of the caller. */
+export class UnknownConversationError extends DomainError {
+  readonly code = 404;
+
+  constructor(id: string) {
+    super(msg`There is no conversation ${id}. It may have been deleted.`);
+  }
+}
+
+/** There is no such item in the conversation. */
+export class UnknownItemError extends DomainError {
+  readonly code = 404;
+
+  constructor(id: string) {
+    super(msg`There is no item ${id} in the conversation.`);
+  }
+}
+
+/** A request refers to an item that is not stored for the caller. */
+export class ItemReferenceError extends ParameterError {
+  constructor(param: string, id: string) {
+    super(param, msg`The item ${id} is not stored. Send the item itself instead.`);
+  }
+}
+
+/** A response in the background whose process has ended. */
+export class InterruptedResponseError extends DomainError {
+  readonly code = 500;
+
+  constructor() {
+    super(msg`The answer was interrupted. Send the request again.`);
+  }
+}
+
+/** Only responses in the background can be cancelled. */
+export class NotInBackgroundError extends ParameterError {
+  constructor() {
+    super('id', msg`Only a response in the background can be cancelled.`);
   }
 }

@@ -10,23 +10,40 @@ import type {
   AnswerWriter,
   DoorRequest,
   ParameterNames,
+  RelayedRequest,
   TranslatedCall,
 } from '../../answer/door.request.js';
+import { encodeState } from '../../answer/encoded-state.js';
+import type { IgnoredParameters } from '../../answer/ignored-parameters.js';
 import { openAiFailure } from '../openai.errors.js';
-import { OfferedFunctions } from './offered-functions.js';
-import type { FunctionName } from './offered-functions.js';
-import { inputItemsOf, newId, translate } from './responses.request.js';
+import { loadedTools, newId } from './input-items.js';
+import { CALL_PREFIXES, callFields, OfferedTools } from './offered-tools.js';
+import type { CallFields } from './offered-tools.js';
+import { finishedResponse, relayedBody } from './relayed-response.js';
+import { ENCRYPTED_REASONING, noteHints, translate } from './responses.request.js';
 import type { ResponseParameters } from './responses.request.js';
 import type { JsonObject } from './stored-response.entity.js';
 
 // The Responses protocol of OpenAI as a service speaks it: requests in, answers out.
 
 /** Keeps a finished response before the client is told that it is finished. */
-export type KeepResponse = (id: string, response: JsonObject) => Promise<void>;
+export type KeepResponse = (response: JsonObject & { readonly id: string }) => Promise<void>;
+
+/** What a request is answered from beside its own parameters. */
+export interface ResponseContext {
+  /** The items before it, oldest first. */
+  readonly earlier: readonly JsonObject[];
+  /** Its own items as they are stored, with those that it refers to. */
+  readonly own: readonly JsonObject[];
+  /** Some of the items are not in the request itself. */
+  readonly hasStored: boolean;
+  /** The id of the response where it is known before; one is made when absent. */
+  readonly id?: string;
+  readonly keep: KeepResponse | undefined;
+}
 
 /** A request of POST /v1/responses. */
 export class ResponsesRequest implements DoorRequest {
-  readonly relay = undefined;
   readonly names: ParameterNames = {
     message: () => 'input',
     messages: 'input',
@@ -38,20 +55,36 @@ export class ResponsesRequest implements DoorRequest {
     },
     parallelToolCalls: 'parallel_tool_calls',
     imageDetail: 'detail',
-    strictTool: (index) => `${this.functions.places[index] ?? 'tools'}.strict`,
+    strictTool: (index) => `${this.tools.places[index] ?? 'tools'}.strict`,
     effort: 'reasoning.effort',
   };
+  /** For a service of the same protocol. */
+  readonly body: DoorRequest['body'];
+  readonly relay: RelayedRequest;
   private answer: ResponseWriter | undefined;
-  private readonly functions: OfferedFunctions;
+  private readonly tools: OfferedTools;
 
   constructor(
-    readonly body: DoorRequest['body'],
+    /** As the client sent it. */
+    private readonly sent: DoorRequest['body'],
     private readonly given: ResponseParameters,
-    /** The items of the turns that it continues, oldest first. */
-    private readonly earlier: readonly JsonObject[],
-    private readonly keep: KeepResponse | undefined,
+    private readonly context: ResponseContext,
   ) {
-    this.functions = new OfferedFunctions(given.tools ?? []);
+    const { earlier, own, hasStored, keep } = context;
+    const items = [...earlier, ...own];
+    this.tools = new OfferedTools(given.tools ?? [], loadedTools(items));
+    this.body = relayedBody(sent, hasStored ? items : undefined);
+    this.relay = {
+      protocol: 'responses',
+      withUsage: true,
+      ...(keep && {
+        keep: async (text) => {
+          const response = finishedResponse(text);
+          const id = response?.['id'];
+          if (response && typeof id === 'string') await keep({ ...response, id });
+        },
+      }),
+    };
   }
 
   get model(): string {
@@ -59,25 +92,27 @@ export class ResponsesRequest implements DoorRequest {
   }
 
   get stream(): boolean {
-    return this.given.stream === true;
+    return this.given.stream === true && this.given.background !== true;
   }
 
-  /** As they are stored. */
-  get input(): readonly JsonObject[] {
-    return inputItemsOf(this.given);
-  }
-
-  translate(): TranslatedCall {
-    return translate(this.given, this.earlier, this.functions);
+  translate(ignored: IgnoredParameters): TranslatedCall {
+    noteHints(this.sent, this.given, ignored);
+    const { earlier, own } = this.context;
+    return translate(this.given, earlier, own, this.tools);
   }
 
   writer(isAgent: boolean): ResponseWriter {
-    this.answer = new ResponseWriter(this.given, this.functions, isAgent, this.keep);
+    this.answer = new ResponseWriter(this.given, this.tools, isAgent, this.context);
     return this.answer;
   }
 
   failureEvent(failure: Failure): string {
     return (this.answer ?? this.writer(false)).failed(failure);
+  }
+
+  /** The response before anything of it is written, or when it has failed. */
+  response(more: object): JsonObject {
+    return responseOf(this.given, { id: this.context.id ?? newId('resp'), output: [] }, more);
   }
 }
 
@@ -90,48 +125,81 @@ interface TextPart {
   readonly logprobs: readonly never[];
 }
 
-type Item =
-  | { id: string; type: 'message'; status: Status; role: 'assistant'; content: [TextPart] }
-  | {
-      id: string;
-      type: 'reasoning';
-      status: Status;
-      summary: readonly never[];
-      content: [{ type: 'reasoning_text'; text: string }];
-    }
-  | ({
-      id: string;
-      type: 'function_call';
-      status: Status;
-      call_id: string;
-      arguments: string;
-    } & FunctionName);
+interface ThoughtPart {
+  readonly type: 'summary_text' | 'reasoning_text';
+  text: string;
+}
 
-type TextItem = Exclude<Item, { type: 'function_call' }>;
+interface MessageItem {
+  id: string;
+  type: 'message';
+  status: Status;
+  role: 'assistant';
+  content: [TextPart];
+}
 
-/** What the events of the text of an item are called. */
-const TEXT_EVENTS = {
-  message: 'response.output_text',
-  reasoning: 'response.reasoning_text',
-} as const;
+interface ReasoningItem {
+  id: string;
+  type: 'reasoning';
+  status: Status;
+  summary: ThoughtPart[];
+  content?: [ThoughtPart];
+  /** What the service of the model wants back with its calls. */
+  encrypted_content?: string;
+}
+
+type TextItem = MessageItem | ReasoningItem;
+type Item = TextItem | (CallFields & { readonly id: string; readonly status: Status });
+
+/** Events of the text of an item. */
+interface TextEvents {
+  /** Before `.delta` and `.done`. */
+  readonly text: string;
+  /** Before `.added` and `.done`. */
+  readonly part: string;
+  readonly place: object;
+}
+
+const MESSAGE_EVENTS: TextEvents = {
+  text: 'response.output_text',
+  part: 'response.content_part',
+  place: { content_index: 0 },
+};
+const REASONING_EVENTS: TextEvents = { ...MESSAGE_EVENTS, text: 'response.reasoning_text' };
+const SUMMARY_EVENTS: TextEvents = {
+  text: 'response.reasoning_summary_text',
+  part: 'response.reasoning_summary_part',
+  place: { summary_index: 0 },
+};
+
+/** Events of the text of a call; calls of other tools have none. */
+const CALL_TEXTS: Readonly<Record<string, readonly [event: string, field: string]>> = {
+  function_call: ['response.function_call_arguments', 'arguments'],
+  custom_tool_call: ['response.custom_tool_call_input', 'input'],
+};
 
 /** One answer in the form of the protocol, as events or in one piece. */
 class ResponseWriter implements AnswerWriter {
-  private readonly id = newId('resp');
+  private readonly id: string;
   private readonly createdAt = now();
   private readonly answer: CollectedAnswer;
   private readonly output: Item[] = [];
   /** The last item, as long as it can be continued. */
   private open: TextItem | undefined;
   private sequence = 0;
+  private readonly showsState: boolean;
+  private readonly showsSummary: boolean;
 
   constructor(
     private readonly given: ResponseParameters,
-    private readonly functions: OfferedFunctions,
+    private readonly tools: OfferedTools,
     isAgent: boolean,
-    private readonly keep: KeepResponse | undefined,
+    private readonly context: Pick<ResponseContext, 'id' | 'keep'>,
   ) {
+    this.id = context.id ?? newId('resp');
     this.answer = new CollectedAnswer(isAgent);
+    this.showsState = given.include?.includes(ENCRYPTED_REASONING) === true;
+    this.showsSummary = !!given.reasoning?.summary;
   }
 
   add(parts: readonly TurnPart[]): string {
@@ -140,22 +208,20 @@ class ResponseWriter implements AnswerWriter {
 
   async end(context: AnswerContext): Promise<string> {
     this.answer.checkWhole();
-    const events = this.begin() + this.close(context.sources);
+    const events = this.begin() + this.callTools() + this.close(context.sources);
     const response = await this.finished(context);
     return events + this.event(`response.${this.ending().status}`, { response });
   }
 
   async whole(context: AnswerContext): Promise<object> {
     this.answer.checkWhole();
+    this.callTools();
     this.close(context.sources);
     return this.finished(context);
   }
 
   failed(failure: Failure): string {
-    const { status } = openAiFailure(failure);
-    const { message } = failure;
-    const error = { code: status === 429 ? 'rate_limit_exceeded' : 'server_error', message };
-    const response = this.response({ status: 'failed', error });
+    const response = this.response({ status: 'failed', error: errorOf(failure) });
     return this.begin() + this.event('response.failed', { response });
   }
 
@@ -169,30 +235,21 @@ class ResponseWriter implements AnswerWriter {
       case 'reasoning-delta':
         return this.addText('reasoning', seen.text);
       case 'tool-call':
-        return this.addCall(seen.toolCall);
+        // Written at the end, behind the state that belongs to it.
+        return '';
     }
   }
 
   private addText(type: TextItem['type'], text: string): string {
-    let opened = '';
-    let item = this.open;
-    if (item?.type !== type) {
-      opened = this.begin() + this.close();
-      item = emptyItem(type);
-      this.open = item;
-      this.output.push(item);
-      const shown = { ...item, content: [] };
-      opened += this.event('response.output_item.added', { ...this.at(), item: shown });
-      opened += this.event('response.content_part.added', {
-        ...this.inPart(item),
-        part: item.content[0],
-      });
-    }
-    const [part] = item.content;
-    part.text += text;
+    const opened =
+      this.open?.type === type ? '' : this.begin() + this.close() + this.openItem(type);
+    const { open: item } = this;
+    if (!item) return opened;
+    this.partOf(item).text += text;
+    const { text: event } = this.eventsOf(item);
     return (
       opened +
-      this.event(`${TEXT_EVENTS[type]}.delta`, {
+      this.event(`${event}.delta`, {
         ...this.inPart(item),
         delta: text,
         ...(type === 'message' && { logprobs: [] }),
@@ -200,22 +257,70 @@ class ResponseWriter implements AnswerWriter {
     );
   }
 
-  private addCall({ id: call_id, name: offered, arguments: text }: ToolCall): string {
+  private openItem(type: TextItem['type']): string {
+    const item = type === 'message' ? emptyMessage() : emptyReasoning(this.showsSummary);
+    this.open = item;
+    this.output.push(item);
+    const { part } = this.eventsOf(item);
+    const shown =
+      item.type === 'message' || item.content ? { ...item, content: [] } : { ...item, summary: [] };
+    return (
+      this.event('response.output_item.added', { ...this.at(), item: shown }) +
+      this.event(`${part}.added`, { ...this.inPart(item), part: this.partOf(item) })
+    );
+  }
+
+  /** The items of the calls, which are the last ones of an answer. What the service wants back with them comes before. */
+  private callTools(): string {
+    const { calls, providerState } = this.answer;
+    if (calls.length === 0) return '';
+    const state = providerState ? this.keepState(encodeState(providerState)) : '';
+    return state + calls.map((call) => this.addCall(call)).join('');
+  }
+
+  /** In the reasoning just before, or else in an item of its own. */
+  private keepState(state: string): string {
+    if (this.open?.type === 'reasoning') {
+      this.open.encrypted_content = state;
+      return '';
+    }
     const before = this.begin() + this.close();
-    const id = newId('fc');
-    const called = this.functions.calledBy(offered);
-    const item = { id, type: 'function_call', call_id, ...called } as const;
-    const done: Item = { ...item, status: 'completed', arguments: text };
+    const item: ReasoningItem = {
+      ...{ id: newId('rs'), type: 'reasoning', status: 'completed', summary: [] },
+      encrypted_content: state,
+    };
+    this.output.push(item);
+    return (
+      before +
+      this.event('response.output_item.added', { ...this.at(), item: this.shown(item) }) +
+      this.event('response.output_item.done', { ...this.at(), item: this.shown(item) })
+    );
+  }
+
+  private addCall(call: ToolCall): string {
+    const before = this.begin() + this.close();
+    const fields = callFields(this.tools.calledBy(call.name), call);
+    const id = newId(CALL_PREFIXES[fields.type]);
+    const done: Item = { ...fields, id, status: 'completed' };
     this.output.push(done);
     const place = { item_id: id, ...this.at() };
+    const [event, field] = CALL_TEXTS[fields.type] ?? [];
+    const begun = { ...done, status: 'in_progress', ...(field !== undefined && { [field]: '' }) };
+    const { name, namespace } = fields as Partial<Record<'name' | 'namespace', unknown>>;
+    const text = field === undefined ? undefined : fields[field];
     return [
       before,
-      this.event('response.output_item.added', {
-        ...this.at(),
-        item: { ...item, status: 'in_progress', arguments: '' },
-      }),
-      this.event('response.function_call_arguments.delta', { ...place, delta: text }),
-      this.event('response.function_call_arguments.done', { ...place, ...called, arguments: text }),
+      this.event('response.output_item.added', { ...this.at(), item: begun }),
+      ...(event !== undefined && field !== undefined
+        ? [
+            this.event(`${event}.delta`, { ...place, delta: text }),
+            this.event(`${event}.done`, {
+              ...place,
+              ...(fields.type === 'function_call' && { name, namespace }),
+              [field]: text,
+            }),
+          ]
+        : []),
       this.event('response.output_item.done', { ...this.at(), item: done }),
     ].join('');
   }
@@ -237,11 +342,12 @@ class ResponseWriter implements AnswerWriter {
     this.open = undefined;
     item.status = this.ending().status;
     const place = this.inPart(item);
-    const [part] = item.content;
-    const cited = part.type === 'output_text' ? citationsOf(part.text, sources) : [];
-    const annotations = cited.map(({ source: _, ...one }) => ({ type: 'url_citation', ...one }));
-    if (part.type === 'output_text') part.annotations = annotations;
+    const part = this.partOf(item);
+    const { text: event, part: partEvent } = this.eventsOf(item);
     const isText = part.type === 'output_text';
+    const cited = isText ? citationsOf(part.text, sources) : [];
+    const annotations = cited.map(({ source: _, ...one }) => ({ type: 'url_citation', ...one }));
+    if (isText) part.annotations = annotations;
     return [
       ...annotations.map((annotation, annotation_index) =>
         this.event('response.output_text.annotation.added', {
@@ -249,13 +355,13 @@ class ResponseWriter implements AnswerWriter {
           ...{ annotation_index, annotation },
         }),
       ),
-      this.event(`${TEXT_EVENTS[item.type]}.done`, {
+      this.event(`${event}.done`, {
         ...place,
         text: part.text,
         ...(isText && { logprobs: [] }),
       }),
-      this.event('response.content_part.done', { ...place, part }),
-      this.event('response.output_item.done', { ...this.at(), item }),
+      this.event(`${partEvent}.done`, { ...place, part }),
+      this.event('response.output_item.done', { ...this.at(), item: this.shown(item) }),
     ].join('');
   }
 
@@ -263,8 +369,24 @@ class ResponseWriter implements AnswerWriter {
     return { output_index: this.output.length - 1 };
   }
 
-  private inPart({ id: item_id }: TextItem): object {
-    return { item_id, ...this.at(), content_index: 0 };
+  private inPart(item: TextItem): object {
+    return { item_id: item.id, ...this.at(), ...this.eventsOf(item).place };
+  }
+
+  private eventsOf(item: TextItem): TextEvents {
+    if (item.type === 'message') return MESSAGE_EVENTS;
+    return item.content ? REASONING_EVENTS : SUMMARY_EVENTS;
+  }
+
+  private partOf(item: TextItem): TextPart | ThoughtPart {
+    const [part] = item.content ?? (item.type === 'reasoning' ? item.summary : []);
+    if (!part) throw new Error('An item of text has a part.');
+    return part;
+  }
+
+  /** The item for the client, who is shown the state of the model only where they ask for it. */
+  private shown(item: Item): object {
+    return this.showsState ? item : withoutState(item);
   }
 
   private event(type: string, fields: object): string {
@@ -288,7 +410,7 @@ class ResponseWriter implements AnswerWriter {
       },
       ...(sources && { sources: sources.map(referenceOf) }),
     });
-    await this.keep?.(this.id, response);
+    await this.context.keep?.({ ...response, id: this.id, output: this.output });
     return response;
   }
 
@@ -301,49 +423,77 @@ class ResponseWriter implements AnswerWriter {
 
   /** The response as it is now. */
   private response(more: object): JsonObject {
-    const { given } = this;
-    return {
-      id: this.id,
-      object: 'response',
-      created_at: this.createdAt,
-      completed_at: null,
-      background: false,
-      error: null,
-      incomplete_details: null,
-      instructions: given.instructions ?? null,
-      max_output_tokens: given.max_output_tokens ?? null,
-      max_tool_calls: null,
-      metadata: given.metadata ?? {},
-      model: given.model,
-      output: this.output,
-      parallel_tool_calls: given.parallel_tool_calls ?? true,
-      previous_response_id: given.previous_response_id ?? null,
-      reasoning: { effort: given.reasoning?.effort ?? null, summary: null },
-      service_tier: 'default',
-      store: given.store !== false,
-      temperature: given.temperature ?? null,
-      text: { format: given.text?.format ?? { type: 'text' } },
-      tool_choice: given.tool_choice ?? 'auto',
-      tools: given.tools ?? [],
-      top_logprobs: 0,
-      top_p: given.top_p ?? null,
-      truncation: 'disabled',
-      usage: null,
-      ...more,
-    };
+    const output = this.output.map((item) => this.shown(item));
+    return responseOf(this.given, { id: this.id, output }, { created_at: this.createdAt, ...more });
   }
 }
 
-function emptyItem(type: TextItem['type']): TextItem {
-  return type === 'message'
-    ? {
-        ...{ id: newId('msg'), type, status: 'in_progress', role: 'assistant' },
-        content: [{ type: 'output_text', text: '', annotations: [], logprobs: [] }],
-      }
-    : {
-        ...{ id: newId('rs'), type, status: 'in_progress', summary: [] },
-        content: [{ type: 'reasoning_text', text: '' }],
-      };
+/** An item, but for the state of the model in it. */
+export function withoutState(item: object): JsonObject {
+  const { encrypted_content: _, ...others } = item as JsonObject;
+  return others;
+}
+
+/** What failed, in the words of the protocol. */
+export function errorOf(failure: Failure): { readonly code: string; readonly message: string } {
+  const { status } = openAiFailure(failure);
+  const { message } = failure;
+  return { code: status === 429 ? 'rate_limit_exceeded' : 'server_error', message };
+}
+
+function responseOf(
+  given: ResponseParameters,
+  made: { readonly id: string; readonly output: readonly object[] },
+  more: object,
+): JsonObject {
+  const { conversation, text, reasoning } = given;
+  return {
+    id: made.id,
+    object: 'response',
+    created_at: now(),
+    completed_at: null,
+    background: given.background === true,
+    ...(conversation !== undefined && {
+      conversation: { id: typeof conversation === 'string' ? conversation : conversation.id },
+    }),
+    error: null,
+    incomplete_details: null,
+    instructions: given.instructions ?? null,
+    max_output_tokens: given.max_output_tokens ?? null,
+    max_tool_calls: null,
+    metadata: given.metadata ?? {},
+    model: given.model,
+    output: made.output,
+    parallel_tool_calls: given.parallel_tool_calls ?? true,
+    previous_response_id: given.previous_response_id ?? null,
+    reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
+    service_tier: 'default',
+    store: given.store !== false,
+    temperature: given.temperature ?? null,
+    text: { format: text?.format ?? { type: 'text' } },
+    tool_choice: given.tool_choice ?? 'auto',
+    tools: given.tools ?? [],
+    top_logprobs: 0,
+    top_p: given.top_p ?? null,
+    truncation: 'disabled',
+    usage: null,
+    ...more,
+  };
+}
+
+function emptyMessage(): MessageItem {
+  return {
+    ...{ id: newId('msg'), type: 'message', status: 'in_progress', role: 'assistant' },
+    content: [{ type: 'output_text', text: '', annotations: [], logprobs: [] }],
+  };
+}
+
+/** What a model thought, as a summary where the client asks for one: most clients show nothing else. */
+function emptyReasoning(asSummary: boolean): ReasoningItem {
+  const base = { id: newId('rs'), type: 'reasoning', status: 'in_progress' } as const;
+  return asSummary
+    ? { ...base, summary: [{ type: 'summary_text', text: '' }] }
+    : { ...base, summary: [], content: [{ type: 'reasoning_text', text: '' }] };
 }
 
 function now(): number {

@@ -1,32 +1,48 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import { z } from 'zod';
 import type { Caller } from '../../../platform/access/index.js';
+import { setEnvelopeCode } from '../../../platform/error/index.js';
+import { localized } from '../../../platform/http/index.js';
+import { msg } from '../../../platform/message/index.js';
+import { estimateMessageTokens, ModelResolver, tokenCounter } from '../../../model/index.js';
+import { agentIdIn } from '../../answer/agent-answers.js';
 import { DoorAnswers } from '../../answer/door-answers.js';
-import { UnsupportedParameterError } from '../../answer/door.errors.js';
-import { parameters } from '../../answer/parameters.js';
+import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
+import { IgnoredParameters } from '../../answer/ignored-parameters.js';
+import { BackgroundResponses, RUNNING_MS } from './background-responses.js';
+import { Conversations } from './conversations.service.js';
+import { newId, referencesIn, storedItems } from './input-items.js';
 import {
   ConversationTooLongError,
+  InterruptedResponseError,
+  ItemReferenceError,
+  NotInBackgroundError,
   PreviousResponseError,
   UnknownResponseError,
 } from './responses.errors.js';
-import { ResponsesRequest } from './responses.protocol.js';
-import { readParameters } from './responses.request.js';
-import type { DeletedResponseView, InputItemsView } from './responses.view.js';
-import type { JsonObject } from './stored-response.entity.js';
-import { StoredResponseRepository } from './stored-response.repository.js';
+import { errorOf, ResponsesRequest, withoutState } from './responses.protocol.js';
+import type { ResponseContext } from './responses.protocol.js';
+import { ENCRYPTED_REASONING, readParameters } from './responses.request.js';
+import type { ResponseParameters } from './responses.request.js';
+import { idOf, itemPage } from './responses.view.js';
+import type { DeletedResponseView, InputItemsView, InputTokensView } from './responses.view.js';
+import type { JsonObject, StoredResponse } from './stored-response.entity.js';
+import { itemsIn, StoredResponseRepository } from './stored-response.repository.js';
 import type { StoredTurn } from './stored-response.repository.js';
 
 /** The most that is read of a conversation to continue it. */
 const LONGEST = { turns: 500, bytes: 32 * 1024 * 1024 };
-const ID = /^resp_[\da-f]{32}$/;
+/** Ids of relayed responses are made by their services. */
+const ID = /^[\w-]{1,100}$/;
 
-const count = z.coerce.number().int().min(1).max(100);
-const listQuery = z.looseObject({
-  limit: count.optional(),
-  order: z.enum(['asc', 'desc']).optional(),
-  after: z.string().max(200).optional(),
-});
+/** A request with the items that it is answered from. */
+interface ReadRequest extends Pick<ResponseContext, 'earlier' | 'own' | 'hasStored'> {
+  readonly given: ResponseParameters;
+  readonly body: ResponsesRequest['body'];
+  /** The response that it continues. */
+  readonly previous: StoredTurn | undefined;
+  readonly conversationId: string | undefined;
+}
 
 /** /v1/responses: answers, and those that are stored to be continued, each the user's alone. */
 @Injectable()
@@ -34,43 +50,70 @@ export class Responses {
   constructor(
     private readonly answers: DoorAnswers,
     private readonly stored: StoredResponseRepository,
+    private readonly conversations: Conversations,
+    private readonly background: BackgroundResponses,
+    private readonly models: ModelResolver,
   ) {}
 
   /** Fails like DoorAnswers. A response is stored before the client is told that it is finished. */
   async create(caller: Caller, body: unknown, response: Response): Promise<void> {
-    const given = readParameters(body);
-    const { previous_response_id: previousId, store = true, model: modelName } = given;
-    const turns = previousId === undefined ? [] : await this.conversation(caller, previousId);
-    const earlier = turns.flatMap(({ input, response: { output } }) => [
-      ...input,
-      ...(output as readonly JsonObject[]),
-    ]);
-    const keep = (id: string, made: JsonObject): Promise<void> =>
-      this.stored.insert(caller, {
-        ...{ id, modelName, previous: turns.at(-1) },
-        ...{ input: request.input, response: made },
-      });
-    const asSent = body as ResponsesRequest['body'];
-    const request = new ResponsesRequest(asSent, given, earlier, store ? keep : undefined);
+    const read = await this.read(caller, body);
+    const { store = true, background = false, stream = false } = read.given;
+    if (background) {
+      if (!store) {
+        throw new ParameterError(
+          'background',
+          msg`A response in the background is stored. Leave store out, or send it true.`,
+        );
+      }
+      if (stream) throw new UnsupportedParameterError('stream');
+      await this.createInBackground(caller, read, response);
+      return;
+    }
+    const { given, own, previous, conversationId } = read;
+    const keep: ResponseContext['keep'] = async (made) => {
+      const { id } = made;
+      const turn = { input: own, response: made };
+      if (store) {
+        await this.stored.insert(caller, { id, modelName: given.model, previous, ...turn });
+      }
+      if (conversationId) await this.conversations.append(caller, conversationId, itemsIn(turn));
+    };
+    const context = { ...read, keep: store || conversationId ? keep : undefined };
+    const request = new ResponsesRequest(read.body, given, context);
     await this.answers.answer(caller, request, response);
   }
 
   /** Throws UnknownResponseError. */
-  async get(caller: Caller, id: string, { stream }: { stream?: unknown }): Promise<JsonObject> {
+  async get(
+    caller: Caller,
+    id: string,
+    { stream, include }: { stream?: unknown; include?: unknown },
+  ): Promise<JsonObject> {
     if (stream !== undefined && stream !== 'false') throw new UnsupportedParameterError('stream');
-    const found = ID.test(id) ? await this.stored.find(caller, id) : null;
-    if (!found) throw new UnknownResponseError(id);
-    return found.response;
+    const found = await this.found(caller, id);
+    const response = await this.current(caller, found);
+    const wanted = [include].flat();
+    return wanted.includes(ENCRYPTED_REASONING) ? response : shown(response);
+  }
+
+  /** Ends a response in the background. One that has ended is answered as it is. */
+  async cancel(caller: Caller, id: string): Promise<JsonObject> {
+    const found = await this.found(caller, id);
+    if (found.response['background'] !== true) throw new NotInBackgroundError();
+    const response = { ...found.response, status: 'cancelled' };
+    const wasRunning = await this.stored.end(caller, { ...found, response });
+    this.background.end(id);
+    return shown(wasRunning ? response : (await this.found(caller, id)).response);
   }
 
   /** The items of the request of the response. Throws UnknownResponseError. */
   async inputItems(caller: Caller, id: string, query: unknown): Promise<InputItemsView> {
-    const { limit = 20, order = 'desc', after } = parameters(listQuery, query);
-    const found = ID.test(id) ? await this.stored.find(caller, id) : null;
-    if (!found) throw new UnknownResponseError(id);
+    const { limit = 20, order = 'desc', after } = itemPage(query);
+    const found = await this.found(caller, id);
     const items = order === 'asc' ? found.input : found.input.toReversed();
     const from = after === undefined ? 0 : items.findIndex((item) => item['id'] === after) + 1;
-    const data = items.slice(from, from + limit);
+    const data = items.slice(from, from + limit).map((item) => withoutState(item));
     return {
       object: 'list',
       data,
@@ -84,7 +127,141 @@ export class Responses {
   async remove(caller: Caller, id: string): Promise<DeletedResponseView> {
     const isRemoved = ID.test(id) && (await this.stored.remove(caller, id));
     if (!isRemoved) throw new UnknownResponseError(id);
+    this.background.end(id);
     return { id, object: 'response', deleted: true };
+  }
+
+  /** What the request would take of the window of the model, by its vocabulary or as an estimate. */
+  async countTokens(caller: Caller, body: unknown): Promise<InputTokensView> {
+    const read = await this.read(caller, body);
+    const { given } = read;
+    const request = new ResponsesRequest(read.body, given, { ...read, keep: undefined });
+    const { messages, tools = [] } = request.translate(new IgnoredParameters(false));
+    if (agentIdIn(given.model) !== undefined) throw new UnsupportedParameterError('model');
+    const model = await this.models.resolveChat(caller, given.model);
+    const counter = await tokenCounter(model.modelName);
+    const count = (text: string): number => counter.count(text);
+    const counts = [
+      ...messages.map((message) => {
+        if (message.role !== 'user' || typeof message.content === 'string') {
+          return estimateMessageTokens(
+            message as Parameters<typeof estimateMessageTokens>[0],
+            count,
+          );
+        }
+        const content = message.content.map((part) =>
+          part.type === 'file' ? ({ type: 'image-url', url: '' } as const) : part,
+        );
+        return estimateMessageTokens({ role: 'user', content }, count);
+      }),
+      ...tools.map((one) => count(JSON.stringify(one))),
+    ];
+    const input_tokens = counts.reduce((sum, one) => sum + one, 0);
+    return { object: 'response.input_tokens', input_tokens };
+  }
+
+  /** Answers the response as it begins; what becomes of it is read by its id. */
+  private async createInBackground(
+    caller: Caller,
+    read: ReadRequest,
+    response: Response,
+  ): Promise<void> {
+    const { given, own, previous, conversationId } = read;
+    const id = newId('resp');
+    const request = new ResponsesRequest(read.body, given, { ...read, id, keep: undefined });
+    const begun = { ...request.response({ status: 'in_progress' }), id };
+    const detached = this.answers.detached(caller, request);
+    try {
+      await this.stored.insert(caller, {
+        ...{ id, modelName: given.model, previous, runningMs: RUNNING_MS },
+        ...{ input: own, response: begun },
+      });
+    } catch (error) {
+      detached.release();
+      throw error;
+    }
+    this.background.run(id, detached.end, async () => {
+      const ended = await detached.run().then(
+        (made): JsonObject => ({ ...(JSON.parse(made) as JsonObject), id, background: true }),
+        (failure: Parameters<typeof errorOf>[0]): JsonObject => ({
+          ...begun,
+          ...{ status: 'failed', error: errorOf(failure) },
+        }),
+      );
+      const turn = { id, input: own, response: ended };
+      const isKept = await this.stored.end(caller, turn);
+      if (isKept && ended['status'] !== 'failed' && conversationId) {
+        await this.conversations.append(caller, conversationId, itemsIn(turn));
+      }
+    });
+    setEnvelopeCode(response, 200);
+    response.status(200).json(begun);
+  }
+
+  /** The response as it is now: one whose process has ended is interrupted. */
+  private async current(caller: Caller, found: StoredResponse): Promise<JsonObject> {
+    const { id, input, response, runningUntil } = found;
+    if (!runningUntil || runningUntil.getTime() > Date.now()) return response;
+    const error = {
+      code: 'server_error',
+      message: localized(new InterruptedResponseError().message),
+    };
+    const failed = { ...response, status: 'failed', error };
+    const isEnded = await this.stored.end(caller, { id, input, response: failed });
+    return isEnded ? failed : (await this.found(caller, id)).response;
+  }
+
+  private async found(caller: Caller, id: string): Promise<StoredResponse> {
+    const found = ID.test(id) ? await this.stored.find(caller, id) : null;
+    if (!found) throw new UnknownResponseError(id);
+    return found;
+  }
+
+  /** Throws ParameterError, and the errors of what is continued. */
+  private async read(caller: Caller, body: unknown): Promise<ReadRequest> {
+    const given = readParameters(body);
+    const { previous_response_id: previousId, conversation } = given;
+    if (previousId !== undefined && conversation !== undefined) {
+      throw new ParameterError(
+        'conversation',
+        msg`A response continues a response or a conversation, not both. Remove one of them.`,
+      );
+    }
+    const conversationId = typeof conversation === 'object' ? conversation.id : conversation;
+    const turns = previousId === undefined ? [] : await this.conversation(caller, previousId);
+    const earlier =
+      conversationId === undefined
+        ? turns.flatMap((turn) => itemsIn(turn))
+        : await this.conversations.itemsToContinue(caller, conversationId);
+    const { own, hasReferences } = await this.ownItems(caller, given.input, earlier);
+    const hasStored = earlier.length > 0 || hasReferences;
+    const sent = body as ResponsesRequest['body'];
+    return { given, body: sent, earlier, own, hasStored, previous: turns.at(-1), conversationId };
+  }
+
+  /** The items of a request, with those that it refers to. What stands before it already is not repeated. */
+  private async ownItems(
+    caller: Caller,
+    input: ResponseParameters['input'],
+    earlier: readonly JsonObject[],
+  ): Promise<{ readonly own: readonly JsonObject[]; readonly hasReferences: boolean }> {
+    const own = storedItems(input);
+    const ids = [...new Set(referencesIn(input))];
+    if (ids.length === 0) return { own, hasReferences: false };
+    const before = new Set(earlier.map((one) => one['id']));
+    const items = await this.stored.items(caller, ids);
+    const missing = ids.filter((id) => !items.has(id) && !before.has(id));
+    const others = missing.length > 0 ? await this.conversations.found(caller, missing) : [];
+    for (const one of others) items.set(idOf(one) ?? '', one);
+    const resolved = own.flatMap((one, at): readonly JsonObject[] => {
+      if (one['type'] !== 'item_reference') return [one];
+      const id = idOf(one) ?? '';
+      if (before.has(id)) return [];
+      const item = items.get(id);
+      if (!item) throw new ItemReferenceError(`input[${at}].id`, id);
+      return [item];
+    });
+    return { own: resolved, hasReferences: true };
   }
 
   private async conversation(caller: Caller, id: string): Promise<StoredTurn[]> {
@@ -95,11 +272,15 @@ export class Responses {
     const { previousId } = oldest;
     if (previousId === null) return turns;
     const isThere = await this.stored.find(caller, previousId);
-    throw isThere ? new ConversationTooLongError() : new PreviousResponseError(id);
+    throw isThere
+      ? new ConversationTooLongError('previous_response_id')
+      : new PreviousResponseError(id);
   }
 }
 
-function idOf(item: JsonObject | undefined): string | null {
-  const id = item?.['id'];
-  return typeof id === 'string' ? id : null;
+/** A stored response, but for the states of its model. */
+function shown(response: JsonObject): JsonObject {
+  const { output } = response;
+  if (!Array.isArray(output)) return response;
+  return { ...response, output: (output as object[]).map((one) => withoutState(one)) };
 }

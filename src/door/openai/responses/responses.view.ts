@@ -1,4 +1,17 @@
-import { flag, nullable, oneOf, schema, text, View } from '../../../platform/http/index.js';
+import { z } from 'zod';
+import {
+  flag,
+  integer,
+  nullable,
+  oneOf,
+  schema,
+  text,
+  View,
+} from '../../../platform/http/index.js';
+import { parameters } from '../../answer/parameters.js';
+
+/** One item of a request or an answer. */
+export const ITEM_SCHEMA = { type: 'object', additionalProperties: true } as const;
 
 const ITEMS = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
 
@@ -31,3 +44,37 @@ export const RESPONSE_SCHEMA = {
   },
   additionalProperties: true,
 };
+
+export class ConversationView extends View({
+  id: text({ example: 'conv_0c1f2e3d4b5a69788796a5b4c3d2e1f0' }),
+  object: oneOf(['conversation']),
+  created_at: integer(),
+  metadata: schema<Readonly<Record<string, unknown>>>(ITEM_SCHEMA),
+}) {}
+
+export class DeletedConversationView extends View({
+  id: text({ example: 'conv_0c1f2e3d4b5a69788796a5b4c3d2e1f0' }),
+  object: oneOf(['conversation.deleted']),
+  deleted: flag(),
+}) {}
+
+export class InputTokensView extends View({
+  object: oneOf(['response.input_tokens']),
+  input_tokens: integer({ example: 42 }),
+}) {}
+
+const pageQuery = z.looseObject({
+  limit: z.coerce.number().int().min(1).max(100).optional(),
+  order: z.enum(['asc', 'desc']).optional(),
+  after: z.string().max(200).optional(),
+});
+
+/** The page of a list of items. Throws ParameterError. */
+export function itemPage(query: unknown): z.output<typeof pageQuery> {
+  return parameters(pageQuery, query);
+}
+
+export function idOf(item: Readonly<Record<string, unknown>> | undefined): string | null {
+  const id = item?.['id'];
+  return typeof id === 'string' ? id : null;
+}

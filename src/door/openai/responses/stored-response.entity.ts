@@ -1,10 +1,10 @@
 import { Entity } from 'typeorm';
 import {
   Bigint,
-  Char,
   CreateTime,
   Integer,
   Json,
+  Text,
   nullable,
   primary,
   TenantId,
@@ -17,21 +17,25 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** An answer of POST /v1/responses with the input that it answers. */
 @Entity({ name: 'stored_response' })
 export class StoredResponse {
-  @Char(37, primary) id: string;
-  @TenantId() tenantId: string;
+  @Varchar(100, primary) id: string;
+  @TenantId(primary) tenantId: string;
   /** Who made it, and alone sees it. */
-  @Bigint() userId: number;
+  @Bigint(primary) userId: number;
   @Bigint(nullable) apiKeyId: number | null;
   /** As the request named it. */
   @Varchar(200) modelName: string;
   /** The response that it continues. */
-  @Char(37, nullable) previousId: string | null;
+  @Varchar(100, nullable) previousId: string | null;
   /** The first one of its conversation. */
-  @Char(37) conversationId: string;
+  @Varchar(100) conversationId: string;
   /** The items of its own request. */
   @Json() input: readonly JsonObject[];
   /** As it was answered. */
   @Json() response: JsonObject;
+  /** Of the items of both. */
+  @Text({ array: true }) itemIds: readonly string[];
+  /** Of a response in the background: until then its process answers for it. */
+  @Timestamp(nullable) runningUntil: Date | null;
   /** Bytes of both. */
   @Integer() size: number;
   @CreateTime() createTime: Date;

@@ -14,10 +14,30 @@ export type StoredTurn = Pick<
 
 export interface NewResponse {
   readonly id: string;
+  /** How long its process answers for a response in the background. */
+  readonly runningMs?: number;
   readonly modelName: string;
   readonly previous: Pick<StoredTurn, 'id' | 'conversationId'> | undefined;
   readonly input: readonly JsonObject[];
   readonly response: JsonObject;
+}
+
+export type EndedResponse = Pick<NewResponse, 'id' | 'input' | 'response'>;
+
+/** Responses whose items one request refers to. */
+const MAX_REFERRED_RESPONSES = 500;
+
+/** The items of a response and of its request. */
+export function itemsIn({
+  input,
+  response,
+}: Pick<NewResponse, 'input' | 'response'>): readonly JsonObject[] {
+  const { output } = response;
+  return [...input, ...(Array.isArray(output) ? (output as readonly JsonObject[]) : [])];
+}
+
+function idsIn(stored: Pick<NewResponse, 'input' | 'response'>): string[] {
+  return itemsIn(stored).flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
 }
 
 /** Rows that one statement of the sweep removes. */
@@ -56,9 +76,12 @@ export class StoredResponseRepository {
     );
   }
 
-  /** Stores the response; the conversation that it continues counts as used, to the day. */
+  /**
+   * Stores the response; the conversation that it continues counts as used, to the day. One of the same user with the same id is
+   * replaced: the ids of relayed responses are made by their services.
+   */
   async insert({ tenantId, userId, apiKey }: Owner, stored: NewResponse): Promise<void> {
-    const { id, modelName, previous } = stored;
+    const { id, modelName, previous, runningMs } = stored;
     const input = JSON.stringify(stored.input);
     const response = JSON.stringify(stored.response);
     const conversationId = previous?.conversationId ?? id;
@@ -69,8 +92,13 @@ export class StoredResponseRepository {
             AND last_used_time < now() - interval '1 day'
        )
        INSERT INTO stored_response
-              (tenant_id, user_id, id, api_key_id, model_name, previous_id, conversation_id, input, response, size)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10)`,
+              (tenant_id, user_id, id, api_key_id, model_name, previous_id, conversation_id, input, response, size,
+               item_ids, running_until)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10, $11::text[],
+               now() + make_interval(secs => $12::double precision / 1000))
+       ON CONFLICT (tenant_id, user_id, id) DO UPDATE SET input = EXCLUDED.input, response = EXCLUDED.response, size = EXCLUDED.size,
+               item_ids = EXCLUDED.item_ids, model_name = EXCLUDED.model_name, previous_id = EXCLUDED.previous_id,
+               conversation_id = EXCLUDED.conversation_id, last_used_time = now()`,
       [
         ...[tenantId, userId, id, apiKey?.id ?? null, modelName, previous?.id ?? null],
         ...[
@@ -79,7 +107,51 @@ export class StoredResponseRepository {
           response,
           Buffer.byteLength(input) + Buffer.byteLength(response),
         ],
+        ...[idsIn(stored), runningMs ?? null],
       ],
+    );
+  }
+
+  /** Ends a response in the background, unless it has ended. Answers whether it was running. */
+  async end({ tenantId, userId }: Owner, stored: EndedResponse): Promise<boolean> {
+    const response = JSON.stringify(stored.response);
+    const rows = await this.database.query<{ id: string }>(
+      `UPDATE stored_response SET response = $4::json, item_ids = $5::text[], size = size + $6, running_until = NULL
+        WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND running_until IS NOT NULL RETURNING id`,
+      [...[tenantId, userId, stored.id, response, idsIn(stored)], Buffer.byteLength(response)],
+    );
+    return rows.length > 0;
+  }
+
+  /** Of the responses in the background, those that still run; their process answers for them for another while. */
+  async renew(ids: readonly string[], runningMs: number): Promise<string[]> {
+    const rows = await acrossTenants('renewal of responses in the background', () =>
+      this.database.query<{ id: string }>(
+        `UPDATE stored_response SET running_until = now() + make_interval(secs => $2::double precision / 1000)
+          WHERE id = ANY ($1::text[]) AND running_until IS NOT NULL RETURNING id`,
+        [ids, runningMs],
+      ),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Items of any response of the user by their ids; of an item that several have, that of the last one. */
+  async items(
+    { tenantId, userId }: Owner,
+    ids: readonly string[],
+  ): Promise<Map<string, JsonObject>> {
+    const rows = await this.database.query<Pick<StoredTurn, 'input' | 'response'>>(
+      `SELECT input, response FROM stored_response
+        WHERE tenant_id = $1 AND user_id = $2 AND item_ids && $3::text[] ORDER BY create_time, id LIMIT $4`,
+      [tenantId, userId, ids, MAX_REFERRED_RESPONSES],
+    );
+    const wanted = new Set(ids);
+    const items = rows.flatMap((row) => itemsIn(row));
+    return new Map(
+      items.flatMap((item): [string, JsonObject][] => {
+        const id = item['id'];
+        return typeof id === 'string' && wanted.has(id) ? [[id, item]] : [];
+      }),
     );
   }
 
@@ -95,8 +167,8 @@ export class StoredResponseRepository {
   async sweep(days: number): Promise<{ readonly removed: number; readonly isDone: boolean }> {
     const rows = await acrossTenants('sweep of stored responses', () =>
       this.database.query<{ id: string }>(
-        `DELETE FROM stored_response WHERE id IN (
-           SELECT id FROM stored_response WHERE last_used_time < now() - make_interval(days => $1) LIMIT $2
+        `DELETE FROM stored_response WHERE (tenant_id, user_id, id) IN (
+           SELECT tenant_id, user_id, id FROM stored_response WHERE last_used_time < now() - make_interval(days => $1) LIMIT $2
          ) RETURNING id`,
         [days, SWEPT_AT_ONCE],
       ),

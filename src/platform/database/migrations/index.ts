@@ -38,9 +38,14 @@ import { Limits1763683200040 } from './40-limits.js';
 import { ModelFallbacks1763683200042 } from './42-model-fallbacks.js';
 import { Provisioning1763683200044 } from './44-provisioning.js';
 import { AttachmentFailure1763683200045 } from './45-attachment-failure.js';
-import { AwaitedSince1763683200048 } from './48-awaited-since.js';
-import { ModelAuth1763683200053 } from './53-model-auth.js';
 import { BookedUsage1763683200047 } from './47-booked-usage.js';
+import { AwaitedSince1763683200048 } from './48-awaited-since.js';
+import { ProviderState1763683200049 } from './49-provider-state.js';
+import { ModelFindings1763683200050 } from './50-model-findings.js';
+import { ResponseItems1763683200052 } from './52-response-items.js';
+import { ModelAuth1763683200053 } from './53-model-auth.js';
+import { StrictParameters1763683200054 } from './54-strict-parameters.js';
+import { GroupsOverage1763683200056 } from './56-groups-overage.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -86,5 +91,10 @@ export const migrations = [
   AttachmentFailure1763683200045,
   BookedUsage1763683200047,
   AwaitedSince1763683200048,
+  ProviderState1763683200049,
+  ModelFindings1763683200050,
+  ResponseItems1763683200052,
   ModelAuth1763683200053,
+  StrictParameters1763683200054,
+  GroupsOverage1763683200056,
 ];

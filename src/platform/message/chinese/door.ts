@@ -11,10 +11,9 @@ export const door: Texts = {
     'The parameter {0} is required.': '缺少参数 {0}。',
     'The token ids at position {0} are not all of the vocabulary cl100k_base. Send text, or make the ids with cl100k_base.':
       '位置 {0} 的 token id 不全属于词表 cl100k_base。请发送文本，或使用 cl100k_base 生成 id。',
-    'The parameter {0} is not valid: {1}. Correct it.': '参数 {0} 无效：{1}。请更正。',
+    'The parameter {0} is not valid: {1}. Correct it.': '参数 {0} 无效：{1:phrase}。请更正。',
     'No message before has a tool call with the id {0}. Send the message that called the tool as well.':
       '之前的消息中没有 id 为 {0} 的工具调用。请一并发送调用该工具的消息。',
-    'The arguments of a tool call must be a JSON object.': '工具调用的参数必须是 JSON 对象。',
     'tool_choice calls for a tool, and there is none. Send tools, or remove it.':
       'tool_choice 要求调用工具，但没有工具。请发送 tools，或移除该参数。',
     'tools has no function {0}. Choose one of those in tools.':
@@ -23,6 +22,16 @@ export const door: Texts = {
       '没有响应 {0}。它可能已被删除，或未被保存。',
     'The conversation of the response {0} is not stored. Send the earlier messages in input instead.':
       '响应 {0} 的对话未保存。请改为在 input 中发送之前的消息。',
+    'The answer was interrupted. Send the request again.': '回答已中断。请重新发送请求。',
+    'There is no conversation {0}. It may have been deleted.': '没有会话 {0}。它可能已被删除。',
+    'There is no item {0} in the conversation.': '会话中没有条目 {0}。',
+    'The item {0} is not stored. Send the item itself instead.':
+      '条目 {0} 未被存储。请改为发送该条目本身。',
+    'Only a response in the background can be cancelled.': '只有后台响应可以取消。',
+    'A response in the background is stored. Leave store out, or send it true.':
+      '后台响应会被存储。请省略 store，或将其设为 true。',
+    'A response continues a response or a conversation, not both. Remove one of them.':
+      '响应只能延续一个响应或一个会话，不能同时延续两者。请移除其中一个。',
     'The conversation is too long to be continued. Send what matters of it in input instead.':
       '该对话过长，无法继续。请改为在 input 中发送其中的要点。',
     'The model could not finish its answer. Try again.': '模型未能完成回答。请重试。',
@@ -30,8 +39,33 @@ export const door: Texts = {
     'The last message must be one of the user.': '最后一条消息必须是用户的消息。',
     'The service of this model answers the address of a sound. Use POST /media/speech, or another model.':
       '该模型的服务返回音频地址。请使用 POST /media/speech，或选择其他模型。',
+    'The request has more than {0} files. Send fewer.': '请求中的文件超过 {0} 个。请减少文件。',
+    'The files of the request have more than {0} characters of text. Send fewer or shorter ones.':
+      '请求中文件的文本超过 {0} 个字符。请减少或缩短文件。',
+    'The path has /v1 twice. Remove one from the base address.':
+      '路径中有两个 /v1。请从基础地址中移除一个。',
+    'Add /v1 to the base address: {0}.': '请在基础地址后加上 /v1：{0}。',
+    'The compatible interfaces are below /v1. Add /v1 to the base address.':
+      '兼容接口位于 /v1 之下。请在基础地址后加上 /v1。',
+    'Threads are not supported. Send the whole conversation without thread.':
+      '不支持 thread。请去掉 thread 并发送完整对话。',
   },
   phrases: {
+    'a text': '文本',
+    'a number': '数字',
+    'a whole number': '整数',
+    'true or false': 'true 或 false',
+    'a list': '列表',
+    'an object': '对象',
+    null: 'null',
+    'it must be {0}': '应为 {0:phrase}',
+    'its value has none of the supported forms': '其值不符合任何受支持的形式',
+    'it must have at least {0} characters': '至少应有 {0} 个字符',
+    'it must have at most {0} characters': '最多可有 {0} 个字符',
+    'it must have at least {0} entries': '至少应有 {0} 项',
+    'it must have at most {0} entries': '最多可有 {0} 项',
+    'it must be at least {0}': '不得小于 {0}',
+    'it must be at most {0}': '不得大于 {0}',
     Plinth: 'Plinth',
   },
 };

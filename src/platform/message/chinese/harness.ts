@@ -58,6 +58,8 @@ export const harness: Texts = {
       '工作区的文件过多，减少之前将拒绝执行命令。',
     'Changes of {0} could not be undone: they are larger than 2 MiB, or beyond the first 20,000 files and 500 MiB of the workspace.':
       '{0:phrase}的更改将无法撤销：它们超过 2 MiB，或超出工作区的前 20,000 个文件和 500 MiB。',
+    '{0} The conversation was compacted and is still too long. Start a new run with a smaller task or fewer files at once, or with a model of a larger window.':
+      '{0}对话已压缩，但仍然过长。请以更小的任务或更少的文件开始新的运行，或使用窗口更大的模型。',
     'About {0} tokens would have to be sent to the model, and its window takes {1}. Start a new run with a smaller task, fewer files at once or shorter skills, or with a model of a larger window.':
       '需要发送给模型约 {0} 个词元，而其窗口只能容纳 {1} 个。请开始新的运行：缩小任务、减少一次涉及的文件、缩短技能，或使用窗口更大的模型。',
     'The text holds a NUL character. Save the file as plain text.':

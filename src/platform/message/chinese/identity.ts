@@ -185,6 +185,9 @@ export const identity: Texts = {
     'The provider refuses client id or secret. Compare both with the registration there.':
       '提供方拒绝客户端 ID 或密钥。请与提供方的登记对照。',
     'Client id and secret are right.': '客户端 ID 和密钥正确。',
+    'No sign-in has missed groups.': '没有登录缺少组信息。',
+    'Groups overage: {0} users have more groups than their token names, and the provider did not list them when asked. They keep the roles that they had. Allow this client to read group memberships there, or let the provider send only the groups that are assigned to it.':
+      '组信息超限（groups overage）：{0} 个用户的组多于令牌所列，且提供方在询问时未列出。这些用户保留原有角色。请在提供方处允许此客户端读取组成员关系，或让提供方只发送分配给它的组。',
     'The provider does not say whether client id and secret are right. It shows at the first sign-in.':
       '提供方未说明客户端 ID 和密钥是否正确。首次登录时即可看出。',
     'Remove the ? and what follows.': '请删除 ? 及其后的内容。',

@@ -16,8 +16,6 @@ export const langchain: Texts = {
       '模型 {0} 不支持图片。请选择其他模型，或只发送文本。',
     'The tool message of the call {0} has no name, and no message before it has the call. Send the message with the call, too.':
       '调用 {0} 的工具消息没有名称，之前的消息中也没有该调用。请同时发送带有该调用的消息。',
-    'An answer calls the tool {0} with arguments that cannot be read. Leave the answer out.':
-      '一个回答调用了工具 {0}，但其参数无法读取。请去掉该回答。',
     'A call of the tool {0} has no id. Send the message as the model answered it.':
       '工具 {0} 的一次调用没有 id。请按模型的原样发送该消息。',
     'The tool {0} cannot be offered. Give it a name, a description and the schema of an object.':

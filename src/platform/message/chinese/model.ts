@@ -2,6 +2,11 @@ import type { Texts } from '../catalogue.js';
 
 export const model: Texts = {
   messages: {
+    'Services of the code {0} have no list of models.': '代码为 {0} 的服务没有模型列表。',
+    'No address is known. Enter the address of the provider, or save a model.':
+      '地址未知。请输入供应商的地址，或先保存一个模型。',
+    'The service lists its models only with a key. Save a model of this provider with its key, then choose from the list.':
+      '该服务需要密钥才能列出模型。请先保存该供应商的一个带密钥的模型，然后从列表中选择。',
     '1 knowledge base uses {0}. Choose another model in its settings, or create one of the same name.':
       '1 个知识库使用 {0}。请在其设置中选择其他模型，或创建同名模型。',
     '{0} knowledge bases use {1}. Choose another model in their settings, or create one of the same name.':
@@ -11,6 +16,8 @@ export const model: Texts = {
       '{0} 个智能体使用 {1}。请为其选择其他模型。',
     'This API key cannot use the model {0}. Add the model to the key, or use another model.':
       '此 API 密钥不能使用模型 {0}。请将该模型加入密钥，或使用其他模型。',
+    '{0} Nothing more of the conversation can be left out. Start a new conversation, send less at once, or choose a model with a larger context window.':
+      '{0}对话中已没有可以省略的内容。请开始新的对话、减少一次发送的内容，或选择上下文窗口更大的模型。',
     'Connected.': '已连接。',
     'The proxy has connected to the service.': '代理已连接服务。',
     'The proxy was reached.': '已连接代理。',

@@ -21,6 +21,7 @@ export const platform: Texts = {
     '{0} was not found. It may have been deleted.': '未找到{0:phrase}，可能已被删除。',
     '{0} is not available at the moment. Try again in a few seconds.':
       '{0:phrase}暂时不可用。请几秒后再试。',
+    '{0} does not take {1}. Use {2}.': '{0} 不支持 {1}。请使用 {2}。',
     'There is no {0} {1}.': '不存在 {0} {1}。',
     'The uploaded file is too large.': '上传的文件过大。',
     'Something went wrong on our side. Try again. If it happens again, report request {0}.':
@@ -63,7 +64,8 @@ export const platform: Texts = {
     '"{0}" is not an id. An id is a whole number.': '“{0}”不是 id。id 是整数。',
     'The path must not contain the character NUL.': '路径不能包含 NUL 字符。',
     'The request body holds more than {0} values.': '请求体包含超过 {0} 个值。',
-    'The request body is nested more than {0} levels deep.': '请求体嵌套超过 {0} 层。',
+    'The request body is nested more than {0} levels deep. Send it in a flatter form.':
+      '请求体嵌套超过 {0} 层。请使用层次更少的结构。',
     'An object of the request body has more than {0} fields.':
       '请求体中有一个对象超过 {0} 个字段。',
     'isAsc must name one direction, or one for each field of orderByColumn.':

@@ -21,9 +21,12 @@ export const provider: Texts = {
       '请输入服务地址，例如 https://api.example.com/v1。',
     'The service address must be a valid http or https address, for example https://api.example.com/v1.':
       '服务地址必须是有效的 http 或 https 地址，例如 https://api.example.com/v1。',
-    'The service address must not contain a user name, a query (?) or a fragment (#). Remove that part.':
-      '服务地址不能包含用户名、查询参数（?）或片段标识（#）。请将其移除。',
+    'The service address must not contain a user name, a key in its query or a fragment (#). Remove that part.':
+      '服务地址不能包含用户名、查询参数中的密钥或片段标识（#）。请将其移除。',
+    'The address of a media model must not contain a query (?). Remove that part.':
+      '媒体模型的地址不能包含查询参数（?）。请将其移除。',
     'The provider answered without a choice.': '供应商的回答中没有 choice。',
+    'The provider answered without output.': '服务返回的内容中没有输出。',
     'The provider answered without a message.': '供应商的回答中没有消息。',
     'This provider cannot fetch images from an address. Upload the image instead.':
       '该供应商不能从地址获取图片。请改为上传图片。',
@@ -31,14 +34,15 @@ export const provider: Texts = {
     'The provider answered without content.': '供应商的回答没有内容。',
     'The model called a tool without naming it. Try again.':
       '模型调用了工具但没有给出名称。请重试。',
-    'The model called {0} with arguments that are not a JSON object. Try again, or use another model.':
-      '模型调用{0:phrase}时的参数不是 JSON 对象。请重试，或使用其他模型。',
+    'The model answered without any text or tool call. Try again, or check that the service has loaded the model.':
+      '模型的回答中没有文本，也没有工具调用。请重试，或检查服务是否已加载该模型。',
     'The answer reached its length limit in the middle of a tool call. Raise the maximum output.':
       '回答在工具调用中途达到长度上限。请增大最大输出。',
     'The answer ended in the middle of a tool call. Try again.': '回答在工具调用中途结束。请重试。',
     'The provider answered {0} vectors for {1} texts.': '供应商为 {1} 段文本返回了 {0} 个向量。',
     'The provider answered an empty vector.': '供应商返回了空向量。',
     'The provider answered vectors of different lengths.': '供应商返回的向量长度不一致。',
+    'The provider answered without a list of models.': '供应商的回答中没有模型列表。',
     'The provider answered without vectors.': '供应商的回答中没有向量。',
     'The provider answered a vector with a value that is no finite number.':
       '供应商返回的向量中有非有限数值。',
@@ -87,6 +91,8 @@ export const provider: Texts = {
     'Choose a provider with one of these codes: {0}.': '请选择代码为以下之一的供应商：{0}。',
     'The messages protocol has no media; a service of your own is called with custom_api.':
       'messages 协议不支持媒体；自己的服务请使用 custom_api。',
+    'The Responses protocol has no media; choose openai or custom_api for it.':
+      'Responses 协议不支持媒体；请改用 openai 或 custom_api。',
     'providerName must not be empty.': 'providerName 不能为空。',
     'apiHost must be an http or https address such as https://api.example.com/v1.':
       'apiHost 必须是 http 或 https 地址，例如 https://api.example.com/v1。',
@@ -102,8 +108,6 @@ export const provider: Texts = {
       '{0} 个模型使用 {1}，在有可用的已启用供应商之前无法调用。',
   },
   phrases: {
-    'the tool {0}': '工具 {0}',
-    'a tool': '工具',
     'must not be empty or hold spaces': '不能为空或包含空格',
     'The provider': '供应商',
   },

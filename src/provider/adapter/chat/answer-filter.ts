@@ -1,16 +1,22 @@
 import { KeyFilter } from '../key-filter.js';
 import type { MaskedText } from '../masked-text.js';
 import type { Secrets } from '../safe-text.js';
-import type { ChatPart, ToolCall } from './chat.adapter.js';
+import type { ChatPart, ProviderState, ToolCall } from './chat.adapter.js';
 
 /** A call of a tool without the key. Its arguments are JSON in a text, so that a key can be written there in escapes. */
 export function cleanedToolCall(call: ToolCall, filter: KeyFilter): ToolCall {
   const normal = JSON.stringify(call.input);
   const named = { id: filter.text(call.id), name: filter.text(call.name) };
+  if (call.invalid) return { ...call, ...named, arguments: filter.text(call.arguments) };
   const isClean = [normal, call.arguments].every((text) => filter.text(text) === text);
   if (isClean) return { ...call, ...named };
   const input = filter.json(JSON.parse(normal) as Record<string, unknown>);
   return { ...named, arguments: JSON.stringify(input), input };
+}
+
+/** A state without the key: it is stored, and clients of the compatible API keep it. */
+export function cleanedState({ origin, data }: ProviderState, filter: KeyFilter): ProviderState {
+  return { origin, data: filter.json(data) };
 }
 
 /** What one read brought. What came before a failure is part of the answer, so it is kept beside it. */
@@ -69,8 +75,7 @@ export class AnswerFilter {
       case 'usage':
         return { ...part, usage: this.filter.json(part.usage) };
       case 'provider-state':
-        // Never shown as text, and changed signatures are refused by the service.
-        return part;
+        return { ...part, providerState: cleanedState(part.providerState, this.filter) };
       case 'finish':
         return part.raw === undefined ? part : { ...part, raw: this.filter.text(part.raw) };
     }

@@ -1,6 +1,5 @@
-import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
-import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
+import { endpointOf, FAMILY } from '../address.js';
 import { bearerOf } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, errorInAnswer } from '../upstream.error.js';
@@ -14,10 +13,9 @@ import {
   textsIn,
 } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
-import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
-import type { ChatProtocol } from './protocol.adapter.js';
+import type { ChatProtocol, ModelListPath } from './protocol.adapter.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -30,24 +28,34 @@ import type {
   RelayedBody,
   ResponseFormat,
 } from './chat.adapter.js';
+import { StateCollector, thoughtIn, wantsStates, withState } from './chat-completions.state.js';
+import type { WireAnswer } from './chat-completions.state.js';
 import { AnswerStream, completionOf } from './stream-mapping.js';
+import type { StateData } from './stream-mapping.js';
+import { argumentsIn, sentInput } from './tool-calls.js';
+import type { ToolCallPiece } from './tool-calls.js';
+import { usageIn } from './usage.js';
 import { isStrictSchema, withInstruction } from './response-format.js';
 
 export interface ChatCompletionsPreset extends Vendor {
   readonly dialect: ChatCompletionsDialect;
+  /** Where the vendor has a list of models that says more than the one beside the endpoint. */
+  readonly modelList?: ModelListPath;
 }
 
 /** The chat-completions protocol: POST {address}/chat/completions with a bearer key. */
 export function chatCompletions({
   address: own,
   dialect,
+  modelList,
 }: Omit<ChatCompletionsPreset, 'code' | 'label'>): ChatProtocol {
-  const form = { ...own, endpoint: '/chat/completions', siblings: FAMILY_ENDPOINTS };
+  const form = { ...FAMILY, ...own, endpoint: '/chat/completions' };
   return {
     name: 'chat-completions',
     endpoint: (address) => endpointOf(address, form),
     headers: ({ credential }) => bearerOf(credential),
     body: (call, stream) => toChatCompletionsBody(call, stream, dialect),
+    modelList,
     relayed: {
       body: (body) => toRelayedBody(body, dialect),
       headers: [],
@@ -84,9 +92,10 @@ export function toChatCompletionsBody(
   const { responseFormat } = call;
   const isInText = responseFormat && dialect.json !== 'schema';
   const messages = isInText ? withInstruction(call.messages, responseFormat) : call.messages;
+  const withStates = wantsStates(messages);
   return {
     model: call.model,
-    messages: messages.map((message) => toWireMessage(message)),
+    messages: messages.map((message) => toWireMessage(message, withStates)),
     stream,
     ...(responseFormat && formatFields(responseFormat, dialect)),
     ...(stream && dialect.streamUsage && { stream_options: { include_usage: true } }),
@@ -96,6 +105,8 @@ export function toChatCompletionsBody(
     [dialect.maxOutputField]: call.maxTokens,
     ...(call.stop?.length && { stop: call.stop }),
     seed: call.seed,
+    frequency_penalty: call.frequencyPenalty,
+    presence_penalty: call.presencePenalty,
     reasoning_effort: call.effort,
   };
 }
@@ -152,29 +163,35 @@ function toolFields(call: ChatCall): Record<string, unknown> {
   };
 }
 
-function toWireMessage(message: ChatMessage): Record<string, unknown> {
+function toWireMessage(message: ChatMessage, withStates: boolean): JsonRecord {
   switch (message.role) {
     case 'system':
-      return message;
+      return { role: 'system', content: message.content };
     case 'user':
       return { role: 'user', content: toWireContent(message.content) };
-    case 'assistant':
-      return toWireAnswer(message.content, message.toolCalls ?? []);
+    case 'assistant': {
+      const { content, toolCalls = [], providerState } = message;
+      const answer = toWireAnswer(content, toolCalls);
+      const state = withStates ? providerState?.data : undefined;
+      return { role: 'assistant', ...(state ? withState(answer, state) : answer) };
+    }
     case 'tool':
       return { role: 'tool', tool_call_id: message.toolCallId, content: message.content };
   }
 }
 
 /** The protocol wants null, not an empty text, where an answer holds only tool calls. */
-function toWireAnswer(content: string, calls: readonly ToolCall[]): Record<string, unknown> {
-  if (calls.length === 0) return { role: 'assistant', content };
+function toWireAnswer(content: string, calls: readonly ToolCall[]): WireAnswer {
+  if (calls.length === 0) return { content };
   return {
-    role: 'assistant',
     content: content === '' ? null : content,
     tool_calls: calls.map((call) => ({
       id: call.id,
       type: 'function',
-      function: { name: call.name, arguments: call.arguments },
+      function: {
+        name: call.name,
+        arguments: call.invalid ? JSON.stringify(sentInput(call)) : call.arguments,
+      },
     })),
   };
 }
@@ -184,7 +201,7 @@ function toWireContent(content: string | readonly ContentPart[]): unknown {
   return content.map((part) => {
     switch (part.type) {
       case 'text':
-        return part;
+        return { type: 'text', text: part.text };
       case 'image':
         return imageAt(`data:${part.mimeType};base64,${part.data}`, part.detail);
       case 'image-url':
@@ -197,41 +214,14 @@ function imageAt(url: string, detail?: string): Record<string, unknown> {
   return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } };
 }
 
-/** The fields read from an answer in one piece, but usage, which may be anything; services may leave out or add any other. */
-const chatCompletionSchema = z.looseObject({
-  choices: z
-    .array(
-      z.looseObject({
-        finish_reason: z.string().nullish(),
-        message: z.looseObject({
-          content: z
-            .union([z.string(), z.array(z.looseObject({ text: z.string().nullish() }))])
-            .nullish(),
-          reasoning_content: z.string().nullish(),
-          reasoning: z.string().nullish(),
-          refusal: z.string().nullish(),
-          tool_calls: z
-            .array(
-              z.looseObject({
-                id: z.string().nullish(),
-                // Calls of other tools have none.
-                function: z
-                  .looseObject({
-                    name: z.string().nullish(),
-                    arguments: z.string().nullish(),
-                  })
-                  .nullish(),
-              }),
-            )
-            .nullish(),
-        }),
-      }),
-    )
-    .nullish(),
-});
-
 /** Maps a stream of chat-completion chunks. */
 export class ChatCompletionsStream extends AnswerStream {
+  private readonly collector = new StateCollector();
+  /** A delta has come, so that a message repeats what the deltas have said. */
+  private hasDelta = false;
+  /** The text of messages in place of deltas. */
+  private messageText = '';
+
   constructor(secrets: Secrets, withThinking: boolean, omittedCalls?: OmittedCalls) {
     super(new EventStreamDecoder(), secrets, withThinking, omittedCalls);
   }
@@ -239,40 +229,122 @@ export class ChatCompletionsStream extends AnswerStream {
   /** The end mark alone ends this protocol. */
   protected readEvent(chunk: JsonRecord, text: string, parts: ChatPart[]): false {
     throwIfError(chunk, this.secrets);
-    const usage = usageIn(chunk);
-    if (usage !== undefined) this.state.setUsage(usage);
     // Only the first choice is asked for; a chunk without any carries usage or nothing.
     const choice = firstRecordIn(chunk, 'choices');
+    const usage = usageIn(chunk, choice);
+    if (usage !== undefined) this.state.setUsage(usage);
     if (choice === undefined) return false;
     this.readChoice(choice, parts);
     this.repeated.learn(text, choice);
     return false;
   }
 
+  protected override stateData(): StateData | undefined {
+    return this.collector.data(this.state);
+  }
+
   private readChoice(choice: JsonRecord, parts: ChatPart[]): void {
+    const raw = textIn(choice, 'finish_reason') ?? '';
+    const hasFinish = raw !== '' && raw !== 'null';
     const delta = recordIn(choice, 'delta');
-    if (delta !== undefined) this.readDelta(delta, parts);
-    const reason = textIn(choice, 'finish_reason');
-    if (reason !== undefined && reason !== '') {
-      this.state.setFinish(toFinishReason(reason), reason, parts);
+    const message = recordIn(choice, 'message');
+    if (delta !== undefined && Object.keys(delta).length > 0) this.readDelta(delta, parts);
+    else if (message !== undefined) this.readMessage(message, hasFinish, parts);
+    // Of the older completions.
+    else this.state.addText(textIn(choice, 'text'), parts);
+    if (hasFinish) this.state.setFinish(toFinishReason(raw), raw, parts);
+  }
+
+  /** A message in place of a delta: more of the answer, or, at its end, the whole of it once more. */
+  private readMessage(message: JsonRecord, isLast: boolean, parts: ChatPart[]): void {
+    const fields = fieldsIn(message);
+    const repeatsText = isLast && fields.text.startsWith(this.messageText);
+    const text = repeatsText ? fields.text.slice(this.messageText.length) : fields.text;
+    this.messageText += text;
+    if (!isLast || !(this.hasDelta || this.state.hasAnyThinking)) {
+      this.collector.add(message);
+      this.state.addThinking(fields.thinking, parts);
     }
+    if (!this.hasDelta || !this.state.hasAnyText) this.state.addText(text, parts);
+    if (!this.hasDelta) this.state.addRefusal(fields.refusal, parts);
+    if (!(isLast && this.state.hasCalls))
+      for (const call of fields.calls) this.state.addToolCall(call);
   }
 
   private readDelta(delta: JsonRecord, parts: ChatPart[]): void {
-    this.state.addThinking(textIn(delta, 'reasoning_content') ?? textIn(delta, 'reasoning'), parts);
-    this.state.addText(toText(delta['content']), parts);
-    this.state.addRefusal(textIn(delta, 'refusal'), parts);
-    if (!Array.isArray(delta['tool_calls'])) return;
-    for (const call of recordsIn(delta, 'tool_calls')) {
-      const named = recordIn(call, 'function');
-      this.state.addToolCall({
-        index: wholeNumberIn(call, 'index'),
-        id: textIn(call, 'id'),
-        name: named && textIn(named, 'name'),
-        arguments: named && textIn(named, 'arguments'),
-      });
-    }
+    this.hasDelta ||= 'content' in delta || 'reasoning_content' in delta || 'tool_calls' in delta;
+    this.collector.add(delta);
+    const { thinking, text, refusal, calls } = fieldsIn(delta);
+    this.state.addThinking(thinking, parts);
+    this.state.addText(text, parts);
+    this.state.addRefusal(refusal, parts);
+    for (const call of calls) this.state.addToolCall(call);
   }
+}
+
+interface AnswerFields {
+  readonly thinking: string;
+  readonly text: string;
+  readonly refusal: string | undefined;
+  readonly calls: readonly ToolCallPiece[];
+}
+
+const NO_CALLS: readonly ToolCallPiece[] = [];
+
+/** What a message or a piece of one says. Of several fields for one thing, that which is not empty. */
+function fieldsIn(message: JsonRecord): AnswerFields {
+  const { content } = message;
+  const isList = Array.isArray(content);
+  return {
+    thinking:
+      textIn(message, 'reasoning_content') ||
+      textIn(message, 'reasoning') ||
+      (isList ? partsText(content, 'thinking') : '') ||
+      detailsText(message['reasoning_details']),
+    text: isList ? partsText(content, 'text') : typeof content === 'string' ? content : '',
+    refusal: textIn(message, 'refusal'),
+    calls: callsIn(message),
+  };
+}
+
+/** The text of the parts of a content, or what the thinking parts among them say. */
+function partsText(content: readonly unknown[], kind: 'text' | 'thinking'): string {
+  const texts = content.map((part) => {
+    if (!isRecord(part)) return kind === 'text' && typeof part === 'string' ? part : '';
+    const isThinking = part['type'] === 'thinking';
+    if (kind === 'thinking') return isThinking ? thoughtIn(part['thinking']) : '';
+    return isThinking ? '' : (textIn(part, 'text') ?? '');
+  });
+  return texts.join('');
+}
+
+/** MiniMax (`reasoning_split`) and some models of OpenRouter say what they think in details alone. */
+function detailsText(details: unknown): string {
+  if (!Array.isArray(details)) return '';
+  const texts = details.map((detail) =>
+    isRecord(detail) ? (textIn(detail, 'text') ?? textIn(detail, 'summary') ?? '') : '',
+  );
+  return texts.join('');
+}
+
+function callsIn(message: JsonRecord): readonly ToolCallPiece[] {
+  const { tool_calls: calls, function_call: older } = message;
+  if (Array.isArray(calls) && calls.length > 0)
+    return recordsIn(message, 'tool_calls').map(pieceOf);
+  return isRecord(older) ? [pieceOf({ function: older })] : NO_CALLS;
+}
+
+function pieceOf(call: JsonRecord): ToolCallPiece {
+  const named = recordIn(call, 'function');
+  const index = call['index'];
+  const isDigits = typeof index === 'string' && /^\d{1,4}$/.test(index);
+  return {
+    index: isDigits ? Number(index) : wholeNumberIn(call, 'index'),
+    id: textIn(call, 'id'),
+    name: named && textIn(named, 'name'),
+    arguments: argumentsIn(named?.['arguments']),
+    extra: recordIn(call, 'extra_content'),
+  };
 }
 
 /** Maps an answer in one piece. Throws UpstreamError. */
@@ -283,27 +355,32 @@ function toCompletion(
   { omittedCalls }: ChatCall,
 ): ChatCompletion {
   if (isRecord(answer)) throwIfError(answer, secrets);
-  const parsed = chatCompletionSchema.safeParse(answer);
-  const choice = parsed.data?.choices?.[0];
-  if (choice === undefined) {
-    throw protocolError(msg`The provider answered without a choice.`, parsed.error);
+  const record = isRecord(answer) ? answer : {};
+  const choice = firstRecordIn(record, 'choices');
+  // The last are those of gateways that answer a chunk of a stream, and of the older completions.
+  const message =
+    choice &&
+    (recordIn(choice, 'message') ?? recordIn(choice, 'delta') ?? { content: choice['text'] });
+  if (choice === undefined || message === undefined) {
+    throw protocolError(msg`The provider answered without a choice.`);
   }
-  const { message } = choice;
-  const raw = choice.finish_reason ?? '';
+  const collector = new StateCollector();
+  collector.add(message);
+  const { thinking, text, refusal, calls } = fieldsIn(message);
+  const raw = textIn(choice, 'finish_reason') ?? '';
   return completionOf({
-    text: toText(message.content),
-    reasoning: withThinking ? (message.reasoning_content ?? message.reasoning ?? '') : '',
-    refusal: message.refusal ?? '',
-    toolCalls: (message.tool_calls ?? []).map((call, index) => ({
-      index,
-      id: call.id ?? undefined,
-      name: call.function?.name ?? undefined,
-      arguments: call.function?.arguments ?? undefined,
-    })),
-    reason: toFinishReason(raw),
+    text,
+    reasoning: thinking,
+    refusal: refusal ?? '',
+    // Each call is whole here, whatever its index.
+    toolCalls: calls.map((call, index) => ({ ...call, index })),
+    // An answer in one piece is whole, also where nothing says so.
+    reason: raw === '' ? 'stop' : toFinishReason(raw),
     raw,
-    usage: parsed.data && usageIn(parsed.data),
+    usage: usageIn(record, choice),
+    withThinking,
     omittedCalls,
+    stateDataOf: (found) => collector.data(found),
   });
 }
 
@@ -321,13 +398,6 @@ function throwIfError(answer: JsonRecord, secrets: Secrets): void {
   }
 }
 
-/** Mostly a text; some vendors send a list of text pieces. */
-function toText(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.map((piece) => (isRecord(piece) ? (textIn(piece, 'text') ?? '') : '')).join('');
-}
-
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],
   ['length', 'length'],
@@ -339,33 +409,23 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['network_error', 'error'],
   // DeepSeek
   ['insufficient_system_resource', 'error'],
+  // Mistral
+  ['model_length', 'length'],
   // Gateways that translate other protocols only in part
   ['eos', 'stop'],
   ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
   ['max_tokens', 'length'],
+  ['tool_use', 'tool-calls'],
+  ['tool_call', 'tool-calls'],
+  ['safety', 'content-filter'],
+  ['recitation', 'content-filter'],
+  ['blocklist', 'content-filter'],
+  ['prohibited_content', 'content-filter'],
+  ['refusal', 'content-filter'],
   ['error', 'error'],
 ]);
 
 function toFinishReason(raw: string): FinishReason {
-  return FINISH_REASONS.get(raw) ?? 'other';
-}
-
-function usageIn(answer: JsonRecord): Usage | undefined {
-  const raw = recordIn(answer, 'usage');
-  return raw && toUsage(raw);
-}
-
-function toUsage(raw: JsonRecord): Usage {
-  const prompt = recordIn(raw, 'prompt_tokens_details');
-  const completion = recordIn(raw, 'completion_tokens_details');
-  return {
-    inputTokens: wholeNumberIn(raw, 'prompt_tokens'),
-    outputTokens: wholeNumberIn(raw, 'completion_tokens'),
-    totalTokens: wholeNumberIn(raw, 'total_tokens'),
-    // DeepSeek names its cache hits itself.
-    cachedInputTokens:
-      wholeNumberIn(prompt, 'cached_tokens') ?? wholeNumberIn(raw, 'prompt_cache_hit_tokens'),
-    reasoningTokens: wholeNumberIn(completion, 'reasoning_tokens'),
-    raw,
-  };
+  return FINISH_REASONS.get(raw) ?? FINISH_REASONS.get(raw.toLowerCase()) ?? 'other';
 }

@@ -1,4 +1,5 @@
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+import type { OfferedModel } from '../model-list.js';
 import type { AdapterNames } from '../named-adapter.js';
 
 /**
@@ -11,9 +12,9 @@ export interface ChatAdapter extends AdapterNames {
 
   /**
    * Streams an answer. Each array holds the parts of one read of the network and is never empty. Text
-   * arrives as it was written; a tool call arrives once, whole and parsed, and only if the finish
-   * reason says that it is complete, unless `omittedCalls` of the call says otherwise; `provider-state` and `usage` come at
-   * most once; `finish` comes exactly once and last. Leaving the loop, or the signal, ends the call
+   * arrives as it was written, but for thinking between tags in it, which arrives as thinking; a tool call arrives once, whole
+   * and parsed, and only if the answer is finished, unless `omittedCalls` of the call says otherwise; `provider-state` and
+   * `usage` come at most once; `finish` comes exactly once and last. Leaving the loop, or the signal, ends the call
    * upstream at once. Fails with UpstreamError (or ForbiddenAddressError, InvalidAddressError) after
    * everything that came before the failure.
    */
@@ -63,6 +64,12 @@ export interface ChatAdapter extends AdapterNames {
     connection: ModelConnection,
     options: RelayOptions,
   ): Promise<TokenCount | undefined>;
+
+  /** The models that the service offers, as its list names them. Fails like `complete`. */
+  listModels(
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]>;
 }
 
 export interface RelayOptions extends ModelCallOptions {
@@ -114,6 +121,11 @@ export interface ChatCall {
   readonly stop?: readonly string[];
   /** Only some protocols have it. */
   readonly seed?: number;
+  /** The model chooses among so many tokens. Only some protocols have it. */
+  readonly topK?: number;
+  /** −2 to 2. Only some protocols have them. */
+  readonly frequencyPenalty?: number;
+  readonly presencePenalty?: number;
   /**
    * How much a model that thinks is to think, in the word of its service. Only some protocols have it, and of these the messages
    * protocol has no NO_EFFORT.
@@ -130,8 +142,8 @@ export interface ChatCall {
    */
   readonly responseFormat?: ResponseFormat;
   /**
-   * Tool calls that are left out of the answer instead of failing it. `cut`: the last one, where the answer reached its length
-   * limit. `unusable`: those that are cut, that have no name, or whose arguments are not a JSON object.
+   * Tool calls that are left out of the answer. `cut`: the last one, where the answer reached its length limit and would fail.
+   * `unusable`: those that are cut, that have no name, or whose arguments are not a JSON object.
    */
   readonly omittedCalls?: OmittedCalls;
 }
@@ -146,8 +158,14 @@ export interface ResponseFormat {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
+/** Where a service may keep what it has read of a prompt. The messages protocol alone has it; others find the place themselves. */
+export interface CacheMark {
+  readonly type: string;
+  readonly ttl?: string;
+}
+
 export type ChatMessage =
-  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'system'; readonly content: string; readonly cache?: CacheMark }
   | { readonly role: 'user'; readonly content: string | readonly ContentPart[] }
   | {
       readonly role: 'assistant';
@@ -161,9 +179,10 @@ export type ChatMessage =
       readonly toolCallId: string;
       readonly name: string;
       readonly content: string;
+      readonly cache?: CacheMark;
     };
 
-export type ContentPart =
+export type ContentPart = (
   | { readonly type: 'text'; readonly text: string }
   /** `data` is base64. `detail`, of any image, is sent by chat-completions alone. */
   | {
@@ -172,7 +191,8 @@ export type ContentPart =
       readonly data: string;
       readonly detail?: 'low' | 'high';
     }
-  | { readonly type: 'image-url'; readonly url: string; readonly detail?: 'low' | 'high' };
+  | { readonly type: 'image-url'; readonly url: string; readonly detail?: 'low' | 'high' }
+) & { readonly cache?: CacheMark };
 
 /**
  * What a service wants back with an answer of its model in the next call: reasoning text beside a tool call, signed thinking
@@ -203,6 +223,7 @@ export interface ToolDefinition {
   readonly inputSchema: Readonly<Record<string, unknown>>;
   /** Arguments must follow the schema. Only some protocols have it. */
   readonly strict?: boolean;
+  readonly cache?: CacheMark;
 }
 
 export type ChatPart =

@@ -62,7 +62,9 @@ async function outcomeOf(stream: AsyncIterable<readonly ChatPart[]>): Promise<Ou
 }
 
 const protocolOf = (adapter: ChatAdapter): string =>
-  /(chat\/completions|messages|api\/chat)$/.exec(adapter.endpoint('http://x.test'))?.[1] ?? '';
+  /(chat\/completions|responses|messages|api\/chat)$/.exec(
+    adapter.endpoint('http://x.test'),
+  )?.[1] ?? '';
 
 describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as const))(
   'the adapter %s',
@@ -189,8 +191,10 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
       if (!isOllama) {
         simulator.script({ toolCalls: [broken] });
         const { parts, failure } = await run('sim');
-        expect(failure).toMatchObject({ kind: 'content', retryable: false });
-        expect(parts.some(({ type }) => type === 'tool-call')).toBe(false);
+        expect(failure).toBeUndefined();
+        expect(parts.filter(({ type }) => type === 'tool-call')).toMatchObject([
+          { toolCall: { ...broken, input: {}, invalid: true } },
+        ]);
       }
       simulator.script({
         toolCalls: [{ name: 'get_weather' }],
@@ -227,7 +231,13 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
       if (isOllama) return;
       simulator.script({ ...cut, finishReason: 'tool_calls' });
       const broken = await run('sim', { omittedCalls: 'cut' });
-      expect(broken.failure).toMatchObject({ kind: 'content' });
+      expect(broken.failure).toBeUndefined();
+      expect(broken.parts).toMatchObject([
+        { toolCall: { input: city } },
+        { toolCall: { invalid: true } },
+        { type: 'usage' },
+        { type: 'finish' },
+      ]);
     });
 
     it('hands over an answer of a form as text, also when its length cuts it', async () => {

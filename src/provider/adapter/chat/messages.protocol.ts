@@ -1,16 +1,16 @@
-import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
-import { endpointOf } from '../address.js';
+import { endpointOf, MESSAGES_FAMILY } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, errorInAnswer } from '../upstream.error.js';
-import { isRecord, wholeNumberIn, recordIn, textIn, textsIn } from '../json-fields.js';
+import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn, textsIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
 import type { ChatProtocol } from './protocol.adapter.js';
 import { NO_EFFORT } from './chat.adapter.js';
 import type {
+  CacheMark,
   ChatCall,
   ChatMessage,
   ContentPart,
@@ -19,18 +19,23 @@ import type {
   ChatPart,
   FinishReason,
   OmittedCalls,
+  ProviderState,
   ResponseFormat,
 } from './chat.adapter.js';
 import { withInstruction } from './response-format.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
+import type { StateData } from './stream-mapping.js';
+import { argumentsIn, sentInput } from './tool-calls.js';
+import { countIn, firstCount, writtenDetails } from './usage.js';
 
 const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
 
 /** The messages protocol: POST {address}/messages with x-api-key and anthropic-version. */
-export function messages(form: Vendor['address']): ChatProtocol {
+export function messages(own: Vendor['address']): ChatProtocol {
+  const form = { ...MESSAGES_FAMILY, ...own, endpoint: '/messages' };
   return {
     name: 'messages',
-    endpoint: (address) => endpointOf(address, { ...form, endpoint: '/messages' }),
+    endpoint: (address) => endpointOf(address, form),
     headers: headersOf,
     body: toMessagesBody,
     answerStream: (secrets, withThinking, call) =>
@@ -44,7 +49,7 @@ export function messages(form: Vendor['address']): ChatProtocol {
       isUsageAlone: () => false,
     },
     countEndpoint: (address) =>
-      `${endpointOf(address, { ...form, endpoint: '/messages' })}/count_tokens`,
+      endpointOf(address, form).replace(/\/messages(?=\?|$)/, '/messages/count_tokens'),
   };
 }
 
@@ -90,23 +95,36 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
   const answerTool = answerToolOf(call);
   const isInText = call.responseFormat && answerTool === undefined;
   const messages = isInText ? withInstruction(call.messages, call.responseFormat) : call.messages;
-  const system = messages.flatMap((message) =>
-    message.role === 'system' ? [message.content] : [],
-  );
+  const system = messages.filter((message) => message.role === 'system');
   return {
     model: call.model,
     max_tokens: call.maxTokens ?? DEFAULT_MAX_TOKENS,
-    ...(system.length > 0 && { system: system.join('\n\n') }),
+    ...(system.length > 0 && { system: systemOf(system) }),
     messages: toWireMessages(call.messages),
     stream,
     ...(call.tools?.length && toolFields(call)),
     ...(answerTool && answerFields(answerTool)),
     temperature: call.temperature,
     top_p: call.topP,
+    top_k: call.topK,
     ...(call.stop?.length && { stop_sequences: call.stop }),
     ...(call.effort !== undefined &&
       call.effort !== NO_EFFORT && { output_config: { effort: call.effort } }),
   };
+}
+
+/** One text, or its blocks where one of them is marked. */
+function systemOf(
+  messages: readonly Extract<ChatMessage, { role: 'system' }>[],
+): string | Record<string, unknown>[] {
+  if (messages.every(({ cache }) => !cache)) {
+    return messages.map(({ content }) => content).join('\n\n');
+  }
+  return messages.flatMap(({ content, cache }) => textBlocks(content, cache));
+}
+
+function cacheField(cache: CacheMark | undefined): Record<string, unknown> {
+  return cache ? { cache_control: cache } : {};
 }
 
 const TOOL_CHOICES = { auto: 'auto', none: 'none', required: 'any' } as const;
@@ -115,11 +133,12 @@ function toolFields(call: ChatCall): Record<string, unknown> {
   const isOneByOne = call.parallelToolCalls === false && call.toolChoice !== 'none';
   const choice = call.toolChoice ?? (isOneByOne ? 'auto' : undefined);
   return {
-    tools: call.tools?.map(({ name, description, inputSchema, strict }) => ({
+    tools: call.tools?.map(({ name, description, inputSchema, strict, cache }) => ({
       name,
       description,
       input_schema: inputSchema,
       ...(strict && { strict }),
+      ...cacheField(cache),
     })),
     ...(choice && {
       tool_choice: {
@@ -160,9 +179,20 @@ function toBlocks(message: Exclude<ChatMessage, { role: 'system' }>): Record<str
     case 'user':
       return toUserBlocks(message.content);
     case 'assistant':
-      return [...textBlocks(message.content), ...(message.toolCalls ?? []).map(toToolUse)];
+      return [
+        ...thinkingBlocks(message.providerState),
+        ...textBlocks(message.content),
+        ...(message.toolCalls ?? []).map(toToolUse),
+      ];
     case 'tool':
-      return [{ type: 'tool_result', tool_use_id: message.toolCallId, content: message.content }];
+      return [
+        {
+          type: 'tool_result',
+          tool_use_id: message.toolCallId,
+          content: message.content,
+          ...cacheField(message.cache),
+        },
+      ];
   }
 }
 
@@ -171,41 +201,41 @@ function toUserBlocks(content: string | readonly ContentPart[]): Record<string, 
   return content.flatMap((part) => {
     switch (part.type) {
       case 'text':
-        return textBlocks(part.text);
+        return textBlocks(part.text, part.cache);
       case 'image':
-        return [image({ type: 'base64', media_type: part.mimeType, data: part.data })];
+        return [image({ type: 'base64', media_type: part.mimeType, data: part.data }, part.cache)];
       case 'image-url':
-        return [image({ type: 'url', url: part.url })];
+        return [image({ type: 'url', url: part.url }, part.cache)];
     }
   });
 }
 
-function textBlocks(text: string): Record<string, unknown>[] {
-  return text === '' ? [] : [{ type: 'text', text }];
+function textBlocks(text: string, cache?: CacheMark): Record<string, unknown>[] {
+  return text === '' ? [] : [{ type: 'text', text, ...cacheField(cache) }];
 }
 
-function image(source: Record<string, unknown>): Record<string, unknown> {
-  return { type: 'image', source };
+function image(source: Record<string, unknown>, cache?: CacheMark): Record<string, unknown> {
+  return { type: 'image', source, ...cacheField(cache) };
 }
 
-function toToolUse({ id, name, input }: ToolCall): Record<string, unknown> {
-  return { type: 'tool_use', id, name, input };
+function toToolUse(call: ToolCall): Record<string, unknown> {
+  return { type: 'tool_use', id: call.id, name: call.name, input: sentInput(call) };
 }
 
-/** The fields read from an answer in one piece, but usage, which may be anything; blocks of other types are passed over. */
-const messageSchema = z.looseObject({
-  content: z.array(
-    z.looseObject({
-      type: z.string(),
-      text: z.string().nullish(),
-      thinking: z.string().nullish(),
-      id: z.string().nullish(),
-      name: z.string().nullish(),
-      input: z.record(z.string(), z.unknown()).nullish(),
-    }),
-  ),
-  stop_reason: z.string().nullish(),
-});
+/** The blocks of thinking that services want back, to the letter and before the others; without them, a loop with tools ends in 400. */
+function thinkingBlocks(state: ProviderState | undefined): Record<string, unknown>[] {
+  return state ? [...recordsIn(state.data, 'blocks')] : [];
+}
+
+const THINKING_BLOCKS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
+
+/** The state of an answer; undefined without thinking. */
+function stateOf(blocks: readonly JsonRecord[]): StateData | undefined {
+  const kept = blocks.filter(
+    (block) => block['type'] !== 'thinking' || !!block['thinking'] || !!block['signature'],
+  );
+  return kept.length > 0 ? { blocks: kept } : undefined;
+}
 
 /** Of a block that a gateway sends without its position. */
 const NO_INDEX = -1;
@@ -216,6 +246,10 @@ export class MessagesStream extends AnswerStream {
   private usage: JsonRecord = {};
   /** The block whose arguments are the answer. */
   private answerIndex: number | undefined;
+  /** Blocks of thinking by their position, in the order in which they came. */
+  private readonly thinking = new Map<number, Record<string, unknown>>();
+  /** Blocks of the service itself, whose pieces are passed over: searches, code that it runs, their results. */
+  private readonly foreign = new Set<number>();
 
   /** `answerTool` is the tool whose arguments are the answer. */
   constructor(
@@ -252,28 +286,37 @@ export class MessagesStream extends AnswerStream {
     return false;
   }
 
+  protected override stateData(): StateData | undefined {
+    return stateOf([...this.thinking.values()]);
+  }
+
   private readDelta(event: JsonRecord, delta: JsonRecord | undefined, parts: ChatPart[]): void {
-    if (delta === undefined) return;
+    const index = wholeNumberIn(event, 'index');
+    if (delta === undefined || this.foreign.has(index ?? NO_INDEX)) return;
     this.state.addText(textIn(delta, 'text'), parts);
-    this.state.addThinking(textIn(delta, 'thinking'), parts);
+    this.readThinking(index ?? NO_INDEX, delta, parts);
     const json = textIn(delta, 'partial_json');
     if (json === undefined) return;
-    const index = wholeNumberIn(event, 'index');
     if (this.answerIndex === (index ?? NO_INDEX)) this.state.addText(json, parts);
     else this.state.addToolCall({ index, arguments: json });
   }
 
   private readBlock(event: JsonRecord, block: JsonRecord | undefined, parts: ChatPart[]): void {
     if (block === undefined) return;
-    if (block['type'] !== 'tool_use') {
-      this.state.addText(textIn(block, 'text'), parts);
-      this.state.addThinking(textIn(block, 'thinking'), parts);
+    const index = wholeNumberIn(event, 'index');
+    const type = block['type'];
+    this.foreign.delete(index ?? NO_INDEX);
+    if (type !== 'tool_use') {
+      if (THINKING_BLOCKS.has(type)) this.beginThinking(index ?? NO_INDEX, block, parts);
+      else if (type === 'text' || type === undefined)
+        this.state.addText(textIn(block, 'text'), parts);
+      else this.foreign.add(index ?? NO_INDEX);
       return;
     }
     // The input is empty here and comes in pieces; some gateways send it whole instead.
-    const input = recordIn(block, 'input') ?? {};
-    const whole = Object.keys(input).length > 0 ? JSON.stringify(input) : undefined;
-    const index = wholeNumberIn(event, 'index');
+    const { input } = block;
+    const isEmpty = isRecord(input) && Object.keys(input).length === 0;
+    const whole = isEmpty ? undefined : argumentsIn(input);
     const name = textIn(block, 'name');
     if (this.answerTool !== undefined && name === this.answerTool) {
       this.answerIndex = index ?? NO_INDEX;
@@ -288,6 +331,33 @@ export class MessagesStream extends AnswerStream {
     });
   }
 
+  private beginThinking(at: number, block: JsonRecord, parts: ChatPart[]): void {
+    const position = at === NO_INDEX ? -2 - this.thinking.size : at;
+    this.thinking.set(position, { ...block });
+    this.state.addThinking(textIn(block, 'thinking'), parts);
+  }
+
+  private readThinking(at: number, delta: JsonRecord, parts: ChatPart[]): void {
+    const thought = textIn(delta, 'thinking');
+    const signature = textIn(delta, 'signature');
+    if (thought === undefined && signature === undefined) return;
+    this.state.addThinking(thought, parts);
+    const block = this.thinkingAt(at);
+    if (thought !== undefined) block['thinking'] = `${textIn(block, 'thinking') ?? ''}${thought}`;
+    if (signature !== undefined) {
+      block['signature'] = `${textIn(block, 'signature') ?? ''}${signature}`;
+    }
+  }
+
+  /** Some gateways leave out where a block begins, or its position. */
+  private thinkingAt(at: number): Record<string, unknown> {
+    const known = at === NO_INDEX ? [...this.thinking.values()].at(-1) : this.thinking.get(at);
+    if (known) return known;
+    const block = { type: 'thinking', thinking: '' };
+    this.thinking.set(at, block);
+    return block;
+  }
+
   private readMessageDelta(event: JsonRecord, parts: ChatPart[]): void {
     this.readUsage(event);
     const reason = textIn(recordIn(event, 'delta') ?? {}, 'stop_reason');
@@ -298,7 +368,9 @@ export class MessagesStream extends AnswerStream {
   private readUsage(holder: JsonRecord): void {
     const usage = recordIn(holder, 'usage');
     if (usage === undefined) return;
-    this.usage = { ...this.usage, ...usage };
+    // A later event repeats some counts, and leaves others out as null or zero.
+    const counted = Object.entries(usage).filter(([, value]) => value !== null && value !== 0);
+    this.usage = { ...usage, ...this.usage, ...Object.fromEntries(counted) };
     this.state.setUsage(toUsage(this.usage));
   }
 }
@@ -312,32 +384,41 @@ function toCompletion(
 ): ChatCompletion {
   if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
   const answerTool = answerToolOf(call)?.name;
-  const parsed = messageSchema.safeParse(answer);
-  if (!parsed.success)
-    throw protocolError(msg`The provider answered without a message.`, parsed.error);
-  const { content } = parsed.data;
-  const usage = recordIn(parsed.data, 'usage');
-  const raw = parsed.data.stop_reason ?? '';
-  const isAnswer = (block: (typeof content)[number]): boolean =>
-    block.type === 'tool_use' && answerTool !== undefined && block.name === answerTool;
+  if (!isRecord(answer) || !Array.isArray(answer['content'])) {
+    throw protocolError(msg`The provider answered without a message.`);
+  }
+  const content = recordsIn(answer, 'content');
+  const usage = recordIn(answer, 'usage');
+  const raw = textIn(answer, 'stop_reason') ?? '';
+  const isAnswer = (block: JsonRecord): boolean =>
+    block['type'] === 'tool_use' && answerTool !== undefined && block['name'] === answerTool;
+  const thinking = content.filter(({ type }) => THINKING_BLOCKS.has(type));
   return completionOf({
-    text: content
-      .map((block) => (isAnswer(block) ? JSON.stringify(block.input ?? {}) : (block.text ?? '')))
-      .join(''),
-    reasoning: withThinking ? content.map(({ thinking }) => thinking ?? '').join('') : '',
+    text: content.map((block) => textOfBlock(block, isAnswer(block))).join(''),
+    reasoning: thinking.map((block) => textIn(block, 'thinking') ?? '').join(''),
     toolCalls: content
-      .filter((block) => block.type === 'tool_use' && !isAnswer(block))
-      .map(({ id, name, input }, index) => ({
+      .filter((block) => block['type'] === 'tool_use' && !isAnswer(block))
+      .map((block, index) => ({
         index,
-        id: id ?? undefined,
-        name: name ?? undefined,
-        arguments: JSON.stringify(input ?? {}),
+        id: textIn(block, 'id'),
+        name: textIn(block, 'name'),
+        arguments: argumentsIn(block['input']),
       })),
     reason: answerReason(raw, content.some(isAnswer)),
     raw,
     usage: usage ? toUsage(usage) : undefined,
+    withThinking,
     omittedCalls: call.omittedCalls,
+    stateDataOf: () => stateOf(thinking),
   });
+}
+
+/** Blocks of the service itself hold no text of the answer. */
+function textOfBlock(block: JsonRecord, isAnswer: boolean): string {
+  if (isAnswer) return argumentsIn(block['input']) ?? '{}';
+  return block['type'] === 'text' || block['type'] === undefined
+    ? (textIn(block, 'text') ?? '')
+    : '';
 }
 
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
@@ -347,10 +428,15 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['model_context_window_exceeded', 'length'],
   ['tool_use', 'tool-calls'],
   ['refusal', 'content-filter'],
+  // Gateways that translate chat-completions only in part
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['tool_calls', 'tool-calls'],
+  ['content_filter', 'content-filter'],
 ]);
 
 function toFinishReason(raw: string): FinishReason {
-  return FINISH_REASONS.get(raw) ?? 'other';
+  return FINISH_REASONS.get(raw.toLowerCase()) ?? 'other';
 }
 
 /** An answer in the arguments of its tool is a finished one, not a call. */
@@ -360,17 +446,19 @@ function answerReason(raw: string, isAnswered: boolean): FinishReason {
 
 /** This protocol counts cached tokens beside the input; the contract counts them in it. */
 function toUsage(raw: JsonRecord): Usage {
-  const uncached = wholeNumberIn(raw, 'input_tokens');
-  const cached = wholeNumberIn(raw, 'cache_read_input_tokens');
-  const written = wholeNumberIn(raw, 'cache_creation_input_tokens');
-  const outputTokens = wholeNumberIn(raw, 'output_tokens');
+  const uncached = countIn(raw, 'input_tokens');
+  const cached = countIn(raw, 'cache_read_input_tokens');
+  const written = countIn(raw, 'cache_creation_input_tokens');
+  const outputTokens = countIn(raw, 'output_tokens');
   const inputTokens =
     uncached === undefined ? undefined : uncached + (cached ?? 0) + (written ?? 0);
+  const reasoningTokens = firstCount(...writtenDetails(raw));
   return {
     inputTokens,
     outputTokens,
     totalTokens: totalOf(inputTokens, outputTokens),
     cachedInputTokens: cached,
+    ...(reasoningTokens !== undefined && { reasoningTokens }),
     raw,
   };
 }

@@ -1,8 +1,7 @@
-import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
 import { UpstreamError, protocolError, errorInAnswer } from '../upstream.error.js';
-import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn } from '../json-fields.js';
+import { isRecord, recordIn, recordsIn, textIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
@@ -18,7 +17,10 @@ import type {
   OmittedCalls,
 } from './chat.adapter.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
-import type { ToolCallPiece } from './stream-mapping.js';
+import type { StateData } from './stream-mapping.js';
+import { argumentsIn, sentInput } from './tool-calls.js';
+import type { ToolCallPiece } from './tool-calls.js';
+import { countIn } from './usage.js';
 import { withInstruction } from './response-format.js';
 
 const ADDRESS = {
@@ -62,6 +64,9 @@ export function toOllamaBody(call: ChatCall, stream: boolean): Record<string, un
       num_predict: call.maxTokens,
       ...(call.stop?.length && { stop: call.stop }),
       seed: call.seed,
+      top_k: call.topK,
+      frequency_penalty: call.frequencyPenalty,
+      presence_penalty: call.presencePenalty,
     },
   };
 }
@@ -76,19 +81,24 @@ function toTools(call: ChatCall): unknown {
 function toWireMessage(message: ChatMessage): Record<string, unknown> {
   switch (message.role) {
     case 'system':
-      return message;
+      return { role: 'system', content: message.content };
     case 'user':
       return typeof message.content === 'string' ? message : toUserMessage(message.content);
-    case 'assistant':
+    case 'assistant': {
+      const { content, toolCalls = [], providerState } = message;
+      const thinking = providerState && textIn(providerState.data, 'thinking');
+      const inText = providerState && textIn(providerState.data, 'thinking_in_text');
+      if (toolCalls.length === 0) return { role: 'assistant', content };
       return {
         role: 'assistant',
-        content: message.content,
-        ...(message.toolCalls?.length && {
-          tool_calls: message.toolCalls.map(({ name, input }) => ({
-            function: { name, arguments: input },
-          })),
-        }),
+        content: `${inText ?? ''}${content}`,
+        // What the model thought before the call (docs.ollama.com, "Tool calling", 2025-11).
+        ...(thinking && { thinking }),
+        tool_calls: toolCalls.map((call) => ({
+          function: { name: call.name, arguments: sentInput(call) },
+        })),
       };
+    }
     case 'tool':
       return { role: 'tool', tool_name: message.name, content: message.content };
   }
@@ -106,18 +116,10 @@ function toUserMessage(parts: readonly ContentPart[]): Record<string, unknown> {
   return { role: 'user', content: texts.join('\n'), ...(images.length > 0 && { images }) };
 }
 
-/** The fields read from an answer in one piece. */
-const ollamaAnswerSchema = z.looseObject({
-  message: z.looseObject({
-    content: z.string().nullish(),
-    thinking: z.string().nullish(),
-  }),
-  done_reason: z.string().nullish(),
-});
-
 /** Maps a stream of JSON lines of /api/chat. */
 export class OllamaStream extends AnswerStream {
   private calls = 0;
+  private readonly thinking: string[] = [];
 
   constructor(secrets: Secrets, withThinking: boolean, omittedCalls?: OmittedCalls) {
     super(new JsonLinesDecoder(), secrets, withThinking, omittedCalls);
@@ -127,7 +129,9 @@ export class OllamaStream extends AnswerStream {
     if (answer['error']) throw errorInAnswer(failureIn(answer), this.secrets);
     const message = recordIn(answer, 'message');
     if (message !== undefined) {
-      this.state.addThinking(textIn(message, 'thinking'), parts);
+      const thought = textIn(message, 'thinking');
+      if (thought) this.thinking.push(thought);
+      this.state.addThinking(thought, parts);
       this.state.addText(textIn(message, 'content'), parts);
       for (const piece of piecesIn(message, this.calls)) {
         this.calls++;
@@ -140,6 +144,15 @@ export class OllamaStream extends AnswerStream {
     this.state.setFinish(toFinishReason(raw), raw, parts);
     return true;
   }
+
+  protected override stateData(): StateData | undefined {
+    return stateOf(this.thinking.join(''), this.state.thinkingInText);
+  }
+}
+
+function stateOf(thinking: string, inText: string): StateData | undefined {
+  if (thinking === '' && inText === '') return undefined;
+  return { ...(thinking && { thinking }), ...(inText && { thinking_in_text: inText }) };
 }
 
 /**
@@ -158,19 +171,22 @@ function toCompletion(
   { omittedCalls }: ChatCall,
 ): ChatCompletion {
   if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
-  const parsed = ollamaAnswerSchema.safeParse(answer);
-  if (!parsed.success)
-    throw protocolError(msg`The provider answered without a message.`, parsed.error);
-  const { message } = parsed.data;
-  const raw = parsed.data.done_reason ?? '';
+  const message = isRecord(answer) ? recordIn(answer, 'message') : undefined;
+  if (!isRecord(answer) || message === undefined) {
+    throw protocolError(msg`The provider answered without a message.`);
+  }
+  const raw = textIn(answer, 'done_reason') ?? '';
+  const reasoning = textIn(message, 'thinking') ?? '';
   return completionOf({
-    text: message.content ?? '',
-    reasoning: withThinking ? (message.thinking ?? '') : '',
+    text: textIn(message, 'content') ?? '',
+    reasoning,
     toolCalls: piecesIn(message, 0),
     reason: toFinishReason(raw),
     raw,
-    usage: toUsage(parsed.data),
+    usage: toUsage(answer),
+    withThinking,
     omittedCalls,
+    stateDataOf: ({ thinkingInText }) => stateOf(reasoning, thinkingInText),
   });
 }
 
@@ -178,12 +194,11 @@ function toCompletion(
 function piecesIn(message: JsonRecord, before: number): readonly ToolCallPiece[] {
   return recordsIn(message, 'tool_calls').map((call, at) => {
     const named = recordIn(call, 'function') ?? {};
-    const given = named['arguments'] ?? {};
     return {
       index: before + at,
       id: textIn(call, 'id'),
       name: textIn(named, 'name'),
-      arguments: typeof given === 'string' ? given : JSON.stringify(given),
+      arguments: argumentsIn(named['arguments'] ?? {}),
     };
   });
 }
@@ -202,8 +217,8 @@ function toFinishReason(raw: string): FinishReason {
 }
 
 function toUsage(answer: JsonRecord): Usage {
-  const inputTokens = wholeNumberIn(answer, 'prompt_eval_count');
-  const outputTokens = wholeNumberIn(answer, 'eval_count');
+  const inputTokens = countIn(answer, 'prompt_eval_count');
+  const outputTokens = countIn(answer, 'eval_count');
   const { message: _message, ...raw } = answer;
   return {
     inputTokens,

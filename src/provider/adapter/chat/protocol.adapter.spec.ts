@@ -106,9 +106,25 @@ describe('the key in a streamed answer', () => {
   });
 
   it('is not in the name of a tool whose arguments cannot be read', async () => {
-    const broken = { index: 0, id: 'a', function: { name: credential, arguments: '{' } };
-    const [, failure] = await shown([{ tool_calls: [broken] }], FINISHED);
-    expect(String(failure)).toContain('The model called the tool [removed] with arguments');
+    const broken = {
+      index: 0,
+      id: 'a',
+      function: { name: credential, arguments: `{"k":"${credential}` },
+    };
+    answer = (response) =>
+      void response
+        .writeHead(200, EVENTS)
+        .end(
+          `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [broken] } }] })}\n\n${FINISHED}`,
+        );
+    const parts: ChatPart[] = [];
+    const stream = adapters.get('custom_api').stream(call, { address, credential }, options());
+    for await (const some of stream) parts.push(...some);
+    expect(parts).toMatchObject([
+      { type: 'text-delta' },
+      { toolCall: { name: '[removed]', arguments: `{"k":"[removed]`, invalid: true } },
+      { type: 'finish' },
+    ]);
   });
 });
 
@@ -207,6 +223,7 @@ describe('a service that does not stream', () => {
     expect(await partsOf('custom_messages')).toMatchObject([
       { type: 'reasoning-delta', text: 'A greeting.' },
       { type: 'text-delta', text: 'Hello!' },
+      { type: 'provider-state', providerState: { data: { blocks: [{ type: 'thinking' }] } } },
       { type: 'usage', usage: { totalTokens: 18 } },
       { type: 'finish', reason: 'stop', raw: 'end_turn' },
     ]);

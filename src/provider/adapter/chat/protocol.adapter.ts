@@ -1,19 +1,23 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
 import { postForJson, jsonOf, jsonTextOf, postToModel } from '../model-call.js';
 import { KeyFilter } from '../key-filter.js';
+import { besideEndpoint, listModels, MAX_OFFERED_MODELS } from '../model-list.js';
+import type { OfferedModel } from '../model-list.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
 import { parseJson, protocolError, UpstreamError, upstreamErrorOf } from '../upstream.error.js';
-import { AnswerFilter, cleanedToolCall } from './answer-filter.js';
+import { AnswerFilter, cleanedState, cleanedToolCall } from './answer-filter.js';
 import type { ReadParts } from './answer-filter.js';
 import type {
   ChatAdapter,
   ChatCall,
   ChatCompletion,
+  ChatMessage,
   ChatPart,
   ChatProtocolName,
   RelayedAnswer,
@@ -24,7 +28,8 @@ import type {
 } from './chat.adapter.js';
 import { EventRelay } from './relay.js';
 import type { ReadAnswer, RelayForm } from './relay.js';
-import type { AnswerStream } from './stream-mapping.js';
+import { throwIfEmpty } from './stream-mapping.js';
+import type { AnswerExpectation, AnswerStream } from './stream-mapping.js';
 
 /** What a protocol has of its own. Does no I/O. */
 export interface ChatProtocol {
@@ -37,6 +42,8 @@ export interface ChatProtocol {
   readonly relayed?: RelayForm;
   /** The URL that counts the tokens of a request; undefined where the protocol has none. */
   countEndpoint?(address: string): string;
+  /** Where the service has its list of models; beside the endpoint when absent. */
+  readonly modelList?: ModelListPath | undefined;
   /** A new one for each streamed answer. */
   answerStream(secrets: Secrets, withThinking: boolean, call: ChatCall): AnswerStream;
   /** Maps an answer in one piece. Throws UpstreamError. */
@@ -47,6 +54,17 @@ export interface ChatProtocol {
     call: ChatCall,
   ): ChatCompletion;
 }
+
+/** Where a service has its list of models: what is in the place of the end of the endpoint. */
+export type ModelListPath = readonly [ending: RegExp, list: string];
+
+/** The list of models beside each protocol's endpoint. */
+const LISTS: Readonly<Record<ChatProtocolName, ModelListPath>> = {
+  'chat-completions': [/\/chat\/completions$/, '/models'],
+  messages: [/\/messages$/, '/models'],
+  ollama: [/\/api\/chat$/, '/api/tags'],
+  responses: [/\/responses$/, '/models'],
+};
 
 /** How long usage and the end mark may lag behind the finish reason before the answer counts as over. */
 const AFTER_FINISH_MS = 2_000;
@@ -73,12 +91,14 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
   ): AsyncGenerator<readonly ChatPart[], void, void> {
     const protocol = this.protocolAt(connection.address);
     const withThinking = call.thinking !== false;
-    const request = requestOf(protocol, call, connection, true);
+    const origin = originOf(protocol, connection, call.model);
+    const request = requestOf(protocol, withOwnStates(call, origin), connection, true);
     const answer = protocol.answerStream(connection, withThinking, call);
+    answer.expect(expectationOf(call));
     const response = await postToModel(this.http, request, options);
     if (!streams(response)) {
       const json = await jsonOf(response, connection);
-      yield partsOf(completionIn(protocol, json, connection, call));
+      yield partsOf(completionIn(protocol, json, connection, { call, origin }));
       return;
     }
     // One generator, not several in a row: each would cost every read of the stream a few promises.
@@ -88,7 +108,8 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
       for (;;) {
         const read = await reader.next();
         const { parts, failure, isLast } = filter === undefined ? read : filter.read(read);
-        if (parts.length > 0) yield parts;
+        // The state comes with the finish or after it.
+        if (parts.length > 0) yield answer.isFinished ? stamped(parts, origin) : parts;
         if (failure !== undefined) throw failure;
         if (isLast) return;
       }
@@ -103,9 +124,10 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     options: ModelCallOptions,
   ): Promise<ChatCompletion> {
     const protocol = this.protocolAt(connection.address);
-    const request = requestOf(protocol, call, connection, false);
+    const origin = originOf(protocol, connection, call.model);
+    const request = requestOf(protocol, withOwnStates(call, origin), connection, false);
     const answer = await postForJson(this.http, request, options);
-    return completionIn(protocol, answer, connection, call);
+    return completionIn(protocol, answer, connection, { call, origin });
   }
 
   protocol(address: string): ChatProtocolName {
@@ -135,7 +157,13 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
       const json = await jsonOf(response, connection);
       yield {
         bytes: undefined,
-        parts: partsOf(completionIn(protocol, json, connection, READ_CALL)),
+        parts: partsOf(
+          completionIn(protocol, json, connection, {
+            call: READ_CALL,
+            origin: originOf(protocol, connection, String(body['model'])),
+            isRelayed: true,
+          }),
+        ),
       };
       return;
     }
@@ -162,7 +190,11 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const request = relayedRequest(protocol, body, connection, headers);
     const text = await jsonTextOf(await postToModel(this.http, request, options));
     const answer = parseJson(text);
-    const { usage } = completionIn(protocol, answer, connection, RELAYED_CALL);
+    const { usage } = completionIn(protocol, answer, connection, {
+      call: RELAYED_CALL,
+      origin: '',
+      isRelayed: true,
+    });
     return { text: withoutKey(text, answer, connection), usage };
   }
 
@@ -183,6 +215,19 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
       if (error instanceof UpstreamError && NO_COUNT.has(error.status ?? 0)) return undefined;
       throw error;
     }
+  }
+
+  async listModels(
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]> {
+    const protocol = this.protocolAt(connection.address);
+    const [ending, list] = protocol.modelList ?? LISTS[protocol.name];
+    const url = besideEndpoint(protocol.endpoint(connection.address), ending, list);
+    // Without it, Anthropic answers 20 of them.
+    if (protocol.name === 'messages') url.searchParams.set('limit', String(MAX_OFFERED_MODELS));
+    const request = { url: url.href, headers: protocol.headers(connection) };
+    return listModels(this.http, request, connection, options);
   }
 }
 
@@ -240,23 +285,88 @@ function relayedRequest(
   };
 }
 
+interface ReadCompletion {
+  readonly call: ChatCall;
+  readonly origin: string;
+  /** The client judges an answer that holds nothing. */
+  readonly isRelayed?: true;
+}
+
 /** The completion in an answer. Only its calls of tools can still hold the key, in escapes. */
 function completionIn(
   protocol: ChatProtocol,
   answer: unknown,
   connection: ModelConnection,
-  call: ChatCall,
+  { call, origin, isRelayed }: ReadCompletion,
 ): ChatCompletion {
   const filter = KeyFilter.of(connection);
   try {
-    const completion = protocol.toCompletion(answer, connection, call.thinking !== false, call);
+    const whole = protocol.toCompletion(answer, connection, true, call);
+    if (!isRelayed && isEmpty(whole)) throwIfEmpty(whole.finish.reason, expectationOf(call));
+    const completion = {
+      ...whole,
+      ...(call.thinking === false && { reasoning: '' }),
+      ...(whole.providerState && { providerState: { ...whole.providerState, origin } }),
+    };
     if (filter === undefined) return completion;
     const toolCalls = completion.toolCalls.map((call) => cleanedToolCall(call, filter));
-    return { ...completion, toolCalls };
+    const { providerState } = completion;
+    return {
+      ...completion,
+      toolCalls,
+      ...(providerState && { providerState: cleanedState(providerState, filter) }),
+    };
   } catch (error) {
     const failure = upstreamErrorOf(error);
     throw filter?.error(failure) ?? failure;
   }
+}
+
+function isEmpty({ text, reasoning, toolCalls }: ChatCompletion): boolean {
+  return text.trim() === '' && reasoning === '' && toolCalls.length === 0;
+}
+
+/** After the result of a tool, some models end without a word: Claude says `end_turn` with an empty content. */
+function expectationOf({ messages, responseFormat }: ChatCall): AnswerExpectation {
+  const isAfterTool = messages.at(-1)?.role === 'tool';
+  return {
+    isJson: responseFormat !== undefined,
+    refusesEmpty: isAfterTool ? 'unless-stopped' : 'always',
+  };
+}
+
+const ORIGIN_CHARS = 16;
+
+/** Names the model that makes a state: its protocol, service and name. A hash, so that it reveals no address. */
+function originOf(protocol: ChatProtocol, { address }: ModelConnection, model: string): string {
+  const { origin, pathname } = new URL(protocol.endpoint(address));
+  const hash = createHash('sha256').update([protocol.name, origin + pathname, model].join('\n'));
+  return hash.digest('hex').slice(0, ORIGIN_CHARS);
+}
+
+/** The call without the states of other models, which their services would refuse. */
+function withOwnStates(call: ChatCall, origin: string): ChatCall {
+  const isForeign = (message: ChatMessage): boolean =>
+    message.role === 'assistant' &&
+    message.providerState !== undefined &&
+    message.providerState.origin !== origin;
+  if (!call.messages.some(isForeign)) return call;
+  return {
+    ...call,
+    messages: call.messages.map((message) => {
+      if (message.role !== 'assistant' || !isForeign(message)) return message;
+      const { providerState: _foreign, ...own } = message;
+      return own;
+    }),
+  };
+}
+
+function stamped(parts: readonly ChatPart[], origin: string): readonly ChatPart[] {
+  return parts.map((part) =>
+    part.type === 'provider-state'
+      ? { ...part, providerState: { ...part.providerState, origin } }
+      : part,
+  );
 }
 
 function requestOf(
@@ -293,7 +403,7 @@ class AnswerReader {
     try {
       bytes = await this.read();
     } catch (error) {
-      return { parts: [], failure: upstreamErrorOf(error), isLast: true };
+      return this.lost(upstreamErrorOf(error));
     }
     if (bytes === undefined) return mapped((parts) => answer.end(parts), true);
     const read = mapped((parts) => answer.read(bytes, parts), false);
@@ -316,16 +426,22 @@ class AnswerReader {
     if (!this.ended) void this.body.return?.();
   }
 
-  /** Undefined at the end. A connection lost after the finish reason has lost nothing of the answer. */
+  /** Undefined at the end. */
   private async read(): Promise<Buffer | undefined> {
-    try {
-      const item = await this.body.next();
-      if (item.done !== true) return item.value;
-    } catch (error) {
-      if (!this.answer.isFinished || this.signal.aborted) throw upstreamErrorOf(error);
-    }
+    const item = await this.body.next();
+    if (item.done !== true) return item.value;
     this.ended = true;
     return undefined;
+  }
+
+  /** A connection that was lost: an event that it left unterminated counts, and an answer that is finished has lost nothing. */
+  private lost(failure: Error): ReadParts {
+    if (this.signal.aborted) return { parts: [], failure, isLast: true };
+    const rest = mapped((parts) => this.answer.flush(parts), false);
+    if (!this.answer.isFinished) return { parts: rest.parts, failure, isLast: true };
+    this.ended = true;
+    const last = mapped((parts) => this.answer.end(parts), true);
+    return { ...last, parts: [...rest.parts, ...last.parts] };
   }
 }
 
@@ -341,11 +457,12 @@ function mapped(map: (parts: ChatPart[]) => void, isLast: boolean): ReadParts {
 
 /** An answer in one piece as the parts of a stream. */
 export function partsOf(completion: ChatCompletion): ChatPart[] {
-  const { reasoning, text, toolCalls, usage, finish } = completion;
+  const { reasoning, text, toolCalls, providerState, usage, finish } = completion;
   return [
     ...(reasoning === '' ? [] : [{ type: 'reasoning-delta', text: reasoning } as const]),
     ...(text === '' ? [] : [{ type: 'text-delta', text } as const]),
     ...toolCalls.map((toolCall) => ({ type: 'tool-call', toolCall }) as const),
+    ...(providerState === undefined ? [] : [{ type: 'provider-state', providerState } as const]),
     ...(usage === undefined ? [] : [{ type: 'usage', usage } as const]),
     { type: 'finish', ...finish },
   ];

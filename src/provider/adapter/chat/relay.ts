@@ -7,7 +7,7 @@ import type { Secrets } from '../safe-text.js';
 import { endOfEvent, tooLarge } from '../stream-decoder.js';
 import { cutError, isJson, parseRecord, UpstreamError } from '../upstream.error.js';
 import type { ChatPart, RelayedBody } from './chat.adapter.js';
-import { END_MARK } from './stream-mapping.js';
+import { isEndMark } from './stream-mapping.js';
 import type { AnswerStream } from './stream-mapping.js';
 
 /** Longest event that is accepted, as in StreamDecoder. */
@@ -45,7 +45,7 @@ interface RelaySettings {
 }
 
 /** What reads an answer: an AnswerStream, or what stands before one. */
-export type ReadAnswer = Pick<AnswerStream, 'isOver' | 'isFinished' | 'read' | 'end'>;
+export type ReadAnswer = Pick<AnswerStream, 'isOver' | 'isFinished' | 'read' | 'flush' | 'end'>;
 
 /**
  * Passes the events of a stream on as they came, and maps them on the way. Only whole events are passed on,
@@ -94,14 +94,18 @@ export class EventRelay implements ReadAnswer {
     }
   }
 
-  end(parts: ChatPart[]): void {
+  flush(parts: ChatPart[]): void {
     const { pending } = this;
     this.pending = Buffer.alloc(0);
+    if (pending.length === 0) return;
     // Some services leave the empty line after the last event out.
-    if (pending.length > 0) {
-      if (isCut(pending.toString('utf8'))) throw cutError();
+    if (!isCut(pending.toString('utf8'))) {
       this.readEvent(Buffer.concat([pending, END_OF_EVENT]), parts);
-    }
+    } else if (!this.isFinished) throw cutError();
+  }
+
+  end(parts: ChatPart[]): void {
+    this.flush(parts);
     if (this.mayEndInKey) throw repeatedKey();
     this.ready.push(...this.held.splice(0));
     this.answer.end(parts);
@@ -167,8 +171,11 @@ export class EventRelay implements ReadAnswer {
 
   /** The object in the data of an event, mapped; undefined for the end mark and a comment. */
   private map(data: string, parts: ChatPart[]): JsonRecord | undefined {
-    if (data === END_MARK) this.answer.readEndMark();
-    if (data === END_MARK || data === '') return undefined;
+    if (data === '') return undefined;
+    if (isEndMark(data)) {
+      this.answer.readEndMark();
+      return undefined;
+    }
     const record = parseRecord(data);
     this.answer.readParsed(record, data, parts);
     return record;
@@ -228,7 +235,7 @@ function withLineFeeds(data: Buffer): Buffer {
 /** Whether the last event, which no empty line ends, is not whole. */
 function isCut(event: string): boolean {
   const data = dataOf(event);
-  return data !== '' && data !== '[DONE]' && !isJson(data);
+  return data !== '' && !isEndMark(data) && !isJson(data);
 }
 
 /** The data of an event (WHATWG HTML, 9.2), without white space before it. */

@@ -15,7 +15,7 @@ export function withInstruction(
   if (last < 0) return [{ role: 'system', content: instruction }, ...messages];
   return messages.map((message, at) =>
     at === last && message.role === 'system'
-      ? { role: 'system', content: `${message.content}\n\n${instruction}` }
+      ? { ...message, content: `${message.content}\n\n${instruction}` }
       : message,
   );
 }

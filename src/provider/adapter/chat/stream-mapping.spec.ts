@@ -5,6 +5,7 @@ import type { ChatPart } from './chat.adapter.js';
 import { ChatCompletionsStream } from './chat-completions.protocol.js';
 import { MessagesStream } from './messages.protocol.js';
 import { OllamaStream } from './ollama.protocol.js';
+import { ResponsesStream } from './responses.protocol.js';
 import type { AnswerStream } from './stream-mapping.js';
 
 const secrets = { address: 'https://x.test' };
@@ -24,7 +25,87 @@ function withoutMadeId(part: ChatPart): ChatPart {
   return { type: 'tool-call', toolCall: { ...part.toolCall, id } };
 }
 
+/** Of the fixture of the messages protocol. */
+const THOUGHT = { type: 'thinking', thinking: '天気を調べる。', signature: 'EqQBCgIYAhIM' };
+
+function weather(id: string, input: Readonly<Record<string, unknown>>): ChatPart {
+  const toolCall = { id, name: 'get_weather', arguments: JSON.stringify(input), input };
+  return { type: 'tool-call', toolCall };
+}
+
 const FIXTURES: readonly (readonly [string, string, () => AnswerStream, readonly ChatPart[]])[] = [
+  [
+    'responses',
+    './responses/fixtures/stream.txt',
+    () => new ResponsesStream(secrets, true),
+    [
+      { type: 'reasoning-delta', text: '**Reading**' },
+      { type: 'reasoning-delta', text: '\n\n用户问好。' },
+      { type: 'text-delta', text: 'Grüß ' },
+      { type: 'text-delta', text: 'Gott 👋🏽\n' },
+      {
+        type: 'provider-state',
+        providerState: {
+          origin: '',
+          data: {
+            items: [
+              { type: 'reasoning', id: 'rs_0a2', encrypted_content: 'gAAAAABpJz-first' },
+              { type: 'message', length: 15, phase: 'final_answer' },
+            ],
+          },
+        },
+      },
+      {
+        type: 'usage',
+        usage: {
+          inputTokens: 11,
+          outputTokens: 18,
+          totalTokens: 29,
+          cachedInputTokens: 4,
+          reasoningTokens: 9,
+          raw: expect.objectContaining({ input_tokens: 11 }),
+        },
+      },
+      { type: 'finish', reason: 'stop', raw: 'completed' },
+    ],
+  ],
+  [
+    'responses with tools',
+    './responses/fixtures/stream-tools.txt',
+    () => new ResponsesStream(secrets, true),
+    [
+      { type: 'text-delta', text: 'I look.' },
+      weather('call_7xq', { city: 'Zürich' }),
+      weather('call_8yr', { city: 'Bern', days: 2 }),
+      {
+        type: 'provider-state',
+        providerState: {
+          origin: '',
+          data: {
+            items: [
+              { type: 'reasoning', id: 'rs_0b1', encrypted_content: 'gAAAAABpJz-one' },
+              { type: 'message', length: 7, phase: 'commentary' },
+              { type: 'function_call' },
+              { type: 'reasoning', id: 'rs_0b4', encrypted_content: 'gAAAAABpJz-two' },
+              { type: 'function_call' },
+            ],
+          },
+        },
+      },
+      {
+        type: 'usage',
+        usage: {
+          inputTokens: 70,
+          outputTokens: 40,
+          totalTokens: 110,
+          cachedInputTokens: 0,
+          reasoningTokens: 16,
+          raw: expect.anything(),
+        },
+      },
+      { type: 'finish', reason: 'tool-calls', raw: 'completed' },
+    ],
+  ],
   [
     'chat-completions',
     './chat-completions/fixtures/stream.txt',
@@ -33,6 +114,10 @@ const FIXTURES: readonly (readonly [string, string, () => AnswerStream, readonly
       { type: 'reasoning-delta', text: '用户问好。' },
       { type: 'text-delta', text: 'Grüß ' },
       { type: 'text-delta', text: 'Gott 👋🏽\n' },
+      {
+        type: 'provider-state',
+        providerState: { origin: '', data: { reasoning_content: '用户问好。' } },
+      },
       {
         type: 'usage',
         usage: {
@@ -85,6 +170,7 @@ const FIXTURES: readonly (readonly [string, string, () => AnswerStream, readonly
           input: { city: 'Zürich' },
         },
       },
+      { type: 'provider-state', providerState: { origin: '', data: { blocks: [THOUGHT] } } },
       {
         type: 'usage',
         usage: {
@@ -114,6 +200,10 @@ const FIXTURES: readonly (readonly [string, string, () => AnswerStream, readonly
           arguments: '{"city":"Tōkyō"}',
           input: { city: 'Tōkyō' },
         },
+      },
+      {
+        type: 'provider-state',
+        providerState: { origin: '', data: { thinking: 'The user asks for the weather. ' } },
       },
       {
         type: 'usage',
@@ -212,6 +302,7 @@ describe('forms that vendors use', () => {
     expect(parts).toEqual([
       { type: 'reasoning-delta', text: 'hm' },
       { type: 'text-delta', text: 'ab' },
+      { type: 'provider-state', providerState: { origin: '', data: { reasoning: 'hm' } } },
       { type: 'finish', reason: 'stop', raw: 'stop' },
     ]);
   });
@@ -242,8 +333,17 @@ describe('forms that vendors use', () => {
     expect(failure).toMatchObject(expected);
   });
 
-  it.each(['[1]', '"x"', '{"city":', 'null'])('refuses the arguments %s', (json) => {
-    const broken = call({ id: 'a', function: { name: 'one', arguments: json } });
-    expect(() => streamed(broken, delta({}, 'tool_calls'))).toThrow('not a JSON object');
-  });
+  it.each(['[1]', '"x"', '"{\\"n\\":1}"', '{"city":', 'null'])(
+    'marks a call with the arguments %s as invalid',
+    (json) => {
+      const broken = call({ id: 'a', function: { name: 'one', arguments: json } });
+      expect(streamed(broken, delta({}, 'tool_calls'))).toEqual([
+        {
+          type: 'tool-call',
+          toolCall: { id: 'a', name: 'one', arguments: json, input: {}, invalid: true },
+        },
+        { type: 'finish', reason: 'tool-calls', raw: 'tool_calls' },
+      ]);
+    },
+  );
 });

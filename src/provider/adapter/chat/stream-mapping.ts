@@ -1,25 +1,40 @@
-import { randomUUID } from 'node:crypto';
-import { msg, phrase } from '../../../platform/message/index.js';
-import type { Message } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { cutError, isJson, parseRecord, protocolError, UpstreamError } from '../upstream.error.js';
 import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
 import { endOfEvent } from '../stream-decoder.js';
 import type { StreamDecoder } from '../stream-decoder.js';
-import { isRecord } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import { RepeatedChunk } from './repeated-chunk.js';
+import { splitThinking, ThinkTags } from './think-tags.js';
+import type { Segment } from './think-tags.js';
+import { ToolCallCollector } from './tool-calls.js';
+import type { CallExtra, ToolCallPiece } from './tool-calls.js';
+import { laterUsage } from './usage.js';
 import type {
   ChatCompletion,
   ChatPart,
   Finish,
   FinishReason,
   OmittedCalls,
-  ToolCall,
 } from './chat.adapter.js';
 
 /** The mark after the last event of chat-completions, which gateways add to other protocols as well. It is not JSON. */
-export const END_MARK = '[DONE]';
+const END_MARK = '[DONE]';
+const MAX_END_MARK_CHARS = 20;
+
+/** Whether the data of an event is the end mark, which some services write with blanks around it. */
+export function isEndMark(data: string): boolean {
+  return data.length <= MAX_END_MARK_CHARS && data.trim() === END_MARK;
+}
+
+/** What the request says about its answer. */
+export interface AnswerExpectation {
+  /** The text is to be JSON. */
+  readonly isJson?: boolean;
+  /** Whether an answer without anything in it fails: never when absent; `unless-stopped`: not where the model says that it has ended. */
+  readonly refusesEmpty?: 'always' | 'unless-stopped';
+}
 
 /** Maps one streamed answer to parts. A protocol says how it reads an event. Does no I/O. */
 export abstract class AnswerStream {
@@ -44,9 +59,14 @@ export abstract class AnswerStream {
     return this.ended;
   }
 
-  /** The finish reason was received: the answer itself is complete. */
+  /** The finish reason or the end mark was received: the answer itself is complete. */
   get isFinished(): boolean {
     return this.state.isFinished;
+  }
+
+  /** To be called before anything is read. */
+  expect(expectation: AnswerExpectation): void {
+    this.state.expectation = expectation;
   }
 
   /**
@@ -77,19 +97,33 @@ export abstract class AnswerStream {
   /** The same for the mark after the last event. */
   readEndMark(): void {
     this.ended = true;
+    this.state.markEnd();
+  }
+
+  /**
+   * The connection is over, however it ended: reads an event that it left unterminated. Throws UpstreamError (cut) for a part of one,
+   * unless the answer was finished before it.
+   */
+  flush(parts: ChatPart[]): void {
+    for (const event of this.decoder.end()) {
+      if (isEndMark(event) || isJson(event)) this.next(event, parts);
+      else if (!this.isFinished) throw cutError();
+    }
   }
 
   /** The stream is over: adds what is left, the finish last. Throws UpstreamError (cut) if it was not finished. */
   end(parts: ChatPart[]): void {
-    for (const event of this.decoder.end()) {
-      if (event !== END_MARK && !isJson(event)) throw cutError();
-      this.next(event, parts);
-    }
-    this.state.end(parts);
+    this.flush(parts);
+    this.state.end(parts, () => this.stateData());
   }
 
   /** Adds the parts of one event, whose JSON is `text`, to `parts`. Returns whether it is the protocol's last one. */
   protected abstract readEvent(event: JsonRecord, text: string, parts: ChatPart[]): boolean;
+
+  /** What the service wants back with the answer; undefined without any. */
+  protected stateData(): StateData | undefined {
+    return undefined;
+  }
 
   /** Reads one event, or what there is of it, and answers its end. */
   private readFrom(bytes: Buffer, start: number, parts: ChatPart[]): number {
@@ -109,17 +143,30 @@ export abstract class AnswerStream {
 
   private next(event: string, parts: ChatPart[]): void {
     if (this.ended || event === '') return;
-    if (event === END_MARK) this.readEndMark();
+    if (isEndMark(event)) this.readEndMark();
     else this.readParsed(parseRecord(event), event, parts);
   }
 }
 
+/** The data of a ProviderState. */
+export type StateData = Readonly<Record<string, unknown>>;
+
+/** ProtocolAdapter, which knows the service, names the origin. */
+export const UNSTAMPED = '';
+
 /** What is known of an answer while it is streamed. */
 class AnswerState {
   private readonly toolCalls = new ToolCallCollector();
+  private readonly tags = new ThinkTags();
   private usage: Usage | undefined;
   private finish: Finish | undefined;
   private refused = false;
+  private hasEndMark = false;
+  private hasThinking = false;
+  /** Text other than white space, or a refusal. */
+  private hasText = false;
+  private calledTools = false;
+  expectation: AnswerExpectation = {};
 
   constructor(
     private readonly withThinking: boolean,
@@ -127,11 +174,40 @@ class AnswerState {
   ) {}
 
   get isFinished(): boolean {
-    return this.finish !== undefined;
+    return this.finish !== undefined || (this.hasEndMark && this.hasContent);
+  }
+
+  /** Thinking that stood in the text, with its tags and to the letter. */
+  get thinkingInText(): string {
+    return this.tags.verbatim;
+  }
+
+  /** What the service wants back with the calls that were handed over. */
+  get callExtras(): readonly CallExtra[] {
+    return this.toolCalls.extras;
+  }
+
+  get hasAnyText(): boolean {
+    return this.hasText;
+  }
+
+  get hasCalls(): boolean {
+    return !this.toolCalls.isEmpty;
+  }
+
+  get hasAnyThinking(): boolean {
+    return this.hasThinking;
   }
 
   addText(text: string | undefined, parts: ChatPart[]): void {
-    if (text !== undefined && text !== '') parts.push({ type: 'text-delta', text });
+    if (text === undefined || text === '') return;
+    const { tags } = this;
+    if (tags.isHolding || text.includes('<')) {
+      this.addSegments(tags.add(text, this.expectation.isJson === true), parts);
+    } else {
+      tags.previous = text;
+      parts.push({ type: 'text-delta', text });
+    }
   }
 
   /** The model declines: its words are text, and the answer counts as filtered. */
@@ -142,32 +218,84 @@ class AnswerState {
   }
 
   addThinking(text: string | undefined, parts: ChatPart[]): void {
-    if (!this.withThinking || text === undefined || text === '') return;
-    parts.push({ type: 'reasoning-delta', text });
+    if (text === undefined || text === '') return;
+    if (!this.hasThinking) this.tags.skipLoneClosing();
+    this.hasThinking = true;
+    if (this.withThinking) parts.push({ type: 'reasoning-delta', text });
   }
 
   addToolCall(piece: ToolCallPiece): void {
     this.toolCalls.add(piece);
   }
 
-  /** The last one counts: services report running totals. */
+  /** Services report running totals: the last count counts that is not zero. */
   setUsage(usage: Usage): void {
-    this.usage = usage;
+    this.usage = laterUsage(this.usage, usage);
   }
 
-  /** The answer is complete; so are its tool calls, which are handed over now. */
+  markEnd(): void {
+    this.hasEndMark = true;
+  }
+
+  /** The answer is complete, and so are its tool calls, which are handed over now. The last reason of several counts. */
   setFinish(reason: FinishReason, raw: string, parts: ChatPart[]): void {
-    if (this.finish !== undefined) return;
-    const calls = this.toolCalls.finish(reason, this.omittedCalls);
-    this.finish = { reason: finalReason(reason, calls, this.refused), raw };
-    for (const toolCall of calls) parts.push({ type: 'tool-call', toolCall });
+    this.finish = { reason, raw };
+    this.addCalls(reason, parts, false);
   }
 
-  end(parts: ChatPart[]): void {
-    if (this.finish === undefined) throw cutError();
+  end(parts: ChatPart[], dataOf: () => StateData | undefined): void {
+    this.addSegments(this.tags.end(), parts);
+    if (!this.isFinished) throw cutError();
+    const { reason, raw } = this.finish ?? { reason: 'stop' };
+    this.addCalls(reason, parts, true);
+    if (!this.hasContent) throwIfEmpty(reason, this.expectation);
+    const data = dataOf();
+    if (data) parts.push({ type: 'provider-state', providerState: { origin: UNSTAMPED, data } });
     if (this.usage !== undefined) parts.push({ type: 'usage', usage: this.usage });
-    parts.push({ type: 'finish', ...this.finish });
+    const final = finalReason(reason, this.calledTools, this.refused);
+    parts.push({ type: 'finish', reason: final, ...(raw !== undefined && { raw }) });
   }
+
+  private get hasContent(): boolean {
+    return this.hasText || this.hasThinking || this.refused || this.hasCalls || this.tags.holdsText;
+  }
+
+  private addSegments(segments: readonly Segment[], parts: ChatPart[]): void {
+    for (const { isThinking, text } of segments) {
+      if (isThinking) this.addThinking(text, parts);
+      else {
+        this.hasText ||= text.trim() !== '';
+        parts.push({ type: 'text-delta', text });
+      }
+    }
+  }
+
+  private addCalls(reason: FinishReason, parts: ChatPart[], isLast: boolean): void {
+    for (const toolCall of this.toolCalls.finish(reason, this.omittedCalls, isLast)) {
+      this.calledTools = true;
+      parts.push({ type: 'tool-call', toolCall });
+    }
+  }
+}
+
+/** Reasons with which an answer without anything in it says why. */
+const REASONS_OF_EMPTY: ReadonlySet<FinishReason> = new Set(['length', 'content-filter', 'error']);
+
+/** Throws UpstreamError (cut) for an answer without anything in it, where the request refuses one. */
+export function throwIfEmpty(
+  reason: FinishReason,
+  { refusesEmpty: refuses }: AnswerExpectation,
+): void {
+  if (refuses === undefined || REASONS_OF_EMPTY.has(reason)) return;
+  if (refuses === 'always' || reason !== 'stop') throw emptyError();
+}
+
+function emptyError(): UpstreamError {
+  return new UpstreamError({
+    kind: 'cut',
+    message: msg`The model answered without any text or tool call. Try again, or check that the service has loaded the model.`,
+    retryable: true,
+  });
 }
 
 /** The sum of two token counts; undefined unless both are known. */
@@ -190,136 +318,49 @@ interface WholeAnswer {
   readonly reason: FinishReason;
   readonly raw: string;
   readonly usage?: Usage | undefined;
+  /** False: thinking in the text is left out. */
+  readonly withThinking?: boolean;
   /** As in the call. */
   readonly omittedCalls: OmittedCalls | undefined;
+  /** What the service wants back with the answer, of thinking in its text and what it has sent with the calls. */
+  readonly stateDataOf?: (found: FoundState) => StateData | undefined;
+}
+
+/** What of an answer its protocol has not read itself. */
+export interface FoundState {
+  /** Thinking that stood in the text, with its tags and to the letter; empty without any. */
+  readonly thinkingInText: string;
+  readonly callExtras: readonly CallExtra[];
+  readonly hasCalls: boolean;
 }
 
 /** Throws UpstreamError for tool calls that cannot be used, unless they are omitted, and for an answer that holds nothing. */
 export function completionOf(answer: WholeAnswer): ChatCompletion {
-  const { text, reasoning, refusal = '', reason, raw, usage, omittedCalls } = answer;
+  const { reasoning, refusal = '', reason, raw, usage, omittedCalls, withThinking = true } = answer;
   const collector = new ToolCallCollector();
   for (const piece of answer.toolCalls) collector.add(piece);
-  const toolCalls = collector.finish(reason, omittedCalls);
-  if (raw === '' && text === '' && refusal === '' && answer.toolCalls.length === 0) {
+  const toolCalls = collector.finish(reason, omittedCalls, true);
+  if (raw === '' && answer.text === '' && refusal === '' && answer.toolCalls.length === 0) {
     throw protocolError(msg`The provider answered without content.`);
   }
+  const { thinking, text, verbatim } = splitThinking(answer.text, reasoning !== '');
+  const data = answer.stateDataOf?.({
+    thinkingInText: verbatim,
+    callExtras: collector.extras,
+    hasCalls: toolCalls.length > 0,
+  });
   return {
     text: text + refusal,
-    reasoning,
+    reasoning: withThinking ? reasoning + thinking : '',
     toolCalls,
-    finish: { reason: finalReason(reason, toolCalls, refusal !== ''), raw },
+    ...(data && { providerState: { origin: UNSTAMPED, data } }),
+    finish: { reason: finalReason(reason, toolCalls.length > 0, refusal !== ''), raw },
     ...(usage !== undefined && { usage }),
   };
 }
 
-/** Some services say "stop" after a tool call or a refusal; what the answer holds decides. */
-function finalReason(
-  reason: FinishReason,
-  calls: readonly ToolCall[],
-  refused: boolean,
-): FinishReason {
+/** Some services say "stop" after a tool call or a refusal, or a word of their own; what the answer holds decides. */
+function finalReason(reason: FinishReason, hasCalls: boolean, refused: boolean): FinishReason {
   if (refused) return 'content-filter';
-  return reason === 'stop' && calls.length > 0 ? 'tool-calls' : reason;
-}
-
-interface OpenCall {
-  id: string;
-  name: string;
-  readonly pieces: string[];
-}
-
-/** One piece of a call as the wire has it. */
-export interface ToolCallPiece {
-  /** Position of the call among the calls of this answer. */
-  readonly index?: number | undefined;
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
-  readonly arguments?: string | undefined;
-}
-
-/** Joins the pieces of tool calls and parses each call strictly once, when the answer is finished. */
-class ToolCallCollector {
-  private readonly byIndex = new Map<number, OpenCall>();
-  private readonly calls: OpenCall[] = [];
-
-  add(piece: ToolCallPiece): void {
-    const call = this.callFor(piece);
-    if (call.id === '' && piece.id !== undefined) call.id = piece.id;
-    if (call.name === '' && piece.name !== undefined) call.name = piece.name;
-    if (piece.arguments !== undefined) call.pieces.push(piece.arguments);
-  }
-
-  /**
-   * The calls of an answer that ended for this reason. Throws UpstreamError (content) if it ended in
-   * the middle of one or if one cannot be parsed, unless such calls are omitted; nothing is repaired.
-   */
-  finish(reason: FinishReason, omitted: OmittedCalls | undefined): readonly ToolCall[] {
-    if (this.calls.length === 0 || reason === 'content-filter') return [];
-    if (omitted === 'unusable') return this.calls.flatMap((call) => usable(call));
-    // The last one is what the model was writing when it reached its limit.
-    const omitsLast = omitted === 'cut' && reason === 'length';
-    if (!omitsLast && reason !== 'tool-calls' && reason !== 'stop') throw cutCall(reason);
-    const whole = omitsLast ? this.calls.slice(0, -1) : this.calls;
-    return whole.map((call) => toolCallOf(call));
-  }
-
-  /** Some services leave the index out, or use 0 for every call: then a new id means a new call. */
-  private callFor(piece: ToolCallPiece): OpenCall {
-    const known = piece.index === undefined ? this.calls.at(-1) : this.byIndex.get(piece.index);
-    const isNew = known === undefined || (!!piece.id && known.id !== '' && piece.id !== known.id);
-    if (!isNew) return known;
-    const call: OpenCall = { id: '', name: '', pieces: [] };
-    this.calls.push(call);
-    if (piece.index !== undefined) this.byIndex.set(piece.index, call);
-    return call;
-  }
-}
-
-/** A whole call. An id that the service does not give is made; throws UpstreamError (content). */
-function toolCallOf({ id, name, pieces }: OpenCall): ToolCall {
-  if (name === '') throw contentError(msg`The model called a tool without naming it. Try again.`);
-  const json = pieces.join('');
-  const text = json.trim() === '' ? '{}' : json;
-  return { id: id || `call_${randomUUID()}`, name, arguments: text, input: inputOf(name, text) };
-}
-
-/** The call, or nothing where it cannot be used. */
-function usable(call: OpenCall): readonly ToolCall[] {
-  try {
-    return [toolCallOf(call)];
-  } catch {
-    return [];
-  }
-}
-
-function inputOf(name: string, json: string): Readonly<Record<string, unknown>> {
-  let input: unknown;
-  try {
-    input = JSON.parse(json);
-  } catch {
-    // The parser's own error quotes the arguments, which may repeat a key.
-    throw unusableArguments(name);
-  }
-  if (!isRecord(input)) throw unusableArguments(name);
-  return input;
-}
-
-function unusableArguments(name: string): UpstreamError {
-  // The whole name or nothing of it: a part of it could be a part of a key.
-  const tool = /^[\w.-]{1,64}$/.test(name) ? phrase`the tool ${name}` : phrase`a tool`;
-  return contentError(
-    msg`The model called ${tool} with arguments that are not a JSON object. Try again, or use another model.`,
-  );
-}
-
-function cutCall(reason: FinishReason): UpstreamError {
-  return contentError(
-    reason === 'length'
-      ? msg`The answer reached its length limit in the middle of a tool call. Raise the maximum output.`
-      : msg`The answer ended in the middle of a tool call. Try again.`,
-  );
-}
-
-function contentError(message: Message): UpstreamError {
-  return new UpstreamError({ kind: 'content', message });
+  return hasCalls && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason;
 }

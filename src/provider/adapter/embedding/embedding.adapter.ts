@@ -1,5 +1,6 @@
 import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+import type { OfferedModel } from '../model-list.js';
 import type { AdapterNames } from '../named-adapter.js';
 import { protocolError } from '../upstream.error.js';
 
@@ -21,6 +22,12 @@ export interface EmbeddingAdapter extends AdapterNames {
     connection: ModelConnection,
     options: ModelCallOptions,
   ): Promise<EmbeddingAnswer>;
+
+  /** The models that the service offers, as its list names them; absent where the service has none. Fails like `embed`. */
+  listModels?(
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]>;
 }
 
 export interface EmbeddingCall {
@@ -39,7 +46,7 @@ export interface EmbeddingAnswer {
 }
 
 /**
- * Vectors from parsed JSON, one a text. Throws UpstreamError (protocol) for another number of them, for vectors of
+ * Vectors from parsed JSON, one a text: lists of numbers, or base64. Throws UpstreamError (protocol) for another number of them, for vectors of
  * different lengths, and for values that are no finite numbers.
  */
 export function toVectors(rows: readonly unknown[], texts: number): readonly Float32Array[] {
@@ -56,13 +63,33 @@ export function toVectors(rows: readonly unknown[], texts: number): readonly Flo
 }
 
 function toVector(row: unknown): Float32Array {
+  if (typeof row === 'string') return decodedVector(row);
   if (!Array.isArray(row)) throw protocolError(msg`The provider answered without vectors.`);
   const vector = new Float32Array(row.length);
   for (let at = 0; at < row.length; at++) {
     const value: unknown = row[at];
     vector[at] = typeof value === 'number' ? value : NaN;
-    // Also a number beyond what 32 bits hold.
-    if (!Number.isFinite(vector[at])) {
+  }
+  return finite(vector);
+}
+
+/** Base64 of 32-bit floats, little endian, as services answer that were asked for it, or that answer nothing else. */
+function decodedVector(text: string): Float32Array {
+  const bytes = Buffer.from(text, 'base64');
+  const isWhole = bytes.length % FLOAT_BYTES === 0 && /^[\w+/-]+={0,2}$/.test(text);
+  if (!isWhole) throw protocolError(msg`The provider answered without vectors.`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const vector = new Float32Array(bytes.length / FLOAT_BYTES);
+  for (let at = 0; at < vector.length; at++) vector[at] = view.getFloat32(at * FLOAT_BYTES, true);
+  return finite(vector);
+}
+
+const FLOAT_BYTES = 4;
+
+/** Also refuses numbers beyond what 32 bits hold. */
+function finite(vector: Float32Array): Float32Array {
+  for (const value of vector) {
+    if (!Number.isFinite(value)) {
       throw protocolError(
         msg`The provider answered a vector with a value that is no finite number.`,
       );

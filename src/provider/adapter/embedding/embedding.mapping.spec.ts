@@ -25,6 +25,33 @@ test('the bodies hold what the protocols know', () => {
   expect(toEmbedBody(call)).toEqual({ model: 'm', input: ['a', 'b'] });
 });
 
+/** Answers as the references of the services show them, with shorter vectors. */
+describe('the documented answer of', () => {
+  const answers = fixture('openai-compatible/fixtures/services.json') as Record<
+    string,
+    { readonly source: string; readonly answer: unknown; readonly tokens?: number }
+  >;
+
+  it.each(Object.entries(answers))('%s is read', (_service, { answer, tokens }) => {
+    const { vectors, usage } = toEmbeddingAnswer(answer, 2, secrets);
+    expect(rowsOf(vectors)).toEqual([
+      [1, 0.5, -0.25],
+      [0.25, -0.5, 0.75],
+    ]);
+    expect(usage?.inputTokens ?? usage?.totalTokens).toBe(tokens);
+  });
+});
+
+test('vendors have words of their own', () => {
+  const call = { model: 'm', inputs: ['a'], dimensions: 3 };
+  const dialect = { dimensionsField: 'output_dimension', withoutFormat: true } as const;
+  expect(toEmbeddingsBody(call, dialect)).toEqual({
+    model: 'm',
+    input: ['a'],
+    output_dimension: 3,
+  });
+});
+
 describe('an answer', () => {
   it('is put in the order of the texts, with its usage', () => {
     const answer = toEmbeddingAnswer(fixture('openai-compatible/fixtures/answer.json'), 2, secrets);
@@ -57,6 +84,22 @@ describe('an answer', () => {
       expect(local).not.toHaveProperty('usage');
     },
   );
+
+  it('may hold base64 of 32-bit floats, also beside numbers', () => {
+    const base64 = (row: readonly number[]): string =>
+      Buffer.from(Float32Array.from(row).buffer).toString('base64');
+    const [first = [], second = []] = EXPECTED;
+    const data = [
+      { index: 1, embedding: base64(second) },
+      { index: 0, embedding: first },
+    ];
+    expect(rowsOf(toEmbeddingAnswer({ data }, 2, secrets).vectors)).toEqual(EXPECTED);
+    const encoded = { data: EXPECTED.map((row) => ({ embedding: base64(row) })) };
+    expect(rowsOf(toEmbeddingAnswer(encoded, 2, secrets).vectors)).toEqual(EXPECTED);
+    expect(() => toEmbeddingAnswer({ data: [{ embedding: base64([NaN]) }] }, 1, secrets)).toThrow(
+      'no finite number',
+    );
+  });
 
   it('is refused when an index is given twice or has no text', () => {
     const answer = (...indexes: number[]) => ({
@@ -95,6 +138,7 @@ test.each([
   // Finite as the JSON has it, but not in the 32 bits that are stored.
   [[[1e39]], 1, 'no finite number'],
   [['AAAA'], 1, 'without vectors'],
+  [['no base64'], 1, 'without vectors'],
 ])('vectors %j for %d texts are refused', (rows, texts, message) => {
   expect(() => toVectors(rows, texts)).toThrow(message);
 });

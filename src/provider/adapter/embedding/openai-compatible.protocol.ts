@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
-import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
+import { endpointOf, FAMILY } from '../address.js';
 import { bearerOf, postForJson } from '../model-call.js';
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+import { besideEndpoint, listModels } from '../model-list.js';
+import type { OfferedModel } from '../model-list.js';
 import { NamedAdapter } from '../named-adapter.js';
 import { UpstreamError, protocolError, errorInAnswer } from '../upstream.error.js';
 import type { Vendor } from '../named-adapter.js';
@@ -17,7 +19,13 @@ export interface OpenAiCompatibleOptions extends Vendor {
   readonly maxInputs: number;
   /** Whether the service can be asked for the number of dimensions of its model, without which it may answer another. */
   readonly asksDimensions: boolean;
+  /** The field for that number; `dimensions` when absent. */
+  readonly dimensionsField?: 'dimensions' | 'output_dimension';
+  /** The service refuses `encoding_format`, or the format that is wanted; it answers numbers without it. */
+  readonly withoutFormat?: boolean;
 }
+
+type EmbeddingDialect = Pick<OpenAiCompatibleOptions, 'dimensionsField' | 'withoutFormat'>;
 
 /** POST {address}/embeddings with a bearer key. */
 export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAdapter {
@@ -32,11 +40,7 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
   }
 
   endpoint(address: string): string {
-    return endpointOf(address, {
-      ...this.options.address,
-      endpoint: '/embeddings',
-      siblings: FAMILY_ENDPOINTS,
-    });
+    return endpointOf(address, { ...FAMILY, ...this.options.address, endpoint: '/embeddings' });
   }
 
   async embed(
@@ -48,16 +52,28 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
     if (shortenedTo !== undefined) {
       return this.post({ ...plain, dimensions: shortenedTo }, connection, options);
     }
-    if (dimensions === undefined || !this.options.asksDimensions) {
-      return this.post(plain, connection, options);
-    }
+    const { findings } = options;
+    const asks = this.options.asksDimensions && findings?.known.get(DIMENSIONS) !== REFUSED;
+    if (dimensions === undefined || !asks) return this.post(plain, connection, options);
     try {
       return await this.post({ ...plain, dimensions }, connection, options);
     } catch (error) {
       // A vendor's models of one fixed size refuse the field, even with the right number in it.
       if (!isRefusal(error)) throw error;
-      return this.post(plain, connection, options);
+      const answer = await this.post(plain, connection, options);
+      await findings?.keep(new Map([[DIMENSIONS, REFUSED]]));
+      return answer;
     }
+  }
+
+  async listModels(
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly OfferedModel[]> {
+    const endpoint = this.endpoint(connection.address);
+    const { href: url } = besideEndpoint(endpoint, /\/embeddings$/, '/models');
+    const request = { url, headers: bearerOf(connection.credential) };
+    return listModels(this.http, request, connection, options);
   }
 
   private async post(
@@ -68,7 +84,7 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
     const request = {
       url: this.endpoint(connection.address),
       headers: bearerOf(connection.credential),
-      body: toEmbeddingsBody(call),
+      body: toEmbeddingsBody(call, this.options),
       secrets: connection,
     };
     const answer = await postForJson(this.http, request, options);
@@ -76,17 +92,28 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
   }
 }
 
+/** The finding that a model has one fixed size. */
+const DIMENSIONS = 'dimensions';
+const REFUSED = 'refused';
+
+/** Whether the service may have refused a field; that there are too many texts it says in its words. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof UpstreamError && (error.status === 400 || error.status === 422);
+  if (!(error instanceof UpstreamError) || (error.status !== 400 && error.status !== 422)) {
+    return false;
+  }
+  return !/batch|too many|at most/i.test(error.vendorText ?? '');
 }
 
 /** The body of POST /embeddings. */
-export function toEmbeddingsBody(call: EmbeddingCall): Record<string, unknown> {
+export function toEmbeddingsBody(
+  call: EmbeddingCall,
+  { dimensionsField = 'dimensions', withoutFormat = false }: EmbeddingDialect = {},
+): Record<string, unknown> {
   return {
     model: call.model,
     input: call.inputs,
-    dimensions: call.dimensions,
-    encoding_format: 'float',
+    [dimensionsField]: call.dimensions,
+    ...(!withoutFormat && { encoding_format: 'float' }),
   };
 }
 
@@ -128,10 +155,11 @@ function inOrder(
   });
 }
 
+/** Servers that count nothing answer 0 (LM Studio, 2025-11), which no text has. */
 function toUsage(raw: JsonRecord): Usage {
   return {
-    inputTokens: wholeNumberIn(raw, 'prompt_tokens'),
-    totalTokens: wholeNumberIn(raw, 'total_tokens'),
+    inputTokens: wholeNumberIn(raw, 'prompt_tokens') || undefined,
+    totalTokens: wholeNumberIn(raw, 'total_tokens') || undefined,
     raw,
   };
 }

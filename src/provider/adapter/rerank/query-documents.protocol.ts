@@ -2,12 +2,12 @@ import { z } from 'zod';
 import jwt from 'jsonwebtoken';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
-import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
+import { endpointOf, FAMILY, parseAddress } from '../address.js';
 import { bearerOf, postForJson } from '../model-call.js';
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { Vendor } from '../named-adapter.js';
-import { protocolError, errorInAnswer } from '../upstream.error.js';
+import { errorInAnswer, protocolError, UpstreamError } from '../upstream.error.js';
 import { isRecord, recordIn, wholeNumberIn } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import type { RankedDocument, RerankAdapter, RerankAnswer, RerankCall } from './rerank.adapter.js';
@@ -15,11 +15,13 @@ import type { RankedDocument, RerankAdapter, RerankAnswer, RerankCall } from './
 export interface QueryDocumentsOptions extends Vendor {
   readonly endpoint: '/rerank' | '/reranks';
   readonly maxDocuments: number;
+  /** What is sent; `usual` when absent. */
+  readonly dialect?: RerankDialect;
   /** Makes the bearer token of one call from the credential; without it the credential is the token. */
   readonly tokenOf?: (credential: string) => string;
 }
 
-/** The form that most rerank services share: POST {address}/rerank with a query and its documents, and a bearer key. */
+/** The form that rerank services share: POST {address}/rerank with a query and its documents, and a bearer key. */
 export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter {
   readonly maxDocuments: number;
 
@@ -33,7 +35,10 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
 
   endpoint(address: string): string {
     const { address: form, endpoint } = this.options;
-    return endpointOf(address, { ...form, endpoint, siblings: FAMILY_ENDPOINTS });
+    if (isNative(address)) return endpointOf(address, { ...form, endpoint: NATIVE_ENDPOINT });
+    const own = { ...FAMILY, ...form, endpoint };
+    // Servers of one model have the endpoint at the root.
+    return endpointOf(address, isAtRoot(address) ? { ...own, prefix: '' } : own);
   }
 
   async rerank(
@@ -41,17 +46,41 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     connection: ModelConnection,
     options: ModelCallOptions,
   ): Promise<RerankAnswer> {
+    const { findings } = options;
+    const dialect = this.dialectAt(connection.address, findings?.known.get(DIALECT));
+    try {
+      return await this.post(call, connection, options, dialect);
+    } catch (error) {
+      const wanted = dialect === 'usual' ? dialectWantedBy(error) : undefined;
+      if (wanted === undefined) throw error;
+      const answer = await this.post(call, connection, options, wanted);
+      await findings?.keep(new Map([[DIALECT, wanted]]));
+      return answer;
+    }
+  }
+
+  private async post(
+    call: RerankCall,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+    dialect: RerankDialect,
+  ): Promise<RerankAnswer> {
     const token = this.token(connection);
     const secrets = { ...connection, token };
     const request = {
       url: this.endpoint(connection.address),
       headers: bearerOf(token),
-      body: toRerankBody(call),
+      body: toRerankBody(call, dialect),
       secrets,
     };
     const answer = await postForJson(this.http, request, options);
     const usage = usageIn(answer);
     return { ranked: toRankedDocuments(answer, call, secrets), ...(usage && { usage }) };
+  }
+
+  private dialectAt(address: string, learned: unknown): RerankDialect {
+    if (isNative(address)) return 'dashscope';
+    return this.options.dialect ?? LEARNED.find((dialect) => dialect === learned) ?? 'usual';
   }
 
   private token({ credential }: ModelConnection): string | undefined {
@@ -60,37 +89,101 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
   }
 }
 
-/** The body of POST /rerank; the texts are not wanted back. */
-export function toRerankBody(call: RerankCall): Record<string, unknown> {
-  return {
-    model: call.model,
-    query: call.query,
-    documents: call.documents,
-    top_n: call.topN,
-    return_documents: false,
-  };
+/**
+ * What services of this form want to be sent: `usual` (vLLM, Infinity, Jina, SiliconFlow and most others), `cohere` (v2, which
+ * has no `return_documents`), `voyage` (another name of the limit), `tei` (another name of the documents, and no limit) and
+ * `dashscope` (its native form, nested).
+ */
+export type RerankDialect = 'usual' | 'cohere' | 'voyage' | 'tei' | 'dashscope';
+
+/** The name of the finding that says which dialect a service of any kind speaks, and its values. */
+const DIALECT = 'rerankDialect';
+const LEARNED = ['tei', 'dashscope'] as const satisfies readonly RerankDialect[];
+
+/** The native endpoint of DashScope, which some of its models have alone. */
+const NATIVE_ENDPOINT = '/services/rerank/text-rerank/text-rerank';
+
+function isNative(address: string): boolean {
+  return parseAddress(address).pathname.includes('/services/rerank');
+}
+
+function isAtRoot(address: string): boolean {
+  return /^\/+reranks?\/*$/.test(parseAddress(address).pathname);
+}
+
+/** The dialect of a service that refuses a request because it misses its own name of the documents. */
+function dialectWantedBy(error: unknown): (typeof LEARNED)[number] | undefined {
+  if (!(error instanceof UpstreamError) || (error.status !== 400 && error.status !== 422)) {
+    return undefined;
+  }
+  const missing = /missing|required/i.test(error.vendorText ?? '');
+  if (missing && /\btexts\b/.test(error.vendorText ?? '')) return 'tei';
+  if (missing && /\binput\b/.test(error.vendorText ?? '')) return 'dashscope';
+  return undefined;
+}
+
+/** The body of a call; the texts are not wanted back. */
+export function toRerankBody(
+  { model, query, documents, topN }: RerankCall,
+  dialect: RerankDialect = 'usual',
+): Record<string, unknown> {
+  switch (dialect) {
+    case 'usual':
+      return { model, query, documents, top_n: topN, return_documents: false };
+    case 'cohere':
+      return { model, query, documents, top_n: topN };
+    case 'voyage':
+      return { model, query, documents, top_k: topN, return_documents: false };
+    case 'tei':
+      // The server has one model; gateways in front of it read the name.
+      return { model, query, texts: documents, return_text: false, truncate: true };
+    case 'dashscope':
+      return {
+        model,
+        input: { query, documents },
+        parameters: { top_n: topN, return_documents: false },
+      };
+  }
 }
 
 /** The fields read. A score that is no finite number does not pass. */
-const rankedSchema = z.looseObject({
-  results: z.array(z.looseObject({ index: z.number().int(), relevance_score: z.number() })),
-});
+const rankedSchema = z.array(
+  z
+    .looseObject({
+      index: z.number().int(),
+      relevance_score: z.number().optional(),
+      score: z.number().optional(),
+      logit: z.number().optional(),
+    })
+    .transform(({ index, relevance_score: relevance, score, logit }) => ({
+      index,
+      score: relevance ?? score ?? logit ?? NaN,
+    }))
+    .refine(({ score }) => Number.isFinite(score)),
+);
 
-/** Maps an answer of /rerank to at most `topN` documents, best first. Throws UpstreamError. */
+/** Where services answer the documents: `results` (most), `data` (Voyage), `rankings` (NIM), `output.results` (DashScope), or the answer itself (TEI). */
+function rowsIn(answer: unknown): unknown {
+  if (!isRecord(answer)) return answer;
+  const output = recordIn(answer, 'output');
+  return answer['results'] ?? answer['data'] ?? answer['rankings'] ?? output?.['results'];
+}
+
+/** Maps an answer to at most `topN` documents, best first. Throws UpstreamError. */
 export function toRankedDocuments(
   answer: unknown,
   { documents, topN }: Pick<RerankCall, 'documents' | 'topN'>,
   secrets: Secrets,
 ): readonly RankedDocument[] {
   if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
-  const parsed = rankedSchema.safeParse(answer);
+  const parsed = rankedSchema.safeParse(rowsIn(answer));
   if (!parsed.success) {
     throw protocolError(
       msg`The provider answered without a score for each document.`,
       parsed.error,
     );
   }
-  const { results } = parsed.data;
+  const results = parsed.data;
   if (results.length === 0) throw protocolError(msg`The provider answered no document.`);
   if (results.some(({ index }) => index < 0 || index >= documents.length)) {
     throw protocolError(msg`The provider answered a document that it was not given.`);
@@ -100,7 +193,6 @@ export function toRankedDocuments(
   }
   // Not every service sorts, or keeps to the number asked for.
   return results
-    .map(({ index, relevance_score: score }) => ({ index, score }))
     .sort((one, other) => other.score - one.score || one.index - other.index)
     .slice(0, topN);
 }

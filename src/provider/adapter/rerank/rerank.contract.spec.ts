@@ -50,7 +50,9 @@ describe.each(rerankAdapters(http).map((adapter) => [adapter.code, adapter] as c
     ): Promise<readonly RankedDocument[]> => (await answerOf(...asked)).ranked;
 
     it('answers the tokens that the service reports', async () => {
-      expect((await answerOf('sim')).usage?.inputTokens).toBeGreaterThan(0);
+      const { usage } = await answerOf('sim');
+      if (adapter.code === 'tei') expect(usage).toBeUndefined();
+      else expect(usage?.inputTokens).toBeGreaterThan(0);
       expect((await answerOf('sim--nousage')).usage).toBeUndefined();
     });
 
@@ -188,3 +190,24 @@ describe.each(rerankAdapters(http).map((adapter) => [adapter.code, adapter] as c
     });
   },
 );
+
+describe('a service of unknown dialect', () => {
+  const custom = rerankAdapters(http).find(({ code }) => code === 'custom_api');
+  const call = { model: 'sim', query: 'annual leave days', documents: DOCUMENTS, topN: 2 };
+  const options = { limits, signal: new AbortController().signal };
+
+  it.each([
+    // Text Embeddings Inference, 2026-11
+    ['texts', 422, 'Failed to deserialize the JSON body: missing field `texts` at line 1'],
+    ['input', 400, 'Field required: input'],
+  ])('is asked again in the one whose field %s it misses', async (field, status, body) => {
+    simulator.script({ status, body });
+    const connection = { address: simulator.url, credential: CREDENTIAL };
+    const answer = await custom?.rerank(call, connection, options);
+    expect(answer?.ranked.map(({ index }) => index)).toEqual([1, 2]);
+    expect(simulator.requests.map((request) => Object.keys(request.body as object))).toEqual([
+      expect.arrayContaining(['documents', 'top_n']),
+      expect.arrayContaining([field]),
+    ]);
+  });
+});

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from '@jest/globals';
 import jwt from 'jsonwebtoken';
-import { toRerankBody, toRankedDocuments, zhipuToken } from './query-documents.protocol.js';
+import {
+  toRankedDocuments,
+  toRerankBody,
+  usageIn,
+  zhipuToken,
+} from './query-documents.protocol.js';
 
 const secrets = { address: 'https://x.test', credential: 'canary-key-1f9a7c' };
 const documents = ['first', 'second', 'third'];
@@ -17,6 +22,41 @@ test('the body asks for no texts', () => {
     documents,
     top_n: 2,
     return_documents: false,
+  });
+});
+
+const call = { model: 'm', query: 'q', documents, topN: 2 };
+
+test.each([
+  ['cohere', { model: 'm', query: 'q', documents, top_n: 2 }],
+  ['voyage', { model: 'm', query: 'q', documents, top_k: 2, return_documents: false }],
+  ['tei', { model: 'm', query: 'q', texts: documents, return_text: false, truncate: true }],
+  [
+    'dashscope',
+    {
+      model: 'm',
+      input: { query: 'q', documents },
+      parameters: { top_n: 2, return_documents: false },
+    },
+  ],
+] as const)('the body in the words of %s', (dialect, body) => {
+  expect(toRerankBody(call, dialect)).toEqual(body);
+});
+
+/** Answers as the references of the services show them. */
+describe('the documented answer of', () => {
+  const answers = JSON.parse(
+    readFileSync(new URL('query-documents/fixtures/services.json', import.meta.url), 'utf8'),
+  ) as Record<
+    string,
+    { readonly source: string; readonly answer: unknown; readonly tokens?: number }
+  >;
+
+  it.each(Object.entries(answers))('%s is read', (_service, { answer, tokens }) => {
+    const ranked = toRankedDocuments(answer, { documents, topN: 3 }, secrets);
+    expect(ranked.map(({ index }) => index)).toEqual([2, 0]);
+    expect(ranked.every(({ score }) => Number.isFinite(score))).toBe(true);
+    expect(usageIn(answer)?.inputTokens).toBe(tokens);
   });
 });
 

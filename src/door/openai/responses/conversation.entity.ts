@@ -1,0 +1,37 @@
+import { Entity } from 'typeorm';
+import {
+  Bigint,
+  CreateTime,
+  GeneratedId,
+  Integer,
+  Json,
+  primary,
+  TenantId,
+  Timestamp,
+  Varchar,
+} from '../../../platform/database/index.js';
+import type { JsonObject } from './stored-response.entity.js';
+
+/** A conversation that responses add to, its user's alone. */
+@Entity({ name: 'response_conversation' })
+export class ResponseConversation {
+  @Varchar(50, primary) id: string;
+  @TenantId() tenantId: string;
+  @Bigint() userId: number;
+  @Json() metadata: JsonObject;
+  @CreateTime() createTime: Date;
+  /** When it last got items. */
+  @Timestamp() lastUsedTime: Date;
+}
+
+@Entity({ name: 'response_conversation_item' })
+export class ResponseConversationItem {
+  /** In the order of the conversation. */
+  @GeneratedId() number: number;
+  @TenantId() tenantId: string;
+  @Varchar(50) conversationId: string;
+  @Varchar(200) id: string;
+  @Json() item: JsonObject;
+  /** Its bytes. */
+  @Integer() size: number;
+}

@@ -1,0 +1,48 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { TenantRevision } from '../../platform/access/index.js';
+import { Database } from '../../platform/database/index.js';
+import type { Findings } from '../../provider/index.js';
+import { ModelRepository } from '../model.repository.js';
+import type { ResolvedModel } from '../model.resolver.js';
+
+/** More than a service has parameters. */
+const MAX_FINDINGS = 100;
+
+/**
+ * What calls of a model have learned of its service, kept with its record: parameters that the service refuses, and its
+ * limits. A change of the model's provider, category, name or address erases it.
+ */
+@Injectable()
+export class ModelFindings {
+  private readonly logger = new Logger(ModelFindings.name);
+
+  constructor(
+    private readonly models: ModelRepository,
+    private readonly revision: TenantRevision,
+    private readonly database: Database,
+  ) {}
+
+  /** A limit that was learned; undefined where none was. */
+  limitOf({ findings }: ResolvedModel, name: 'maxInputs'): number | undefined {
+    const limit = findings?.get(name);
+    return typeof limit === 'number' ? limit : undefined;
+  }
+
+  /**
+   * Adds findings to the model's record. This process sees them at once, others with the next resolution of the model.
+   * Never fails: what cannot be stored is learned again.
+   */
+  async keep(model: ResolvedModel, learned: Findings): Promise<void> {
+    const { tenantId, id, findings } = model;
+    if ((findings?.size ?? 0) >= MAX_FINDINGS) return;
+    for (const [name, value] of learned) findings?.set(name, value);
+    try {
+      await this.database.transaction(async () => {
+        const isNew = await this.models.addFindings(model, Object.fromEntries(learned));
+        if (isNew) await this.revision.increment(tenantId);
+      });
+    } catch (error) {
+      this.logger.warn({ msg: 'Failed to store findings', tenantId, model: id, err: error });
+    }
+  }
+}

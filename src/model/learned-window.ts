@@ -1,0 +1,92 @@
+import { Logger } from '@nestjs/common';
+import { msg } from '../platform/message/index.js';
+import type { ChatMessage, UpstreamError } from '../provider/index.js';
+import { estimateMessageTokens } from './model-window.js';
+
+/** Stands for the result of a tool that is no longer sent. */
+export const REMOVED_RESULT =
+  '[The result was removed, because the conversation is longer than the model can read. Call the tool again, for less, if you need it.]';
+
+/** Of what was too long, in its estimated tokens. */
+const KEPT_SHARE = 0.5;
+
+/** The messages of one call, and what happens when they are longer than the window of the model. */
+export interface FittedCall {
+  /** For the next attempt. */
+  readonly messages: readonly ChatMessage[];
+  /** As CallOptions.overflow. */
+  readonly overflow: (error: UpstreamError) => void;
+}
+
+/**
+ * What a model takes may be unknown, or less than its record says: it shows when a call fails. The calls of one turn that follow send
+ * no more than half of what was too long then.
+ */
+export class LearnedWindow {
+  private readonly logger = new Logger('Context');
+  /** Estimated tokens. */
+  private limit = Infinity;
+
+  /** A call with these messages, which are shortened once when they are too long. */
+  call(messages: readonly ChatMessage[]): FittedCall {
+    let sent = this.limit === Infinity ? messages : (shortened(messages, this.limit) ?? messages);
+    let isShortened = false;
+    return {
+      get messages() {
+        return sent;
+      },
+      overflow: (error) => {
+        const tokens = tokensOf(sent);
+        const limit = Math.floor(tokens * KEPT_SHARE);
+        const shorter = isShortened ? undefined : shortened(sent, limit);
+        if (!shorter) throw withAdvice(error);
+        this.logger.warn({ msg: 'Conversation shortened after context overflow', tokens, limit });
+        isShortened = true;
+        this.limit = limit;
+        sent = shorter;
+      },
+    };
+  }
+}
+
+function withAdvice(error: UpstreamError): UpstreamError {
+  return error.withMessage(
+    msg`${error.message} Nothing more of the conversation can be left out. Start a new conversation, send less at once, or choose a model with a larger context window.`,
+  );
+}
+
+/**
+ * The messages without the oldest exchanges before the last question, and then with a remark in the place of the oldest results of
+ * tools, until they take no more tokens; prompts, the last question and each call with its result stay. Undefined when nothing can be
+ * left out; more tokens when no more can.
+ */
+export function shortened(
+  messages: readonly ChatMessage[],
+  tokens: number,
+): ChatMessage[] | undefined {
+  let excess = tokensOf(messages) - tokens;
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  const kept: ChatMessage[] = [];
+  let isLeftOut = false;
+  for (const [at, message] of messages.entries()) {
+    const isOfHistory = at < last && message.role !== 'system';
+    // An exchange begins with a question: answers go with it.
+    if (isOfHistory && message.role === 'user') isLeftOut = excess > 0;
+    if (isOfHistory && isLeftOut) excess -= estimateMessageTokens(message);
+    else kept.push(message);
+  }
+  const fitting = kept.map((message): ChatMessage => {
+    if (excess <= 0 || message.role !== 'tool') return message;
+    const short = { ...message, content: REMOVED_RESULT };
+    const saved = estimateMessageTokens(message) - estimateMessageTokens(short);
+    if (saved <= 0) return message;
+    excess -= saved;
+    return short;
+  });
+  const isShorter = fitting.length < messages.length || fitting.some((one, at) => one !== kept[at]);
+  return isShorter ? fitting : undefined;
+}
+
+function tokensOf(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+}

@@ -1,0 +1,48 @@
+import type { Request } from 'express';
+import { msg, sentences } from '../message/index.js';
+import type { Message } from '../message/index.js';
+import { DomainError } from './domain.error.js';
+import type { FailureShape } from './failure-shape.js';
+
+/** An address of an interface with a protocol of its own, which no route has, or none with this method. */
+export class NoRouteError extends DomainError {
+  constructor(
+    readonly code: 404 | 405,
+    message: Message,
+    /** The methods of the address, for the header Allow. */
+    readonly allow?: string,
+  ) {
+    super(message);
+  }
+}
+
+/** What is wrong with the address or the method of a request that no route has taken. */
+export function noRouteError(request: Request, { advice }: FailureShape): NoRouteError {
+  const { method, path } = request;
+  const methods = methodsOf(request, path);
+  if (methods.length > 0) {
+    const allow = methods.join(', ');
+    return new NoRouteError(405, msg`${path} does not take ${method}. Use ${allow}.`, allow);
+  }
+  const message = msg`There is no ${method} ${path}.`;
+  const more = advice?.(path, (other) => methodsOf(request, other).length > 0);
+  return new NoRouteError(404, more === undefined ? message : sentences([message, more]));
+}
+
+/** A layer of the router of Express (router 2). */
+interface Layer {
+  readonly route?: { readonly methods: Readonly<Record<string, boolean>> };
+  match(path: string): unknown;
+}
+
+/** The methods that routes have for a path, in capitals. */
+function methodsOf({ app }: Request, path: string): string[] {
+  const { stack } = app.router as unknown as { readonly stack: readonly Layer[] };
+  const found = new Set<string>();
+  for (const layer of stack) {
+    if (!layer.route || !layer.match(path)) continue;
+    for (const method of Object.keys(layer.route.methods)) found.add(method.toUpperCase());
+  }
+  if (found.has('GET')) found.add('HEAD');
+  return [...found].sort();
+}

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { msg } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
+import { UpstreamError } from '../upstream.error.js';
+import type { JsonRecord } from '../json-fields.js';
+import type { FinishReason, OmittedCalls, ToolCall } from './chat.adapter.js';
+import { readToolCall } from './read-tool-call.js';
+
+/** One piece of a call as the wire has it. */
+export interface ToolCallPiece {
+  /** Position of the call among the calls of this answer. */
+  readonly index?: number | undefined;
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly arguments?: string | undefined;
+  /** What the service wants back with the call. */
+  readonly extra?: JsonRecord | undefined;
+}
+
+interface OpenCall {
+  /** The service's own. */
+  id: string;
+  name: string;
+  readonly pieces: string[];
+  extra: JsonRecord | undefined;
+  /** Its name has come once more, after its arguments were whole: further arguments are those of another call. */
+  isRepeated: boolean;
+  made: ToolCall | undefined;
+}
+
+/** The arguments of a call in a piece of it: JSON in a text, or the object itself. */
+export function argumentsIn(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? undefined : JSON.stringify(value);
+}
+
+/** The field that holds the arguments of a call that no service would take back as they are. */
+const UNREADABLE_FIELD = 'unreadable_arguments';
+
+/** The arguments of a call that is sent back: services refuse a conversation whose calls do not have an object as arguments. */
+export function sentInput(call: ToolCall): Readonly<Record<string, unknown>> {
+  return call.invalid ? { [UNREADABLE_FIELD]: call.arguments } : call.input;
+}
+
+/** Joins the pieces of tool calls and parses each call strictly once, when the answer is finished. */
+export class ToolCallCollector {
+  private readonly byIndex = new Map<number, OpenCall>();
+  private readonly calls: OpenCall[] = [];
+  private readonly ids = new Set<string>();
+  private handedOver = 0;
+
+  get isEmpty(): boolean {
+    return this.calls.length === 0;
+  }
+
+  /** What the service wants back with the calls that were handed over, in their order. */
+  get extras(): readonly CallExtra[] {
+    const made = this.calls.flatMap(({ made: call, extra }) => (call ? [{ call, extra }] : []));
+    if (made.every(({ extra }) => extra === undefined)) return [];
+    return made.map(({ call: { id }, extra }) => ({ id, ...(extra && { extra }) }));
+  }
+
+  add(piece: ToolCallPiece): void {
+    const call = this.callFor(piece);
+    if (piece.extra) call.extra = { ...call.extra, ...piece.extra };
+    if (call.made || repeats(piece, call)) return;
+    if (call.id === '' && piece.id) call.id = piece.id;
+    if (call.name === '' && piece.name) call.name = piece.name;
+    if (piece.arguments !== undefined) call.pieces.push(piece.arguments);
+  }
+
+  /**
+   * The calls of an answer that ended for this reason and that were not handed over before. Throws UpstreamError (content) if it
+   * ended in the middle of one or if one has no name, unless such calls are omitted; nothing is repaired. `isLast`: nothing
+   * follows; until then, a call whose arguments cannot be read waits for the rest of them.
+   */
+  finish(
+    reason: FinishReason,
+    omitted: OmittedCalls | undefined,
+    isLast: boolean,
+  ): readonly ToolCall[] {
+    if (this.handedOver === this.calls.length || reason === 'content-filter') return [];
+    if (omitted === 'unusable') return this.usable(isLast);
+    // The last one is what the model was writing when it reached its limit.
+    const omitsLast = omitted === 'cut' && reason === 'length';
+    if (!omitsLast && (reason === 'length' || reason === 'error')) throw cutCall(reason);
+    return this.handOver(omitsLast ? this.calls.length - 1 : this.calls.length, isLast);
+  }
+
+  private usable(isLast: boolean): readonly ToolCall[] {
+    const named = this.calls.slice(this.handedOver).filter(({ name }) => name !== '');
+    const calls = named.map((call) => this.made(call)).filter(({ invalid }) => !invalid);
+    if (isLast || calls.length === named.length) this.handedOver = this.calls.length;
+    return this.handedOver === this.calls.length ? calls : [];
+  }
+
+  private handOver(end: number, isLast: boolean): readonly ToolCall[] {
+    const handed: ToolCall[] = [];
+    for (; this.handedOver < end; this.handedOver += 1) {
+      const call = this.calls[this.handedOver];
+      if (call === undefined) break;
+      if (call.name === '')
+        throw contentError(msg`The model called a tool without naming it. Try again.`);
+      const whole = this.made(call);
+      if (whole.invalid && !isLast) break;
+      call.made = whole;
+      this.ids.add(whole.id);
+      handed.push(whole);
+    }
+    return handed;
+  }
+
+  /** An id that the service does not give, or gives twice, is made. */
+  private made(call: OpenCall): ToolCall {
+    if (call.made) return call.made;
+    const json = call.pieces.join('');
+    const isOwn = call.id !== '' && !this.ids.has(call.id);
+    const id = isOwn ? call.id : `call_${randomUUID()}`;
+    return readToolCall({ id, name: call.name, arguments: json.trim() === '' ? '{}' : json });
+  }
+
+  /**
+   * The call that a piece belongs to. Services leave the index out or use one for every call, leave ids out or make a new one for
+   * each piece, and repeat the name. So a piece begins a call if it has a new index, a new id with a name, or a name after the
+   * arguments of the call before it were whole.
+   */
+  private callFor(piece: ToolCallPiece): OpenCall {
+    const known = this.knownCall(piece);
+    const isElsewhere = piece.index !== undefined && this.byIndex.get(piece.index) !== known;
+    if (known !== undefined && !begins(piece, known, isElsewhere)) return known;
+    const name = known?.isRepeated ? known.name : '';
+    const call: OpenCall = {
+      ...{ id: '', name, pieces: [], extra: undefined, isRepeated: false, made: undefined },
+    };
+    this.calls.push(call);
+    if (piece.index !== undefined) this.byIndex.set(piece.index, call);
+    return call;
+  }
+
+  private knownCall({ index, id, name }: ToolCallPiece): OpenCall | undefined {
+    const placed = index === undefined ? undefined : this.byIndex.get(index);
+    if (placed) return placed;
+    const named = id ? this.calls.find((call) => call.id === id) : undefined;
+    if (named) return named;
+    // Arguments alone go on with the call before them, also where it came without an index.
+    return index === undefined || !(id || name) ? this.calls.at(-1) : undefined;
+  }
+}
+
+/** What a service wants back with a call of this id. */
+export interface CallExtra {
+  readonly id: string;
+  readonly extra?: JsonRecord;
+}
+
+/** `isElsewhere`: the piece has an index that the call has not had. */
+function begins(piece: ToolCallPiece, known: OpenCall, isElsewhere: boolean): boolean {
+  const { id, name, arguments: json } = piece;
+  const hasArguments = !!json && json.trim() !== '';
+  if (known.made) return !!name && (!id || id !== known.id);
+  if (id && known.id !== '' && id !== known.id) return !!name;
+  if (!name) return known.isRepeated && hasArguments;
+  if (known.name === '') return false;
+  if (name !== known.name) return true;
+  if (id && id === known.id && !isElsewhere) return false;
+  if (!isWhole(known) || repeats(piece, known)) return false;
+  known.isRepeated = true;
+  return hasArguments;
+}
+
+/** The call comes once more, as in a last event that repeats the whole answer. */
+function repeats({ id, arguments: json }: ToolCallPiece, known: OpenCall): boolean {
+  if (!id || id !== known.id || !json?.trimEnd().endsWith('}')) return false;
+  return known.pieces.join('') === json && isWhole(known);
+}
+
+function isWhole({ pieces }: OpenCall): boolean {
+  const json = pieces.join('').trimEnd();
+  return json.endsWith('}') && !readToolCall({ id: '', name: '', arguments: json }).invalid;
+}
+
+function cutCall(reason: FinishReason): UpstreamError {
+  return contentError(
+    reason === 'length'
+      ? msg`The answer reached its length limit in the middle of a tool call. Raise the maximum output.`
+      : msg`The answer ended in the middle of a tool call. Try again.`,
+  );
+}
+
+function contentError(message: Message): UpstreamError {
+  return new UpstreamError({ kind: 'content', message });
+}

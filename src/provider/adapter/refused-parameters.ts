@@ -1,0 +1,422 @@
+import { isRecord } from './json-fields.js';
+import type { JsonRecord } from './json-fields.js';
+import { jsonIn } from './error-text.js';
+
+/** What is sent in place of what a service refuses, '' for nothing; or a limit of the service. */
+export type FindingValue = string | number;
+
+/**
+ * What is known of a service beyond the record of its model, by name: a parameter, `name=value` for one value of it alone,
+ * `role`, or the name of a limit.
+ */
+export type Findings = ReadonlyMap<string, FindingValue>;
+
+/** Keeps what one call learns of a service. Without it a call still adapts itself, but nothing is remembered or reported. */
+export interface ServiceFindings {
+  readonly known: Findings;
+  /** Called once a service has accepted what it refused before. Never fails. */
+  keep(learned: Findings): Promise<void>;
+  /** Told which parameters are not sent although somebody may have set them. */
+  leftOut(names: readonly string[]): void;
+}
+
+interface Remedy {
+  /** Nothing that was asked for is lost without it, so that nobody is told. */
+  readonly isSilent?: true;
+  /** An ordinary word, which counts as a name only where it is written as one. */
+  readonly isWord?: true;
+  /** The service may take other values of it. */
+  readonly isByValue?: true;
+  /** Spellings in refusals beside the name. */
+  readonly spelling?: RegExp;
+}
+
+const SILENT: Remedy = { isSilent: true };
+const NAMED: Remedy = {};
+const WORD: Remedy = { isWord: true };
+const BY_VALUE: Remedy = { isByValue: true };
+
+/**
+ * The parameters that a call can do without, by their places in a body. All others stay, because the answer would be one to
+ * another request: model, messages, tools, formats, stop sequences, the number of answers, dimensions.
+ */
+const REMEDIES: Readonly<Record<string, Remedy>> = {
+  stream_options: SILENT,
+  encoding_format: SILENT,
+  return_documents: SILENT,
+  prompt_cache_key: SILENT,
+  prompt_cache_retention: SILENT,
+  temperature: NAMED,
+  top_p: NAMED,
+  top_k: NAMED,
+  min_p: NAMED,
+  seed: WORD,
+  presence_penalty: NAMED,
+  frequency_penalty: NAMED,
+  repetition_penalty: NAMED,
+  logit_bias: NAMED,
+  logprobs: NAMED,
+  top_logprobs: NAMED,
+  parallel_tool_calls: NAMED,
+  disable_parallel_tool_use: NAMED,
+  tool_choice: BY_VALUE,
+  reasoning_effort: BY_VALUE,
+  'reasoning.effort': BY_VALUE,
+  'reasoning.summary': NAMED,
+  reasoning: WORD,
+  'output_config.effort': { isByValue: true, spelling: /\boutput_config\b|\beffort\b/i },
+  verbosity: BY_VALUE,
+  'text.verbosity': BY_VALUE,
+  thinking: { isWord: true, spelling: /(?<!\w)thinking(?:\.\w+)+/i },
+  think: { isWord: true, spelling: /\b(?:does not|doesn't) support thinking\b/i },
+  enable_thinking: NAMED,
+  chat_template_kwargs: NAMED,
+  strict: WORD,
+  store: WORD,
+  metadata: WORD,
+  user: WORD,
+  include: WORD,
+  truncation: WORD,
+  safety_identifier: NAMED,
+  service_tier: BY_VALUE,
+  input_type: NAMED,
+};
+
+/** The two names of the limit of an answer. The finding is kept under the first and says which one is sent. */
+const OUTPUT_LIMITS = ['max_tokens', 'max_completion_tokens'] as const;
+/** The two roles of instructions. The finding is kept as `role` and says which one is sent. */
+const ROLE = 'role';
+const ROLES = ['system', 'developer'] as const;
+/** Anthropic's newest models take one of the two alone. */
+const TOP_P_BESIDE = 'top_p beside temperature';
+/** Not kept: the states of another conversation may be accepted. */
+const STATES = 'provider states';
+
+/** A service names one parameter at a time. */
+export const MAX_REPEATS = 4;
+const MAX_FINDING_CHARS = 60;
+
+/** A body that is adapted to what its service refuses, from earlier calls and from refusals of this one. */
+export class AdaptedBody {
+  /** What the refusals of this call have taught, to be kept once the service has accepted the body. */
+  readonly learned = new Map<string, FindingValue>();
+  private readonly applied = new Map<string, FindingValue>();
+  private readonly omitted = new Set<string>();
+  private sent: unknown;
+
+  constructor(original: unknown, known: Findings = new Map()) {
+    this.sent = original;
+    for (const [name, value] of known) {
+      if (typeof value === 'string') this.apply(name, value);
+    }
+  }
+
+  get body(): unknown {
+    return this.sent;
+  }
+
+  /** The parameters that are left out and may be missed. */
+  get leftOut(): readonly string[] {
+    return [...this.omitted];
+  }
+
+  /** Whether the body is another one now, because the text of a refusal names what the service does not take. */
+  adapt(refusal: string): boolean {
+    if (!isRecord(this.sent) || this.applied.size > MAX_REPEATS * 4) return false;
+    let isChanged = false;
+    for (const { name, value, isLasting } of refusedIn(refusal, this.sent)) {
+      if (this.applied.get(name) === value || !this.apply(name, value)) continue;
+      isChanged = true;
+      if (isLasting && name.length <= MAX_FINDING_CHARS) this.learned.set(name, value);
+    }
+    return isChanged;
+  }
+
+  private apply(name: string, value: string): boolean {
+    if (!isRecord(this.sent)) return false;
+    const changed = changedBody(this.sent, name, value);
+    if (changed === this.sent) return false;
+    this.sent = changed;
+    this.applied.set(name, value);
+    const [parameter = name] = name.split('=');
+    if (name === TOP_P_BESIDE) this.omitted.add('top_p');
+    else if (value === '' && REMEDIES[parameter] && !REMEDIES[parameter].isSilent) {
+      this.omitted.add(parameter);
+    }
+    return true;
+  }
+}
+
+interface Refused {
+  readonly name: string;
+  readonly value: string;
+  /** False where it holds for this request, not for the service. */
+  readonly isLasting: boolean;
+}
+
+/** What the text of a refusal says of parameters that the body has. */
+function refusedIn(refusal: string, body: JsonRecord): readonly Refused[] {
+  const refused: Refused[] = [];
+  for (const clause of clausesOf(refusal)) {
+    if (STATE_REFUSED.test(clause)) refused.push({ name: STATES, value: '', isLasting: false });
+    else refused.push(...refusedByClause(clause, body));
+  }
+  return refused;
+}
+
+function refusedByClause(clause: string, body: JsonRecord): readonly Refused[] {
+  const role = refusedRole(clause, body);
+  if (role) return [{ name: ROLE, value: role, isLasting: true }];
+  if (!UNSUPPORTED.test(clause) || OF_VALUE.test(clause) || OF_SCHEMA.test(clause)) return [];
+  const isLasting = !OF_THIS_REQUEST.test(clause);
+  if (/cannot both|one of (?:them|the two)/i.test(clause) && has(body, 'top_p')) {
+    return named('top_p', clause) ? [{ name: TOP_P_BESIDE, value: '', isLasting }] : [];
+  }
+  const said = clause.replace(ALTERNATIVES, '');
+  const [older, newer] = OUTPUT_LIMITS;
+  for (const [one, other] of [
+    [older, newer],
+    [newer, older],
+  ] as const) {
+    if (has(body, one) && named(one, said)) return [{ name: older, value: other, isLasting }];
+  }
+  return Object.entries(REMEDIES).flatMap(([name, { isByValue }]) => {
+    if (!has(body, name) || !named(name, said)) return [];
+    const value = valueAt(body, name);
+    const isOfValue = isByValue && typeof value === 'string' && quotes(value, said);
+    return [{ name: isOfValue ? `${name}=${value}` : name, value: '', isLasting }];
+  });
+}
+
+/** Phrases of a refusal, as vendors write them. */
+const UNSUPPORTED =
+  /unsupported|(?:not|n['’]t) support|not[ _]supported|unrecogni[sz]ed|unknown|unexpected|extra(?:neous)? (?:inputs?|fields?|keys?|parameters?|propert)|extra_forbidden|not (?:permitted|allowed|accepted|valid|available|recogni[sz]ed|implemented)|additional propert|forbidden|deprecated|no longer|cannot find field|no such|only .{1,30}?(?:is|are) (?:allowed|supported)|may only be|can only be|cannot (?:both )?be (?:specified|used|set)|incompatible|不支持|不允许|未知/iu;
+
+/** The value is wrong, which its sender has to know. */
+const OF_VALUE =
+  /\brange\b|\bbetween\b|\bat (?:most|least)\b|\b(?:less|greater|larger|smaller) than\b|\bexceeds?\b|\btoo (?:large|high|low|small|long|many)\b|\b(?:above|below) (?:the )?(?:maximum|minimum)\b|\bmust be (?:an?|positive)\b|\bpositive\b|[<>]=?\s*\d/i;
+
+/** A tool's or a format's own parameters may have the same names. */
+const OF_SCHEMA = /\bproperties\b|json.?schema|input_schema/i;
+
+/** What a clause recommends, lists, quotes or presupposes is not what it refuses. */
+const ALTERNATIVES =
+  /[,;:(-]*\s*(?:\bexpected (?:one of|fields?|keys?)|\b(?:supported|allowed|accepted|valid|permitted) (?:parameters|arguments|values|fields|keys|properties|names)\b|\bmust be (?:one of|null)|\b(?:please )?use ['"`]|['"]?\binput(?:_value)?['"]?\s*[:=]|\bwhen\b|\bwhile\b|\bunless\b).*$/is;
+
+const OF_THIS_REQUEST = /\bthinking\b|\breasoning mode\b|\bwhen\b|\bwhile\b|\btogether with\b/i;
+
+const STATE_REFUSED =
+  /signature.{0,40}thinking|thinking.{0,60}signature|invalid_encrypted_content|encrypted.content.{0,80}(?:not|n['’]t) be (?:verified|decrypted|parsed)|(?:corrupt\w*|invalid).{0,20}thought.?signature|thought.?signature.{0,40}(?:invalid|corrupt|not valid)/i;
+
+/** A role of the body that the clause refuses: the one to send instead. */
+function refusedRole(clause: string, body: JsonRecord): (typeof ROLES)[number] | undefined {
+  if (!/\brole\b|\bvariant\b|is not one of/i.test(clause)) return undefined;
+  if (
+    !/unknown|unexpected|invalid|unsupported|not support|not one of|does not match/i.test(clause)
+  ) {
+    return undefined;
+  }
+  const said = clause.replace(
+    /(?:expected|is not one of|does not match|must be one of|supported).*$/is,
+    '',
+  );
+  const roles = rolesIn(body);
+  if (
+    roles.has('developer') &&
+    (/developer/i.test(said) || !/system|user|assistant|tool/i.test(said))
+  ) {
+    return 'system';
+  }
+  const saysSystem = /['"`]system['"`]/i.test(clause) && /not support/i.test(clause);
+  return roles.has('system') && saysSystem ? 'developer' : undefined;
+}
+
+function rolesIn(body: JsonRecord): ReadonlySet<unknown> {
+  return new Set(messageLists(body).flatMap(([, list]) => list.map((one) => one['role'])));
+}
+
+function messageLists(body: JsonRecord): (readonly [field: string, messages: JsonRecord[]])[] {
+  return ['messages', 'input'].flatMap((field) => {
+    const list = body[field];
+    return Array.isArray(list) && list.every(isRecord) ? [[field, list] as const] : [];
+  });
+}
+
+/** Whether the text writes the parameter, in snake or camel case. */
+function named(name: string, text: string): boolean {
+  const { isWord, spelling } = REMEDIES[name] ?? {};
+  if (spelling?.test(text)) return true;
+  const word = name.replaceAll('.', '\\.').replaceAll('_', '[_ ]?');
+  const pattern = isWord
+    ? `["'\`\\[]${word}["'\`\\].:]|(?:parameters?|arguments?|fields?|propert(?:y|ies)|keys?|name|supplied|input):?\\s+${word}\\b|^${word}:|\\.${word}\\b`
+    : `(?<![\\w-])${word}(?![\\w-])`;
+  return new RegExp(pattern, 'i').test(text);
+}
+
+function quotes(value: string, text: string): boolean {
+  const literal = value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return value !== '' && new RegExp(`(?<!\\w)${literal}(?!\\w)`, 'i').test(text);
+}
+
+/** The sentences of a refusal, in all of the texts in it; a place that is named beside a text stands before it. */
+function clausesOf(refusal: string): readonly string[] {
+  const texts: string[] = [];
+  collectTexts(jsonIn(refusal) ?? refusal, texts, 0);
+  return texts.flatMap((text) =>
+    text
+      .slice(0, MAX_TEXT_CHARS)
+      .replace(/\n\s{2,}/g, ': ')
+      .split(/[.;!](?=\s|$)|\n|[。；]/u)
+      .map((clause) => clause.trim())
+      .filter((clause) => clause !== ''),
+  );
+}
+
+const MAX_TEXT_CHARS = 4_000;
+const MAX_TEXTS = 50;
+const MAX_DEPTH = 6;
+
+function collectTexts(value: unknown, texts: string[], depth: number): void {
+  if (texts.length >= MAX_TEXTS || depth > MAX_DEPTH) return;
+  if (typeof value === 'string') {
+    const inner = jsonIn(value);
+    if (inner === undefined) texts.push(value);
+    else collectTexts(inner, texts, depth + 1);
+  } else if (Array.isArray(value)) {
+    for (const one of value) collectTexts(one, texts, depth + 1);
+  } else if (isRecord(value)) {
+    const place = placeIn(value);
+    const { msg = value['message'], code, type, error_code: other } = value;
+    if (place !== undefined && typeof msg === 'string') {
+      const kind = [code, type, other].find(
+        (one) => typeof one === 'string' && UNSUPPORTED.test(one),
+      );
+      texts.push(`${place}: ${typeof kind === 'string' ? `${kind}: ` : ''}${msg}`);
+    }
+    for (const [field, one] of Object.entries(value)) {
+      // What was sent is repeated in these.
+      if (field !== 'input' && field !== 'url' && field !== 'loc')
+        collectTexts(one, texts, depth + 1);
+    }
+  }
+}
+
+/**
+ * The parameter that an error is about: `param` (OpenAI), or `loc` (FastAPI), whose inner places are parts of something else, but
+ * for those of a setting that is sent as a whole (Mistral: `stream_options`, `include_usage`).
+ */
+function placeIn({ param, loc }: JsonRecord): string | undefined {
+  if (typeof param === 'string' && param !== '') return param;
+  if (!Array.isArray(loc)) return undefined;
+  const places = loc.filter((one) => one !== 'body');
+  const [first, last]: readonly unknown[] = [places[0], places.at(-1)];
+  if (typeof last !== 'string') return undefined;
+  if (first === 'stream_options') return first;
+  return places.length === 1 || last === 'strict' ? last : undefined;
+}
+
+function has(body: JsonRecord, name: string): boolean {
+  return name === 'strict' ? withoutStrict(body) !== body : valueAt(body, name) !== undefined;
+}
+
+/** The value at a place; of a record, its type or what it holds. */
+function valueAt(body: JsonRecord, name: string): unknown {
+  if (name === 'disable_parallel_tool_use') return valueAt(body, `tool_choice.${name}`);
+  let value: unknown = body;
+  for (const field of name.split('.')) value = isRecord(value) ? value[field] : undefined;
+  return isRecord(value) && name === 'tool_choice' ? 'object' : value;
+}
+
+/** The body as the finding says; the same object where it has nothing to do with it. */
+function changedBody(body: JsonRecord, finding: string, value: string): JsonRecord {
+  if (finding === STATES) return withoutStates(body);
+  if (finding === TOP_P_BESIDE) {
+    return has(body, 'temperature') && has(body, 'top_p') ? without(body, 'top_p') : body;
+  }
+  if (finding === ROLE) return withRole(body, value);
+  if (finding === OUTPUT_LIMITS[0]) return withLimitAs(body, value);
+  const [name = '', only] = finding.split('=');
+  if (!REMEDIES[name] || !has(body, name)) return body;
+  if (name === 'strict') return withoutStrict(body);
+  if (only !== undefined && valueAt(body, name) !== only) return body;
+  return without(body, name === 'disable_parallel_tool_use' ? `tool_choice.${name}` : name);
+}
+
+function without(body: JsonRecord, name: string): JsonRecord {
+  const [first = name, ...inner] = name.split('.');
+  const { [first]: value, ...rest } = body;
+  if (inner.length === 0 || !isRecord(value)) return rest;
+  const left = without(value, inner.join('.'));
+  return Object.keys(left).length === 0 ? rest : { ...rest, [first]: left };
+}
+
+function withLimitAs(body: JsonRecord, field: string): JsonRecord {
+  const other = OUTPUT_LIMITS.find((one) => one !== field);
+  if (other === undefined || body[other] === undefined) return body;
+  const { [other]: limit, ...rest } = body;
+  return { [field]: limit, ...rest };
+}
+
+function withRole(body: JsonRecord, role: string): JsonRecord {
+  const replaced = ROLES.find((one) => one !== role);
+  if (!rolesIn(body).has(replaced)) return body;
+  const lists = messageLists(body).map(([field, messages]) => [
+    field,
+    messages.map((one) => (one['role'] === replaced ? { ...one, role } : one)),
+  ]);
+  return { ...body, ...Object.fromEntries(lists) };
+}
+
+/** Only where `strict` is a setting of a tool or a format, not where a schema has a property of the name. */
+function withoutStrict(body: JsonRecord): JsonRecord {
+  const changed: Record<string, unknown> = {};
+  const { tools, response_format: format } = body;
+  if (Array.isArray(tools)) {
+    const left = tools.map((tool: unknown) =>
+      withoutAt(withoutAt(tool, 'strict'), 'function.strict'),
+    );
+    if (left.some((tool, at) => tool !== tools[at])) changed['tools'] = left;
+  }
+  const looser = withoutAt(format, 'json_schema.strict');
+  if (looser !== format) changed['response_format'] = looser;
+  return Object.keys(changed).length === 0 ? body : { ...body, ...changed };
+}
+
+function withoutAt(value: unknown, name: string): unknown {
+  return isRecord(value) && valueAt(value, name) !== undefined ? without(value, name) : value;
+}
+
+/** Without what a service wanted back and no longer accepts: signed thinking, encrypted reasoning, signatures of calls. */
+function withoutStates(body: JsonRecord): JsonRecord {
+  let isChanged = false;
+  const lists = messageLists(body).map(([field, messages]) => {
+    const left = messages.filter((one) => one['type'] !== 'reasoning').map(withoutState);
+    isChanged ||= left.length < messages.length || left.some((one, at) => one !== messages[at]);
+    return [field, left] as const;
+  });
+  // A conversation without its thinking can only be continued without thinking.
+  const { thinking: _thinking, ...rest } = body;
+  return isChanged ? { ...rest, ...Object.fromEntries(lists) } : body;
+}
+
+const STATE_BLOCKS: readonly unknown[] = ['thinking', 'redacted_thinking'];
+
+function withoutState(message: JsonRecord): JsonRecord {
+  const { content, tool_calls: calls, reasoning_details: details } = message;
+  const isState = (block: unknown): boolean =>
+    isRecord(block) && STATE_BLOCKS.includes(block['type']);
+  const hasBlocks = Array.isArray(content) && content.some(isState);
+  const hasSignatures =
+    Array.isArray(calls) && calls.some((one) => has(toRecord(one), 'extra_content'));
+  if (!hasBlocks && !hasSignatures && details === undefined) return message;
+  const { reasoning_details: _details, ...rest } = message;
+  return {
+    ...rest,
+    ...(hasBlocks && { content: content.filter((block) => !isState(block)) }),
+    ...(hasSignatures && { tool_calls: calls.map((one) => withoutAt(one, 'extra_content')) }),
+  };
+}
+
+function toRecord(value: unknown): JsonRecord {
+  return isRecord(value) ? value : {};
+}

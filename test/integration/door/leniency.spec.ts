@@ -1,0 +1,429 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+import type { Simulator } from '../../../simulator/index.js';
+import { makeKey } from '../../support/api-keys.js';
+import { closeDoors, failureOf, openDoors } from '../../support/doors.js';
+import type { DoorWorld } from '../../support/doors.js';
+import { createMediaModels } from '../../support/media/media-models.js';
+import { createModel } from '../../support/models.js';
+import { calling } from '../../support/scripted-model.js';
+
+const IGNORED = 'x-plinth-ignored';
+const QUESTION = [{ role: 'user', content: 'What is new?' }] as const;
+const PERMISSIONS = ['chat:chat:use', 'media:media:use'];
+const FUNCTION = {
+  type: 'function',
+  function: {
+    name: 'look_up',
+    description: 'Looks a word up',
+    parameters: { type: 'object', properties: { word: { type: 'string' } } },
+    strict: true,
+  },
+} as const;
+
+let world: DoorWorld;
+let simulator: Simulator;
+let openai: OpenAI;
+let anthropic: Anthropic;
+/** With a key that wants every parameter honoured. */
+let strict: OpenAI;
+
+beforeAll(async () => {
+  world = await openDoors();
+  ({ simulator } = world);
+  await createMediaModels(world.admin, simulator);
+  const { key: apiKey } = await makeKey(world.admin, { permissions: PERMISSIONS });
+  const of = { permissions: PERMISSIONS, strictParameters: true };
+  const { key: strictKey } = await makeKey(world.admin, of);
+  const { url } = world.plinth;
+  openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+  strict = new OpenAI({ baseURL: `${url}/v1`, apiKey: strictKey, maxRetries: 0 });
+  anthropic = new Anthropic({ baseURL: url, apiKey, authToken: null, maxRetries: 0 });
+});
+
+afterEach(() => simulator.reset());
+afterAll(() => closeDoors(world));
+
+/** Status and ignored parameters of a request below /v1. */
+async function ask(path: string, body: object, client = openai): Promise<unknown[]> {
+  const response = await client
+    .post(path, { body, __binaryResponse: true })
+    .asResponse()
+    .catch((error: unknown) => error as { status: number; param?: string; headers?: Headers });
+  return [response.status, response.headers?.get(IGNORED) ?? null];
+}
+
+function sent(at = -1): Record<string, unknown> {
+  return simulator.requests.at(at)?.body as Record<string, unknown>;
+}
+
+describe('a hint of chat completions', () => {
+  it.each([
+    [{ seed: 4 }, { messages: 'seed', ollama: null }],
+    [{ top_k: 4 }, { messages: null, ollama: null }],
+    [{ logit_bias: { 4: 1 } }, 'logit_bias'],
+    [{ verbosity: 'low' }, 'verbosity'],
+    [{ store: true }, 'store'],
+    [{ logprobs: true, top_logprobs: 3 }, 'logprobs, top_logprobs'],
+    [{ service_tier: 'flex' }, 'service_tier'],
+    [{ min_p: 0.1, repetition_penalty: 1.2 }, 'min_p, repetition_penalty'],
+    [{ frequency_penalty: 1 }, { messages: 'frequency_penalty', ollama: null }],
+    [{ presence_penalty: -1 }, { messages: 'presence_penalty', ollama: null }],
+    [{ reasoning_effort: 'low' }, { messages: null, ollama: 'reasoning_effort' }],
+    [{ reasoning: { effort: 'low' } }, { messages: null, ollama: 'reasoning_effort' }],
+    [{ tools: [FUNCTION] }, { messages: null, ollama: 'tools[0].function.strict' }],
+    [{ user: 'u', metadata: { a: 'b' }, prompt_cache_key: 'k', safety_identifier: 's' }, null],
+    [{ prediction: { type: 'content', content: 'x' }, frequency_penalty: 0, store: false }, null],
+    [{ stream_options: { include_obfuscation: true } }, null],
+    [{ thinking: { type: 'disabled' }, enable_thinking: false }, null],
+  ])('%j ends no call, and is named where the model does not know it', async (more, named) => {
+    const ignored =
+      typeof named === 'object' && named !== null ? named : { messages: named, ollama: named };
+    for (const [model, expected] of [
+      ['sim-messages', ignored.messages],
+      ['sim-ollama', ignored.ollama],
+    ]) {
+      for (const stream of [false, true]) {
+        const body = { model, messages: QUESTION, stream, ...more };
+        expect([model, stream, ...(await ask('/chat/completions', body))]).toEqual([
+          model,
+          stream,
+          200,
+          expected,
+        ]);
+      }
+    }
+  });
+
+  it('reaches a model that knows it', async () => {
+    const penalties = { frequency_penalty: 1, presence_penalty: -1 };
+    await ask('/chat/completions', { model: 'sim-messages', messages: QUESTION, top_k: 7 });
+    expect(sent()).toMatchObject({ top_k: 7 });
+    await ask('/chat/completions', {
+      model: 'sim-ollama',
+      messages: QUESTION,
+      top_k: 7,
+      seed: 3,
+      ...penalties,
+    });
+    expect(sent()['options']).toMatchObject({ top_k: 7, seed: 3, ...penalties });
+    // Relayed as it is.
+    const odd = { model: 'sim-chat', messages: QUESTION, top_k: 7, min_p: 0.5, verbosity: 'low' };
+    expect(await ask('/chat/completions', odd)).toEqual([200, null]);
+    expect(sent()).toMatchObject({ top_k: 7, min_p: 0.5, verbosity: 'low' });
+  });
+
+  it('comes with an answer that the SDK has read and sends back', async () => {
+    simulator.script(calling('look_up', { word: 'new' }), { text: 'It is new.' });
+    const runner = openai.chat.completions.runTools({
+      model: 'sim-messages',
+      messages: [...QUESTION],
+      tools: [
+        {
+          type: 'function',
+          function: {
+            ...FUNCTION.function,
+            parse: JSON.parse,
+            function: ({ word }: { word: string }) => `${word}: of late.`,
+          },
+        },
+      ],
+    });
+    expect(await runner.finalContent()).toBe('It is new.');
+    const call = {
+      id: 'c1',
+      type: 'function',
+      function: { name: 'look_up', arguments: '{}', parsed_arguments: {} },
+    };
+    const messages = [
+      ...QUESTION,
+      { role: 'assistant', content: null, parsed: null, refusal: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c1', content: 'Of late.' },
+    ];
+    expect(await ask('/chat/completions', { model: 'sim-messages', messages })).toEqual([
+      200,
+      null,
+    ]);
+  });
+
+  it('of an agent is left out, too', async () => {
+    const body = { model: `agent-${world.agentId}`, messages: QUESTION };
+    expect(
+      await ask('/chat/completions', { ...body, seed: 1, reasoning_effort: 'low', min_p: 0.1 }),
+    ).toEqual([200, 'min_p, seed, reasoning_effort']);
+  });
+
+  it.each([
+    { n: 2 },
+    { modalities: ['text', 'audio'] },
+    { web_search_options: {} },
+    { functions: [] },
+    { surprise: 1 },
+  ])('is none that changes what is asked for: %j', async (more) => {
+    const call = openai.post('/chat/completions', {
+      body: { model: 'sim-messages', messages: QUESTION, ...more },
+    });
+    const error = await failureOf(OpenAI.APIError, call);
+    expect([error.status, error.code, error.param]).toEqual([
+      400,
+      'unsupported_parameter',
+      Object.keys(more)[0],
+    ]);
+  });
+
+  it.each([
+    [{ seed: 4 }, 'seed'],
+    [{ verbosity: 'low' }, 'verbosity'],
+    [{ tools: [FUNCTION], tool_choice: 'required' }, 'tools[0].function.strict'],
+    [{ parallel_tool_calls: false, tools: [FUNCTION] }, 'tools[0].function.strict'],
+  ])('%j is refused for a strict key', async (more, param) => {
+    const model = 'seed' in more ? 'sim-messages' : 'sim-ollama';
+    const body = { model, messages: QUESTION, ...more };
+    const error = await failureOf(OpenAI.APIError, strict.post('/chat/completions', { body }));
+    expect([error.status, error.code, error.param]).toEqual([400, 'unsupported_parameter', param]);
+    expect(simulator.requests).toEqual([]);
+  });
+});
+
+describe('a tool that must be called, by a model whose protocol cannot say so', () => {
+  const LENIENT = { ...FUNCTION, function: { ...FUNCTION.function, strict: null } };
+  const body = {
+    model: 'sim-ollama',
+    messages: QUESTION,
+    tools: [LENIENT],
+    tool_choice: 'required',
+  } as const;
+
+  it.each([false, true])('is asked for once more (stream: %s)', async (stream) => {
+    simulator.script({ text: 'I know it.' }, calling('look_up', { word: 'new' }));
+    const response = await openai
+      .post('/chat/completions', { body: { ...body, stream } })
+      .asResponse();
+    const text = await response.text();
+    expect(response.headers.get(IGNORED)).toBeNull();
+    expect(text).toContain('"look_up"');
+    expect(text).not.toContain('I know it.');
+    expect(simulator.requests).toHaveLength(2);
+    const messages = sent()['messages'] as { role: string; content: string }[];
+    expect(messages.slice(-2)).toMatchObject([
+      { role: 'assistant', content: 'I know it.' },
+      { role: 'user', content: expect.stringContaining('Call one of the tools') },
+    ]);
+  });
+
+  it('is not asked for where it was called', async () => {
+    simulator.script(calling('look_up', { word: 'new' }));
+    const named = { type: 'function', function: { name: 'look_up' } };
+    expect(await ask('/chat/completions', { ...body, tool_choice: named })).toEqual([200, null]);
+    expect(simulator.requests).toHaveLength(1);
+  });
+
+  it('is answered as it is where it is not called after all, which is named', async () => {
+    simulator.script({ text: 'No.' }, { text: 'Never.' });
+    const response = await openai.post('/chat/completions', { body }).asResponse();
+    expect([response.status, response.headers.get(IGNORED)]).toEqual([200, 'tool_choice']);
+    expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Never.' } }] });
+  });
+
+  it('is called one at a time where that is asked for', async () => {
+    const two = [
+      { name: 'look_up', arguments: '{"word":"a"}' },
+      { name: 'look_up', arguments: '{"word":"b"}' },
+    ];
+    simulator.script({ toolCalls: two }, { toolCalls: two });
+    const answer = async (more: object): Promise<unknown> => {
+      const made = await openai.post('/chat/completions', {
+        body: { ...body, tool_choice: 'auto', ...more },
+      });
+      const { choices } = made as OpenAI.ChatCompletion;
+      return choices[0]?.message.tool_calls?.length;
+    };
+    expect(await answer({})).toBe(2);
+    expect(await answer({ parallel_tool_calls: false })).toBe(1);
+  });
+});
+
+describe('a hint of messages', () => {
+  const tool = { name: 'look_up', input_schema: { type: 'object' }, cache_control: null };
+  it.each([
+    [{ top_k: 4 }, { chat: 'top_k', ollama: null }],
+    [{ context_management: { edits: [] } }, 'context_management'],
+    [{ speed: 'fast' }, 'speed'],
+    [{ service_tier: 'auto', metadata: { user_id: 'u' }, betas: ['x'] }, null],
+    [{ output_config: { effort: 'low' } }, { chat: null, ollama: 'output_config.effort' }],
+    [{ output_config: { task_budget: { type: 'tokens', total: 9 } } }, 'output_config.task_budget'],
+    [{ thinking: { type: 'adaptive', display: 'omitted', surprise: 1 } }, null],
+    [{ tools: [{ ...tool, strict: true }] }, { chat: null, ollama: 'tools[0].strict' }],
+    [{ tools: [{ ...tool, defer_loading: true, input_examples: [{}] }] }, null],
+    [{ mcp_servers: [], container: null, inference_geo: 'global' }, null],
+  ])('%j ends no call, and is named where the model does not know it', async (more, named) => {
+    const ignored =
+      typeof named === 'object' && named !== null ? named : { chat: named, ollama: named };
+    for (const [model, expected] of [
+      ['sim-chat', ignored.chat],
+      ['sim-ollama', ignored.ollama],
+    ]) {
+      const body = { model, max_tokens: 50, messages: QUESTION, ...more };
+      expect([model, ...(await ask('/messages', body))]).toEqual([model, 200, expected]);
+    }
+  });
+});
+
+describe('a mark for the cache', () => {
+  const mark = { type: 'ephemeral', ttl: '1h' };
+  const marked = {
+    messages: [
+      {
+        role: 'system',
+        content: [
+          { type: 'text', text: 'You are a clerk.', cache_control: mark },
+          { type: 'text', text: 'Be short.' },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'A long text.', cache_control: mark },
+          { type: 'text', text: 'What is new?' },
+        ],
+      },
+    ],
+    tools: [{ ...FUNCTION, function: { ...FUNCTION.function, strict: null }, cache_control: mark }],
+  };
+
+  it('of chat completions reaches models of the messages protocol', async () => {
+    expect(await ask('/chat/completions', { model: 'sim-messages', ...marked })).toEqual([
+      200,
+      null,
+    ]);
+    expect(sent()).toMatchObject({
+      system: [
+        { type: 'text', text: 'You are a clerk.', cache_control: mark },
+        { type: 'text', text: 'Be short.' },
+      ],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'A long text.', cache_control: mark },
+            { type: 'text', text: 'What is new?' },
+          ],
+        },
+      ],
+      tools: [{ name: 'look_up', cache_control: mark }],
+    });
+  });
+
+  it('is left out for other protocols', async () => {
+    expect(await ask('/chat/completions', { model: 'sim-ollama', ...marked })).toEqual([200, null]);
+    expect(JSON.stringify(sent())).not.toMatch(/cache/);
+  });
+});
+
+describe('the tool runner of Anthropic', () => {
+  it.each(['sim-messages', 'sim-chat', 'sim-ollama'])(
+    'goes on without a thread with %s, and completes its loop',
+    async (model) => {
+      simulator.script(calling('look_up', { word: 'new' }), { text: 'It is new.' });
+      const words: unknown[] = [];
+      const runner = anthropic.beta.messages.toolRunner({
+        model,
+        max_tokens: 100,
+        messages: [...QUESTION],
+        tools: [
+          {
+            type: 'custom',
+            name: 'look_up',
+            input_schema: { type: 'object', properties: { word: { type: 'string' } } },
+            parse: (input: unknown) => input,
+            run: (input: unknown) => {
+              words.push(input);
+              return 'New: of late.';
+            },
+          },
+        ],
+      });
+      const last = await runner.runUntilDone();
+      expect(last.content).toMatchObject([{ type: 'text', text: 'It is new.' }]);
+      expect(words).toEqual([{ word: 'new' }]);
+      expect(simulator.requests).toHaveLength(2);
+      expect(JSON.stringify(simulator.requests)).not.toContain('"thread"');
+      expect(JSON.stringify(sent())).toContain('New: of late.');
+    },
+  );
+
+  it('is told so in the words of the protocol', async () => {
+    const error = await failureOf(
+      Anthropic.APIError,
+      anthropic.post('/v1/messages', {
+        body: {
+          model: 'sim-messages',
+          max_tokens: 9,
+          messages: QUESTION,
+          thread: { type: 'create' },
+        },
+      }),
+    );
+    expect([error.status, error.error]).toMatchObject([
+      400,
+      {
+        type: 'error',
+        error: {
+          type: 'invalid_request_error',
+          details: { error_code: 'thread_unsupported_request' },
+        },
+      },
+    ]);
+  });
+});
+
+describe('hints of other routes', () => {
+  beforeAll(async () => {
+    const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+    await createModel(world.admin, { ...service, category: 'rerank', modelName: 'sim-rerank' });
+  });
+
+  it.each([
+    [
+      '/embeddings',
+      { model: 'sim-embed-64', input: 'x', input_type: 'query', user: 'u' },
+      'input_type',
+    ],
+    [
+      '/rerank',
+      { model: 'sim-rerank', query: 'x', documents: ['x'], max_chunks_per_doc: 4 },
+      'max_chunks_per_doc',
+    ],
+    [
+      '/images/generations',
+      {
+        model: 'sync-image',
+        prompt: 'A house',
+        quality: 'high',
+        style: 'vivid',
+        background: 'opaque',
+        output_format: 'webp',
+        moderation: 'low',
+        user: 'u',
+      },
+      'quality, style, background, output_format, moderation',
+    ],
+    [
+      '/audio/speech',
+      { model: 'sync-speech', input: 'Hello', voice: 'alloy', emotion: 'glad' },
+      'emotion',
+    ],
+  ])('of %s are left out and named', async (path, body, named) => {
+    expect(await ask(path, body)).toEqual([200, named]);
+    const error = await failureOf(OpenAI.APIError, strict.post(path, { body }));
+    expect([error.status, error.param]).toEqual([400, named.split(', ')[0]]);
+  });
+
+  it('several images are made by several calls', async () => {
+    const made = await openai.images.generate({ model: 'sync-image', prompt: 'A house', n: 3 });
+    expect(made.data).toHaveLength(3);
+    const call = strict.images.generate({ model: 'sync-image', prompt: 'A house', n: 3 });
+    expect((await failureOf(OpenAI.APIError, call)).param).toBe('n');
+  });
+});

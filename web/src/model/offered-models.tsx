@@ -1,0 +1,71 @@
+import { Select } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { offeredModelsList } from '@plinth/client';
+import type { OfferedModelView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { booleanText } from './values';
+import type { ModelValues } from './values';
+
+interface Props {
+  readonly form: UseFormReturnType<ModelValues>;
+  readonly providerId: number;
+}
+
+/** What a choice fills in where the form is empty. */
+const FACTS = [
+  'contextWindow',
+  'maxOutput',
+  'inputPrice',
+  'outputPrice',
+  'cachedInputPrice',
+] as const;
+
+/** The models that the service of the provider offers. Choosing one fills in its id and, where the form is empty, what is known of it. */
+export function OfferedModels({ form, providerId }: Props) {
+  const { t } = useTranslation('model');
+  const offered = useQuery({
+    queryKey: ['models', 'offered', providerId],
+    queryFn: ({ signal }) => offeredModelsList({ path: { id: providerId }, signal }),
+    staleTime: 60_000,
+    retry: false,
+  });
+  const { category, modelName } = form.values;
+  // A model of which the service does not say what it is may be of any category.
+  const models = (offered.data?.models ?? []).filter(
+    (model) => model.category === null || model.category === category,
+  );
+  const choose = (id: string | null): void => {
+    const model = models.find((one) => one.id === id);
+    if (model) form.setValues(filledIn(model, form.values));
+  };
+  const none = offered.data?.reason ?? (offered.data ? t('offeredNone') : undefined);
+  return (
+    <Select
+      label={t('offered')}
+      description={models.length === 0 && none ? none : t('offeredHelp')}
+      placeholder={offered.isLoading ? t('offeredLoading') : undefined}
+      searchable
+      limit={100}
+      disabled={models.length === 0}
+      data={models.map(({ id, label }) => ({
+        value: id,
+        label: label === id ? id : `${label} (${id})`,
+      }))}
+      value={models.some(({ id }) => id === modelName) ? modelName : null}
+      onChange={choose}
+    />
+  );
+}
+
+function filledIn(model: OfferedModelView, values: ModelValues): Partial<ModelValues> {
+  const facts = FACTS.filter((fact) => values[fact] === '' && model[fact] !== null);
+  return {
+    modelName: model.id,
+    ...Object.fromEntries(facts.map((fact) => [fact, model[fact]])),
+    ...(values.supportsTools === 'unknown' && { supportsTools: booleanText(model.supportsTools) }),
+    ...(values.supportsVision === 'unknown' && {
+      supportsVision: booleanText(model.supportsVision),
+    }),
+  };
+}
