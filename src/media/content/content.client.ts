@@ -15,7 +15,10 @@ import { ContentRefusedError } from './content.checks.js';
 
 /** The operator's way out of the network, and what tests put in the place of the network. */
 export type ContentClientOptions = Partial<
-  Pick<OutboundHttpOptions, 'allowedHosts' | 'allowedPrivateHosts' | 'ca' | 'proxies' | 'resolve'>
+  Pick<
+    OutboundHttpOptions,
+    'allowedHosts' | 'authorities' | 'allowedPrivateHosts' | 'ca' | 'proxies' | 'resolve'
+  >
 > & {
   /** 443. */
   readonly port?: number;

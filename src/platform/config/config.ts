@@ -1,7 +1,6 @@
 import { createHash, hkdfSync, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { rootCertificates } from 'node:tls';
 import type { z } from 'zod';
 import { ConfigError } from './config-error.js';
 import { variables } from './config.schema.js';
@@ -33,8 +32,8 @@ export interface Config extends Values {
       readonly noProxy: readonly string[];
     };
     readonly allowedHosts?: readonly string[] | undefined;
-    /** Every trusted authority; undefined for those of Node.js alone. */
-    readonly ca?: string[] | undefined;
+    /** Certificates (PEM) of further authorities; undefined for those of Node.js alone. */
+    readonly authorities?: readonly string[] | undefined;
   };
   /** 32 bytes that encrypt stored credentials, and those of SECRET_KEY_PREVIOUS where given. */
   readonly encryptionKeys: { readonly current: Buffer; readonly previous?: Buffer };
@@ -89,7 +88,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
         noProxy: values.NO_PROXY,
       },
       allowedHosts: values.OUTBOUND_ALLOWED_HOSTS,
-      ca: authorities(values),
+      authorities: authorities(values),
     },
     encryptionKeys: {
       current: keyFrom(secret, 'credentials'),
@@ -129,14 +128,14 @@ function inDataDir<T>(dataDir: string, work: () => T): T {
 }
 
 /**
- * The authorities of Node.js with those of OUTBOUND_CA_FILE; undefined without one. A list given to a connection replaces
+ * The authorities of OUTBOUND_CA_FILE; undefined without one. A list given to a connection replaces
  * NODE_EXTRA_CA_CERTS, so that file is read as well.
  */
 function authorities(values: Values): string[] | undefined {
   const { OUTBOUND_CA_FILE: path, NODE_EXTRA_CA_CERTS: extra } = values;
   if (path === undefined) return undefined;
   const further = extra === undefined ? [] : certificatesIn('NODE_EXTRA_CA_CERTS', extra);
-  return [...rootCertificates, ...further, ...certificatesIn('OUTBOUND_CA_FILE', path)];
+  return [...further, ...certificatesIn('OUTBOUND_CA_FILE', path)];
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

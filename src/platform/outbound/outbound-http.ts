@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import type { LookupFunction, Socket } from 'node:net';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, rootCertificates } from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector } from 'undici';
@@ -25,7 +25,9 @@ export interface OutboundHttpOptions {
   /** Hosts that may be called, as HostList reads them; every host if not given. */
   readonly allowedHosts?: readonly string[] | undefined;
   /** CA certificates (PEM) that replace the built-in ones. */
-  readonly ca?: string | Buffer | string[] | undefined;
+  readonly ca?: string | Buffer | undefined;
+  /** CA certificates (PEM) that are added to the built-in ones. */
+  readonly authorities?: readonly string[] | undefined;
   /** Proxies that calls go through; none by default. */
   readonly proxies?: ProxySettings | undefined;
 }
@@ -57,7 +59,8 @@ export class OutboundHttp {
   constructor(options: OutboundHttpOptions) {
     this.safety = new AddressSafety(options);
     this.resolve = options.resolve ?? ((hostname) => lookup(hostname, { all: true }));
-    if (options.ca !== undefined) this.trust = createSecureContext({ ca: options.ca });
+    const { authorities, ca = authorities && [...rootCertificates, ...authorities] } = options;
+    if (ca !== undefined) this.trust = createSecureContext({ ca });
     this.proxies = new Proxies(options.proxies ?? {}, this.trust);
   }
 

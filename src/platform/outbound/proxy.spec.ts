@@ -14,7 +14,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { rootCertificates } from 'node:tls';
 import { ProxyServer } from '../../../test/support/proxy-server.js';
 import { makeCertificates } from '../../../test/support/test-certificates.js';
 import { HostList } from './host-list.js';
@@ -39,7 +38,7 @@ let http: OutboundHttp | undefined;
 function client(options: Partial<OutboundHttpOptions> = {}): OutboundHttp {
   http = new OutboundHttp({
     allowedPrivateHosts: [],
-    ca: [real.ca],
+    ca: real.ca,
     proxies: { httpsProxy: proxy.url, httpProxy: proxy.url },
     resolve: () => Promise.reject(new Error('Names are resolved by the proxy.')),
     ...options,
@@ -147,7 +146,7 @@ describe('https through a proxy', () => {
       message: expect.stringContaining('OUTBOUND_CA_FILE'),
     });
     await http?.close();
-    const to = client({ ca: [...rootCertificates, inspecting.ca] });
+    const to = client({ ca: undefined, authorities: [inspecting.ca] });
     expect(await (await get(to, 'https://api.vendor.test/x')).text(100)).toBe('answered /x');
   });
 });

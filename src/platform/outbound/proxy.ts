@@ -69,9 +69,9 @@ export class Proxy {
     const bare = hostname.replace(/^\[(.*)\]$/, '$1');
     const opening = Promise.withResolvers<Socket>();
     connector({ protocol, hostname: bare, host, port }, (error, socket) => {
-      if (error !== null) return opening.reject(this.unreachable(error));
-      if (signal.aborted) return socket.destroy();
-      opening.resolve(socket);
+      if (error !== null) opening.reject(this.unreachable(error));
+      else if (signal.aborted) socket.destroy();
+      else opening.resolve(socket);
     });
     return abortable(opening.promise, signal);
   }
@@ -94,9 +94,9 @@ export class Proxy {
     });
     request.once('connect', (response: IncomingMessage, _socket: Socket, head: Buffer) => {
       const status = response.statusCode ?? 0;
-      if (status < 200 || status >= 300) return connecting.reject(this.refusal(status));
       if (head.length > 0) socket.unshift(head);
-      connecting.resolve(socket);
+      if (status >= 200 && status < 300) connecting.resolve(socket);
+      else connecting.reject(this.refusal(status));
     });
     request.on('error', (error) => connecting.reject(this.unreachable(error)));
     request.end();

@@ -62,7 +62,7 @@ class Cloud {
   issued: string[] = [];
   expiresIn = 3_600;
   /** Holds token requests back until it is resolved. */
-  gate: Promise<void> = Promise.resolve();
+  gate: Promise<unknown> = Promise.resolve();
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await textOfStream(request);
@@ -191,7 +191,7 @@ beforeEach(() => {
   proxy.reset();
   http = new OutboundHttp({
     allowedPrivateHosts: [],
-    ca: [certificates.ca],
+    ca: certificates.ca,
     proxies: { httpsProxy: proxy.url },
   });
 });
@@ -245,11 +245,11 @@ describe.each([
   ['google', VERTEX, google, GOOGLE_LOGIN],
 ] as const)('a token of %s', (authType, host, credential, login) => {
   it('is fetched through the proxy, once for calls at the same time and later', async () => {
-    const gate = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<undefined>();
     cloud.gate = gate.promise;
     const connection = connectionTo(host, authType, credential);
     const calls = [complete(connection), complete({ ...connection }), complete(connection)];
-    gate.resolve();
+    gate.resolve(undefined);
     expect((await Promise.all(calls)).map(({ text }) => text)).toEqual(['hi', 'hi', 'hi']);
     await complete(connection);
     expect(cloud.issued).toHaveLength(1);
@@ -280,7 +280,7 @@ describe.each([
     cloud.issued = ['another'];
     const failure = await complete(connection).catch((error: unknown) => error as Error);
     expect(failure).toMatchObject({ kind: 'authentication' });
-    expect(String((failure as Error).message)).not.toContain('cloud-token-1');
+    expect((failure as Error).message).not.toContain('cloud-token-1');
   });
 
   it('is not issued for a wrong secret, which the error does not repeat; the next call tries again', async () => {
@@ -296,7 +296,7 @@ describe.each([
     for (let round = 0; round < 2; round++) {
       const failure = await complete(connection).catch((error: unknown) => error as Error);
       expect(failure).toMatchObject({ kind: 'authentication' });
-      expect(String((failure as Error).message)).not.toContain('a-wrong-secret');
+      expect((failure as Error).message).not.toContain('a-wrong-secret');
     }
     expect(cloud.calls).toEqual([]);
   });

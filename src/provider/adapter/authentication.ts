@@ -4,7 +4,7 @@ import { DomainError, InvalidInputError } from '../../platform/error/index.js';
 import { asMessage, msg } from '../../platform/message/index.js';
 import { LRUCache } from 'lru-cache';
 import { CloudClient } from './cloud-client.js';
-import { isRecord } from './json-fields.js';
+import { isRecord, textIn } from './json-fields.js';
 import type { Secrets } from './safe-text.js';
 import { safeText } from './safe-text.js';
 import { abortedError, UpstreamError, upstreamErrorOf } from './upstream.error.js';
@@ -39,32 +39,13 @@ export function isCloudAuth(authType: AuthType): authType is CloudAuthType {
   return authType === 'entra' || authType === 'google' || authType === 'aws';
 }
 
-interface EntraCredential {
-  readonly tenantId: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Sign-in host of a national cloud. */
-  readonly authorityHost?: string;
-  /** Default: that of Azure's AI services. */
-  readonly scope?: string;
-}
-
 interface AwsKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
 
-type AwsCredential = AwsKeys & {
-  /** Needed where the host does not name it. */
-  readonly region?: string;
-};
-
-interface GoogleCredential {
-  readonly client_email: string;
-  readonly private_key: string;
-}
-
+/** Further fields: `authorityHost` and `scope` of entra, `sessionToken` and `region` of aws. */
 const NEEDED = {
   entra: ['tenantId', 'clientId', 'clientSecret'],
   aws: ['accessKeyId', 'secretAccessKey'],
@@ -259,9 +240,13 @@ class CloudIdentities {
 
   async awsKeys(credential: string, signal: AbortSignal): Promise<AwsKeys> {
     if (credential !== '') {
-      const fields = fieldsOf('aws', credential) as unknown as AwsCredential;
-      const { accessKeyId, secretAccessKey, sessionToken } = fields;
-      return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+      const fields = fieldsOf('aws', credential);
+      const sessionToken = textIn(fields, 'sessionToken');
+      return {
+        accessKeyId: textIn(fields, 'accessKeyId') ?? '',
+        secretAccessKey: textIn(fields, 'secretAccessKey') ?? '',
+        ...(sessionToken !== undefined && { sessionToken }),
+      };
     }
     return this.fetched(this.keys, { authType: 'aws', credential }, signal, async (client) => {
       const { defaultProvider } = await import('@aws-sdk/credential-provider-node');
@@ -273,7 +258,7 @@ class CloudIdentities {
   }
 
   /** The fetching is shared, so the signal ends the waiting alone. */
-  private async fetched<T extends {}>(
+  private async fetched<T>(
     cache: LRUCache<string, Fetched<T>>,
     { authType, credential }: { readonly authType: CloudAuthType; readonly credential: string },
     signal: AbortSignal,
@@ -324,23 +309,23 @@ class CloudIdentities {
 async function entraToken(client: CloudClient, credential: string): Promise<Expiring<string>> {
   const { ClientSecretCredential, DefaultAzureCredential } = await import('@azure/identity');
   const options = { httpClient: client.azureClient, retryOptions: { maxRetries: 1 } };
-  const fields =
-    credential === '' ? undefined : (fieldsOf('entra', credential) as unknown as EntraCredential);
-  const source =
-    fields === undefined
-      ? new DefaultAzureCredential(options)
-      : new ClientSecretCredential(fields.tenantId, fields.clientId, fields.clientSecret, {
-          ...options,
-          // A private or national authority is not listed by the public one.
-          ...(fields.authorityHost !== undefined && {
-            authorityHost: fields.authorityHost,
-            disableInstanceDiscovery: true,
-          }),
-        });
-  const token = await source.getToken(
-    fields?.scope ?? 'https://cognitiveservices.azure.com/.default',
+  const publicScope = 'https://cognitiveservices.azure.com/.default';
+  if (credential === '') {
+    const issued = await new DefaultAzureCredential(options).getToken(publicScope);
+    return { value: issued.token, expiresAt: issued.expiresOnTimestamp };
+  }
+  const fields = fieldsOf('entra', credential);
+  const [tenantId = '', clientId = '', clientSecret = ''] = NEEDED.entra.map((name) =>
+    textIn(fields, name),
   );
-  return { value: token.token, expiresAt: token.expiresOnTimestamp };
+  const authorityHost = textIn(fields, 'authorityHost');
+  const source = new ClientSecretCredential(tenantId, clientId, clientSecret, {
+    ...options,
+    // A private or national authority is not listed by the public one.
+    ...(authorityHost !== undefined && { authorityHost, disableInstanceDiscovery: true }),
+  });
+  const issued = await source.getToken(textIn(fields, 'scope') ?? publicScope);
+  return { value: issued.token, expiresAt: issued.expiresOnTimestamp };
 }
 
 async function googleToken(client: CloudClient, credential: string): Promise<Expiring<string>> {
@@ -354,10 +339,10 @@ async function googleToken(client: CloudClient, credential: string): Promise<Exp
     if (!token) throw new Error('The host has no token of Google.');
     return { value: token, expiresAt: source.credentials.expiry_date ?? undefined };
   }
-  const fields = fieldsOf('google', credential) as unknown as GoogleCredential;
+  const fields = fieldsOf('google', credential);
   const source = new JWT({
-    email: fields.client_email,
-    key: fields.private_key,
+    email: textIn(fields, 'client_email') ?? '',
+    key: textIn(fields, 'private_key') ?? '',
     scopes,
     transporterOptions,
   });

@@ -103,7 +103,8 @@ export function secretForms({ token, credential }: Secrets, shortest: number): r
 function secretFields(credential: string | undefined): readonly string[] {
   if (credential?.startsWith('{') !== true) return [];
   try {
-    return Object.entries<unknown>(JSON.parse(credential)).flatMap(([name, value]) =>
+    const fields = JSON.parse(credential) as Readonly<Record<string, unknown>>;
+    return Object.entries(fields).flatMap(([name, value]) =>
       /secret|token|private_key$/i.test(name) && typeof value === 'string' ? [value] : [],
     );
   } catch {
