@@ -15,6 +15,7 @@ import {
   Whole,
 } from '../platform/http/index.js';
 import { msg, phrase } from '../platform/message/index.js';
+import { AUTH_TYPES } from '../provider/index.js';
 import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.errors.js';
 
 const INTEGER = 2_147_483_647;
@@ -131,6 +132,11 @@ const modelFields = {
     max: 10_000,
     description:
       'Never returned; on an edit, empty keeps it. A change of scheme, host or port needs it again, or the permission system:model:credential',
+  }),
+  authType: OneOf(AUTH_TYPES, {
+    optional: true,
+    description:
+      'How calls identify themselves: bearer is the key as the protocol sends keys, api-key the header of Azure, entra and google a token, aws a signature (SigV4). The last three take JSON as apiKey, or the identity of the host without one. Default: by providerCode',
   }),
   keyWeight: Whole({
     optional: true,

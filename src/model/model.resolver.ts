@@ -20,6 +20,7 @@ import type {
 } from '../provider/index.js';
 import { DomainError } from '../platform/error/index.js';
 import { phrase } from '../platform/message/index.js';
+import { HostIdentity } from './host.identity.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
   hasFallbacks,
@@ -174,6 +175,7 @@ export class ModelResolver {
     private readonly adapters: ModelAdapters,
     private readonly revision: TenantRevision,
     private readonly limitRecords: LimitRepository,
+    private readonly hostIdentity: HostIdentity,
   ) {
     this.chats = new RevisionCache(revision);
     this.embeddings = new RevisionCache(revision);
@@ -426,6 +428,8 @@ export class ModelResolver {
       connection: {
         address: model.apiHost || (this.adapters.defaultAddress(category, providerCode) ?? ''),
         credential: this.models.keyOf(model),
+        authType: model.authType,
+        mayUseHost: this.hostIdentity.isAllowed(tenantId),
         protocolVersion: provider.protocolVersion || undefined,
       },
       modelDimension: model.modelDimension ?? undefined,

@@ -5,6 +5,14 @@ export {
   RerankAdapterRegistry,
   UnsupportedProviderError,
 } from './adapter.registries.js';
+export {
+  AUTH_TYPES,
+  checkedCredential,
+  defaultAuthType,
+  HostIdentityError,
+  isCloudAuth,
+} from './adapter/authentication.js';
+export type { AuthType } from './adapter/authentication.js';
 export { InvalidAddressError } from './adapter/address.js';
 export { NO_EFFORT } from './adapter/chat/chat.adapter.js';
 export type {

@@ -3,6 +3,8 @@ import type {
   OutboundRequest,
   OutboundResponse,
 } from '../../platform/outbound/index.js';
+import { authenticated } from './authentication.js';
+import type { CallIdentity } from './authentication.js';
 import { AdaptedBody, MAX_REPEATS } from './refused-parameters.js';
 import type { ServiceFindings } from './refused-parameters.js';
 import { cutError, parseJson, errorOfAnswer, upstreamErrorOf } from './upstream.error.js';
@@ -11,7 +13,7 @@ import { KeyFilter } from './key-filter.js';
 import type { Secrets } from './safe-text.js';
 
 /** Where a model lives, as its record holds it. */
-export interface ModelConnection {
+export interface ModelConnection extends CallIdentity {
   readonly address: string;
   readonly credential?: string;
   /** Version header of the messages protocol. */
@@ -56,7 +58,8 @@ export interface ModelRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
-  readonly secrets: Secrets;
+  /** The connection itself, or more; its identity replaces the key in the headers. */
+  readonly secrets: Secrets & CallIdentity;
 }
 
 const LARGEST_ERROR_BYTES = 64 * 1024;
@@ -122,8 +125,12 @@ async function exchange(
   }: Omit<ModelRequest, 'body'> & Pick<OutboundRequest, 'method' | 'body'>,
   { limits, signal }: ModelCallOptions,
 ): Promise<Exchanged> {
+  let known: Secrets = secrets;
   try {
-    const response = await http.request(url, { ...request, signal, timeouts: limits });
+    const call = await authenticated(http, { ...request, url, secrets }, signal);
+    known = call.secrets;
+    const sent = { ...request, headers: call.headers };
+    const response = await http.request(url, { ...sent, signal, timeouts: limits });
     if (response.status < 400) return { response };
     const { status, headers } = response;
     const text = await errorText(response);
@@ -133,9 +140,9 @@ async function exchange(
       contentType: headers['content-type'],
       retryAfter: headers['retry-after'],
     };
-    return { failure: { error: errorOfAnswer(answer, secrets), text } };
+    return { failure: { error: errorOfAnswer(answer, known), text } };
   } catch (error) {
-    throw upstreamErrorOf(error, secrets);
+    throw upstreamErrorOf(error, known);
   }
 }
 

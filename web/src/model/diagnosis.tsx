@@ -12,7 +12,7 @@ import styles from './model.module.css';
 
 type StepName = DiagnosisStepView['step'];
 
-const STEPS: readonly StepName[] = ['address', 'dns', 'connect', 'tls', 'http', 'answer'];
+const STEPS: readonly StepName[] = ['address', 'proxy', 'dns', 'connect', 'tls', 'http', 'answer'];
 
 interface Props {
   readonly model: Pick<ModelView, 'id' | 'modelName'>;
@@ -66,7 +66,7 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
     <Stack ref={place} aria-live="polite">
       <Steps
         labels={{ running: t('test.running'), good: t('test.good'), bad: t('test.bad') }}
-        steps={STEPS.map((name) => {
+        steps={stepsOf(data?.steps ?? steps, running).map((name) => {
           const found = (data?.steps ?? steps).find(({ step }) => step === name);
           return {
             name,
@@ -90,6 +90,17 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
         </Group>
       )}
     </Stack>
+  );
+}
+
+/** The steps of one way: by the proxy, or by name and address. */
+function stepsOf(
+  steps: readonly DiagnosisStepView[],
+  running: StepName | undefined,
+): readonly StepName[] {
+  const isProxied = running === 'proxy' || steps.some(({ step }) => step === 'proxy');
+  return STEPS.filter((name) =>
+    isProxied ? name !== 'dns' && name !== 'connect' : name !== 'proxy',
   );
 }
 

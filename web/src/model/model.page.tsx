@@ -43,7 +43,7 @@ import { Diagnosis } from './diagnosis';
 import { focusFirstInvalid } from '../ui/first-invalid';
 import { OfferedModels } from './offered-models';
 import styles from './model.module.css';
-import { bodyOf, hasAlternatives, valuesOf } from './values';
+import { AUTH_TYPES, bodyOf, hasAlternatives, valuesOf } from './values';
 
 const ALL = { pageSize: 1_000 } as const;
 
@@ -236,10 +236,20 @@ function ModelForm({ model, providers }: FormProps) {
                 withAsterisk={isCustom(providerCode)}
                 {...form.getInputProps('apiHost')}
               />
+              <Select
+                label={t('auth.title')}
+                allowDeselect={false}
+                disabled={!canEdit}
+                data={[...(model ? [] : (['default'] as const)), ...AUTH_TYPES].map((value) => ({
+                  value,
+                  label: t(`auth.${value}`),
+                }))}
+                {...form.getInputProps('authType')}
+              />
               {replacesKey ? (
                 <PasswordInput
                   label={t(model?.hasApiKey ? 'newKey' : 'key')}
-                  description={t(model?.hasApiKey ? 'newKeyHelp' : 'keyHelp')}
+                  description={keyHelp()}
                   autoComplete="off"
                   visibilityToggleButtonProps={{ 'aria-label': t('showKey') }}
                   {...form.getInputProps('apiKey')}
@@ -372,6 +382,14 @@ function ModelForm({ model, providers }: FormProps) {
       )}
     </Page>
   );
+
+  function keyHelp(): string {
+    const { authType } = form.values;
+    if (authType === 'entra' || authType === 'google' || authType === 'aws') {
+      return t(`auth.${authType}Help`);
+    }
+    return t(model?.hasApiKey ? 'newKeyHelp' : 'keyHelp');
+  }
 
   function addressHelp(): string {
     const option = codes?.find(({ value }) => value === providerCode);

@@ -26,6 +26,8 @@ export const media: Texts = {
     'The resource’s host sent nothing for too long. Try again.':
       '资源的主机过久没有发送数据。请重试。',
     'Fetching the resource took too long. Try again.': '获取资源耗时过长。请重试。',
+    'The proxy could not reach the resource’s host. Check HTTPS_PROXY and what the proxy allows.':
+      '代理无法连接资源主机。请检查 HTTPS_PROXY 以及代理允许的地址。',
     'The certificate of the resource’s host could not be verified.': '无法验证资源主机的证书。',
     'The resource’s host answered {0}. The resource may have expired; look the task up again.':
       '资源的主机返回 {0}。资源可能已过期，请重新查询任务。',
