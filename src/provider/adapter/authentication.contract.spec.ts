@@ -64,14 +64,12 @@ class Cloud {
   /** Holds token requests back until it is resolved. */
   gate: Promise<unknown> = Promise.resolve();
 
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<ServerResponse> {
     const body = await textOfStream(request);
     const { host = '', authorization } = request.headers;
     const target = request.url ?? '';
-    const json = (status: number, value: object): void =>
-      void response
-        .writeHead(status, { 'content-type': 'application/json' })
-        .end(JSON.stringify(value));
+    const json = (status: number, value: object): ServerResponse =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     if (host === ENTRA_LOGIN || host === NATIONAL_LOGIN) {
       if (target.includes('openid-configuration')) return json(200, this.discovery(host));
       await this.gate;
@@ -342,7 +340,7 @@ describe('the identity of the host', () => {
   afterEach(() => {
     for (const [at, name] of names.entries()) {
       const value = before[at];
-      if (value === undefined) delete process.env[name];
+      if (value === undefined) Reflect.deleteProperty(process.env, name);
       else process.env[name] = value;
     }
   });
