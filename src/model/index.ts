@@ -32,5 +32,6 @@ export type {
   ResolvedRerankModel,
 } from './model.resolver.js';
 export { ModelService } from './model.service.js';
+export type { CallableModel } from './model.service.js';
 export { RerankClient } from './reranking/rerank.client.js';
 export type { RerankOptions } from './reranking/rerank.client.js';

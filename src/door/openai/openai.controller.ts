@@ -1,10 +1,11 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Res } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AnswersRaw, LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
 import { requestIdHeader, VERSION } from '../anthropic/anthropic.errors.js';
+import { ModelsQuery } from '../anthropic/anthropic.dto.js';
 import { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
 import { withAttempts } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
@@ -56,12 +57,13 @@ export class OpenAiController {
   })
   list(
     @CurrentCaller() caller: Caller,
+    @Query() query: ModelsQuery,
     @Headers(VERSION) version: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OpenAiModelsView | AnthropicModelsView> {
     if (version === undefined) return this.models.list(caller);
     response.set(requestIdHeader());
-    return this.models.listForMessages(caller);
+    return this.models.listForMessages(caller, query);
   }
 
   /** One of them. */

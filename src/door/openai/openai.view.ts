@@ -1,4 +1,5 @@
 import {
+  flag,
   integer,
   list,
   nullable,
@@ -8,6 +9,7 @@ import {
   optional,
   schema,
   text,
+  texts,
   View,
 } from '../../platform/http/index.js';
 
@@ -21,6 +23,23 @@ class OpenAiErrorView extends View({
 /** A failure of the routes below /v1, with the HTTP status of its kind. */
 export class OpenAiFailureView extends View({ error: object(OpenAiErrorView) }) {}
 
+class ArchitectureView extends View({
+  modality: text({ example: 'text+image->text' }),
+  input_modalities: texts({ example: ['text', 'image'] }),
+  output_modalities: texts({ example: ['text'] }),
+}) {}
+
+class TopProviderView extends View({
+  context_length: optional(integer()),
+  max_completion_tokens: optional(integer()),
+}) {}
+
+class OpenAiCapabilitiesView extends View({
+  completion_chat: flag(),
+  function_calling: optional(flag({ description: 'Calls tools of the client' })),
+  vision: optional(flag({ description: 'Sees images' })),
+}) {}
+
 export class OpenAiModelView extends View({
   id: text({
     example: 'gpt-4o-mini',
@@ -33,6 +52,19 @@ export class OpenAiModelView extends View({
   object: oneOf(['model']),
   created: integer({ description: 'Seconds since the epoch' }),
   owned_by: text({ example: 'openai', description: 'The provider code, or plinth for agents' }),
+  category: text({ example: 'chat', description: 'As models are stored; chat for agents' }),
+  context_length: optional(
+    integer({ example: 128_000, description: 'Tokens in all. Absent, as any other fact: unknown' }),
+  ),
+  context_window: optional(integer({ description: 'The same' })),
+  max_model_len: optional(integer({ description: 'The same' })),
+  max_completion_tokens: optional(integer({ description: 'Tokens of an answer' })),
+  architecture: object(ArchitectureView),
+  top_provider: optional(object(TopProviderView)),
+  capabilities: object(OpenAiCapabilitiesView),
+  supported_parameters: optional(
+    texts({ example: ['tools', 'tool_choice'], description: 'Absent: unknown' }),
+  ),
 }) {}
 
 export class OpenAiModelsView extends View({

@@ -8,6 +8,8 @@ export const door: Texts = {
       '没有模型 {0}。GET /v1/models 列出您可以使用的模型。',
     'The request has no JSON body. Send one with the header Content-Type: application/json.':
       '请求没有 JSON 正文。请带上请求头 Content-Type: application/json 发送。',
+    'The parameter {0} names no model of the list. Begin again with the first page.':
+      '参数 {0} 指的模型不在列表中。请从第一页重新开始。',
     'The parameter {0} is required.': '缺少参数 {0}。',
     'The token ids at position {0} are not all of the vocabulary cl100k_base. Send text, or make the ids with cl100k_base.':
       '位置 {0} 的 token id 不全属于词表 cl100k_base。请发送文本，或使用 cl100k_base 生成 id。',
