@@ -13,6 +13,7 @@ import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
 import { OpenAiMedia } from './openai/openai.media.js';
 import { OpenAiModels } from './openai/openai.models.js';
 import { OpenAiRerank } from './openai/openai.rerank.js';
+import { OpenAiTranscription } from './openai/openai.transcription.js';
 import { ResponseRetention } from './openai/responses/response.retention.js';
 import { ResponsesController } from './openai/responses/responses.controller.js';
 import { Responses } from './openai/responses/responses.service.js';
@@ -41,6 +42,7 @@ export class DoorModule {
         OpenAiMedia,
         OpenAiModels,
         OpenAiRerank,
+        OpenAiTranscription,
         ResponseRetention,
         Responses,
         StoredResponseRepository,

@@ -14,19 +14,29 @@ import {
   ModelResolver,
   UpstreamCalls,
 } from '../model/index.js';
-import type { MediaUnits, ResolvedMediaModel } from '../model/index.js';
+import type { CallTrail, MediaCategory, MediaUnits, ResolvedMediaModel } from '../model/index.js';
 import { msg } from '../platform/message/index.js';
 import { abortedError, UpstreamError } from '../provider/index.js';
-import type { CallLimits, MediaCallOptions, MediaResult, MediaType } from '../provider/index.js';
+import type {
+  CallLimits,
+  MediaCallOptions,
+  MediaResult,
+  MediaType,
+  Transcript,
+  TranscriptionCall,
+  TranscriptionOptions,
+} from '../provider/index.js';
 import { MediaResultView } from './media.dto.js';
 import type { ImageBody, PredictionQuery, SpeechBody, VideoBody, VideoQuery } from './media.dto.js';
 import {
   MediaFailedError,
   MediaModelError,
   NoPredictionsError,
+  NoSoundError,
   UnsupportedMediaError,
 } from './media.errors.js';
 import { TaskRepository } from './task/task.repository.js';
+import { soundIn } from './transcription/sound.js';
 
 interface MediaRequest {
   readonly model: string;
@@ -41,9 +51,19 @@ interface MediaRequest {
 /** For whom a model is called, and what the call costs; undefined for a look at a task. */
 interface MediaUse {
   readonly caller: Caller;
-  readonly model: ResolvedMediaModel;
+  readonly model: ResolvedMediaModel<MediaType>;
   readonly signal: AbortSignal;
   readonly units?: MediaUnits;
+}
+
+/** A sound to write down. */
+export interface TranscriptionRequest
+  extends
+    Pick<TranscriptionCall, 'task' | 'format' | 'fields'>,
+    Pick<TranscriptionOptions, 'onEvent'> {
+  readonly model: string;
+  readonly bytes: Buffer;
+  readonly trail?: CallTrail | undefined;
 }
 
 const EVERY_TYPE: readonly MediaType[] = ['image', 'audio', 'video'];
@@ -122,6 +142,35 @@ export class MediaService {
     const request = { model, type: 'video', text, units, disconnected } as const;
     return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.video?.({ ...body, model: modelName }, connection, options),
+    );
+  }
+
+  /**
+   * What is said in a sound, in the format that is asked for; with `onEvent` piece by piece as well. Fails with NoSoundError,
+   * and as a call of a model.
+   */
+  async transcribe(
+    caller: Caller,
+    { model: name, bytes, onEvent, trail, ...asked }: TranscriptionRequest,
+    signal: AbortSignal,
+  ): Promise<Transcript> {
+    await this.limiter.consume(this.limit, String(caller.userId));
+    const model = await this.find(caller, name, ['transcription']);
+    const sound = soundIn(bytes);
+    if (!sound) throw new NoSoundError();
+    const { adapter, connection, modelName, providerCode } = model;
+    const { mimeType, ending, seconds } = sound;
+    const file = { name: `audio.${ending}`, mimeType, bytes };
+    const make = (options: MediaCallOptions): Promise<Transcript> => {
+      const call = { ...asked, model: modelName, file };
+      const calling = adapter.transcribe?.(call, connection, { ...options, onEvent });
+      if (!calling) throw new UnsupportedMediaError(providerCode, 'transcription');
+      return calling;
+    };
+    const use = { caller, feature: 'media', trail } as const;
+    const { limits } = this;
+    return this.reported(model, signal, () =>
+      this.calls.transcribe(model, make, { use, limits, signal, seconds }),
     );
   }
 
@@ -206,7 +255,7 @@ export class MediaService {
     caller: Caller,
     request: MediaRequest,
     make: (
-      model: ResolvedMediaModel,
+      model: ResolvedMediaModel<MediaType>,
       options: MediaCallOptions,
     ) => Promise<MediaResult> | undefined,
   ): Promise<MediaResultView> {
@@ -240,13 +289,13 @@ export class MediaService {
    * The model of the name that makes media of one of the types. A model of another category, a disabled provider and a
    * provider without a media adapter are named; MediaModelError when there is no such model.
    */
-  private async find(
+  private async find<Category extends MediaCategory>(
     caller: Caller,
     modelName: string,
-    types: readonly MediaType[],
-  ): Promise<ResolvedMediaModel> {
+    categories: readonly Category[],
+  ): Promise<ResolvedMediaModel<Category>> {
     try {
-      return await this.resolver.resolveMedia(caller, modelName, types);
+      return await this.resolver.resolveMedia(caller, modelName, categories);
     } catch (error) {
       if (!(error instanceof ModelNotFoundError)) throw error;
       this.logFailure(error, { modelName });
@@ -262,15 +311,27 @@ export class MediaService {
     { caller, model, signal, units }: MediaUse,
     make: (options: MediaCallOptions) => Promise<MediaResult> | undefined,
   ): Promise<MediaResult> {
-    const { providerCode, modelName, category } = model;
+    const { providerCode, category } = model;
     const begin = (options: MediaCallOptions): Promise<MediaResult> => {
       const calling = make(options);
       if (!calling) throw new UnsupportedMediaError(providerCode, category);
       return calling;
     };
+    const use = { caller, feature: 'media' } as const;
+    const { limits } = this;
+    return this.reported(model, signal, () =>
+      this.calls.media(model, begin, { use, limits, signal, units }),
+    );
+  }
+
+  /** Makes a call, and fails as `call` does. */
+  private async reported<T>(
+    { modelName, providerCode }: ResolvedMediaModel,
+    signal: AbortSignal,
+    call: () => Promise<T>,
+  ): Promise<T> {
     try {
-      const use = { caller, feature: 'media' } as const;
-      return await this.calls.media(model, begin, { use, limits: this.limits, signal, units });
+      return await call();
     } catch (error) {
       // A client that left needs no reason, and an error that is no DomainError is reported by the filter.
       const isSaid =
@@ -311,6 +372,6 @@ function taskError({ id, status }: MediaResultView): UpstreamError {
       });
 }
 
-function beginsTask({ category, adapter }: ResolvedMediaModel): boolean {
+function beginsTask({ category, adapter }: ResolvedMediaModel<MediaType>): boolean {
   return category === 'video' || adapter.lookUpPrediction !== undefined;
 }

@@ -25,6 +25,7 @@ export { textsOfTokens } from './tokens/token-decoder.js';
 export { ModelModule } from './model.module.js';
 export { ModelResolver } from './model.resolver.js';
 export type {
+  MediaCategory,
   ResolvedChatModel,
   ResolvedEmbeddingModel,
   ResolvedMediaModel,

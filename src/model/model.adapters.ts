@@ -83,6 +83,7 @@ export class ModelAdapters {
       case 'image':
       case 'audio':
       case 'video':
+      case 'transcription':
         return this.media;
       default:
         return undefined;

@@ -34,6 +34,7 @@ export type {
   EmbeddingAnswer,
   EmbeddingCall,
 } from './adapter/embedding/embedding.adapter.js';
+export { isTextFormat, TRANSCRIPT_FORMATS } from './adapter/media/media.adapter.js';
 export type {
   ImageCall,
   MediaAdapter,
@@ -42,9 +43,21 @@ export type {
   MediaType,
   PredictionLookup,
   SpeechCall,
+  Transcript,
+  TranscriptEvent,
+  TranscriptFormat,
+  TranscriptionCall,
+  TranscriptionOptions,
   VideoCall,
 } from './adapter/media/media.adapter.js';
-export type { CallLimits, ModelCallOptions, ModelConnection, Usage } from './adapter/model-call.js';
+export type {
+  CallLimits,
+  FormValue,
+  ModelCallOptions,
+  ModelConnection,
+  ModelFile,
+  Usage,
+} from './adapter/model-call.js';
 export { MaskedText } from './adapter/masked-text.js';
 export type { AdapterNames } from './adapter/named-adapter.js';
 export type { RankedDocument, RerankAdapter, RerankCall } from './adapter/rerank/rerank.adapter.js';

@@ -3,7 +3,15 @@ import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/s
 import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { AnswersRaw, LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
+import {
+  AnswersRaw,
+  FormFiles,
+  LargeBody,
+  NoEnvelope,
+  ReceivesForm,
+  WhileConnected,
+} from '../../platform/http/index.js';
+import type { FormFile } from '../../platform/http/index.js';
 import { requestIdHeader, VERSION } from '../anthropic/anthropic.errors.js';
 import { ModelsQuery } from '../anthropic/anthropic.dto.js';
 import { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
@@ -16,11 +24,15 @@ import {
   ImageGenerationBody,
   RerankBody,
   SpeechGenerationBody,
+  TRANSCRIPTION_FORM,
+  TranscriptionBody,
+  TRANSLATION_FORM,
 } from './openai.dto.js';
 import { OpenAiEmbeddings } from './openai.embeddings.js';
 import { OpenAiMedia } from './openai.media.js';
 import { OpenAiModels } from './openai.models.js';
 import { OpenAiRerank } from './openai.rerank.js';
+import { OpenAiTranscription } from './openai.transcription.js';
 import {
   CHAT_COMPLETION_SCHEMA,
   EmbeddingsView,
@@ -28,6 +40,7 @@ import {
   OpenAiModelsView,
   OpenAiModelView,
   RerankView,
+  TRANSCRIPT_SCHEMA,
 } from './openai.view.js';
 
 /** The interface of OpenAI for its clients: HTTP statuses and its form of errors instead of the envelope. */
@@ -41,6 +54,7 @@ export class OpenAiController {
     private readonly embeddings: OpenAiEmbeddings,
     private readonly reranking: OpenAiRerank,
     private readonly media: OpenAiMedia,
+    private readonly transcription: OpenAiTranscription,
   ) {}
 
   /** The models and agents that the caller can use; in the form of Anthropic for a client that sends anthropic-version. */
@@ -167,5 +181,33 @@ export class OpenAiController {
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<void> {
     return this.media.speech(caller, body, { response, disconnected });
+  }
+
+  /** Writes down what is said in a sound, piece by piece with stream: true. */
+  @Post('audio/transcriptions')
+  @LoginOnly({ apiKey: 'media:media:use' })
+  @ReceivesForm(TRANSCRIPTION_FORM)
+  @ApiOkResponse(TRANSCRIPT_SCHEMA)
+  transcribe(
+    @CurrentCaller() caller: Caller,
+    @Body() body: TranscriptionBody,
+    @FormFiles() files: readonly FormFile[],
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.transcription.answer(caller, { task: 'transcribe', body, files }, response);
+  }
+
+  /** The same in English, whatever language is spoken. */
+  @Post('audio/translations')
+  @LoginOnly({ apiKey: 'media:media:use' })
+  @ReceivesForm(TRANSLATION_FORM)
+  @ApiOkResponse(TRANSCRIPT_SCHEMA)
+  translate(
+    @CurrentCaller() caller: Caller,
+    @Body() body: TranscriptionBody,
+    @FormFiles() files: readonly FormFile[],
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.transcription.answer(caller, { task: 'translate', body, files }, response);
   }
 }

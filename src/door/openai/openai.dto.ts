@@ -1,4 +1,5 @@
 import { AsSent, Given, Input } from '../../platform/http/index.js';
+import { TRANSCRIPT_FORMATS } from '../../provider/index.js';
 
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
@@ -102,3 +103,36 @@ export class EmbeddingsBody extends Input({
   dimensions: Given(INTEGER, { description: 'Size of the vectors, where the model supports it' }),
   user: Given(TEXT, { description: 'Not read' }),
 }) {}
+
+/** What a form has beside its file is text. It is checked by openai.transcription.ts; services read further fields. */
+@AsSent()
+export class TranscriptionBody extends Input({ model: Given(TEXT) }) {}
+
+const TRANSCRIPT_FIELDS = {
+  model: { ...TEXT, description: 'Required. The modelName of a transcription model' },
+  prompt: { ...TEXT, description: 'Words or the text before, as a hint' },
+  response_format: {
+    ...TEXT,
+    enum: [...TRANSCRIPT_FORMATS],
+    description: 'Default json; not every service has all of them',
+  },
+  temperature: { ...NUMBER, description: '0 to 1' },
+};
+
+const SOUND = { files: ['file'], maxFiles: 1, required: ['file', 'model'] };
+
+export const TRANSCRIPTION_FORM = {
+  ...SOUND,
+  fields: {
+    ...TRANSCRIPT_FIELDS,
+    language: { ...TEXT, description: 'Of the sound, as ISO 639-1', example: 'en' },
+    stream: { ...FLAG, description: 'Server-sent events transcript.text.delta and .done' },
+    'timestamp_granularities[]': {
+      type: 'array',
+      items: { ...TEXT, enum: ['word', 'segment'] },
+      description: 'With verbose_json',
+    },
+  },
+};
+
+export const TRANSLATION_FORM = { ...SOUND, fields: TRANSCRIPT_FIELDS };

@@ -145,3 +145,20 @@ export const CHAT_COMPLETION_SCHEMA = {
   },
   additionalProperties: true,
 };
+
+/** A transcript of a JSON format has the other fields of its service as well. */
+export const TRANSCRIPT_SCHEMA = {
+  description: 'The transcript in the format that was asked for, or its events',
+  content: {
+    'application/json': {
+      schema: {
+        type: 'object',
+        required: ['text'],
+        properties: { text: { type: 'string' } },
+        additionalProperties: true,
+      },
+    },
+    'text/plain': { schema: { type: 'string' } },
+    'text/event-stream': { schema: { type: 'string' } },
+  },
+};

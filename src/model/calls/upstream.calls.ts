@@ -21,6 +21,7 @@ import type {
   RerankCall,
   RetryOptions,
   TokenCount,
+  Transcript,
 } from '../../provider/index.js';
 import { CallBooks } from '../books/call.books.js';
 import { UsageLimiter } from '../limits/usage.limiter.js';
@@ -312,16 +313,37 @@ export class UpstreamCalls {
         auxiliary: units ? undefined : 'lookup',
         callOf: () => undefined,
         suits: () => false,
-        send: () => {
-          try {
-            return make({ limits, signal });
-          } catch (error) {
-            throw new NotCalledError('No call was made.', { cause: error });
-          }
-        },
+        send: () => made(() => make({ limits, signal })),
         sentTokens: () => 0,
         worst: () => ({ ...NO_TOKENS, ...units }),
         settle: (attempt) => attempt.made(units ?? {}),
+      },
+    );
+  }
+
+  /** As MediaAdapter.transcribe; `seconds` is how long the sound is, as far as that is known before. */
+  transcribe(
+    model: ResolvedMediaModel,
+    make: (options: MediaCallOptions) => Promise<Transcript>,
+    { seconds, ...options }: CallOptions<ResolvedMediaModel> & { readonly seconds: number },
+  ): Promise<Transcript> {
+    const { limits, signal } = options;
+    return this.answered(
+      model,
+      { ...options, current: () => model },
+      {
+        kind: 'transcript',
+        callOf: () => undefined,
+        suits: () => false,
+        send: () => made(() => make({ limits, signal })),
+        sentTokens: () => 0,
+        worst: () => ({
+          seconds: Math.ceil(seconds),
+          inputTokens: Math.ceil(seconds * MAX_HEARD_TOKENS),
+          outputTokens: Math.ceil(seconds * MAX_SPOKEN_TOKENS),
+        }),
+        settle: (attempt, transcript) =>
+          attempt.made({ seconds: transcript.seconds ?? seconds }, transcript.usage),
       },
     );
   }
@@ -526,6 +548,19 @@ function isRepeated<M extends ResolvedModel>(
 
 /** What a call was to be made with was wrong. */
 class NotCalledError extends Error {}
+
+/** What it throws at once, instead of its promise, is no call. */
+function made<T>(make: () => Promise<T>): Promise<T> {
+  try {
+    return make();
+  } catch (error) {
+    throw new NotCalledError('No call was made.', { cause: error });
+  }
+}
+
+/** Tokens of a second of sound at most: models of speech read 12.5 to 25 of them, and speech has fewer than 10 words a second. */
+const MAX_HEARD_TOKENS = 25;
+const MAX_SPOKEN_TOKENS = 15;
 
 const NO_TOKENS: WorstCase = { inputTokens: 0, outputTokens: 0 };
 

@@ -73,6 +73,42 @@ export async function postToModel(
   return send(http, { ...request, ...sent }, options);
 }
 
+/** A file that a model reads. `name` ends as its type does: services go by the ending. */
+export interface ModelFile {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly bytes: Buffer;
+}
+
+/** A text, the texts of a field that is sent several times, or files. */
+export type FormValue = string | readonly string[] | readonly ModelFile[];
+
+interface FormRequest extends Omit<ModelRequest, 'body'> {
+  readonly form: Readonly<Record<string, FormValue>>;
+}
+
+/** Posts multipart/form-data, which is encoded whole, so that its length is declared. Fails like postToModel. */
+export async function postFormToModel(
+  http: OutboundHttp,
+  { form, headers, ...request }: FormRequest,
+  options: ModelCallOptions,
+): Promise<OutboundResponse> {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(form)) {
+    for (const part of typeof value === 'string' ? [value] : value) {
+      if (typeof part === 'string') data.append(name, part);
+      else data.append(name, new Blob([part.bytes], { type: part.mimeType }), part.name);
+    }
+  }
+  const encoded = new Response(data);
+  const sent = {
+    method: 'POST',
+    headers: { 'content-type': encoded.headers.get('content-type') ?? '', ...headers },
+    body: Buffer.from(await encoded.arrayBuffer()),
+  } as const;
+  return send(http, { ...request, ...sent }, options);
+}
+
 /** Gets what a model service has at an address, as parsed JSON. Fails like postToModel. */
 export async function getJson(
   http: OutboundHttp,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
-import { jsonOf } from '../model-call.js';
+import { jsonOf, postFormToModel } from '../model-call.js';
 import type { ModelConnection } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
@@ -9,6 +9,7 @@ import type { Secrets } from '../safe-text.js';
 import {
   getMedia,
   keyedRequest,
+  namingPath,
   postForMedium,
   postMedia,
   textOr,
@@ -33,8 +34,12 @@ import type {
   MediaCallOptions,
   MediaResult,
   SpeechCall,
+  Transcript,
+  TranscriptionCall,
+  TranscriptionOptions,
   VideoCall,
 } from './media.adapter.js';
+import { isEventStream, readTranscript, readTranscriptStream } from './transcript.js';
 
 /** The media endpoints beside chat-completions: images and speech answered at once, videos as tasks; a bearer key. */
 export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
@@ -68,6 +73,32 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
     return toSpeechResult(await soundIn(response), format, connection);
   }
 
+  async transcribe(
+    { model, file, task, format, fields }: TranscriptionCall,
+    connection: ModelConnection,
+    { onEvent, ...options }: TranscriptionOptions,
+  ): Promise<Transcript> {
+    const path = task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
+    const request = {
+      ...requestTo(path, connection),
+      form: {
+        model,
+        // It is what services answer anyway, and some know no other.
+        ...(format !== 'json' && { response_format: format }),
+        ...fields,
+        ...(onEvent && { stream: 'true' }),
+        file: [file],
+      },
+    };
+    const response = await namingPath(request, () => postFormToModel(this.http, request, options));
+    if (onEvent && isEventStream(response)) {
+      return readTranscriptStream(response, connection, onEvent);
+    }
+    const transcript = await readTranscript(response, format, connection);
+    await onEvent?.({ type: 'transcript.text.delta', delta: transcript.text });
+    return transcript;
+  }
+
   async video(
     call: VideoCall,
     connection: ModelConnection,
@@ -92,7 +123,11 @@ type Body = Record<string, unknown>;
 const DEFAULT_VOICE = 'alloy';
 const DEFAULT_FORMAT = 'mp3';
 /** People copy whole addresses from documentation. */
-const ENDPOINTS = ['/images/generations', '/audio/speech', '/videos', ...FAMILY_ENDPOINTS];
+const ENDPOINTS = [
+  ...['/images/generations', '/images/edits', '/videos', '/moderations'],
+  ...['/audio/speech', '/audio/transcriptions', '/audio/translations'],
+  ...FAMILY_ENDPOINTS,
+];
 
 /** The base that paths are appended to: the address without slashes at its end, and always with `/v1`. Throws InvalidAddressError. */
 export function mediaSyncBase(address: string): string {

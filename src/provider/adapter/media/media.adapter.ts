@@ -1,4 +1,10 @@
-import type { ModelCallOptions, ModelConnection } from '../model-call.js';
+import type {
+  FormValue,
+  ModelCallOptions,
+  ModelConnection,
+  ModelFile,
+  Usage,
+} from '../model-call.js';
 import type { AdapterNames } from '../named-adapter.js';
 
 /**
@@ -18,6 +24,11 @@ export interface MediaAdapter extends AdapterNames {
   readonly lookUpVideo?: MediaMethod<string>;
   /** The state and resource of a task of any kind. A task that the service does not know (any more) is `failed`. */
   readonly lookUpPrediction?: MediaMethod<PredictionLookup>;
+  readonly transcribe?: (
+    call: TranscriptionCall,
+    connection: ModelConnection,
+    options: TranscriptionOptions,
+  ) => Promise<Transcript>;
 }
 
 type MediaMethod<Call> = (
@@ -79,3 +90,48 @@ export interface MediaResult {
 }
 
 export type MediaCallOptions = ModelCallOptions;
+
+export const TRANSCRIPT_FORMATS = [
+  'json',
+  'text',
+  'srt',
+  'verbose_json',
+  'vtt',
+  'diarized_json',
+] as const;
+export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
+
+/** Formats of an answer that is text instead of JSON. */
+export function isTextFormat(format: TranscriptFormat): boolean {
+  return format === 'text' || format === 'srt' || format === 'vtt';
+}
+
+export interface TranscriptionCall {
+  readonly model: string;
+  readonly file: ModelFile;
+  /** `translate`: into English. */
+  readonly task: 'transcribe' | 'translate';
+  readonly format: TranscriptFormat;
+  /** Further fields of the form, in the words of the protocol. */
+  readonly fields: Readonly<Record<string, FormValue>>;
+}
+
+/** A piece of a transcript while it is made, in the words of OpenAI: `transcript.text.delta` or `transcript.text.segment`. */
+export interface TranscriptEvent extends Readonly<Record<string, unknown>> {
+  readonly type: string;
+}
+
+export interface TranscriptionOptions extends MediaCallOptions {
+  /** Asks for a stream. A service that does not stream answers one delta with the whole text. */
+  readonly onEvent?: ((event: TranscriptEvent) => Promise<void> | void) | undefined;
+}
+
+/** The whole of what was said. */
+export interface Transcript {
+  /** In the format that was asked for; of a JSON format the words of the service. */
+  readonly content: string | Readonly<Record<string, unknown>>;
+  readonly text: string;
+  /** Of the sound, where the service says it. */
+  readonly seconds?: number | undefined;
+  readonly usage?: Usage | undefined;
+}
