@@ -28,18 +28,19 @@ function failureMessage(requestId: string | undefined): Message {
   return msg`The media request failed. Check the model, or try again; if it persists, report request ${requestId ?? 'unknown'}.`;
 }
 
-const MADE: Record<MediaCategory, Phrase> = {
+const MADE: Record<MediaCategory | 'edit', Phrase> = {
   image: phrase`images`,
   audio: phrase`speech`,
   video: phrase`videos`,
   transcription: phrase`transcripts`,
+  edit: phrase`changes of images`,
 };
 
 /** The model's provider has a media adapter, but not for this. */
 export class UnsupportedMediaError extends DomainError {
   readonly code = 500;
 
-  constructor(providerCode: string, type: MediaCategory) {
+  constructor(providerCode: string, type: keyof typeof MADE) {
     super(
       msg`Unsupported model category: models of the provider ${providerCode} cannot be called for ${MADE[type]}. Choose a model of another provider.`,
     );
@@ -60,5 +61,11 @@ export class NoSoundError extends InvalidInputError {
     super(
       msg`The file is no sound that can be read. Send wav, mp3, m4a, mp4, ogg, webm, flac, aac, aiff or amr.`,
     );
+  }
+}
+
+export class NoImageError extends InvalidInputError {
+  constructor(readonly field: string) {
+    super(msg`The file ${field} is no image that can be read. Send png, jpeg, webp or gif.`);
   }
 }

@@ -16,12 +16,14 @@ import {
 } from '../model/index.js';
 import type { CallTrail, MediaCategory, MediaUnits, ResolvedMediaModel } from '../model/index.js';
 import { msg } from '../platform/message/index.js';
-import { abortedError, UpstreamError } from '../provider/index.js';
+import { abortedError, imageFileType, UpstreamError } from '../provider/index.js';
 import type {
   CallLimits,
+  ImageEditCall,
   MediaCallOptions,
   MediaResult,
   MediaType,
+  ModelFile,
   Transcript,
   TranscriptionCall,
   TranscriptionOptions,
@@ -31,6 +33,7 @@ import type { ImageBody, PredictionQuery, SpeechBody, VideoBody, VideoQuery } fr
 import {
   MediaFailedError,
   MediaModelError,
+  NoImageError,
   NoPredictionsError,
   NoSoundError,
   UnsupportedMediaError,
@@ -54,6 +57,14 @@ interface MediaUse {
   readonly model: ResolvedMediaModel<MediaType>;
   readonly signal: AbortSignal;
   readonly units?: MediaUnits;
+}
+
+/** Images to change. */
+export interface ImageEditRequest extends Pick<ImageEditCall, 'prompt' | 'n' | 'fields'> {
+  readonly model: string;
+  readonly files: readonly Buffer[];
+  readonly mask?: Buffer | undefined;
+  readonly trail?: CallTrail | undefined;
 }
 
 /** A sound to write down. */
@@ -114,6 +125,31 @@ export class MediaService {
     const request = { model, type: 'image', text, units, disconnected } as const;
     return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.image?.({ ...body, model: modelName }, connection, options),
+    );
+  }
+
+  /** The images of one call, changed as the prompt says. Fails with NoImageError, and as a call of a model. */
+  async edit(
+    caller: Caller,
+    { model: name, files, mask, trail, ...asked }: ImageEditRequest,
+    signal: AbortSignal,
+  ): Promise<readonly MediaResult[]> {
+    await this.limiter.consume(this.limit, String(caller.userId));
+    const model = await this.find(caller, name, ['image']);
+    const images = files.map((bytes) => imageFile('image', bytes));
+    const masked = mask && imageFile('mask', mask);
+    const { adapter, connection, modelName, providerCode } = model;
+    const make = (options: MediaCallOptions): Promise<readonly MediaResult[]> => {
+      const call = { ...asked, model: modelName, images, mask: masked };
+      const calling = adapter.edit?.(call, connection, options);
+      if (!calling) throw new UnsupportedMediaError(providerCode, 'edit');
+      return calling;
+    };
+    const use = { caller, feature: 'media', trail } as const;
+    const { limits } = this;
+    const units = { images: asked.n };
+    return this.reported(model, signal, () =>
+      this.calls.media(model, make, { use, limits, signal, units }),
     );
   }
 
@@ -374,4 +410,12 @@ function taskError({ id, status }: MediaResultView): UpstreamError {
 
 function beginsTask({ category, adapter }: ResolvedMediaModel<MediaType>): boolean {
   return category === 'video' || adapter.lookUpPrediction !== undefined;
+}
+
+/** Named by what it is: services go by the ending. */
+function imageFile(field: string, bytes: Buffer): ModelFile {
+  const type = imageFileType(bytes);
+  if (!type) throw new NoImageError(field);
+  const { mimeType, ending } = type;
+  return { name: `${field}.${ending}`, mimeType, bytes };
 }

@@ -34,9 +34,11 @@ export type {
   EmbeddingAnswer,
   EmbeddingCall,
 } from './adapter/embedding/embedding.adapter.js';
+export { imageFileType } from './adapter/media/media-type.js';
 export { isTextFormat, TRANSCRIPT_FORMATS } from './adapter/media/media.adapter.js';
 export type {
   ImageCall,
+  ImageEditCall,
   MediaAdapter,
   MediaCallOptions,
   MediaResult,

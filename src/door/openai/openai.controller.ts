@@ -21,6 +21,8 @@ import { CompletionRequest } from './chat-completions.protocol.js';
 import {
   ChatCompletionBody,
   EmbeddingsBody,
+  IMAGE_EDIT_FORM,
+  ImageEditBody,
   ImageGenerationBody,
   RerankBody,
   SpeechGenerationBody,
@@ -168,6 +170,22 @@ export class OpenAiController {
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<ImagesView> {
     return this.media.image(caller, body, disconnected);
+  }
+
+  /** Changes images, which come as the files of a form, or in JSON by their addresses. */
+  @Post('images/edits')
+  @HttpCode(200)
+  @LoginOnly({ apiKey: 'media:media:use' })
+  @LargeBody()
+  @ReceivesForm(IMAGE_EDIT_FORM)
+  @ApiOkResponse({ type: ImagesView })
+  edit(
+    @CurrentCaller() caller: Caller,
+    @Body() body: ImageEditBody,
+    @FormFiles() files: readonly FormFile[],
+    @WhileConnected() disconnected: AbortSignal,
+  ): Promise<ImagesView> {
+    return this.media.edit(caller, body, files, disconnected);
   }
 
   /** Speaks a text. */

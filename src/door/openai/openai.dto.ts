@@ -76,6 +76,33 @@ export class ImageGenerationBody extends Input({
 }) {}
 
 @AsSent()
+export class ImageEditBody extends Input({
+  model: Given(TEXT, { description: 'Required. The modelName of an image model' }),
+  prompt: Given(TEXT, { description: 'Required. What is to be changed' }),
+  images: Given(OBJECTS, {
+    description: 'Of a request as JSON: {image_url} with an https or a data address, at most 16',
+  }),
+  mask: Given(OBJECT, { description: 'Of a request as JSON: {image_url}' }),
+  n: Given(INTEGER, { description: '1 to 10; default 1' }),
+  size: Given(TEXT, { description: 'A size of the model, or auto', example: '1024x1024' }),
+  response_format: Given(TEXT, { description: 'As for images/generations' }),
+}) {}
+
+export const IMAGE_EDIT_FORM = {
+  files: ['image', 'image[]', 'mask'],
+  maxFiles: 17,
+  required: ['model', 'prompt'],
+  fields: {
+    model: { ...TEXT, description: 'The modelName of an image model' },
+    prompt: { ...TEXT, description: 'What is to be changed' },
+    n: { ...INTEGER, description: '1 to 10; default 1' },
+    size: { ...TEXT, description: 'A size of the model, or auto' },
+    response_format: { ...TEXT, enum: ['url', 'b64_json'] },
+  },
+  json: ImageEditBody,
+};
+
+@AsSent()
 export class SpeechGenerationBody extends Input({
   model: Given(TEXT, { description: 'Required. The modelName of a speech model' }),
   input: Given(TEXT, { description: 'Required. What is to be said' }),

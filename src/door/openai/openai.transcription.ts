@@ -4,12 +4,12 @@ import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import type { FormFile } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
-import { MediaFailedError, MediaService, NoSoundError } from '../../media/index.js';
+import { MediaService, NoSoundError } from '../../media/index.js';
 import { ModelResolver } from '../../model/index.js';
-import { isTextFormat, TRANSCRIPT_FORMATS, UpstreamError } from '../../provider/index.js';
+import { isTextFormat, TRANSCRIPT_FORMATS } from '../../provider/index.js';
 import type { TranscriptEvent, TranscriptionCall } from '../../provider/index.js';
 import { DoorAnswers } from '../answer/door-answers.js';
-import { ParameterError } from '../answer/door.errors.js';
+import { ParameterError, reasonOf } from '../answer/door.errors.js';
 import type { HeldRequest } from '../answer/door.request.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
 import { formFields, formFlag, formNumber } from './form-fields.js';
@@ -77,6 +77,7 @@ export class OpenAiTranscription {
       const { content, text } = await this.media
         .transcribe(caller, asked, open.signal)
         .catch((error: unknown) => {
+          if (error instanceof NoSoundError) throw new ParameterError('file', error.message);
           throw reasonOf(error);
         });
       if (stream) {
@@ -88,13 +89,6 @@ export class OpenAiTranscription {
       } else open.answer(JSON.stringify(content));
     });
   }
-}
-
-/** The failure with what the service says of it, as for any other call of a model. */
-function reasonOf(error: unknown): unknown {
-  if (error instanceof NoSoundError) return new ParameterError('file', error.message);
-  const isOfService = error instanceof MediaFailedError && error.cause instanceof UpstreamError;
-  return isOfService ? error.cause : error;
 }
 
 function event(data: object): string {

@@ -117,7 +117,7 @@ class ImageView extends View({
   b64_json: optional(text({ description: 'The image in base64' })),
 }) {}
 
-/** One image, by its address or in base64. */
+/** Images, each by its address or in base64. */
 export class ImagesView extends View({
   created: integer({ description: 'Seconds since the epoch' }),
   data: list(ImageView),

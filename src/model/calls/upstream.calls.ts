@@ -299,11 +299,11 @@ export class UpstreamCalls {
    * One call of a media model; `units` are paid when it succeeds, and without them it is a look at a task. What `make` throws at once, instead of its promise, is no
    * call.
    */
-  media(
+  media<Made extends MediaResult | readonly MediaResult[]>(
     model: ResolvedMediaModel,
-    make: (options: MediaCallOptions) => Promise<MediaResult>,
+    make: (options: MediaCallOptions) => Promise<Made>,
     options: CallOptions<ResolvedMediaModel> & { readonly units?: MediaUnits | undefined },
-  ): Promise<MediaResult> {
+  ): Promise<Made> {
     const { limits, signal, units } = options;
     return this.answered(
       model,
@@ -316,7 +316,8 @@ export class UpstreamCalls {
         send: () => made(() => make({ limits, signal })),
         sentTokens: () => 0,
         worst: () => ({ ...NO_TOKENS, ...units }),
-        settle: (attempt) => attempt.made(units ?? {}),
+        settle: (attempt, result) =>
+          attempt.made(Array.isArray(result) ? { images: result.length } : (units ?? {})),
       },
     );
   }

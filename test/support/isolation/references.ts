@@ -569,6 +569,9 @@ export const references: Record<string, Record<string, Reference>> = {
   'POST /v1/images/generations': {
     model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A house' }) },
   },
+  'POST /v1/images/edits': {
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A house' }) },
+  },
   'POST /v1/audio/speech': {
     model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
   },

@@ -2,6 +2,8 @@ import type { Texts } from '../catalogue.js';
 
 export const door: Texts = {
   messages: {
+    'The parameter {0} needs an https or a data address.': '参数 {0} 需要 https 地址或 data 地址。',
+    'At most {0} images can be sent.': '最多可发送 {0} 张图片。',
     'The parameter {0} cannot be honoured for this model. Remove it, or choose another model.':
       '该模型不支持参数 {0}。请移除该参数，或选择其他模型。',
     'There is no model {0}. GET /v1/models lists those that you can use.':

@@ -30,6 +30,7 @@ import {
 import { typeOfImage, typeOfSound } from './media-type.js';
 import type {
   ImageCall,
+  ImageEditCall,
   MediaAdapter,
   MediaCallOptions,
   MediaResult,
@@ -57,6 +58,26 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
   ): Promise<MediaResult> {
     const request = { ...requestTo('/images/generations', connection), body: toImageBody(call) };
     return toImageResult(await postMedia(this.http, request, options), connection);
+  }
+
+  async edit(
+    { model, prompt, images, mask, n, fields }: ImageEditCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<readonly MediaResult[]> {
+    const request = {
+      ...requestTo('/images/edits', connection),
+      form: {
+        ...{ model, prompt },
+        ...(n > 1 && { n: String(n) }),
+        ...fields,
+        // Older models take one image alone, under this name.
+        [images.length > 1 ? 'image[]' : 'image']: images,
+        ...(mask && { mask: [mask] }),
+      },
+    };
+    const response = await namingPath(request, () => postFormToModel(this.http, request, options));
+    return toImageResults(await jsonOf(response, connection), connection);
   }
 
   async speech(
@@ -174,10 +195,9 @@ export function toVideoBody({ model, prompt, size, seconds, quality }: VideoCall
   };
 }
 
-const items = z
-  .array(z.object({ url: wireText, b64_json: wireText }))
-  .nullish()
-  .catch(null);
+const wireImage = z.object({ url: wireText, b64_json: wireText });
+type WireImage = z.infer<typeof wireImage>;
+const items = z.array(wireImage).nullish().catch(null);
 
 const imagesSchema = z.object({ data: items });
 
@@ -186,8 +206,20 @@ const videoSchema = z.object({ id: wireId, status: wireText, url: wireText, data
 /** Maps an answer of /images/generations: the first image, by link or embedded. Throws UpstreamError. */
 export function toImageResult(answer: unknown, secrets: Secrets): MediaResult {
   const [image] = imagesSchema.safeParse(answer).data?.data ?? [];
-  const medium = { ...linkedMedium(image?.url), ...embeddedMedium(image?.b64_json, typeOfImage) };
-  return toMediaResult({ type: 'image', medium }, answer, secrets);
+  return toMediaResult({ type: 'image', medium: mediumOf(image) }, answer, secrets);
+}
+
+/** Maps all images of an answer. Throws UpstreamError for none. */
+export function toImageResults(answer: unknown, secrets: Secrets): readonly MediaResult[] {
+  const images = imagesSchema.safeParse(answer).data?.data ?? [];
+  if (images.length === 0) throw emptyResult('image', answer, secrets);
+  return images.map((image) =>
+    toMediaResult({ type: 'image', medium: mediumOf(image) }, answer, secrets),
+  );
+}
+
+function mediumOf(image: WireImage | undefined): Parameters<typeof toMediaResult>[0]['medium'] {
+  return { ...linkedMedium(image?.url), ...embeddedMedium(image?.b64_json, typeOfImage) };
 }
 
 /** Maps an answer of /videos or /videos/{id}; `askedId` is given for the latter. Throws UpstreamError. */

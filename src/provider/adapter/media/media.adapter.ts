@@ -24,6 +24,12 @@ export interface MediaAdapter extends AdapterNames {
   readonly lookUpVideo?: MediaMethod<string>;
   /** The state and resource of a task of any kind. A task that the service does not know (any more) is `failed`. */
   readonly lookUpPrediction?: MediaMethod<PredictionLookup>;
+  /** As many images as were asked for, or fewer where the service makes fewer. */
+  readonly edit?: (
+    call: ImageEditCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ) => Promise<readonly MediaResult[]>;
   readonly transcribe?: (
     call: TranscriptionCall,
     connection: ModelConnection,
@@ -44,6 +50,16 @@ export interface ImageCall {
   readonly prompt: string;
   readonly size?: string;
   readonly seed?: number;
+}
+
+export interface ImageEditCall {
+  readonly model: string;
+  readonly prompt: string;
+  readonly images: readonly ModelFile[];
+  readonly mask?: ModelFile | undefined;
+  readonly n: number;
+  /** Further fields of the form, in the words of the protocol. */
+  readonly fields: Readonly<Record<string, FormValue>>;
 }
 
 export interface SpeechCall {
