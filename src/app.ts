@@ -60,6 +60,10 @@ const EXPOSED_HEADERS = [
   'request-id',
   'x-plinth-attempts',
   'x-plinth-model',
+  ...['requests', 'tokens'].flatMap((what) => [
+    ...['limit', 'remaining', 'reset'].map((which) => `x-ratelimit-${which}-${what}`),
+    ...['limit', 'remaining', 'reset'].map((which) => `anthropic-ratelimit-${what}-${which}`),
+  ]),
   'x-should-retry',
 ];
 

@@ -49,6 +49,7 @@ interface MediaRequest {
   /** What a success costs. */
   readonly units: MediaUnits;
   readonly disconnected: AbortSignal;
+  readonly trail?: CallTrail | undefined;
 }
 
 /** For whom a model is called, and what the call costs; undefined for a look at a task. */
@@ -57,6 +58,7 @@ interface MediaUse {
   readonly model: ResolvedMediaModel<MediaType>;
   readonly signal: AbortSignal;
   readonly units?: MediaUnits;
+  readonly trail?: CallTrail | undefined;
 }
 
 /** Images to change. */
@@ -119,10 +121,11 @@ export class MediaService {
     caller: Caller,
     body: ImageBody,
     disconnected: AbortSignal,
+    trail?: CallTrail,
   ): Promise<MediaResultView> {
     const { model, prompt: text } = body;
     const units = { images: 1 };
-    const request = { model, type: 'image', text, units, disconnected } as const;
+    const request = { model, type: 'image', text, units, disconnected, trail } as const;
     return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.image?.({ ...body, model: modelName }, connection, options),
     );
@@ -158,10 +161,11 @@ export class MediaService {
     caller: Caller,
     body: SpeechBody,
     disconnected: AbortSignal,
+    trail?: CallTrail,
   ): Promise<MediaResultView> {
     const { model, input: text } = body;
     const units = { characters: body.input.length };
-    const request = { model, type: 'audio', text, units, disconnected } as const;
+    const request = { model, type: 'audio', text, units, disconnected, trail } as const;
     return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.speech?.({ ...body, model: modelName }, connection, options),
     );
@@ -299,8 +303,8 @@ export class MediaService {
     const model = await this.find(caller, request.model, [request.type]);
     // The provider continues a task after the client has left, so it must be recorded to be found again.
     const signal = beginsTask(model) ? new AbortController().signal : request.disconnected;
-    const { units } = request;
-    const result = await this.call({ caller, model, signal, units }, (options) =>
+    const { units, trail } = request;
+    const result = await this.call({ caller, model, signal, units, trail }, (options) =>
       make(model, options),
     );
     if (result.id !== null) await this.record(caller, model, { ...result, id: result.id }, request);
@@ -344,7 +348,7 @@ export class MediaService {
    * InvalidInputError for an id that can be none, and with MediaFailedError for every other failure of the call.
    */
   private async call(
-    { caller, model, signal, units }: MediaUse,
+    { caller, model, signal, units, trail }: MediaUse,
     make: (options: MediaCallOptions) => Promise<MediaResult> | undefined,
   ): Promise<MediaResult> {
     const { providerCode, category } = model;
@@ -353,7 +357,7 @@ export class MediaService {
       if (!calling) throw new UnsupportedMediaError(providerCode, category);
       return calling;
     };
-    const use = { caller, feature: 'media' } as const;
+    const use = { caller, feature: 'media', trail } as const;
     const { limits } = this;
     return this.reported(model, signal, () =>
       this.calls.media(model, begin, { use, limits, signal, units }),

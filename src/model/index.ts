@@ -1,6 +1,6 @@
 export type { Feature, ModelUse, ModelUser } from './calls/model-use.js';
 export { CallTrail } from './calls/call.trail.js';
-export type { MadeAttempt } from './calls/call.trail.js';
+export type { LimitLeft, MadeAttempt } from './calls/call.trail.js';
 export type { MediaUnits } from './calls/attempt.js';
 export type { CallOptions, RelaySettings } from './calls/upstream.calls.js';
 export { UpstreamCalls } from './calls/upstream.calls.js';

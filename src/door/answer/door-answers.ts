@@ -81,7 +81,10 @@ export class DoorAnswers {
     } catch (error) {
       const shown = open.errorFor(error);
       if (shown === undefined) return;
-      if (!open.hasBegun) throw shown;
+      if (!open.hasBegun) {
+        open.name();
+        throw shown;
+      }
       this.fail(open, shown);
     }
   }

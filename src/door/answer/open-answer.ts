@@ -93,6 +93,11 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
     this.response.status(200).type(type).send(body);
   }
 
+  /** The headers of an answer that fails before it has begun. */
+  name(): void {
+    nameAttempts(this.response, this.trail);
+  }
+
   /** Ends a stream with the event of its failure. */
   fail(code: number, event: string): void {
     setEnvelopeCode(this.response, code);

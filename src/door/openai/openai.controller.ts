@@ -10,6 +10,7 @@ import {
   NoEnvelope,
   ReceivesForm,
   WhileConnected,
+  whileConnected,
 } from '../../platform/http/index.js';
 import type { FormFile } from '../../platform/http/index.js';
 import { requestIdHeader, VERSION } from '../anthropic/anthropic.errors.js';
@@ -167,9 +168,10 @@ export class OpenAiController {
   image(
     @CurrentCaller() caller: Caller,
     @Body() body: ImageGenerationBody,
+    @Res({ passthrough: true }) response: Response,
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<ImagesView> {
-    return this.media.image(caller, body, disconnected);
+    return withAttempts(response, (trail) => this.media.image(caller, body, disconnected, trail));
   }
 
   /** Changes images, which come as the files of a form, or in JSON by their addresses. */
@@ -183,9 +185,12 @@ export class OpenAiController {
     @CurrentCaller() caller: Caller,
     @Body() body: ImageEditBody,
     @FormFiles() files: readonly FormFile[],
-    @WhileConnected() disconnected: AbortSignal,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<ImagesView> {
-    return this.media.edit(caller, body, files, disconnected);
+    const disconnected = whileConnected(response);
+    return withAttempts(response, (trail) =>
+      this.media.edit(caller, body, files, { disconnected, trail }),
+    );
   }
 
   /** Speaks a text. */

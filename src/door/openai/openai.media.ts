@@ -7,9 +7,10 @@ import { msg } from '../../platform/message/index.js';
 import type { FormFile } from '../../platform/http/index.js';
 import { ContentService, MediaService, NoImageError } from '../../media/index.js';
 import { ModelResolver } from '../../model/index.js';
-import type { ResolvedMediaModel } from '../../model/index.js';
+import type { CallTrail, ResolvedMediaModel } from '../../model/index.js';
 import type { MediaResult } from '../../provider/index.js';
 import { ParameterError, reasonOf, UnsupportedParameterError } from '../answer/door.errors.js';
+import { withAttempts } from '../answer/attempt-headers.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
 import { formFields, formFlag, formNumber } from './form-fields.js';
 import type { ImagesView } from './openai.view.js';
@@ -82,12 +83,17 @@ export class OpenAiMedia {
    * One image. Where base64 is asked for and the service answers an address, the image is fetched. Fails like MediaService and
    * ContentService, and with ParameterError.
    */
-  async image(caller: Caller, body: unknown, disconnected: AbortSignal): Promise<ImagesView> {
+  async image(
+    caller: Caller,
+    body: unknown,
+    disconnected: AbortSignal,
+    trail: CallTrail,
+  ): Promise<ImagesView> {
     const request = parameters(imageRequest, body);
     const { model, prompt, size, response_format: format } = request;
     const resolved = await this.models.resolveMedia(caller, model, ['image']);
     const asked = { model, prompt, ...(size && size !== ANY_SIZE && { size }) };
-    const begun = await this.media.image(caller, asked, disconnected);
+    const begun = await this.media.image(caller, asked, disconnected, trail);
     const made = await this.media.finished(caller, model, begun, disconnected);
     return this.answerOf([made], { format, resolved, disconnected });
   }
@@ -100,7 +106,7 @@ export class OpenAiMedia {
     caller: Caller,
     body: unknown,
     files: readonly FormFile[],
-    disconnected: AbortSignal,
+    { disconnected, trail }: { readonly disconnected: AbortSignal; readonly trail: CallTrail },
   ): Promise<ImagesView> {
     const request = parameters(editRequest, body);
     const {
@@ -127,7 +133,7 @@ export class OpenAiMedia {
     const masked = files.find(({ fieldname }) => fieldname === 'mask')?.buffer;
     const further = { ...rest, ...(size && size !== ANY_SIZE && { size }) };
     const asked = {
-      ...{ model, prompt, n, files: all, fields: formFields(further) },
+      ...{ model, prompt, n, files: all, fields: formFields(further), trail },
       mask: masked ?? (mask && (await this.imageAt(mask, 'mask', disconnected))),
     };
     const made = await this.media.edit(caller, asked, disconnected).catch((error: unknown) => {
@@ -187,7 +193,9 @@ export class OpenAiMedia {
       ...(speed && { speed }),
       ...(instructions && { instructions }),
     };
-    const begun = await this.media.speech(caller, asked, disconnected);
+    const begun = await withAttempts(response, (trail) =>
+      this.media.speech(caller, asked, disconnected, trail),
+    );
     const made = await this.media.finished(caller, model, begun, disconnected);
     const { b64Json, mimeType } = made;
     if (b64Json !== null) {

@@ -13,6 +13,7 @@ import type {
   EmbeddingCall,
   MediaCallOptions,
   MediaResult,
+  ModelCallOptions,
   RankedDocument,
   RelayedAnswer,
   RelayedBody,
@@ -145,11 +146,12 @@ export class UpstreamCalls {
     callOf: Asking<ResolvedChatModel, ChatCall>,
     options: CallOptions<ResolvedChatModel>,
   ): AsyncIterable<readonly ChatPart[]> {
-    const { use, limits, signal } = options;
+    const { use } = options;
+    const common = commonOf(options);
     return this.opened(first, options, {
       callOf: (model): ChatCall => this.limited(model, use, callFor(callOf(model), model, first)),
       suits: suitsCall,
-      open: ({ adapter, connection }, call) => adapter.stream(call, connection, { limits, signal }),
+      open: ({ adapter, connection }, call) => adapter.stream(call, connection, common),
       sentTokens: tokensOfCall,
       worst: worstOfCall,
       partsOf: (parts) => parts,
@@ -162,13 +164,13 @@ export class UpstreamCalls {
     callOf: Asking<ResolvedChatModel, ChatCall>,
     options: AnswerOptions<ResolvedChatModel>,
   ): Promise<ChatCompletion> {
-    const { use, limits, signal } = options;
+    const { use } = options;
+    const common = commonOf(options);
     return this.answered(first, options, {
       kind: 'chat',
       callOf: (model): ChatCall => this.limited(model, use, callFor(callOf(model), model, first)),
       suits: suitsCall,
-      send: ({ adapter, connection }, call) =>
-        adapter.complete(call, connection, { limits, signal }),
+      send: ({ adapter, connection }, call) => adapter.complete(call, connection, common),
       sentTokens: tokensOfCall,
       worst: worstOfCall,
       settle: settleCompletion,
@@ -181,15 +183,16 @@ export class UpstreamCalls {
     body: RelayedBody,
     options: CallOptions<ResolvedChatModel> & RelaySettings,
   ): AsyncIterable<PassedRead> {
-    const { limits, signal, withUsage, headers } = options;
+    const { withUsage, headers } = options;
+    const common = commonOf(options);
     return this.opened(first, options, {
       callOf: (model): Passed => this.passed(first, body, options, model),
       suits: suitsPassed,
       open: (model, sent): AsyncIterable<PassedRead> => {
         const { adapter, connection } = model;
         return 'body' in sent
-          ? adapter.relayStream(sent.body, connection, { limits, signal, withUsage, headers })
-          : withoutBytes(model, adapter.stream(sent.call, connection, { limits, signal }));
+          ? adapter.relayStream(sent.body, connection, { ...common, withUsage, headers })
+          : withoutBytes(model, adapter.stream(sent.call, connection, common));
       },
       sentTokens: tokensOfPassed,
       worst: worstOfPassed,
@@ -203,16 +206,16 @@ export class UpstreamCalls {
     body: RelayedBody,
     options: AnswerOptions<ResolvedChatModel> & RelaySettings,
   ): Promise<string | TranslatedAnswer> {
-    const { limits, signal, headers } = options;
+    const { headers } = options;
+    const common = commonOf(options);
     const answer = await this.answered(first, options, {
       kind: 'chat',
       callOf: (model): Passed => this.passed(first, body, options, model),
       suits: suitsPassed,
       send: async (model, sent): Promise<RelayedAnswer | TranslatedAnswer> => {
         const { adapter, connection } = model;
-        if ('body' in sent)
-          return adapter.relay(sent.body, connection, { limits, signal, headers });
-        const completion = await adapter.complete(sent.call, connection, { limits, signal });
+        if ('body' in sent) return adapter.relay(sent.body, connection, { ...common, headers });
+        const completion = await adapter.complete(sent.call, connection, common);
         return { completion, translatedBy: model };
       },
       sentTokens: tokensOfPassed,
@@ -235,7 +238,8 @@ export class UpstreamCalls {
     body: RelayedBody,
     options: AnswerOptions<ResolvedChatModel> & Pick<RelayOptions, 'headers'>,
   ): Promise<TokenCount | undefined> {
-    const { limits, signal, headers } = options;
+    const { headers } = options;
+    const common = commonOf(options);
     return this.answered(first, options, {
       kind: 'chat',
       auxiliary: 'count',
@@ -243,7 +247,7 @@ export class UpstreamCalls {
       // Services of other protocols do not count.
       suits: (fallback, asked, sent) => relaysAlike(fallback, asked) && suitsBody(fallback, sent),
       send: ({ adapter, connection }, sent) =>
-        adapter.relayCount(sent, connection, { limits, signal, headers }),
+        adapter.relayCount(sent, connection, { ...common, headers }),
       sentTokens: () => 0,
       worst: () => NO_TOKENS,
       settle: (attempt) => attempt.answered({ inputTokens: 0, outputTokens: 0, raw: undefined }),
@@ -256,14 +260,14 @@ export class UpstreamCalls {
     callOf: Asking<ResolvedEmbeddingModel, EmbeddingCall>,
     options: AnswerOptions<ResolvedEmbeddingModel>,
   ): Promise<EmbeddingAnswer> {
-    const { limits, signal } = options;
+    const common = commonOf(options);
     return this.answered(first, options, {
       kind: 'embedding',
       callOf: (model): EmbeddingCall => ({ ...callOf(model), model: model.modelName }),
       // Vectors of different models cannot be compared.
       suits: (fallback, asked) =>
         fallback.modelName === asked.modelName && fallback.modelDimension === asked.modelDimension,
-      send: ({ adapter, connection }, call) => adapter.embed(call, connection, { limits, signal }),
+      send: ({ adapter, connection }, call) => adapter.embed(call, connection, common),
       sentTokens: ({ inputs }) => tokensOfTexts(inputs),
       worst: ({ inputs }) => ({ ...NO_TOKENS, inputTokens: textsAtMost(inputs) }),
       settle: (attempt, { usage }) => attempt.answered(usage),
@@ -276,13 +280,12 @@ export class UpstreamCalls {
     call: Omit<RerankCall, 'model'>,
     options: AnswerOptions<ResolvedRerankModel>,
   ): Promise<readonly RankedDocument[]> {
-    const { limits, signal } = options;
+    const common = commonOf(options);
     const { ranked } = await this.answered(first, options, {
       kind: 'rerank',
       callOf: ({ modelName }): RerankCall => ({ ...call, model: modelName }),
       suits: () => true,
-      send: ({ adapter, connection }, asked) =>
-        adapter.rerank(asked, connection, { limits, signal }),
+      send: ({ adapter, connection }, asked) => adapter.rerank(asked, connection, common),
       // The query is read with each document.
       sentTokens: ({ query, documents }) =>
         documents.length * estimateTokens(query) + tokensOfTexts(documents),
@@ -304,7 +307,8 @@ export class UpstreamCalls {
     make: (options: MediaCallOptions) => Promise<Made>,
     options: CallOptions<ResolvedMediaModel> & { readonly units?: MediaUnits | undefined },
   ): Promise<Made> {
-    const { limits, signal, units } = options;
+    const { units } = options;
+    const common = commonOf(options);
     return this.answered(
       model,
       { ...options, current: () => model },
@@ -313,7 +317,7 @@ export class UpstreamCalls {
         auxiliary: units ? undefined : 'lookup',
         callOf: () => undefined,
         suits: () => false,
-        send: () => made(() => make({ limits, signal })),
+        send: () => made(() => make(common)),
         sentTokens: () => 0,
         worst: () => ({ ...NO_TOKENS, ...units }),
         settle: (attempt, result) =>
@@ -328,7 +332,7 @@ export class UpstreamCalls {
     make: (options: MediaCallOptions) => Promise<Transcript>,
     { seconds, ...options }: CallOptions<ResolvedMediaModel> & { readonly seconds: number },
   ): Promise<Transcript> {
-    const { limits, signal } = options;
+    const common = commonOf(options);
     return this.answered(
       model,
       { ...options, current: () => model },
@@ -336,7 +340,7 @@ export class UpstreamCalls {
         kind: 'transcript',
         callOf: () => undefined,
         suits: () => false,
-        send: () => made(() => make({ limits, signal })),
+        send: () => made(() => make(common)),
         sentTokens: () => 0,
         worst: () => ({
           seconds: Math.ceil(seconds),
@@ -524,6 +528,19 @@ export class UpstreamCalls {
     else if (attempt.isOk || firstTokenMs !== undefined) this.health.succeeded(model);
     else this.health.left(model);
   }
+}
+
+/** What every call of an adapter has. */
+function commonOf<M extends ResolvedModel>({
+  limits,
+  signal,
+  use: { trail },
+}: CallOptions<M>): ModelCallOptions {
+  if (!trail) return { limits, signal };
+  const onRateLimits = (said: Readonly<Record<string, string>>): void => {
+    trail.upstreamLimits = said;
+  };
+  return { limits, signal, onRateLimits };
 }
 
 function retriesOf<M extends ResolvedModel>(

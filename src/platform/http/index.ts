@@ -113,4 +113,4 @@ export { AnswersWorkbook, WithExport } from './export.decorator.js';
 export type { ListReader } from './export.decorator.js';
 export { sheetOf } from './workbook.js';
 export { readWorkbook } from './workbook.reader.js';
-export { onClose, WhileConnected } from './while-connected.decorator.js';
+export { onClose, WhileConnected, whileConnected } from './while-connected.decorator.js';

@@ -27,6 +27,8 @@ export interface CallLimits {
 export interface ModelCallOptions {
   readonly limits: CallLimits;
   readonly signal: AbortSignal;
+  /** Is told what the service says of its rate limits, by names of headers in lower case, of a failed call as well. */
+  readonly onRateLimits?: ((limits: Readonly<Record<string, string>>) => void) | undefined;
 }
 
 /** Token counts; unknown is undefined, never 0. */
@@ -125,10 +127,11 @@ async function send(
     secrets,
     ...request
   }: Omit<ModelRequest, 'body'> & Pick<OutboundRequest, 'method' | 'body'>,
-  { limits, signal }: ModelCallOptions,
+  { limits, signal, onRateLimits }: ModelCallOptions,
 ): Promise<OutboundResponse> {
   try {
     const response = await http.request(url, { ...request, signal, timeouts: limits });
+    onRateLimits?.(rateLimitsIn(response.headers, secrets));
     if (response.status < 400) return response;
     throw errorOfAnswer(
       {
@@ -141,6 +144,28 @@ async function send(
   } catch (error) {
     throw upstreamErrorOf(error, secrets);
   }
+}
+
+/** `x-ratelimit-remaining-requests` of OpenAI and others, `anthropic-ratelimit-requests-remaining`, `ratelimit-remaining`. */
+const RATE_LIMIT = /^(x-|anthropic-)?ratelimit-[a-z-]{1,60}$/;
+/** A number, a duration such as `6m0s`, or a time. */
+const RATE_VALUE = /^\d[\dA-Za-z.:+-]{0,39}$/;
+const MAX_RATE_LIMITS = 32;
+
+/** None that repeats the key of the call. */
+function rateLimitsIn(
+  headers: OutboundResponse['headers'],
+  secrets: Secrets,
+): Readonly<Record<string, string>> {
+  const filter = KeyFilter.of(secrets);
+  const named = Object.entries(headers).filter(
+    (entry): entry is [string, string] =>
+      RATE_LIMIT.test(entry[0]) &&
+      typeof entry[1] === 'string' &&
+      RATE_VALUE.test(entry[1]) &&
+      (filter?.text(entry[1]) ?? entry[1]) === entry[1],
+  );
+  return Object.fromEntries(named.slice(0, MAX_RATE_LIMITS));
 }
 
 /** The same, and reads the answer in one piece, as parsed JSON. */
