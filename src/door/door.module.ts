@@ -8,10 +8,12 @@ import { AnthropicController } from './anthropic/anthropic.controller.js';
 import { TokenCounts } from './anthropic/token-counts.js';
 import { AgentAnswers } from './answer/agent-answers.js';
 import { DoorAnswers } from './answer/door-answers.js';
+import { OpenAiCompletions } from './openai/openai.completions.js';
 import { OpenAiController } from './openai/openai.controller.js';
 import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
 import { OpenAiMedia } from './openai/openai.media.js';
 import { OpenAiModels } from './openai/openai.models.js';
+import { OpenAiModeration } from './openai/openai.moderation.js';
 import { OpenAiRerank } from './openai/openai.rerank.js';
 import { OpenAiTranscription } from './openai/openai.transcription.js';
 import { ResponseRetention } from './openai/responses/response.retention.js';
@@ -38,9 +40,11 @@ export class DoorModule {
       providers: [
         AgentAnswers,
         DoorAnswers,
+        OpenAiCompletions,
         OpenAiEmbeddings,
         OpenAiMedia,
         OpenAiModels,
+        OpenAiModeration,
         OpenAiRerank,
         OpenAiTranscription,
         ResponseRetention,

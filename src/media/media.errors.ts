@@ -33,6 +33,7 @@ const MADE: Record<MediaCategory | 'edit', Phrase> = {
   audio: phrase`speech`,
   video: phrase`videos`,
   transcription: phrase`transcripts`,
+  moderation: phrase`moderation`,
   edit: phrase`changes of images`,
 };
 

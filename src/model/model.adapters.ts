@@ -84,6 +84,7 @@ export class ModelAdapters {
       case 'audio':
       case 'video':
       case 'transcription':
+      case 'moderation':
         return this.media;
       default:
         return undefined;

@@ -144,7 +144,7 @@ export interface ResolvedRerankModel extends ResolvedModel {
 }
 
 /** Categories of models that media adapters call. */
-export type MediaCategory = MediaType | 'transcription';
+export type MediaCategory = MediaType | 'transcription' | 'moderation';
 
 export interface ResolvedMediaModel<
   Category extends MediaCategory = MediaCategory,

@@ -43,6 +43,8 @@ export type {
   MediaCallOptions,
   MediaResult,
   MediaType,
+  Moderation,
+  ModerationCall,
   PredictionLookup,
   SpeechCall,
   Transcript,

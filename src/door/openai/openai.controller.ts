@@ -25,24 +25,30 @@ import {
   IMAGE_EDIT_FORM,
   ImageEditBody,
   ImageGenerationBody,
+  ModerationBody,
   RerankBody,
   SpeechGenerationBody,
+  TextCompletionBody,
   TRANSCRIPTION_FORM,
   TranscriptionBody,
   TRANSLATION_FORM,
 } from './openai.dto.js';
+import { OpenAiCompletions } from './openai.completions.js';
 import { OpenAiEmbeddings } from './openai.embeddings.js';
 import { OpenAiMedia } from './openai.media.js';
 import { OpenAiModels } from './openai.models.js';
+import { OpenAiModeration } from './openai.moderation.js';
 import { OpenAiRerank } from './openai.rerank.js';
 import { OpenAiTranscription } from './openai.transcription.js';
 import {
   CHAT_COMPLETION_SCHEMA,
   EmbeddingsView,
   ImagesView,
+  MODERATIONS_SCHEMA,
   OpenAiModelsView,
   OpenAiModelView,
   RerankView,
+  TEXT_COMPLETION_SCHEMA,
   TRANSCRIPT_SCHEMA,
 } from './openai.view.js';
 
@@ -54,9 +60,11 @@ export class OpenAiController {
   constructor(
     private readonly models: OpenAiModels,
     private readonly answers: DoorAnswers,
+    private readonly completions: OpenAiCompletions,
     private readonly embeddings: OpenAiEmbeddings,
     private readonly reranking: OpenAiRerank,
     private readonly media: OpenAiMedia,
+    private readonly moderation: OpenAiModeration,
     private readonly transcription: OpenAiTranscription,
   ) {}
 
@@ -126,6 +134,25 @@ export class OpenAiController {
     return this.answers.answer(caller, CompletionRequest.of(body), response);
   }
 
+  /** Goes on with a text, or fills in what is missing before a suffix. */
+  @Post('completions')
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @LargeBody()
+  @ApiOkResponse({
+    description: 'The completion, or its chunks as server-sent events',
+    content: {
+      'application/json': { schema: TEXT_COMPLETION_SCHEMA },
+      'text/event-stream': { schema: { type: 'string' } },
+    },
+  })
+  completeText(
+    @CurrentCaller() caller: Caller,
+    @Body() body: TextCompletionBody,
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.completions.answer(caller, body, response);
+  }
+
   /** Vectors of texts. */
   @Post('embeddings')
   @HttpCode(200)
@@ -157,6 +184,23 @@ export class OpenAiController {
   ): Promise<RerankView> {
     return withAttempts(response, (trail) =>
       this.reranking.rerank(caller, body, { signal, trail }),
+    );
+  }
+
+  /** Says which texts and images offend, and in what way. */
+  @Post('moderations')
+  @HttpCode(200)
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @LargeBody()
+  @ApiOkResponse({ schema: MODERATIONS_SCHEMA })
+  moderate(
+    @CurrentCaller() caller: Caller,
+    @Body() body: ModerationBody,
+    @Res({ passthrough: true }) response: Response,
+    @WhileConnected() signal: AbortSignal,
+  ): Promise<object> {
+    return withAttempts(response, (trail) =>
+      this.moderation.moderate(caller, body, { signal, trail }),
     );
   }
 

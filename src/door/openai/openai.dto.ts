@@ -51,6 +51,25 @@ export class ChatCompletionBody extends Input({
 }) {}
 
 @AsSent()
+export class TextCompletionBody extends Input({
+  model: Given(TEXT, { description: 'Required. The modelName of a chat model' }),
+  prompt: Given(
+    { ...EITHER, oneOf: [...TEXTS.oneOf, TOKENS, { type: 'array', items: TOKENS }] },
+    { description: 'Required. A text, at most 20 texts, or token ids of cl100k_base' },
+  ),
+  suffix: Given(TEXT, { description: 'What follows: the answer belongs between' }),
+  max_tokens: Given(INTEGER, { description: 'Maximum tokens of each answer; default 16' }),
+  stream: Given(FLAG, { description: 'Server-sent events, and data: [DONE] at the end' }),
+  stream_options: Given(OBJECT, { description: 'include_usage: the last chunk has the usage' }),
+  echo: Given(FLAG, { description: 'Repeat the prompt before the answer' }),
+  temperature: Given(NUMBER, { description: '0 to 2' }),
+  top_p: Given(NUMBER, { description: '0 to 1' }),
+  stop: Given(TEXTS, { description: 'Stop sequences' }),
+  seed: Given(INTEGER, { description: 'Where the model supports it' }),
+  n: Given(INTEGER, { description: '1' }),
+}) {}
+
+@AsSent()
 export class RerankBody extends Input({
   model: Given(TEXT, { description: 'Required. The modelName of a rerank model' }),
   query: Given(TEXT, { description: 'Required' }),
@@ -60,6 +79,17 @@ export class RerankBody extends Input({
   ),
   top_n: Given(INTEGER, { description: 'So many of the best; default all' }),
   return_documents: Given(FLAG, { description: 'Repeat the documents beside their scores' }),
+}) {}
+
+@AsSent()
+export class ModerationBody extends Input({
+  model: Given(TEXT, {
+    description: 'The modelName of a moderation model; default the first that the caller can use',
+  }),
+  input: Given(
+    { ...EITHER, oneOf: [...TEXTS.oneOf, OBJECTS] },
+    { description: 'Required. A text, a list of texts, or parts of type text and image_url' },
+  ),
 }) {}
 
 @AsSent()

@@ -13,7 +13,7 @@ import type { ListedModel } from './model-facts.js';
 import type { OpenAiModelsView, OpenAiModelView } from './openai.view.js';
 
 /** The categories of models that the routes below /v1 call. */
-const CATEGORIES = ['chat', 'vector', 'rerank', 'image', 'audio', 'transcription'];
+const CATEGORIES = ['chat', 'vector', 'rerank', 'image', 'audio', 'transcription', 'moderation'];
 
 /**
  * The models and agents that the caller can use, by the ids that requests name them by. The id of a model is its modelName:

@@ -112,6 +112,29 @@ export class RerankView extends View({
   results: list(RerankResultView),
 }) {}
 
+/** Judgements; those of a service have its other fields as well. */
+export const MODERATIONS_SCHEMA = {
+  type: 'object',
+  required: ['id', 'model', 'results'],
+  properties: {
+    id: { type: 'string', example: 'modr-970d409ef3bef3b70c73d8232df86e7d' },
+    model: { type: 'string', example: 'omni-moderation-latest' },
+    results: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['flagged', 'categories'],
+        properties: {
+          flagged: { type: 'boolean' },
+          categories: { type: 'object', additionalProperties: true },
+        },
+        additionalProperties: true,
+      },
+    },
+  },
+  additionalProperties: true,
+};
+
 class ImageView extends View({
   url: optional(text({ description: 'Also a data address' })),
   b64_json: optional(text({ description: 'The image in base64' })),
@@ -160,5 +183,30 @@ export const TRANSCRIPT_SCHEMA = {
     },
     'text/plain': { schema: { type: 'string' } },
     'text/event-stream': { schema: { type: 'string' } },
+  },
+};
+
+export const TEXT_COMPLETION_SCHEMA = {
+  type: 'object',
+  required: ['id', 'object', 'created', 'model', 'choices', 'usage'],
+  properties: {
+    id: { type: 'string' },
+    object: { type: 'string', example: 'text_completion' },
+    created: { type: 'integer' },
+    model: { type: 'string' },
+    choices: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['text', 'index', 'finish_reason'],
+        properties: {
+          text: { type: 'string' },
+          index: { type: 'integer' },
+          logprobs: { type: 'object', nullable: true },
+          finish_reason: { type: 'string', nullable: true },
+        },
+      },
+    },
+    usage: { type: 'object', additionalProperties: true },
   },
 };

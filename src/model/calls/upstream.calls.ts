@@ -14,6 +14,8 @@ import type {
   MediaCallOptions,
   MediaResult,
   ModelCallOptions,
+  Moderation,
+  ModerationCall,
   RankedDocument,
   RelayedAnswer,
   RelayedBody,
@@ -326,6 +328,30 @@ export class UpstreamCalls {
     );
   }
 
+  /** As MediaAdapter.moderate. What `make` throws at once is no call. */
+  moderate(
+    model: ResolvedMediaModel,
+    input: ModerationCall['input'],
+    make: (options: ModelCallOptions) => Promise<Moderation>,
+    options: CallOptions<ResolvedMediaModel>,
+  ): Promise<Moderation> {
+    const common = commonOf(options);
+    const texts = textsIn(input);
+    return this.answered(
+      model,
+      { ...options, current: () => model },
+      {
+        kind: 'moderation',
+        callOf: () => undefined,
+        suits: () => false,
+        send: () => made(() => make(common)),
+        sentTokens: () => tokensOfTexts(texts),
+        worst: () => ({ ...NO_TOKENS, inputTokens: textsAtMost(texts) }),
+        settle: (attempt, { usage }) => attempt.answered(usage),
+      },
+    );
+  }
+
   /** As MediaAdapter.transcribe; `seconds` is how long the sound is, as far as that is known before. */
   transcribe(
     model: ResolvedMediaModel,
@@ -634,6 +660,12 @@ function settleCompletion(
 function tokensOfCall({ messages, tools }: ChatCall): number {
   const offered = tools ? estimateTokens(JSON.stringify(tools)) : 0;
   return messages.reduce((sum, message) => sum + estimateMessageTokens(message), offered);
+}
+
+/** An image counts as its address. */
+function textsIn(input: ModerationCall['input']): readonly string[] {
+  if (typeof input === 'string') return [input];
+  return input.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
 }
 
 function tokensOfTexts(texts: readonly string[]): number {

@@ -569,6 +569,12 @@ export const references: Record<string, Record<string, Reference>> = {
   'POST /v1/images/generations': {
     model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A house' }) },
   },
+  'POST /v1/completions': {
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'Hello' }) },
+  },
+  'POST /v1/moderations': {
+    model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
+  },
   'POST /v1/images/edits': {
     model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A house' }) },
   },

@@ -2,6 +2,8 @@ import type { Texts } from '../catalogue.js';
 
 export const door: Texts = {
   messages: {
+    'Models of the provider {0} cannot moderate. Choose a model of another provider.':
+      '供应商 {0} 的模型不能用于内容审核。请选择其他供应商的模型。',
     'The parameter {0} needs an https or a data address.': '参数 {0} 需要 https 地址或 data 地址。',
     'At most {0} images can be sent.': '最多可发送 {0} 张图片。',
     'The parameter {0} cannot be honoured for this model. Remove it, or choose another model.':

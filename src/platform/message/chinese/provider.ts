@@ -2,6 +2,7 @@ import type { Texts } from '../catalogue.js';
 
 export const provider: Texts = {
   messages: {
+    'The provider answered no judgement.': '供应商没有返回审核结果。',
     'The provider answered no times, which subtitles need. Ask for the format json.':
       '供应商没有返回字幕所需的时间。请改用 json 格式。',
     'The provider answered no transcript.': '供应商没有返回文字记录。',

@@ -31,6 +31,7 @@ import type {
   ResponseFormat,
 } from './chat.adapter.js';
 import { AnswerStream, completionOf } from './stream-mapping.js';
+import { textEndpointBeside } from './text-completion.js';
 import { isStrictSchema, withInstruction } from './response-format.js';
 
 export interface ChatCompletionsPreset extends Vendor {
@@ -46,6 +47,7 @@ export function chatCompletions({
   return {
     name: 'chat-completions',
     endpoint: (address) => endpointOf(address, form),
+    textEndpoint: (address) => textEndpointBeside(endpointOf(address, form)),
     headers: ({ credential }) => bearerOf(credential),
     body: (call, stream) => toChatCompletionsBody(call, stream, dialect),
     relayed: {

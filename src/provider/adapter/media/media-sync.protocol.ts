@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
+import { msg } from '../../../platform/message/index.js';
+import { errorInAnswer, protocolError } from '../upstream.error.js';
 import { jsonOf, postFormToModel } from '../model-call.js';
 import type { ModelConnection } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
@@ -34,6 +36,8 @@ import type {
   MediaAdapter,
   MediaCallOptions,
   MediaResult,
+  Moderation,
+  ModerationCall,
   SpeechCall,
   Transcript,
   TranscriptionCall,
@@ -92,6 +96,15 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
     }
     const format = textOr(call.responseFormat, DEFAULT_FORMAT);
     return toSpeechResult(await soundIn(response), format, connection);
+  }
+
+  async moderate(
+    call: ModerationCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<Moderation> {
+    const request = { ...requestTo('/moderations', connection), body: call };
+    return toModeration(await postMedia(this.http, request, options), connection);
   }
 
   async transcribe(
@@ -234,4 +247,41 @@ export function toSpeechResult(bytes: Buffer, format: string, secrets: Secrets):
   if (bytes.length === 0) throw emptyResult('audio', undefined, secrets);
   const medium = embeddedMedium(bytes.toString('base64'), () => typeOfSound(bytes, format));
   return { ...emptyMediaResult('audio'), ...medium };
+}
+
+const moderationSchema = z.looseObject({
+  results: z.array(
+    z.looseObject({
+      flagged: z.boolean().optional().catch(undefined),
+      categories: z.record(z.string(), z.unknown()),
+    }),
+  ),
+  usage: z
+    .object({ prompt_tokens: z.number().optional(), total_tokens: z.number().optional() })
+    .nullish()
+    .catch(undefined),
+});
+
+/** Maps an answer of /moderations. Mistral's does not say `flagged`: a category is. Throws UpstreamError. */
+export function toModeration(answer: unknown, secrets: Secrets): Moderation {
+  const read = moderationSchema.safeParse(answer).data;
+  if (!read) throw noModeration(answer, secrets);
+  const { results, usage } = read;
+  const { prompt_tokens: inputTokens, total_tokens: totalTokens } = usage ?? {};
+  return {
+    answer: {
+      ...read,
+      results: results.map(({ flagged, ...result }) => ({
+        flagged: flagged ?? Object.values(result.categories).includes(true),
+        ...result,
+      })),
+    },
+    ...(usage && { usage: { inputTokens, totalTokens, outputTokens: 0, raw: usage } }),
+  };
+}
+
+function noModeration(answer: unknown, secrets: Secrets): Error {
+  const { error } = (answer ?? {}) as { error?: unknown };
+  if (typeof error === 'object' && error !== null) return errorInAnswer(error, secrets);
+  return protocolError(msg`The provider answered no judgement.`);
 }

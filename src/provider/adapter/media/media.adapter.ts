@@ -30,6 +30,11 @@ export interface MediaAdapter extends AdapterNames {
     connection: ModelConnection,
     options: MediaCallOptions,
   ) => Promise<readonly MediaResult[]>;
+  readonly moderate?: (
+    call: ModerationCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ) => Promise<Moderation>;
   readonly transcribe?: (
     call: TranscriptionCall,
     connection: ModelConnection,
@@ -149,5 +154,17 @@ export interface Transcript {
   readonly text: string;
   /** Of the sound, where the service says it. */
   readonly seconds?: number | undefined;
+  readonly usage?: Usage | undefined;
+}
+
+/** What is judged: texts with a result each, or parts of the protocol with one result together. */
+export interface ModerationCall {
+  readonly model: string;
+  readonly input: string | readonly string[] | readonly object[];
+}
+
+/** An answer of the protocol, whose results all say whether they are flagged. */
+export interface Moderation {
+  readonly answer: Readonly<Record<string, unknown>>;
   readonly usage?: Usage | undefined;
 }
