@@ -7,7 +7,13 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { msg } from '../../platform/message/index.js';
 import { turnLimits } from '../../chat/index.js';
-import { estimateTokens, ModelResolver, textsOfTokens, UpstreamCalls } from '../../model/index.js';
+import {
+  estimateMessageTokens,
+  estimateTokens,
+  ModelResolver,
+  textsOfTokens,
+  UpstreamCalls,
+} from '../../model/index.js';
 import type { ChatCall, ChatMessage, ChatPart, FinishReason, Usage } from '../../provider/index.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
@@ -105,9 +111,10 @@ export class OpenAiCompletions {
         const end = writer.end();
         if (stream) await open.write(end);
       }
-      if (!stream) return open.answer(JSON.stringify(writer.whole()));
-      await open.write(writer.last());
-      open.finish();
+      if (stream) {
+        await open.write(writer.last());
+        open.finish();
+      } else open.answer(JSON.stringify(writer.whole()));
     });
   }
 }
@@ -199,7 +206,7 @@ class TextCompletionWriter {
   end(): string {
     if (this.finish === 'error') throw new UnfinishedAnswerError();
     const { usage, sent, text, echoed } = this;
-    const read = sent.reduce((sum, { content }) => sum + estimateTokens(String(content)), 0);
+    const read = sent.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
     this.input += usage?.inputTokens ?? read;
     this.output += usage?.outputTokens ?? estimateTokens(text);
     const last = this.chunk('', FINISH_REASONS[this.finish]);

@@ -129,7 +129,6 @@ export const IMAGE_EDIT_FORM = {
     size: { ...TEXT, description: 'A size of the model, or auto' },
     response_format: { ...TEXT, enum: ['url', 'b64_json'] },
   },
-  json: ImageEditBody,
 };
 
 @AsSent()

@@ -1,7 +1,7 @@
 import { applyDecorators, createParamDecorator, Injectable, UseInterceptors } from '@nestjs/common';
 import type { CallHandler, ExecutionContext, NestInterceptor, Type } from '@nestjs/common';
 import { AnyFilesInterceptor } from '@nestjs/platform-express';
-import { ApiBody, ApiConsumes, ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
+import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request } from 'express';
 import type { StorageEngine } from 'multer';
 import type { Observable } from 'rxjs';
@@ -130,15 +130,13 @@ interface FormRoute {
   /** What OpenAPI shows of the text fields. */
   readonly fields: Readonly<Record<string, object>>;
   readonly required: readonly string[];
-  /** The DTO of the same request as JSON, where the route reads that as well. */
-  readonly json?: Type;
 }
 
 const BINARY = { type: 'string', format: 'binary' } as const;
 
 /** A route that reads multipart/form-data into memory; nothing of it is stored. */
 export function ReceivesForm(route: FormRoute): MethodDecorator {
-  const { files, maxFiles, fields, required, json } = route;
+  const { files, maxFiles, fields, required } = route;
   const parts = files.map((name): [string, object] => [
     name,
     name.endsWith('[]') ? { type: 'array', items: BINARY, maxItems: maxFiles } : BINARY,
@@ -150,9 +148,8 @@ export function ReceivesForm(route: FormRoute): MethodDecorator {
   };
   return applyDecorators(
     UseInterceptors(formInterceptor(maxFiles)),
-    ApiConsumes('multipart/form-data', ...(json ? ['application/json'] : [])),
-    ...(json ? [ApiExtraModels(json)] : []),
-    ApiBody({ schema: json ? { oneOf: [form, { $ref: getSchemaPath(json) }] } : form }),
+    ApiConsumes('multipart/form-data'),
+    ApiBody({ schema: form }),
   );
 }
 

@@ -89,7 +89,8 @@ describe('POST /v1/images/edits', () => {
   it('answers an address, or fetches it', async () => {
     const asked = { model: 'sim-url', prompt: PROMPT, image: await png() };
     const linked = await client.images.edit(asked);
-    const fetched = await client.images.edit({ ...asked, response_format: 'b64_json' });
+    const base64 = { response_format: 'b64_json' } as const;
+    const fetched = await client.images.edit({ ...asked, ...base64 });
 
     expect(linked.data?.[0]?.url).toMatch(/^http/);
     expect(fetched.data?.[0]?.b64_json).toMatch(/^iVBOR/);

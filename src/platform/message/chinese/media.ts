@@ -51,7 +51,6 @@ export const media: Texts = {
       '模型 {0} 没有 predictions。请选择供应商 media_async 的模型；其他供应商的视频请通过 GET /media/video 查询。',
   },
   phrases: {
-    moderation: '内容审核',
     'changes of images': '修改图片',
     transcripts: '文字记录',
     'must be 1 to 128 letters, digits, _ and -': '必须由 1 到 128 个字母、数字、_ 和 - 组成',
