@@ -4,4 +4,3 @@ export { MediaFailedError, NoImageError, NoSoundError } from './media.errors.js'
 export { MediaModule } from './media.module.js';
 export type { MediaOptions } from './media.module.js';
 export { MediaService } from './media.service.js';
-export type { TranscriptionRequest } from './media.service.js';

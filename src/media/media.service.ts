@@ -62,7 +62,7 @@ interface MediaUse {
 }
 
 /** Images to change. */
-export interface ImageEditRequest extends Pick<ImageEditCall, 'prompt' | 'n' | 'fields'> {
+interface ImageEditRequest extends Pick<ImageEditCall, 'prompt' | 'n' | 'fields'> {
   readonly model: string;
   readonly files: readonly Buffer[];
   readonly mask?: Buffer | undefined;
@@ -70,7 +70,7 @@ export interface ImageEditRequest extends Pick<ImageEditCall, 'prompt' | 'n' | '
 }
 
 /** A sound to write down. */
-export interface TranscriptionRequest
+interface TranscriptionRequest
   extends
     Pick<TranscriptionCall, 'task' | 'format' | 'fields'>,
     Pick<TranscriptionOptions, 'onEvent'> {

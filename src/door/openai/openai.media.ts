@@ -40,7 +40,7 @@ const speechRequest = z.strictObject({
 });
 
 /** As many as the newest models of OpenAI take. */
-export const MAX_EDITED_IMAGES = 16;
+const MAX_EDITED_IMAGES = 16;
 const MAX_IMAGES_OF_A_CALL = 10;
 
 const imageReference = z.strictObject({ image_url: z.string().min(1) });

@@ -30,7 +30,7 @@ const transcriptionRequest = z.looseObject({
 });
 
 /** A form of one of the two routes. */
-export interface SoundForm extends Pick<TranscriptionCall, 'task'> {
+interface SoundForm extends Pick<TranscriptionCall, 'task'> {
   readonly body: unknown;
   readonly files: readonly FormFile[];
 }

@@ -26,7 +26,7 @@ export interface FormFile {
 }
 
 /** The request cannot be read as a form. */
-export class FormError extends BodyError {
+class FormError extends BodyError {
   constructor(problem: Phrase, cause?: unknown) {
     super(msg`The form could not be read: ${problem}. Send it again as multipart/form-data.`, {
       cause,
