@@ -209,7 +209,7 @@ const modelFields = {
     min: 0,
     max: HIGHEST_PRICE,
     smallest: SMALLEST_AMOUNT,
-    description: `Per second of video${UNKNOWN}`,
+    description: `Per second of video, or of sound that is transcribed${UNKNOWN}`,
   }),
   characterPrice: Decimal({
     optional: true,

@@ -147,8 +147,13 @@ export interface ResolvedRerankModel extends ResolvedModel {
   readonly adapter: RerankAdapter;
 }
 
-export interface ResolvedMediaModel extends ResolvedModel {
-  readonly category: MediaType;
+/** Categories of models that media adapters call. */
+export type MediaCategory = MediaType | 'transcription' | 'moderation';
+
+export interface ResolvedMediaModel<
+  Category extends MediaCategory = MediaCategory,
+> extends ResolvedModel {
+  readonly category: Category;
   readonly adapter: MediaAdapter;
 }
 
@@ -267,22 +272,21 @@ export class ModelResolver {
     );
   }
 
-  /** The model of the name that makes media of one of the types. */
-  resolveMedia(
+  /** The model of the name that makes or reads media of one of the categories. */
+  resolveMedia<Category extends MediaCategory>(
     caller: ModelCaller,
     modelName: string,
-    types: readonly MediaType[],
-  ): Promise<ResolvedMediaModel> {
+    categories: readonly Category[],
+  ): Promise<ResolvedMediaModel<Category>> {
     const name = modelName.trim();
-    return this.allowed(
-      caller,
-      this.media.get(caller, `${types.join()} ${name}`, async () => {
-        const model = await this.named(caller, name, types);
-        const adapter = this.adapters.media.get(model.providerCode);
-        const resolved = await this.resolved(caller, model);
-        return { ...resolved, category: model.category as MediaType, adapter };
-      }),
-    );
+    const resolving = this.media.get(caller, `${categories.join()} ${name}`, async () => {
+      const model = await this.named(caller, name, categories);
+      const adapter = this.adapters.media.get(model.providerCode);
+      const resolved = await this.resolved(caller, model);
+      return { ...resolved, category: model.category as Category, adapter };
+    });
+    // What is kept for the categories is of one of them.
+    return this.allowed(caller, resolving as Promise<ResolvedMediaModel<Category>>);
   }
 
   /** The model with the id, of any category, for a test of its connection. */

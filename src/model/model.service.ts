@@ -65,10 +65,18 @@ interface CheckedFields {
 type ModelWithFallbacks = Pick<CheckedFields, 'category' | 'modelDimension'> &
   Pick<ModelValues, 'fallbackIds' | 'modelName'>;
 
-/** What is told of a model that can be called. */
+/** What is told of a model that can be called. Facts are null where they are unknown. */
 export type CallableModel = Pick<
   Model,
-  'modelName' | 'modelDescribe' | 'providerCode' | 'createTime'
+  | 'modelName'
+  | 'modelDescribe'
+  | 'providerCode'
+  | 'category'
+  | 'contextWindow'
+  | 'maxOutput'
+  | 'supportsTools'
+  | 'supportsVision'
+  | 'createTime'
 >;
 
 /** Model records. Saving one never calls the service it describes. */
@@ -116,8 +124,11 @@ export class ModelService {
     const { rows } = await this.models.pageShown(caller, {}, codes);
     const byName = new Map<string, CallableModel>();
     for (const model of rows) {
-      const isWanted = categories.includes(storedCategory(model.category));
-      if (isWanted && !byName.has(model.modelName)) byName.set(model.modelName, model);
+      const category = storedCategory(model.category);
+      const isWanted = categories.includes(category);
+      if (isWanted && !byName.has(model.modelName)) {
+        byName.set(model.modelName, { ...model, category });
+      }
     }
     return [...byName.values()];
   }

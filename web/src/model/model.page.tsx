@@ -84,6 +84,8 @@ const PRICES = {
   image: ['imagePrice'],
   audio: ['characterPrice'],
   video: ['secondPrice'],
+  transcription: ['secondPrice', 'inputPrice', 'outputPrice'],
+  moderation: ['inputPrice'],
 } as const;
 
 const PRICE_HELP = {

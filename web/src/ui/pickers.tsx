@@ -16,7 +16,7 @@ interface PickerProps {
 }
 
 interface ModelPickerProps extends PickerProps {
-  /** chat, vector, rerank, image, audio or video. */
+  /** A category of models, such as chat, vector or image. */
   readonly category: string;
   /** The modelName; empty for none. */
   readonly value?: string;

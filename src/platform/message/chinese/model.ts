@@ -110,6 +110,8 @@ export const model: Texts = {
     'groupBy must be one or two of {0}.': 'groupBy 必须是以下各项中的一项或两项：{0}。',
   },
   phrases: {
+    moderation: '内容审核',
+    transcription: '语音识别',
     models: '模型',
     empty: '空',
     chat: '对话',

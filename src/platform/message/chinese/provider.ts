@@ -13,6 +13,10 @@ export const provider: Texts = {
       '地址中没有 AWS 区域。请在凭据的 JSON 中加入 region，例如 us-east-1。',
     'The cloud issued no token for the credential of this model. Check the credential. It said: {0}':
       '云服务没有为此模型的凭据签发令牌。请检查凭据。其说明：{0}',
+    'The provider answered no judgement.': '供应商没有返回审核结果。',
+    'The provider answered no times, which subtitles need. Ask for the format json.':
+      '供应商没有返回字幕所需的时间。请改用 json 格式。',
+    'The provider answered no transcript.': '供应商没有返回文字记录。',
     'The provider’s answer repeats the API key of the model, so it ends here. Ask an administrator to change the key.':
       '供应商的回答重复了模型的 API 密钥，因此到此结束。请联系管理员更换密钥。',
     'The service address does not match the protocol. Choose the provider of the other protocol, or enter the base address.':

@@ -34,6 +34,7 @@ import { AnswerStream, completionOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
 import { argumentsIn, sentInput } from './tool-calls.js';
 import type { ToolCallPiece } from './tool-calls.js';
+import { textEndpointBeside } from './text-completion.js';
 import { usageIn } from './usage.js';
 import { isStrictSchema, withInstruction } from './response-format.js';
 
@@ -53,6 +54,7 @@ export function chatCompletions({
   return {
     name: 'chat-completions',
     endpoint: (address) => endpointOf(address, form),
+    textEndpoint: (address) => textEndpointBeside(endpointOf(address, form)),
     headers: ({ credential }) => bearerOf(credential),
     body: (call, stream) => toChatCompletionsBody(call, stream, dialect),
     modelList,
