@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeKey } from '../../support/api-keys.js';
 import { Harness } from '../../support/harness.js';
 import { createModel } from '../../support/models.js';
+import { runProgram } from '../../support/programs.js';
 import { ADMIN_PASSWORD } from '../../support/template.js';
 
 /** The programs of client/README.md, each with what it prints on the demo's models. */
@@ -52,7 +51,7 @@ describe('an example of the README', () => {
     const program = join(folder, name);
     await writeFile(program, await exampleOf(name));
     expect(
-      await run(program, {
+      await runProgram([process.execPath, program], {
         PLINTH_URL: world.plinth.url,
         PLINTH_KEY: apiKey,
         PLINTH_WORKSPACE: world.workspace,
@@ -68,20 +67,4 @@ async function exampleOf(name: string): Promise<string> {
   const example = text.split('```js\n').find((block) => block.startsWith(`// ${name}\n`));
   if (example === undefined) throw new Error(`client/README.md has no example ${name}.`);
   return example.split('\n```')[0] ?? '';
-}
-
-/** What the program prints. Rejects with its errors where it fails. */
-function run(program: string, environment: Record<string, string>): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [program], {
-      env: { PATH: process.env['PATH'], TMPDIR: tmpdir(), ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let printed = '';
-    let failed = '';
-    child.stdout.on('data', (piece: Buffer) => (printed += piece.toString()));
-    child.stderr.on('data', (piece: Buffer) => (failed += piece.toString()));
-    child.once('error', reject);
-    child.once('close', (code) => (code === 0 ? resolve(printed) : reject(new Error(failed))));
-  });
 }
