@@ -1,9 +1,9 @@
 import { Alert, Button, Code, Drawer, Group, List, Stack, Text } from '@mantine/core';
-import { streamModelTest } from '@plinth/client';
 import type { DiagnosisStepView, DiagnosisView, ModelView } from '@plinth/client';
 import { useMutation } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { Failure } from '../ui/failure';
 import { duration, number } from '../ui/format';
 import { Steps } from '../ui/steps';
@@ -42,7 +42,7 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
   const { mutate, data, error, isPending } = useMutation({
     mutationFn: async (signal: AbortSignal) => {
       setSteps([]);
-      for await (const event of streamModelTest(modelId, {}, { signal })) {
+      for await (const event of plinth.streamModelTest(modelId, {}, { signal })) {
         setRunning(event.event === 'start' ? event.step : undefined);
         if (event.event === 'step') setSteps((before) => [...before, event.step]);
         if (event.event === 'done') return event.diagnosis;

@@ -14,20 +14,13 @@ import {
   Title,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import {
-  ApiError,
-  modelCreate,
-  modelGet,
-  modelProviderOptions,
-  modelUpdate,
-  withMessage,
-  providerList,
-} from '@plinth/client';
+import { ApiError, withMessage } from '@plinth/client';
 import type { ModelView, ProviderView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
@@ -53,12 +46,12 @@ export default function ModelPage() {
   const isNew = modelId === 'new';
   const model = useQuery({
     queryKey: ['models', modelId],
-    queryFn: ({ signal }) => modelGet({ path: { id: Number(modelId) }, signal }),
+    queryFn: ({ signal }) => plinth.modelGet({ path: { id: Number(modelId) }, signal }),
     enabled: !isNew,
   });
   const providers = useQuery({
     queryKey: ['providers', 'choices'],
-    queryFn: ({ signal }) => providerList({ query: ALL, signal }),
+    queryFn: ({ signal }) => plinth.providerList({ query: ALL, signal }),
   });
   const error = model.error ?? providers.error;
   if (error instanceof ApiError && error.code === 404) return <NotFound />;
@@ -109,7 +102,7 @@ function ModelForm({ model, providers }: FormProps) {
   const canTest = may('system:model:test');
   const { data: codes } = useQuery({
     queryKey: ['provider-codes'],
-    queryFn: ({ signal }) => modelProviderOptions({ signal }),
+    queryFn: ({ signal }) => plinth.modelProviderOptions({ signal }),
     staleTime: Infinity,
   });
   const form = useForm({
@@ -136,8 +129,8 @@ function ModelForm({ model, providers }: FormProps) {
     (values: typeof form.values) => {
       const body = bodyOf(values);
       return model
-        ? withMessage(modelUpdate, { body: { id: model.id, ...body } })
-        : withMessage(modelCreate, { body });
+        ? withMessage(plinth.modelUpdate, { body: { id: model.id, ...body } })
+        : withMessage(plinth.modelCreate, { body });
     },
     { done: ({ message }) => message, changes: [['models'], ['home']], onFailure: setFailure },
   );
