@@ -548,7 +548,7 @@ describe('what a service says reaches the reader', () => {
         },
       },
       {
-        kind: 'invalid-request',
+        kind: 'rate-limit',
         says: 'Insufficient Balance',
         retryable: false,
         isExhausted: true,

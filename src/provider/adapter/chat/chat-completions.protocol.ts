@@ -414,6 +414,8 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['error', 'error'],
 ]);
 
+/** Gemini adds the cause: `content_filter: SAFETY`. */
 function toFinishReason(raw: string): FinishReason {
-  return FINISH_REASONS.get(raw) ?? FINISH_REASONS.get(raw.toLowerCase()) ?? 'other';
+  const [word = raw] = raw.toLowerCase().split(':');
+  return FINISH_REASONS.get(raw) ?? FINISH_REASONS.get(word.trim()) ?? 'other';
 }
