@@ -353,7 +353,6 @@ function pieceOf(call: JsonRecord): ToolCallPiece {
 function toCompletion(
   answer: unknown,
   secrets: Secrets,
-  withThinking: boolean,
   { omittedCalls }: ChatCall,
 ): ChatCompletion {
   throwIfError(answer, secrets);
@@ -380,7 +379,6 @@ function toCompletion(
     reason: raw === '' ? 'stop' : toFinishReason(raw),
     raw,
     usage: usageIn(record, choice),
-    withThinking,
     omittedCalls,
     stateDataOf: (found) => collector.data(found),
   });
