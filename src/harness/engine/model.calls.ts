@@ -539,7 +539,7 @@ export function failureOf(error: UpstreamError): {
   readonly kind: 'unavailable' | 'refused';
   readonly error: UpstreamError;
 } {
-  const mayPass = error.retryable || PASSING.includes(error.kind);
+  const mayPass = error.retryable || (PASSING.includes(error.kind) && !error.isExhausted);
   return { kind: mayPass ? 'unavailable' : 'refused', error };
 }
 

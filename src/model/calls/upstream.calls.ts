@@ -35,7 +35,7 @@ import type {
   TokenCount,
   Transcript,
 } from '../../provider/index.js';
-import { ModelFindings } from '../findings/model.findings.js';
+import { findingsOf, ModelFindings } from '../findings/model.findings.js';
 import { CallBooks } from '../books/call.books.js';
 import { UsageLimiter } from '../limits/usage.limiter.js';
 import type { LimitedCall } from '../limits/usage.limiter.js';
@@ -163,8 +163,8 @@ export class UpstreamCalls {
     private readonly books: CallBooks,
     private readonly limits: UsageLimiter,
     private readonly health: UpstreamHealth,
-    private readonly findings: ModelFindings,
     @Inject(CONFIG) private readonly config: Config,
+    private readonly findings: ModelFindings,
   ) {}
 
   /** As ChatAdapter.stream; opened again as retryBeforeFirstPart does. */
@@ -543,7 +543,7 @@ export class UpstreamCalls {
   ): ModelCallOptions {
     const { model } = attempt.start;
     const findings: ServiceFindings = {
-      known: model.findings ?? NO_FINDINGS,
+      known: findingsOf(model),
       keep: (learned) => this.findings.keep(model, learned),
       leftOut: (names) => {
         attempt.leftOut = names;
@@ -642,7 +642,6 @@ function isRepeated<M extends ResolvedModel>(
 /** What a call was to be made with was wrong. */
 class NotCalledError extends Error {}
 
-const NO_FINDINGS: ServiceFindings['known'] = new Map();
 /** What it throws at once, instead of its promise, is no call. */
 function made<T>(make: () => Promise<T>): Promise<T> {
   try {

@@ -30,6 +30,8 @@ interface Remedy {
   readonly isByValue?: true;
   /** Spellings in refusals beside the name. */
   readonly spelling?: RegExp;
+  /** Whether the body can do without it; every body when absent. */
+  readonly isDispensable?: (body: JsonRecord) => boolean;
 }
 
 const SILENT: Remedy = { isSilent: true };
@@ -73,7 +75,8 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   enable_thinking: NAMED,
   chat_template_kwargs: NAMED,
   strict: WORD,
-  store: WORD,
+  // Services of the responses protocol store every answer where it does not say that they shall not.
+  store: { isWord: true, isDispensable: (body) => 'messages' in body },
   metadata: WORD,
   user: WORD,
   include: WORD,
@@ -193,7 +196,7 @@ function refusedByClause(clause: string, body: JsonRecord): readonly Refused[] {
     if (has(body, one) && named(one, said)) return [{ name: older, value: other, isLasting }];
   }
   return Object.entries(REMEDIES).flatMap(([name, { isByValue }]) => {
-    if (!has(body, name) || !named(name, said)) return [];
+    if (!isDispensable(body, name) || !named(name, said)) return [];
     const value = valueAt(body, name);
     const isOfValue = isByValue && typeof value === 'string' && quotes(value, said);
     return [{ name: isOfValue ? `${name}=${value}` : name, value: '', isLasting }];
@@ -325,6 +328,12 @@ function placeIn({ param, loc }: JsonRecord): string | undefined {
   return places.length === 1 || last === 'strict' ? last : undefined;
 }
 
+/** Whether the body has the parameter and can do without it. */
+function isDispensable(body: JsonRecord, name: string): boolean {
+  const remedy = REMEDIES[name];
+  return remedy !== undefined && has(body, name) && (remedy.isDispensable?.(body) ?? true);
+}
+
 function has(body: JsonRecord, name: string): boolean {
   return name === 'strict' ? withoutStrict(body) !== body : valueAt(body, name) !== undefined;
 }
@@ -347,7 +356,7 @@ function changedBody(body: JsonRecord, finding: string, value: string): JsonReco
   if (finding === ROLE) return withRole(body, value);
   if (finding === OUTPUT_LIMITS[0]) return withLimitAs(body, value);
   const [name = '', only] = finding.split('=');
-  if (!REMEDIES[name] || !has(body, name)) return body;
+  if (!isDispensable(body, name)) return body;
   if (name === 'strict') return withoutStrict(body);
   if (only !== undefined && valueAt(body, name) !== only) return body;
   return without(body, name === 'disable_parallel_tool_use' ? `tool_choice.${name}` : name);
