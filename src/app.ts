@@ -1,4 +1,4 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, maxHeaderSize, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { NestFactory } from '@nestjs/core';
 import type { RequestHandler } from 'express';
@@ -35,7 +35,11 @@ import {
   serveOpenApi,
   Shutdown,
 } from './platform/observability/index.js';
-import type { FailureViews, LogDestination } from './platform/observability/index.js';
+import type {
+  CommonAnswers,
+  FailureViews,
+  LogDestination,
+} from './platform/observability/index.js';
 
 interface CreateOptions extends AppOptions {
   /** Destination of log lines; default: the standard output. */
@@ -51,6 +55,8 @@ const FAILURES: readonly FailureViews[] = [
   { paths: scimFailures.paths, bodies: [ScimFailureView], type: SCIM_TYPE },
   { paths: ssoFailures.paths, bodies: [LogoutFailureView] },
 ];
+
+const ANSWERS: CommonAnswers = { failures: FAILURES, maxHeaderBytes: maxHeaderSize };
 
 /** What clients read beside the headers that browsers show to other sites anyway. */
 const EXPOSED_HEADERS = [
@@ -70,7 +76,7 @@ const EXPOSED_HEADERS = [
 
 /** The OpenAPI document of an application. */
 export function apiDocument(app: NestExpressApplication): OpenAPIObject {
-  return openApiOf(app, FAILURES);
+  return openApiOf(app, ANSWERS);
 }
 
 /** The same document without a running application: nothing is created, opened or connected. */
@@ -126,7 +132,7 @@ export async function createApp(
       app.get(DirectRoutes).serve,
     ),
   );
-  serveOpenApi(app, FAILURES, config.PUBLIC_URL);
+  serveOpenApi(app, ANSWERS, config.PUBLIC_URL);
   const server = app.getHttpServer();
   server.headersTimeout = config.REQUEST_HEADER_TIMEOUT_SECONDS * 1_000;
   server.requestTimeout = config.REQUEST_BODY_TIMEOUT_SECONDS * 1_000;

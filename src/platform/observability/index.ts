@@ -5,6 +5,7 @@ export { Metrics } from './metrics.js';
 export type { UpstreamCall, UpstreamKind } from './metrics.js';
 export { NestLogger } from './nest.logger.js';
 export { openApiOf, serveOpenApi } from './open-api.js';
+export type { CommonAnswers } from './open-api.js';
 export type { FailureViews } from './open-api.answers.js';
 export { ObservabilityModule } from './observability.module.js';
 export { reportUncaughtErrors, stopOnSignals } from './process-signals.js';

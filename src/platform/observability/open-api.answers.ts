@@ -1,4 +1,3 @@
-import { maxHeaderSize } from 'node:http';
 import type { Type } from '@nestjs/common';
 import { getSchemaPath } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
@@ -61,10 +60,10 @@ export function describeFailures(
 }
 
 /** Node answers headers that are too large before a route is looked up, without a body. */
-export function describeLargeHeaders(document: OpenAPIObject): void {
+export function describeLargeHeaders(document: OpenAPIObject, maxHeaderBytes: number): void {
   const responses = ((document.components ??= {}).responses ??= {});
   responses['HeadersTooLarge'] = {
-    description: `The headers of the request have more than ${maxHeaderSize} bytes. There is no body.`,
+    description: `The headers of the request have more than ${maxHeaderBytes} bytes. There is no body.`,
   };
   for (const item of Object.values(document.paths)) {
     for (const { responses } of Object.values(item as Record<string, AnsweringOperation>)) {

@@ -47,13 +47,20 @@ signed-in user may call a route, \`x-key-permission\` is what a key needs; witho
 every number. Times are \`yyyy-MM-dd HH:mm:ss\`. Unknown fields of a body are ignored. Every answer carries the id of
 its request in the header \`X-Request-Id\`.`;
 
+/** What the application answers beside the successes of its routes. */
+export interface CommonAnswers {
+  readonly failures: readonly FailureViews[];
+  /** Above it the server answers 431. */
+  readonly maxHeaderBytes: number;
+}
+
 /** Serves the API's description at /docs, and as JSON at /docs/json. It is made at the first request for it. */
 export function serveOpenApi(
   app: NestExpressApplication,
-  failures: readonly FailureViews[],
+  answers: CommonAnswers,
   baseUrl?: string,
 ): void {
-  SwaggerModule.setup('docs', app, () => openApiOf(app, failures, baseUrl), {
+  SwaggerModule.setup('docs', app, () => openApiOf(app, answers, baseUrl), {
     jsonDocumentUrl: 'docs/json',
     raw: ['json'],
     customSiteTitle: 'Plinth API',
@@ -66,12 +73,11 @@ export function serveOpenApi(
 }
 
 /**
- * The description; `failures` says which routes have `data` of their own in failures. Without `baseUrl` the server is the one that
- * serves the document.
+ * The description. Without `baseUrl` the server is the one that serves the document.
  */
 export function openApiOf(
   app: NestExpressApplication,
-  failures: readonly FailureViews[],
+  { failures, maxHeaderBytes }: CommonAnswers,
   baseUrl = '/',
 ): OpenAPIObject {
   const settings = new DocumentBuilder()
@@ -114,7 +120,7 @@ export function openApiOf(
     codes.filter((code) => code !== 200),
     failures,
   );
-  describeLargeHeaders(document);
+  describeLargeHeaders(document, maxHeaderBytes);
   describeNulls(document.components?.schemas);
   describeNulls(document.paths);
   return document;

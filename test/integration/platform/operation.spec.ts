@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Metrics } from '../../../src/platform/observability/index.js';
 import { canary } from '../../support/canary.js';
@@ -332,11 +333,16 @@ describe('the description of the API', () => {
   });
 });
 
-it('answers headers that are too large with 431', async () => {
+it('answers headers that are too large with 431, and documents the limit', async () => {
   const answer = await plinth
     .anonymous()
     .raw('GET', '/health/live', undefined, { 'x-large': 'x'.repeat(20_000) });
   expect(answer).toMatchObject({ status: 431, text: '' });
+  const { text } = await plinth.anonymous().raw('GET', '/docs/json');
+  const { components } = JSON.parse(text) as { components: { responses: object } };
+  expect(components.responses).toMatchObject({
+    HeadersTooLarge: { description: expect.stringContaining(`${maxHeaderSize} bytes`) },
+  });
 });
 
 describe('a browser of another site', () => {

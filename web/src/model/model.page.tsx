@@ -320,7 +320,7 @@ function ModelForm({ model, providers }: FormProps) {
                     ))}
                   </>
                 )}
-                {PRICES[category].map((price) => (
+                {(isCategory(category) ? PRICES[category] : []).map((price) => (
                   <NumberInput
                     key={price}
                     label={t(price)}

@@ -4,6 +4,7 @@ import type { OfferedModelView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { messageOf } from '../ui/failure';
 import { booleanText } from './values';
 import type { ModelValues } from './values';
 
@@ -39,7 +40,9 @@ export function OfferedModels({ form, providerId }: Props) {
     const model = models.find((one) => one.id === id);
     if (model) form.setValues(filledIn(model, form.values));
   };
-  const none = offered.data?.reason ?? (offered.data ? t('offeredNone') : undefined);
+  const none = offered.error
+    ? messageOf(offered.error)
+    : (offered.data?.reason ?? (offered.data && t('offeredNone')));
   return (
     <Select
       label={t('offered')}

@@ -24,11 +24,12 @@ export type ModelValues = ReturnType<typeof valuesOf>;
 
 /** The form of a stored model, or of a new one. */
 export function valuesOf(model: ModelView | undefined, category: string) {
+  const authType: AuthChoice = model?.authType ?? 'default';
   return {
     providerCode: model?.providerCode ?? '',
     category: (model?.category ?? category) as Category,
     apiHost: model?.apiHost ?? '',
-    authType: (model?.authType ?? 'default') as AuthChoice,
+    authType,
     apiKey: '',
     modelName: model?.modelName ?? '',
     modelDescribe: model?.modelDescribe ?? '',
