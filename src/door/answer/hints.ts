@@ -118,6 +118,14 @@ export const COMPLETION_HINTS: Hints = {
   perf_metrics_in_response: oneOf(false),
 };
 
+/** The same for completions of texts. */
+export const TEXT_HINTS: Hints = {
+  ...COMPLETION_HINTS,
+  frequency_penalty: oneOf(0),
+  presence_penalty: oneOf(0),
+  top_k: oneOf(0, -1),
+};
+
 /** The same for messages, from the reference of Anthropic (November 2026), its betas included. */
 export const MESSAGE_HINTS: Hints = {
   ...ABOUT_THE_CALL,
@@ -182,6 +190,8 @@ export const RERANK_HINTS: Hints = {
   instruction: never,
   raw_scores: never,
 };
+
+export const MODERATION_HINTS: Hints = ABOUT_THE_CALL;
 
 export const IMAGE_HINTS: Hints = {
   ...ABOUT_THE_CALL,

@@ -539,11 +539,13 @@ export class UpstreamCalls {
   /** What an attempt is sent with: it tells what it learns of its service. */
   private sendingOf<M extends ResolvedModel>(
     attempt: Attempt,
-    { limits, signal, use: { trail } }: CallOptions<M>,
+    { limits, signal, use }: CallOptions<M>,
   ): ModelCallOptions {
+    const { trail } = use;
     const { model } = attempt.start;
     const findings: ServiceFindings = {
       known: findingsOf(model),
+      isStrict: isStrict(use),
       keep: (learned) => this.findings.keep(model, learned),
       leftOut: (names) => {
         attempt.leftOut = names;
@@ -704,6 +706,11 @@ function settleCompletion(
 ): void {
   const called = toolCalls.map((call) => call.name + call.arguments).join('');
   attempt.answered(usage, text + reasoning + called);
+}
+
+/** Below /v1 an API key can want each parameter honoured. An agent's own parameters are not those of the request. */
+function isStrict({ caller: { door, apiKey }, agentId }: ModelUse): boolean {
+  return door === 'v1' && apiKey?.strictParameters === true && agentId === undefined;
 }
 
 /** An image counts as its address. */

@@ -15,6 +15,8 @@ export type Findings = ReadonlyMap<string, FindingValue>;
 /** Keeps what one call learns of a service. Without it a call still adapts itself, but nothing is remembered or reported. */
 export interface ServiceFindings {
   readonly known: Findings;
+  /** What would be missed is sent, so that the service refuses it. */
+  readonly isStrict?: boolean;
   /** Called once a service has accepted what it refused before. Never fails. */
   keep(learned: Findings): Promise<void>;
   /** Told which parameters are not sent although a caller may have set them. */
@@ -108,7 +110,11 @@ export class AdaptedBody {
   private readonly omitted = new Set<string>();
   private sent: unknown;
 
-  constructor(original: unknown, known: Findings = new Map()) {
+  constructor(
+    original: unknown,
+    known: Findings = new Map(),
+    private readonly isStrict = false,
+  ) {
     this.sent = original;
     for (const [name, value] of known) {
       if (typeof value === 'string') this.apply(name, value);
@@ -139,6 +145,8 @@ export class AdaptedBody {
 
   private apply(name: string, value: string): boolean {
     if (!isRecord(this.sent)) return false;
+    const missed = value === '' ? missedWithout(name) : undefined;
+    if (missed !== undefined && this.isStrict) return false;
     const changed = changedBody(this.sent, name, value);
     if (changed === this.sent) return false;
     if (
@@ -150,13 +158,17 @@ export class AdaptedBody {
     }
     this.sent = changed;
     this.tried.add(`${name}:${value}`);
-    const [parameter = name] = name.split('=');
-    if (name === TOP_P_BESIDE) this.omitted.add('top_p');
-    else if (value === '' && REMEDIES[parameter] && !REMEDIES[parameter].isSilent) {
-      this.omitted.add(parameter);
-    }
+    if (missed !== undefined) this.omitted.add(missed);
     return true;
   }
+}
+
+/** The parameter that may be missed without what a finding takes out. */
+function missedWithout(finding: string): string | undefined {
+  if (finding === TOP_P_BESIDE) return 'top_p';
+  const [parameter = finding] = finding.split('=');
+  const remedy = REMEDIES[parameter];
+  return remedy && !remedy.isSilent ? parameter : undefined;
 }
 
 interface Refused {
