@@ -11,6 +11,7 @@ import {
   AnthropicFailureView,
   anthropicFailures,
   anthropicModelFailures,
+  azurePaths,
   OpenAiFailureView,
   openAiFailures,
 } from './door/index.js';
@@ -104,6 +105,7 @@ export async function createApp(
       closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS),
       requestLog(logger, app.get(Metrics)),
       securityHeaders(),
+      azurePaths,
     ),
   );
   // Before the first answer: without its headers a browser of another site reads none, and no refusal either.

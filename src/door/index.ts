@@ -3,6 +3,7 @@ import { openAiFailures } from './openai/openai.errors.js';
 import { strayMessages, strayOpenAi } from './stray-paths.js';
 
 export { AnthropicFailureView } from './anthropic/anthropic.view.js';
+export { azurePaths } from './azure-paths.js';
 export { DoorModule } from './door.module.js';
 export { OpenAiFailureView } from './openai/openai.view.js';
 export { anthropicFailures, anthropicModelFailures, openAiFailures };
