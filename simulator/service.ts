@@ -4,6 +4,7 @@ import { UnknownBehaviour } from './behaviour/vocabulary.js';
 import { chatCompletions } from './chat/chat-completions.js';
 import { chatHandler } from './chat/chat-handler.js';
 import { messages } from './chat/messages.js';
+import { fimCompletions, textCompletions } from './chat/text-completions.js';
 import { ollamaChat } from './chat/ollama-chat.js';
 import { responses } from './chat/responses.js';
 import { tokenCountRoutes } from './chat/token-count-routes.js';
@@ -12,6 +13,7 @@ import { fileRoutes } from './media/generated-file.js';
 import { predictionRoutes } from './media/prediction-routes.js';
 import { synchronousMediaRoutes } from './media/synchronous-routes.js';
 import type { TaskStore } from './media/task-store.js';
+import { transcriptionRoutes } from './media/transcription-routes.js';
 import { embeddingRoutes } from './retrieval/embedding-routes.js';
 import { rerankRoutes } from './retrieval/rerank-routes.js';
 import { credentialProblem } from './http/credential.js';
@@ -20,6 +22,7 @@ import type { Holds } from './http/holds.js';
 import { objectsOf } from './http/json.js';
 import { replyDeliberately } from './http/failure.js';
 import { modelListRoutes } from './model-list-routes.js';
+import { moderationRoutes } from './moderation-routes.js';
 import { errorBody, type Protocol } from './http/protocol.js';
 import { replyJson } from './http/reply.js';
 import type { Route } from './http/route.js';
@@ -37,6 +40,8 @@ export class Service {
   ) {
     this.routes = [
       chatRoute(/\/chat\/completions$/, 'chat-completions', chatCompletions),
+      chatRoute(/\/fim\/completions$/, 'chat-completions', fimCompletions),
+      textCompletionRoute,
       chatRoute(/\/messages$/, 'messages', messages),
       chatRoute(/\/responses$/, 'chat-completions', responses),
       chatRoute(/\/api\/chat$/, 'ollama', ollamaChat),
@@ -46,6 +51,8 @@ export class Service {
       ...modelListRoutes,
       ...fileRoutes,
       ...synchronousMediaRoutes(tasks),
+      ...transcriptionRoutes,
+      ...moderationRoutes,
       ...predictionRoutes(tasks),
       ...dashscopeRoutes(tasks),
     ];
@@ -92,3 +99,28 @@ function chatRoute(
 ): Route {
   return { method: 'POST', path, protocol, handle: chatHandler(protocol, chatProtocol) };
 }
+
+const textCompletion = chatHandler('chat-completions', textCompletions);
+
+/**
+ * As the services refuse what they cannot complete: OpenAI a model of chats (`chatonly` in the name), Ollama a suffix
+ * (`noinsert`).
+ */
+const textCompletionRoute: Route = {
+  method: 'POST',
+  path: /\/completions$/,
+  protocol: 'chat-completions',
+  async handle(exchange, behaviour) {
+    const { model = '' } = exchange.recording;
+    const { suffix } = exchange.body;
+    const refuse = (status: number, problem: string) =>
+      replyJson(exchange, status, errorBody('chat-completions', status, problem));
+    if (model.includes('chatonly')) {
+      return refuse(404, 'This is a chat model and not supported in the v1/completions endpoint.');
+    }
+    if (model.includes('noinsert') && typeof suffix === 'string') {
+      return refuse(400, `registry.ollama.ai/library/${model} does not support insert`);
+    }
+    await textCompletion(exchange, behaviour);
+  },
+};

@@ -21,9 +21,8 @@ import { EventModule } from './platform/event/index.js';
 import { FragmentModule } from './fragment/index.js';
 import { HarnessModule } from './harness/index.js';
 import {
-  BodyBudget,
   BodyInterceptor,
-  BodyReader,
+  BodyModule,
   EnvelopeInterceptor,
   inputPipe,
 } from './platform/http/index.js';
@@ -78,6 +77,7 @@ export class AppModule {
         ConfigModule.for(config),
         DatabaseModule.for(database),
         QueueModule.for(config, jobKindsOf(config)),
+        BodyModule,
         EventModule,
         OutboundModule,
         AccessModule,
@@ -109,8 +109,6 @@ export class AppModule {
           inject: [ConsoleFiles],
         },
         { provide: APP_PIPE, useFactory: inputPipe },
-        BodyBudget,
-        BodyReader,
         { provide: APP_INTERCEPTOR, useClass: BodyInterceptor },
         { provide: APP_INTERCEPTOR, useClass: EnvelopeInterceptor },
       ],

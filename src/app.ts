@@ -62,6 +62,10 @@ const EXPOSED_HEADERS = [
   'x-plinth-attempts',
   'x-plinth-ignored',
   'x-plinth-model',
+  ...['requests', 'tokens'].flatMap((what) => [
+    ...['limit', 'remaining', 'reset'].map((which) => `x-ratelimit-${which}-${what}`),
+    ...['limit', 'remaining', 'reset'].map((which) => `anthropic-ratelimit-${what}-${which}`),
+  ]),
   'x-should-retry',
 ];
 

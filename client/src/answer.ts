@@ -1,6 +1,6 @@
 import { isEnvelope } from './envelope.js';
 import { ApiError, ConnectionError } from './errors.js';
-import { reportUnauthenticated } from './settings.js';
+import type { Connection } from './settings.js';
 
 const UNAUTHENTICATED = 401;
 
@@ -23,10 +23,12 @@ export async function reach<Part>(
 export interface AnswerHead {
   readonly status: number;
   readonly header: (name: string) => string | null;
+  /** The instance that has asked. */
+  readonly connection: Connection;
 }
 
-export function headOf({ status, headers }: Response): AnswerHead {
-  return { status, header: (name) => headers.get(name) };
+export function headOf({ status, headers }: Response, connection: Connection): AnswerHead {
+  return { status, header: (name) => headers.get(name), connection };
 }
 
 /** Reads a JSON answer as it came, in its envelope; throws ApiError for a failure and for what is not JSON. */
@@ -53,10 +55,10 @@ export function unreadable(head: AnswerHead, data: unknown = null): ApiError {
 }
 
 function failure(
-  { status, header }: AnswerHead,
+  { status, header, connection }: AnswerHead,
   said: { readonly code: number; readonly message: string; readonly data: unknown },
 ): ApiError {
-  if (said.code === UNAUTHENTICATED) reportUnauthenticated();
+  if (said.code === UNAUTHENTICATED) connection.reportUnauthenticated();
   return new ApiError({ ...said, status, requestId: header('X-Request-Id') ?? undefined });
 }
 

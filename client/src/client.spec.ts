@@ -2,31 +2,12 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import * as client from './index.js';
-import {
-  ApiError,
-  authLogin,
-  configure,
-  ConnectionError,
-  modelExport,
-  modelList,
-  modelRemove,
-  retrievalSearch,
-  storageUpload,
-  streamChat,
-  streamNotices,
-  streamHarness,
-  streamModelTest,
-  streamRunEvents,
-  testSetImport,
-  uploadDocuments,
-  usageExport,
-  withMessage,
-} from './index.js';
-import type { ChatEvent, HarnessNews } from './index.js';
+import { ApiError, ConnectionError, createPlinth, withMessage } from './index.js';
+import type { ChatEvent, HarnessNews, Plinth } from './index.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
+let plinth: Plinth;
 let server: Server;
 let url: string;
 let requests: { line: string; headers: IncomingMessage['headers']; body: string }[] = [];
@@ -56,7 +37,7 @@ afterAll(() => {
 beforeEach(() => {
   requests = [];
   ended = 0;
-  configure({
+  plinth = createPlinth({
     baseUrl: `${url}/`,
     token: () => 'the-token',
     clientId: () => 'the-client',
@@ -103,14 +84,14 @@ describe('a function of the client', () => {
   it('is there for no route of other callers', () => {
     const others = /^(scim|ssoAuth(Start|Callback|Backchannel)$)/;
 
-    expect(Object.keys(client).filter((name) => others.test(name))).toEqual([]);
-    expect(Object.keys(client)).toContain('ssoAuthExchange');
+    expect(Object.keys(plinth).filter((name) => others.test(name))).toEqual([]);
+    expect(Object.keys(plinth)).toContain('ssoAuthExchange');
   });
 
   it('answers the contents of an envelope, and says who calls', async () => {
     answers = [json({ code: 200, msg: 'Done.', total: 1, rows: [{ id: 7 }] })];
 
-    const { rows, total } = await modelList({ query: { pageSize: 20, modelName: 'gpt 4' } });
+    const { rows, total } = await plinth.modelList({ query: { pageSize: 20, modelName: 'gpt 4' } });
 
     expect({ id: rows[0]?.id, total }).toEqual({ id: 7, total: 1 });
     expect(requests[0]?.line).toBe('GET /system/model/list?pageSize=20&modelName=gpt%204');
@@ -121,18 +102,39 @@ describe('a function of the client', () => {
     });
   });
 
+  it('calls with an API key in place of a sign-in', async () => {
+    answers = [json({ code: 200, msg: 'Done.', total: 0, rows: [] })];
+
+    await createPlinth({ baseUrl: url, apiKey: 'the-key' }).modelList({ query: {} });
+
+    expect(requests[0]?.headers.authorization).toBe('Bearer the-key');
+    expect(requests[0]?.headers).not.toHaveProperty('clientid');
+  });
+
+  it('belongs to one instance', async () => {
+    answers = [json({ code: 401, msg: 'Sign in.', data: null })];
+    const other = createPlinth({ baseUrl: url, token: () => 'another' });
+
+    const calls = [plinth.modelList({ query: {} }), other.modelList({ query: {} })];
+    await Promise.allSettled(calls);
+
+    const tokens = requests.map(({ headers }) => headers.authorization).sort();
+    expect(tokens).toEqual(['Bearer another', 'Bearer the-token']);
+    expect(ended).toBe(1);
+  });
+
   it('answers data where it stands alone, and null for a status', async () => {
     answers = [
       json({ code: 200, msg: 'Done.', data: { access_token: 'new' } }),
       json({ code: 200, msg: 'Done.', data: null }),
     ];
 
-    const login = await authLogin({
+    const login = await plinth.authLogin({
       body: { clientId: 'web', username: 'ann', password: 'secret', grantType: 'password' },
     });
 
     expect(login.access_token).toBe('new');
-    expect(await modelRemove({ path: { ids: ['1', '2'] } })).toBeNull();
+    expect(await plinth.modelRemove({ path: { ids: ['1', '2'] } })).toBeNull();
     expect(requests[1]?.line).toBe('DELETE /system/model/1,2');
   });
 
@@ -142,17 +144,17 @@ describe('a function of the client', () => {
       json({ code: 409, msg: 'The name is taken.', data: null }),
     ];
 
-    const removed = await withMessage(modelRemove, { path: { ids: ['1'] } });
+    const removed = await withMessage(plinth.modelRemove, { path: { ids: ['1'] } });
 
     expect(removed).toEqual({ result: null, message: 'Done. 1 agent uses gpt 4.' });
-    const refused = withMessage(modelRemove, { path: { ids: ['1'] } });
+    const refused = withMessage(plinth.modelRemove, { path: { ids: ['1'] } });
     expect(await thrownBy(refused)).toMatchObject({ name: 'ApiError', code: 409 });
   });
 
   it('keeps what stands beside data', async () => {
     answers = [json({ code: 200, msg: 'Done.', data: [], channels: {}, scale: 'cosine' })];
 
-    const found = await retrievalSearch({ body: { knowledgeId: 1, query: 'warranty' } });
+    const found = await plinth.retrievalSearch({ body: { knowledgeId: 1, query: 'warranty' } });
 
     expect(found).toEqual({ data: [], channels: {}, scale: 'cosine' });
   });
@@ -161,7 +163,7 @@ describe('a function of the client', () => {
     answers = [json({ code: 200, msg: 'Done.', data: { added: 1 } })];
     const body = { queries: '{"_id":"q1","text":"Warranty?"}', qrels: 'q1\twarranty\t1' };
 
-    await testSetImport({ path: { knowledgeId: 1 }, body });
+    await plinth.testSetImport({ path: { knowledgeId: 1 }, body });
 
     expect(JSON.parse(requests[0]?.body ?? '')).toEqual(body);
   });
@@ -177,7 +179,7 @@ describe('a function of the client', () => {
       },
     ];
 
-    const file = await modelExport({ body: { category: 'chat' } });
+    const file = await plinth.modelExport({ body: { category: 'chat' } });
 
     expect(file.name).toBe('modèles.xlsx');
     expect(await file.text()).toBe('PK');
@@ -195,7 +197,7 @@ describe('a function of the client', () => {
       },
     ];
 
-    const file = await usageExport();
+    const file = await plinth.usageExport();
 
     expect(file.name).toBe('usage.csv');
     expect([...(await file.bytes())]).toEqual([0xef, 0xbb, 0xbf, 0x69, 0x64]);
@@ -204,7 +206,7 @@ describe('a function of the client', () => {
   it('throws ApiError for a failure in an envelope', async () => {
     answers = [json({ code: 409, msg: 'The name is taken.', data: { errorCode: 'TAKEN' } })];
 
-    const error = await thrownBy(modelList());
+    const error = await thrownBy(plinth.modelList());
 
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({
@@ -220,7 +222,7 @@ describe('a function of the client', () => {
   it('reports a sign-in that has ended', async () => {
     answers = [json({ code: 401, msg: 'Sign in again.', data: null })];
 
-    expect(await thrownBy(modelList())).toMatchObject({ code: 401 });
+    expect(await thrownBy(plinth.modelList())).toMatchObject({ code: 401 });
     expect(ended).toBe(1);
   });
 
@@ -238,10 +240,14 @@ describe('a function of the client', () => {
       },
     ];
 
-    expect(await thrownBy(modelList())).toMatchObject({ name: 'ApiError', code: 502, status: 502 });
+    expect(await thrownBy(plinth.modelList())).toMatchObject({
+      name: 'ApiError',
+      code: 502,
+      status: 502,
+    });
     const unreadable = { name: 'ApiError', message: expect.stringContaining('cannot be read') };
-    expect(await thrownBy(modelList())).toMatchObject(unreadable);
-    expect(await thrownBy(modelList())).toMatchObject(unreadable);
+    expect(await thrownBy(plinth.modelList())).toMatchObject(unreadable);
+    expect(await thrownBy(plinth.modelList())).toMatchObject(unreadable);
   });
 
   it('throws ConnectionError when the connection is lost, also in the middle of an answer', async () => {
@@ -253,15 +259,15 @@ describe('a function of the client', () => {
       },
     ];
 
-    expect(await thrownBy(modelList())).toBeInstanceOf(ConnectionError);
-    expect(await thrownBy(modelList())).toBeInstanceOf(ConnectionError);
+    expect(await thrownBy(plinth.modelList())).toBeInstanceOf(ConnectionError);
+    expect(await thrownBy(plinth.modelList())).toBeInstanceOf(ConnectionError);
   });
 
   it('ends with the reason of its signal', async () => {
     const leaving = new AbortController();
     answers = [() => leaving.abort(new Error('The page was left.'))];
 
-    expect(await thrownBy(modelList({ signal: leaving.signal }))).toMatchObject({
+    expect(await thrownBy(plinth.modelList({ signal: leaving.signal }))).toMatchObject({
       message: 'The page was left.',
     });
   });
@@ -271,7 +277,7 @@ describe('an upload', () => {
   it('sends files and fields as a form', async () => {
     answers = [json({ code: 200, msg: 'Done.', data: [{ name: 'a.txt' }, { name: 'b.txt' }] })];
 
-    const outcomes = await uploadDocuments({
+    const outcomes = await plinth.uploadDocuments({
       knowledgeId: 3,
       file: [new File(['one'], 'a.txt'), new File(['two'], 'b.txt')],
       autoParse: true,
@@ -288,7 +294,7 @@ describe('an upload', () => {
   it('throws the outcomes of the files when one was refused', async () => {
     answers = [json({ code: 400, msg: 'b.exe is no document.', data: [{ name: 'b.exe' }] })];
 
-    const upload = uploadDocuments({ knowledgeId: 3, file: new File(['x'], 'b.exe') });
+    const upload = plinth.uploadDocuments({ knowledgeId: 3, file: new File(['x'], 'b.exe') });
 
     expect(await thrownBy(upload)).toMatchObject({ code: 400, data: [{ name: 'b.exe' }] });
   });
@@ -296,7 +302,7 @@ describe('an upload', () => {
   it('goes through the generated function as well', async () => {
     answers = [json({ code: 200, msg: 'Done.', data: { ossId: '5' } })];
 
-    const { ossId } = await storageUpload({ body: { file: new File(['x'], 'x.txt') } });
+    const { ossId } = await plinth.storageUpload({ body: { file: new File(['x'], 'x.txt') } });
 
     expect(ossId).toBe('5');
     expect(requests[0]?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
@@ -315,7 +321,7 @@ describe('streamChat', () => {
       ),
     ];
 
-    const events = await all(streamChat({ content: 'Hi' }, { idempotencyKey: 'key-1' }));
+    const events = await all(plinth.streamChat({ content: 'Hi' }, { idempotencyKey: 'key-1' }));
 
     expect(events.map(({ event }) => event)).toEqual(['content', 'content', 'done']);
     expect(events[0]).toEqual({ event: 'content', content: 'Grüß' });
@@ -333,7 +339,7 @@ describe('streamChat', () => {
     const seen: ChatEvent[] = [];
 
     const reading = (async () => {
-      for await (const event of streamChat({ content: 'Hi' })) seen.push(event);
+      for await (const event of plinth.streamChat({ content: 'Hi' })) seen.push(event);
     })();
 
     expect(await thrownBy(reading)).toMatchObject({
@@ -351,7 +357,7 @@ describe('streamChat', () => {
     answers = [stream(`event: error\ndata: ${JSON.stringify({ event: 'error', ...failure })}\n\n`)];
 
     const { error: message, ...details } = failure;
-    expect(await thrownBy(all(streamChat({ content: 'Hi' })))).toMatchObject({
+    expect(await thrownBy(all(plinth.streamChat({ content: 'Hi' })))).toMatchObject({
       ...details,
       message,
     });
@@ -360,14 +366,16 @@ describe('streamChat', () => {
   it('throws a refusal in an envelope', async () => {
     answers = [json({ code: 401, msg: 'Sign in again.', data: null })];
 
-    expect(await thrownBy(all(streamChat({ content: 'Hi' })))).toMatchObject({ code: 401 });
+    expect(await thrownBy(all(plinth.streamChat({ content: 'Hi' })))).toMatchObject({ code: 401 });
     expect(ended).toBe(1);
   });
 
   it.each(['end', 'cut'] as const)('throws ConnectionError at an early %s', async (then) => {
     answers = [stream(content('So'), then)];
 
-    expect(await thrownBy(all(streamChat({ content: 'Hi' })))).toBeInstanceOf(ConnectionError);
+    expect(await thrownBy(all(plinth.streamChat({ content: 'Hi' })))).toBeInstanceOf(
+      ConnectionError,
+    );
   });
 
   it('closes the connection when its reader leaves', async () => {
@@ -381,7 +389,7 @@ describe('streamChat', () => {
       ];
     });
 
-    for await (const event of streamChat({ content: 'Hi' })) {
+    for await (const event of plinth.streamChat({ content: 'Hi' })) {
       expect(event.event).toBe('content');
       break;
     }
@@ -399,7 +407,7 @@ describe('streamModelTest', () => {
   it('tells of each step, and of the diagnosis at the end', async () => {
     answers = [stream(begun + frame('later', {}) + frame('done', { ok: true, steps: [step] }))];
 
-    const events = await all(streamModelTest(7, { prompt: 'Hi' }));
+    const events = await all(plinth.streamModelTest(7, { prompt: 'Hi' }));
 
     expect(events).toEqual([
       { event: 'start', step: 'dns' },
@@ -418,13 +426,13 @@ describe('streamModelTest', () => {
     answers = [stream(begun + frame('error', refusal))];
 
     const { msg: message, ...error } = refusal;
-    expect(await thrownBy(all(streamModelTest(7)))).toMatchObject({ ...error, message });
+    expect(await thrownBy(all(plinth.streamModelTest(7)))).toMatchObject({ ...error, message });
   });
 
   it.each(['end', 'cut'] as const)('throws ConnectionError at an early %s', async (then) => {
     answers = [stream(begun, then)];
 
-    expect(await thrownBy(all(streamModelTest(7)))).toBeInstanceOf(ConnectionError);
+    expect(await thrownBy(all(plinth.streamModelTest(7)))).toBeInstanceOf(ConnectionError);
   });
 });
 
@@ -441,7 +449,10 @@ describe('streamRunEvents', () => {
     ];
 
     const events = await all(
-      streamRunEvents('s 1', 'r1', { after: 2, onConnection: (state) => states.push(state) }),
+      plinth.streamRunEvents('s 1', 'r1', {
+        after: 2,
+        onConnection: (state) => states.push(state),
+      }),
     );
 
     expect(events.map(({ sequence }) => sequence)).toEqual([3, 4, 5]);
@@ -457,13 +468,13 @@ describe('streamRunEvents', () => {
   it('ends at a run that has nothing more', async () => {
     answers = [(_request, response) => response.writeHead(204).end()];
 
-    expect(await all(streamRunEvents('s1', 'r1', { after: 9 }))).toEqual([]);
+    expect(await all(plinth.streamRunEvents('s1', 'r1', { after: 9 }))).toEqual([]);
   });
 
   it('throws what no second try changes', async () => {
     answers = [json({ code: 404, msg: 'No such run.', data: { errorCode: 'RUN_NOT_FOUND' } })];
 
-    expect(await thrownBy(all(streamRunEvents('s1', 'r1')))).toMatchObject({ code: 404 });
+    expect(await thrownBy(all(plinth.streamRunEvents('s1', 'r1')))).toMatchObject({ code: 404 });
     expect(requests).toHaveLength(1);
   });
 });
@@ -485,7 +496,7 @@ describe('streamHarness', () => {
 
     const reading = (async () => {
       const runs = () => [{ ...run, after }];
-      for await (const news of streamHarness(runs, { signal: leaving.signal })) {
+      for await (const news of plinth.streamHarness(runs, { signal: leaving.signal })) {
         seen.push(news);
         if (news.kind === 'event') after = news.event.sequence;
         if (news.kind === 'count' && news.count === 0) leaving.abort();
@@ -517,7 +528,7 @@ describe('streamNotices', () => {
     const seen: unknown[] = [];
 
     const reading = (async () => {
-      for await (const notice of streamNotices({ signal: leaving.signal })) {
+      for await (const notice of plinth.streamNotices({ signal: leaving.signal })) {
         seen.push(notice);
         leaving.abort();
       }

@@ -1,15 +1,9 @@
-export { configure } from './configure.js';
-export type { ClientSettings } from './settings.js';
+export { createPlinth } from './plinth.js';
+export type { Plinth } from './plinth.js';
+export type { PlinthSettings } from './settings.js';
 export { withMessage } from './message.js';
 export type { WithMessage } from './message.js';
 export { ApiError, ConnectionError } from './errors.js';
-export {
-  streamChat,
-  streamHarness,
-  streamModelTest,
-  streamNotices,
-  streamRunEvents,
-} from './streams.js';
 export type {
   ChatEvent,
   ChatSendBody,
@@ -21,9 +15,15 @@ export type {
   HarnessNews,
   LeftOutSource,
   ModelTestEvent,
+  ModelTestOptions,
   Notice,
+  Streams,
 } from './streams.js';
-export { importTestSet, uploadDocuments, uploadFile } from './uploads.js';
-export type { DocumentUpload, UploadOptions } from './uploads.js';
-export * from './generated/sdk.gen.js';
+export type {
+  DocumentUpload,
+  FileUpload,
+  TestSetImport,
+  UploadOptions,
+  Uploads,
+} from './uploads.js';
 export type * from './generated/types.gen.js';

@@ -1,24 +1,33 @@
 import { fileNameOf, headOf, isJson, reach, readJson, unreadable } from './answer.js';
+import type { AnswerHead } from './answer.js';
 import { contentsOf } from './envelope.js';
 import type { Config } from './generated/client/index.js';
-import { addCallerHeaders } from './settings.js';
+import type { Connection } from './settings.js';
 
-/** The configuration with which the generated client begins. */
-export function createClientConfig<Given extends Config>(given: Given): Given {
+/** The configuration of the generated client that an instance calls. */
+export function clientConfig(connection: Connection): Config {
   return {
-    ...given,
-    fetch: fetchChecked,
+    baseUrl: connection.baseUrl,
+    throwOnError: true,
+    fetch: (input, init) => fetchChecked(connection, new Request(input, init)),
     responseTransformer: async (body: unknown) => contentsOf(body),
   };
 }
 
+/** The configuration of the client that the generated file makes for itself. Instances have their own. */
+export function createClientConfig<Given extends Config>(given: Given): Given {
+  return {
+    ...given,
+    fetch: () => Promise.reject(new Error('Call the functions of createPlinth().')),
+  };
+}
+
 /** As fetch, with the headers of the caller; throws ApiError and ConnectionError in place of answering a failure. */
-const fetchChecked: typeof fetch = async (input, init) => {
-  const request = new Request(input, init);
-  addCallerHeaders(request.headers);
+async function fetchChecked(connection: Connection, request: Request): Promise<Response> {
+  connection.addCallerHeaders(request.headers);
   const { signal } = request;
   const response = await reach(() => fetch(request), signal);
-  const head = headOf(response);
+  const head = headOf(response, connection);
   const isFile = (head.header('Content-Disposition') ?? '').startsWith('attachment');
   if (isJson(head) && !(isFile && response.ok)) {
     const text = await reach(() => response.text(), signal);
@@ -31,17 +40,18 @@ const fetchChecked: typeof fetch = async (input, init) => {
     ? new Response(await reach(() => response.text(), signal), {
         headers: { 'Content-Type': type },
       })
-    : fileAnswer(response, type, signal);
-};
+    : fileAnswer(response, head, signal);
+}
 
 /** An answer that the generated client reads as a Blob: a File with the name that the server gives. */
 async function fileAnswer(
   response: Response,
-  type: string,
+  head: AnswerHead,
   signal: AbortSignal,
 ): Promise<Response> {
   const bytes = await reach(() => response.blob(), signal);
-  const file = new File([bytes], fileNameOf(headOf(response)) ?? 'download', { type });
+  const type = head.header('Content-Type') ?? '';
+  const file = new File([bytes], fileNameOf(head) ?? 'download', { type });
   const answer = new Response(null, { headers: { 'Content-Type': 'application/octet-stream' } });
   return Object.assign(answer, { blob: async () => file });
 }

@@ -9,7 +9,7 @@ import type {
   ModelTestBody,
   SendBody,
 } from './generated/types.gen.js';
-import { addCallerHeaders, addressOf } from './settings.js';
+import type { Connection } from './settings.js';
 
 export type ChatSendBody = SendBody;
 
@@ -138,18 +138,76 @@ export interface FollowOptions {
   readonly onConnection?: (state: 'connected' | 'reconnecting') => void;
 }
 
-/**
- * Sends a message and reads its answer. A refusal and a failed turn throw ApiError, a stream that ends before `done` throws
- * ConnectionError. Leaving the loop closes the connection, which stops the turn.
- */
-export async function* streamChat(
+/** What ends the test of a model. */
+export interface ModelTestOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface Streams {
+  /**
+   * Sends a message and reads its answer. A refusal and a failed turn throw ApiError, a stream that ends before `done` throws
+   * ConnectionError. Leaving the loop closes the connection, which stops the turn.
+   */
+  streamChat(
+    body: ChatSendBody,
+    options?: ChatStreamOptions,
+  ): AsyncGenerator<ChatEvent, void, undefined>;
+  /**
+   * Tests a model, as `modelTest` does, and tells of its steps as they happen. A frame `error` throws ApiError, and a stream
+   * that ends before `done` ConnectionError. Leaving the loop closes the connection, which ends the test.
+   */
+  streamModelTest(
+    id: number,
+    body?: ModelTestBody,
+    options?: ModelTestOptions,
+  ): AsyncGenerator<ModelTestEvent, void, undefined>;
+  /**
+   * The events of a run after the sequence `after`, those that are stored and those that come, until the run is over. A lost
+   * connection is made again from the last event.
+   */
+  streamRunEvents(
+    sessionId: string,
+    runId: string,
+    options?: FollowOptions & { readonly after?: number },
+  ): AsyncGenerator<HarnessEvent, void, undefined>;
+  /**
+   * The events of several runs on one connection, until the signal aborts or the sign-in ends. A lost connection is made again;
+   * `runs` is asked each time for what to follow, and from where. Throws ApiError with the code 404 for a run that is gone,
+   * its place in `data.field` (`runs.1`).
+   */
+  streamHarness(
+    runs: () => readonly FollowedRun[],
+    options?: FollowOptions,
+  ): AsyncGenerator<HarnessNews, void, undefined>;
+  /** The notices to the signed-in user, until the signal aborts or the sign-in ends, which throws ApiError. */
+  streamNotices(options?: FollowOptions): AsyncGenerator<Notice, void, undefined>;
+}
+
+export function streamsOf(connection: Connection): Streams {
+  return {
+    streamChat: (body, options = {}) => streamChat(connection, body, options),
+    streamModelTest: (id, body = {}, options = {}) =>
+      streamModelTest(connection, { id, body }, options),
+    streamRunEvents: (sessionId, runId, options = {}) =>
+      streamRunEvents(connection, { sessionId, runId }, options),
+    streamHarness: (runs, options = {}) => streamHarness(connection, runs, options),
+    streamNotices: (options = {}) => streamNotices(connection, options),
+  };
+}
+
+async function* streamChat(
+  connection: Connection,
   body: ChatSendBody,
-  { signal, idempotencyKey }: ChatStreamOptions = {},
+  { signal, idempotencyKey }: ChatStreamOptions,
 ): AsyncGenerator<ChatEvent, void, undefined> {
   const headers = new Headers({ 'Content-Type': 'application/json' });
   if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey);
   const init = { method: 'POST', headers, body: JSON.stringify(body) };
-  for await (const { event = '', data, requestId } of framesOf('/chat/send', init, signal)) {
+  for await (const { event = '', data, requestId } of framesOf(
+    connection,
+    { path: '/chat/send', ...init },
+    signal,
+  )) {
     if (event === 'error') {
       const failure = JSON.parse(data) as ChatFailure;
       const { error: message, code = 500, data: details = null } = failure;
@@ -163,18 +221,15 @@ export async function* streamChat(
   throw new ConnectionError('The connection was lost before the answer was complete.');
 }
 
-/**
- * Tests a model, as `modelTest` does, and tells of its steps as they happen. A frame `error` throws ApiError, and a stream
- * that ends before `done` ConnectionError. Leaving the loop closes the connection, which ends the test.
- */
-export async function* streamModelTest(
-  id: number,
-  body: ModelTestBody = {},
-  { signal }: { readonly signal?: AbortSignal } = {},
+async function* streamModelTest(
+  connection: Connection,
+  { id, body }: { readonly id: number; readonly body: ModelTestBody },
+  { signal }: ModelTestOptions,
 ): AsyncGenerator<ModelTestEvent, void, undefined> {
   const headers = new Headers({ 'Content-Type': 'application/json' });
-  const init = { method: 'POST', headers, body: JSON.stringify(body) };
-  for await (const { event, data } of framesOf(`/system/model/${id}/test`, init, signal)) {
+  const path = `/system/model/${id}/test`;
+  const call = { path, method: 'POST', headers, body: JSON.stringify(body) };
+  for await (const { event, data } of framesOf(connection, call, signal)) {
     const received = JSON.parse(data) as unknown;
     if (event === 'error') {
       const { code, msg, data: details } = received as { code: number; msg: string; data: unknown };
@@ -192,18 +247,14 @@ export async function* streamModelTest(
 
 const RUN_ENDS = ['run.completed', 'run.failed', 'run.cancelled'];
 
-/**
- * The events of a run after the sequence `after`, those that are stored and those that come, until the run is over. A lost
- * connection is made again from the last event.
- */
-export async function* streamRunEvents(
-  sessionId: string,
-  runId: string,
-  { after = 0, ...options }: FollowOptions & { readonly after?: number } = {},
+async function* streamRunEvents(
+  connection: Connection,
+  { sessionId, runId }: Pick<FollowedRun, 'sessionId' | 'runId'>,
+  { after = 0, ...options }: FollowOptions & { readonly after?: number },
 ): AsyncGenerator<HarnessEvent, void, undefined> {
   const path = `/coding/harness/sessions/${encodeURIComponent(sessionId)}/runs/${encodeURIComponent(runId)}/events/stream`;
   let last = after;
-  const frames = followed(() => ({ path: `${path}?afterSequence=${last}` }), options);
+  const frames = followed(connection, () => ({ path: `${path}?afterSequence=${last}` }), options);
   for await (const { data } of frames) {
     const event = JSON.parse(data) as HarnessEvent;
     if (event.sequence <= last) continue;
@@ -228,14 +279,10 @@ export type HarnessNews =
   /** How much waits for a decision. */
   | { readonly kind: 'count'; readonly count: number };
 
-/**
- * The events of several runs on one connection, until the signal aborts or the sign-in ends. A lost connection is made again;
- * `runs` is asked each time for what to follow, and from where. Throws ApiError with the code 404 for a run that is gone,
- * its place in `data.field` (`runs.1`).
- */
-export async function* streamHarness(
+async function* streamHarness(
+  connection: Connection,
   runs: () => readonly FollowedRun[],
-  options: FollowOptions = {},
+  options: FollowOptions,
 ): AsyncGenerator<HarnessNews, void, undefined> {
   const request = (): Call => ({
     path: '/coding/harness/events/stream',
@@ -245,7 +292,7 @@ export async function* streamHarness(
       runs: runs().map(({ after: afterSequence, ...run }) => ({ ...run, afterSequence })),
     }),
   });
-  for await (const { event = '', data } of followed(request, options)) {
+  for await (const { event = '', data } of followed(connection, request, options)) {
     yield newsOf(event, data);
   }
 }
@@ -260,11 +307,12 @@ function newsOf(event: string, text: string): HarnessNews {
   return { kind: 'event', event: data as HarnessEvent };
 }
 
-/** The notices to the signed-in user, until the signal aborts or the sign-in ends, which throws ApiError. */
-export async function* streamNotices(
-  options: FollowOptions = {},
+async function* streamNotices(
+  connection: Connection,
+  options: FollowOptions,
 ): AsyncGenerator<Notice, void, undefined> {
   for await (const { event = 'message', data } of followed(
+    connection,
     () => ({ path: '/resource/sse' }),
     options,
   )) {
@@ -283,13 +331,13 @@ interface Call extends RequestInit {
 
 /** The frames of a stream that is opened again whenever it ends, until the server has nothing more to send. */
 async function* followed(
+  connection: Connection,
   call: () => Call,
   { signal, onConnection }: FollowOptions,
 ): AsyncGenerator<Frame, void, undefined> {
   for (let attempt = 0; ; attempt += 1) {
     try {
-      const { path, ...init } = call();
-      const frames = framesOf(path, init, signal, () => onConnection?.('connected'));
+      const frames = framesOf(connection, call(), signal, () => onConnection?.('connected'));
       for await (const frame of frames) {
         attempt = 0;
         yield frame;
@@ -320,8 +368,8 @@ const SILENCE_MS = 75_000;
 
 /** Opens an event stream and reads its frames until it ends. */
 async function* framesOf(
-  path: string,
-  init: RequestInit & { readonly headers?: Headers },
+  connection: Connection,
+  call: Call,
   signal?: AbortSignal,
   onOpen?: () => void,
 ): AsyncGenerator<Frame, void, undefined> {
@@ -332,7 +380,7 @@ async function* framesOf(
   let lastReceived = Date.now();
   try {
     const either = signal ? AbortSignal.any([signal, silence.signal]) : silence.signal;
-    const response = await open(path, { ...init, signal: either }, signal);
+    const response = await open(connection, { ...call, signal: either }, signal);
     onOpen?.();
     const requestId = response.headers.get('X-Request-Id') ?? undefined;
     const frames: EventSourceMessage[] = [];
@@ -349,15 +397,16 @@ async function* framesOf(
 }
 
 async function open(
-  path: string,
-  { headers = new Headers(), ...init }: RequestInit & { readonly headers?: Headers },
+  connection: Connection,
+  { path, headers = new Headers(), ...init }: Call,
   signal: AbortSignal | undefined,
 ): Promise<Response> {
   headers.set('Accept', 'text/event-stream');
-  addCallerHeaders(headers);
-  const response = await reach(() => fetch(addressOf(path), { ...init, headers }), signal);
+  connection.addCallerHeaders(headers);
+  const address = connection.addressOf(path);
+  const response = await reach(() => fetch(address, { ...init, headers }), signal);
   if (response.status === 204) throw new StreamOver();
-  const head = headOf(response);
+  const head = headOf(response, connection);
   if (response.ok && (head.header('Content-Type') ?? '').startsWith('text/event-stream')) {
     return response;
   }

@@ -1,4 +1,4 @@
-import { reach, readJson } from './answer.js';
+import { headOf, reach, readJson } from './answer.js';
 import type { AnswerHead } from './answer.js';
 import { contentsOf } from './envelope.js';
 import { ConnectionError } from './errors.js';
@@ -7,7 +7,7 @@ import type {
   StorageUploadResponse,
   TestSetImportResponse,
 } from './generated/types.gen.js';
-import { addCallerHeaders, addressOf } from './settings.js';
+import type { Connection } from './settings.js';
 
 export interface UploadOptions {
   /** Bytes of the request that were sent, and how many there are. Called in browsers. */
@@ -24,58 +24,71 @@ export interface DocumentUpload extends UploadOptions {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Adds documents to a knowledge base. Answers the outcome of each; where one was not stored, the outcomes are the `data` of
- * the ApiError.
- */
-export async function uploadDocuments({
-  knowledgeId,
-  file,
-  autoParse,
-  metadata,
-  ...options
-}: DocumentUpload): Promise<AttachUploadResponse> {
-  const form = new FormData();
-  form.set('knowledgeId', String(knowledgeId));
-  if (autoParse !== undefined) form.set('autoParse', String(autoParse));
-  if (metadata) form.set('metadata', JSON.stringify(metadata));
-  for (const one of [file].flat()) form.append('file', one, one.name);
-  return (await send('/system/attach/upload', form, options)) as AttachUploadResponse;
-}
-
-/**
- * Adds or replaces queries of a test set. Both files of its layout go in one request, because the judgements name queries of the
- * other file.
- */
-export async function importTestSet({
-  knowledgeId,
-  files,
-  ...options
-}: UploadOptions & {
+export interface TestSetImport extends UploadOptions {
   readonly knowledgeId: number;
   readonly files: readonly File[];
-}): Promise<TestSetImportResponse> {
-  const form = new FormData();
-  for (const file of files) form.append('file', file, file.name);
-  const path = `/system/info/${knowledgeId}/testset/import`;
-  return (await send(path, form, options)) as TestSetImportResponse;
 }
 
-/** Stores a file, for a question of a chat by its `ossId`. */
-export async function uploadFile({
-  file,
-  ...options
-}: UploadOptions & { readonly file: File }): Promise<StorageUploadResponse> {
-  const form = new FormData();
-  form.set('file', file, file.name);
-  return (await send('/resource/oss/upload', form, options)) as StorageUploadResponse;
+export interface FileUpload extends UploadOptions {
+  readonly file: File;
 }
 
-/** XMLHttpRequest where there is one, because fetch tells nothing of what was sent. */
-async function send(path: string, form: FormData, options: UploadOptions): Promise<unknown> {
+export interface Uploads {
+  /**
+   * Adds documents to a knowledge base. Answers the outcome of each; where one was not stored, the outcomes are the `data` of
+   * the ApiError.
+   */
+  uploadDocuments(upload: DocumentUpload): Promise<AttachUploadResponse>;
+  /**
+   * Adds or replaces queries of a test set. Both files of its layout go in one request, because the judgements name queries of
+   * the other file.
+   */
+  importTestSet(upload: TestSetImport): Promise<TestSetImportResponse>;
+  /** Stores a file, for a question of a chat by its `ossId`. */
+  uploadFile(upload: FileUpload): Promise<StorageUploadResponse>;
+}
+
+export function uploadsOf(connection: Connection): Uploads {
+  return {
+    async uploadDocuments({ knowledgeId, file, autoParse, metadata, ...options }) {
+      const form = new FormData();
+      form.set('knowledgeId', String(knowledgeId));
+      if (autoParse !== undefined) form.set('autoParse', String(autoParse));
+      if (metadata) form.set('metadata', JSON.stringify(metadata));
+      for (const one of [file].flat()) form.append('file', one, one.name);
+      const request = requestOf(connection, '/system/attach/upload', form);
+      return (await send(request, options)) as AttachUploadResponse;
+    },
+    async importTestSet({ knowledgeId, files, ...options }) {
+      const form = new FormData();
+      for (const file of files) form.append('file', file, file.name);
+      const request = requestOf(connection, `/system/info/${knowledgeId}/testset/import`, form);
+      return (await send(request, options)) as TestSetImportResponse;
+    },
+    async uploadFile({ file, ...options }) {
+      const form = new FormData();
+      form.set('file', file, file.name);
+      const request = requestOf(connection, '/resource/oss/upload', form);
+      return (await send(request, options)) as StorageUploadResponse;
+    },
+  };
+}
+
+interface UploadRequest {
+  readonly connection: Connection;
+  readonly address: string;
+  readonly headers: Headers;
+  readonly form: FormData;
+}
+
+function requestOf(connection: Connection, path: string, form: FormData): UploadRequest {
   const headers = new Headers();
-  addCallerHeaders(headers);
-  const request: UploadRequest = { address: addressOf(path), headers, form };
+  connection.addCallerHeaders(headers);
+  return { connection, address: connection.addressOf(path), headers, form };
+}
+
+/** By XMLHttpRequest where there is one, because fetch tells nothing of what was sent. */
+async function send(request: UploadRequest, options: UploadOptions): Promise<unknown> {
   const { head, text } =
     'XMLHttpRequest' in globalThis
       ? await sendByXhr(request, options)
@@ -83,28 +96,23 @@ async function send(path: string, form: FormData, options: UploadOptions): Promi
   return contentsOf(readJson(head, text));
 }
 
-interface UploadRequest {
-  readonly address: string;
-  readonly headers: Headers;
-  readonly form: FormData;
-}
 interface UploadAnswer {
   readonly head: AnswerHead;
   readonly text: string;
 }
 
 async function sendByFetch(
-  { address, headers, form: body }: UploadRequest,
+  { connection, address, headers, form: body }: UploadRequest,
   { signal }: UploadOptions,
 ): Promise<UploadAnswer> {
   const init: RequestInit = { method: 'POST', headers, body, ...(signal && { signal }) };
   const response = await reach(() => fetch(address, init), signal);
   const text = await reach(() => response.text(), signal);
-  return { head: { status: response.status, header: (name) => response.headers.get(name) }, text };
+  return { head: headOf(response, connection), text };
 }
 
 function sendByXhr(
-  { address, headers, form }: UploadRequest,
+  { connection, address, headers, form }: UploadRequest,
   { signal, onProgress }: UploadOptions,
 ): Promise<UploadAnswer> {
   return new Promise((resolve, reject) => {
@@ -118,6 +126,7 @@ function sendByXhr(
       const head: AnswerHead = {
         status: xhr.status,
         header: (name) => xhr.getResponseHeader(name),
+        connection,
       };
       resolve({ head, text: xhr.responseText });
     };

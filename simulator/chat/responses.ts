@@ -101,9 +101,17 @@ function streamedAnswer(request: ChatRequest, answer: Answer): WireEvent[] {
     const item = items[output_index] ?? {};
     const place = { item_id: item['id'] ?? '', output_index };
     const [type, more] = DELTAS[piece.kind];
+    const part = partOf(piece);
+    const whole = objectsOf(item['content'] ?? item['summary'])[0] ?? {};
     return [
       event('frame', 'response.output_item.added', { output_index, item: emptied(item) }),
+      ...(part === undefined
+        ? []
+        : [event('frame', `${part}.added`, { ...place, ...more, part: withoutText(whole) })]),
       ...piece.chunks.map((delta) => event('chunk', `${type}.delta`, { ...place, ...more, delta })),
+      ...(part === undefined
+        ? []
+        : [event('frame', `${part}.done`, { ...place, ...more, part: whole })]),
       event('frame', 'response.output_item.done', { output_index, item }),
     ];
   });
@@ -124,6 +132,16 @@ const DELTAS: Record<Piece['kind'], [type: string, more: JsonObject]> = {
   reasoning: ['response.reasoning_summary_text', { summary_index: 0 }],
   tool: ['response.function_call_arguments', {}],
 };
+
+/** The part of an item that has the text; a call has none. */
+function partOf({ kind }: Piece): string | undefined {
+  if (kind === 'tool') return undefined;
+  return kind === 'reasoning' ? 'response.reasoning_summary_part' : 'response.content_part';
+}
+
+function withoutText(part: JsonObject): JsonObject {
+  return part['type'] === 'refusal' ? { ...part, refusal: '' } : { ...part, text: '' };
+}
 
 function itemOf(piece: Piece): JsonObject {
   const text = piece.chunks.join('');

@@ -4,6 +4,12 @@ import { FaultyOutput } from '../http/faulty-output.js';
 import type { JsonObject } from '../http/json.js';
 import type { ChatProtocol, WireEvent } from './chat-protocol.js';
 
+/** What streams of a protocol have beside their events. */
+type StreamForm = Pick<
+  ChatProtocol,
+  'streamType' | 'emptyEvent' | 'malformedEvent' | 'keepAlive' | 'errorEvent'
+>;
+
 /** Streams events at the pace and with the faults of a behaviour; returns when the response is over. */
 export class StreamWriter {
   private readonly output: FaultyOutput;
@@ -11,7 +17,7 @@ export class StreamWriter {
 
   constructor(
     private readonly exchange: Exchange,
-    private readonly protocol: ChatProtocol,
+    private readonly protocol: StreamForm,
     private readonly behaviour: Behaviour,
     private readonly error: JsonObject,
   ) {

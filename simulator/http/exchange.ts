@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import { isForm, parseForm } from './form.js';
 import { type JsonObject, objectOf, parseJson } from './json.js';
 import type { Recording, RequestEnding } from './recorder.js';
 
@@ -13,7 +14,7 @@ const SETTLE_BEFORE_RESET_MS = 10;
  * connection closes, and after that `closed` is true and writes do nothing.
  */
 export class Exchange {
-  /** The request body as a JSON object; empty when it is none. */
+  /** The request body as a JSON object, also of a form; empty when it is none. */
   body: JsonObject = {};
   private readonly ending = new AbortController();
 
@@ -67,7 +68,14 @@ export class Exchange {
     } catch {
       return false;
     }
-    const text = Buffer.concat(parts).toString('utf8');
+    const bytes = Buffer.concat(parts);
+    const type = this.header('content-type');
+    if (isForm(type)) {
+      this.body = parseForm(bytes, type);
+      this.recording.body = this.body;
+      return true;
+    }
+    const text = bytes.toString('utf8');
     const value = parseJson(text);
     this.recording.body = value ?? (text === '' ? null : text);
     this.body = objectOf(value);

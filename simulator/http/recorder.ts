@@ -28,7 +28,7 @@ export interface RecordedRequest {
   /** What follows the question mark. */
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
-  /** Parsed when it is JSON, otherwise the text; null when there is none. */
+  /** Parsed when it is JSON or a form, otherwise the text; null when there is none. */
   readonly body: JsonValue;
   readonly model: string | undefined;
   /** Time of arrival, ISO 8601. */

@@ -1,5 +1,7 @@
 import type { Behaviour } from '../behaviour/behaviour.js';
 import type { Exchange } from '../http/exchange.js';
+import { hashText } from '../hash.js';
+import { filesIn } from '../http/form.js';
 import { type JsonObject, numberOf, stringOf } from '../http/json.js';
 import { errorBody } from '../http/protocol.js';
 import { replyBytes, replyJson } from '../http/reply.js';
@@ -21,6 +23,7 @@ export function synchronousMediaRoutes(tasks: TaskStore): Route[] {
   const protocol = 'chat-completions';
   return [
     { method: 'POST', path: /\/images\/generations$/, protocol, handle: answerImage },
+    { method: 'POST', path: /\/images\/edits$/, protocol, handle: answerEdit },
     { method: 'POST', path: /\/audio\/speech$/, protocol, handle: answerSpeech },
     {
       method: 'POST',
@@ -59,6 +62,16 @@ async function answerImage(exchange: Exchange, behaviour: Behaviour): Promise<vo
     return { b64_json: makeFile(name)?.bytes.toString('base64') ?? '' };
   });
   await replyJson(exchange, 200, { created: seconds(new Date()), data }, behaviour);
+}
+
+/** The picture depends on the prompt and on the bytes of all images, so that a test sees what was sent. */
+async function answerEdit(exchange: Exchange, behaviour: Behaviour): Promise<void> {
+  const { body } = exchange;
+  const files = [...filesIn(body, 'image'), ...filesIn(body, 'mask')];
+  if (filesIn(body, 'image').length === 0) return refuse(exchange, 400, 'image is required');
+  const seen = files.map(({ type, base64 }) => `${type} ${hashText(base64)}`).join();
+  exchange.body = { ...body, prompt: `${stringOf(body['prompt'])} ${seen}` };
+  await answerImage(exchange, behaviour);
 }
 
 async function answerSpeech(exchange: Exchange, behaviour: Behaviour): Promise<void> {

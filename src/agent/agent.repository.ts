@@ -99,7 +99,8 @@ export class AgentRepository {
   async options(caller: Caller): Promise<AgentOption[]> {
     return this.database.query<AgentOption>(
       `SELECT a.id, a.agent_name AS "agentName", a.agent_describe AS "agentDescribe",
-          a.agent_show AS "agentShow", a.create_time AS "createTime", m.model_name AS "modelName"
+          a.agent_show AS "agentShow", a.create_time AS "createTime", m.model_name AS "modelName",
+          m.context_window AS "contextWindow", m.max_output AS "maxOutput", m.supports_vision AS "supportsVision"
         FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
         WHERE a.tenant_id = $1 AND a.status = '0' AND ($3::bigint[] IS NULL OR a.id = ANY ($3::bigint[]))
           AND ($4::bigint[] IS NULL OR a.model_id = ANY ($4::bigint[]))

@@ -109,17 +109,23 @@ export class AgentOptionView extends View({
   modelName: nullable(text({ description: 'null: the model was deleted' })),
 }) {}
 
-/** What the repository reads for an AgentOptionView. */
+/** What the repository reads for an AgentOptionView, and facts of the agent's model; null where they are unknown. */
 export type AgentOption = Pick<
   Agent,
   'id' | 'agentName' | 'agentDescribe' | 'agentShow' | 'createTime'
 > & {
   readonly modelName: string | null;
+  readonly contextWindow: number | null;
+  readonly maxOutput: number | null;
+  readonly supportsVision: boolean | null;
 };
 
 export function toAgentOptionView(agent: AgentOption): AgentOptionView {
-  const { createTime: _, agentDescribe, agentShow, ...shown } = agent;
-  return { ...shown, agentDescribe: agentDescribe ?? '', agentShow: agentShow ?? '' };
+  const { agentDescribe, agentShow } = agent;
+  return AgentOptionView.of(agent, {
+    agentDescribe: agentDescribe ?? '',
+    agentShow: agentShow ?? '',
+  });
 }
 
 export class SkillOptionView extends View({

@@ -5,7 +5,7 @@ import {
   sendableTokens,
 } from '../model/index.js';
 import type { TokenCounter } from '../model/index.js';
-import type { ChatMessage, ContentPart } from '../provider/index.js';
+import type { ChatMessage, ContentPart, ProviderState } from '../provider/index.js';
 import type { StoredStep } from './step/step.entity.js';
 import { stepMessages, textAfter } from './step/turn.steps.js';
 import { MessageTooLongError } from './chat.errors.js';
@@ -20,6 +20,8 @@ export interface StoredMessage {
   readonly files?: readonly ChatFile[] | null;
   /** Whether the session has a knowledge base with large files; the same for every message. */
   readonly hasSessionBase?: boolean;
+  /** What the service wants back with the last text of an answer, for a turn that sends calls of tools. */
+  readonly providerState?: ProviderState | null | undefined;
   /** Of an answer with tools, for a turn that sends them. */
   readonly steps?: readonly StoredStep[] | undefined;
 }
@@ -128,11 +130,12 @@ function tokensOf(messages: readonly ChatMessage[], counter = estimatingCounter)
 function exchanges(stored: readonly StoredMessage[]): Exchange[] {
   const pairs: Exchange[] = [];
   let question: ChatMessage | undefined;
-  for (const { role, content, steps = [] } of stored) {
+  for (const message of stored) {
+    const { role, content, steps = [] } = message;
     if (role === 'user') question = { role, content };
     else if (role === 'assistant' && question && typeof content === 'string') {
       if (content === '' && steps.length === 0) continue;
-      pairs.push(exchangeOf(question, content, steps));
+      pairs.push(exchangeOf(question, content, message));
       question = undefined;
     }
   }
@@ -142,14 +145,18 @@ function exchanges(stored: readonly StoredMessage[]): Exchange[] {
 function exchangeOf(
   question: ChatMessage,
   content: string,
-  steps: readonly StoredStep[],
+  { steps = [], providerState }: StoredMessage,
 ): Exchange {
-  const texts = content === '' ? undefined : [question, answerOf(content)];
+  const state = providerState ? { providerState } : {};
+  const texts = content === '' ? undefined : [question, { ...answerOf(content), ...state }];
   if (texts && steps.length === 0) return { texts, messages: texts };
   const last = textAfter(steps, content);
   if (last === undefined) return { texts, messages: texts ?? [] };
   const calls = steps.flatMap(stepMessages).map(withoutNumbers);
-  return { texts, messages: [question, ...calls, answerOf(last === '' ? INTERRUPTED : last)] };
+  return {
+    texts,
+    messages: [question, ...calls, { ...answerOf(last === '' ? INTERRUPTED : last), ...state }],
+  };
 }
 
 /** Numbers of fragments count in their own turn: a later answer must not cite them. */

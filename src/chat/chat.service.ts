@@ -209,7 +209,9 @@ export class ChatService {
     if (body.sessionId === undefined) return [];
     const limit = this.config.CHAT_HISTORY_MESSAGES;
     const stored = await this.turns.history(caller, body.sessionId, { turnId: id, limit, before });
-    if (!plan.runtime.usesTools) return stored;
+    if (!plan.runtime.usesTools) {
+      return stored.map((message) => ({ ...message, providerState: null }));
+    }
     const answers = stored.filter(({ role }) => role === 'assistant').map((answer) => answer.id);
     const steps = await this.steps.of(caller.tenantId, answers);
     return stored.map((message) => ({ ...message, steps: steps.get(message.id) }));

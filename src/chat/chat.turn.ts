@@ -55,8 +55,8 @@ export class Turn {
   reasoning = '';
   /** Of the calls of the model since the last step; those before it are in the steps. */
   usage: Usage | undefined;
-  /** What the service wants back with the answer of the running step. */
-  private providerState: ProviderState | undefined;
+  /** What the service wants back with what the model has written since the last step. */
+  providerState: ProviderState | undefined;
   readonly steps = new TurnSteps();
   /** The attempts of the model. */
   readonly trail = new CallTrail();

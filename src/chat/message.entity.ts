@@ -13,6 +13,7 @@ import {
   Varchar,
   nullable,
 } from '../platform/database/index.js';
+import type { ProviderState } from '../provider/index.js';
 import type { SourceReference } from '../agent/index.js';
 import type { ChatFile } from './file/chat-file.js';
 
@@ -44,6 +45,8 @@ export class ChatMessage {
   @Varchar(20) role: MessageRole;
   @Text() content: string;
   @Text(nullable) reasoning: string | null;
+  /** What the service wants back with the last text; read for a turn alone, and never shown. */
+  @Jsonb({ ...nullable, select: false }) providerState?: ProviderState | null;
   @Varchar(200, nullable) modelName: string | null;
   /** The agent that wrote the answer. */
   @Bigint(nullable) agentId: number | null;

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { acrossTenants, Database } from '../platform/database/index.js';
 import { msg } from '../platform/message/index.js';
+import type { ProviderState } from '../provider/index.js';
 import type { StoredMessage } from './chat.history.js';
 import { WRITING } from './message.entity.js';
 import type { MessageState, StoredSource } from './message.entity.js';
@@ -65,6 +66,8 @@ export interface TurnAnswer {
   readonly sources?: readonly StoredSource[] | undefined;
   /** The steps that are not stored yet. */
   readonly steps?: readonly StoredStep[] | undefined;
+  /** What the service wants back with the last text. */
+  readonly providerState?: ProviderState | undefined;
   /** The content was checked against a schema. */
   readonly structured?: boolean | undefined;
 }
@@ -153,9 +156,9 @@ const CLAIM_AND_INSERT_ANSWER = `WITH free AS (${FREE_SESSION} AND branched FOR 
 
 const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, model_name, state,
   finish_reason, error, input_tokens, output_tokens, total_tokens, usage_estimated, first_token_ms, duration_ms,
-  sources, agent_id, structured`;
+  sources, agent_id, structured, provider_state`;
 const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9, $10::integer, $11::integer, $12::integer,
-  $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint, $19::boolean`;
+  $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint, $19::boolean, $20::jsonb`;
 
 /** The one answer of a turn, whatever its row says so far. */
 const ANSWER_OF_TURN = `(tenant_id, turn_id) WHERE role = 'assistant' AND turn_id IS NOT NULL`;
@@ -168,7 +171,7 @@ const REPLACE_UNFINISHED = `ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE SET
       total_tokens = EXCLUDED.total_tokens, usage_estimated = EXCLUDED.usage_estimated,
       first_token_ms = EXCLUDED.first_token_ms, duration_ms = EXCLUDED.duration_ms,
       sources = EXCLUDED.sources, agent_id = EXCLUDED.agent_id, structured = EXCLUDED.structured,
-      create_time = EXCLUDED.create_time, parent_id = coalesce(EXCLUDED.parent_id, chat_message.parent_id)
+      provider_state = EXCLUDED.provider_state, create_time = EXCLUDED.create_time, parent_id = coalesce(EXCLUDED.parent_id, chat_message.parent_id)
     WHERE chat_message.duration_ms IS NULL`;
 
 /** The answer of a question that was deleted meanwhile is dropped with it. */
@@ -201,17 +204,18 @@ const RELEASE_AND_INSERT_ANSWER = `WITH held AS (
  * that was made while the table was empty.
  */
 const BRANCH_HISTORY = `WITH RECURSIVE branch AS (
-      SELECT id, parent_id, role, content, files, state, 1 AS length FROM chat_message
+      SELECT id, parent_id, role, content, files, state, provider_state, 1 AS length FROM chat_message
       WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3 AND id = $4
       UNION ALL
-      SELECT parent.id, parent.parent_id, parent.role, parent.content, parent.files, parent.state, branch.length + 1
+      SELECT parent.id, parent.parent_id, parent.role, parent.content, parent.files, parent.state, parent.provider_state,
+        branch.length + 1
       FROM branch CROSS JOIN LATERAL (
-        SELECT id, parent_id, role, content, files, state FROM chat_message
+        SELECT id, parent_id, role, content, files, state, provider_state FROM chat_message
         WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3 AND id = branch.parent_id LIMIT 1
       ) parent
       WHERE branch.length < $5
     )
-    SELECT id, role, content, files,
+    SELECT id, role, content, files, provider_state AS "providerState",
       EXISTS (SELECT 1 FROM knowledge_base WHERE tenant_id = $1 AND session_id = $3) AS "hasSessionBase"
     FROM branch
     WHERE role IN ('user', 'assistant') AND state <> '${WRITING}' ORDER BY id`;
@@ -254,7 +258,8 @@ export class TurnRepository {
 
   /** Stores the answer and ends the turn. Storing it again changes nothing. */
   async finish({ tenantId, userId }: AnswerOwner, answer: TurnAnswer): Promise<void> {
-    const { usage, sessionId, structured = false } = answer;
+    const { usage, sessionId, structured = false, providerState } = answer;
+    const state = providerState ? JSON.stringify(providerState) : null;
     const values = [
       tenantId,
       userId,
@@ -275,12 +280,18 @@ export class TurnRepository {
       answer.agentId ?? null,
     ];
     if (sessionId !== undefined)
-      await this.database.prepared(RELEASE_AND_INSERT_ANSWER, [...values, sessionId, structured]);
+      await this.database.prepared(RELEASE_AND_INSERT_ANSWER, [
+        ...values,
+        sessionId,
+        structured,
+        state,
+      ]);
     else
       await this.database.prepared(RELEASE_AND_INSERT_LONE_ANSWER, [
         ...values,
         answer.questionId,
         structured,
+        state,
       ]);
   }
 
@@ -326,7 +337,7 @@ export class TurnRepository {
       return this.database.prepared<HistoryMessage>(BRANCH_HISTORY, values);
     }
     const rows = await this.database.prepared<HistoryMessage>(
-      `SELECT id, role, content, files,
+      `SELECT id, role, content, files, provider_state AS "providerState",
               EXISTS (SELECT 1 FROM knowledge_base WHERE tenant_id = $1 AND session_id = $3) AS "hasSessionBase"
            FROM chat_message
           WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3

@@ -10,10 +10,12 @@ import { TokenCounts } from './anthropic/token-counts.js';
 import { AgentAnswers } from './answer/agent-answers.js';
 import { DoorAnswers } from './answer/door-answers.js';
 import { DoorFiles } from './answer/door-files.js';
+import { OpenAiCompletions } from './openai/openai.completions.js';
 import { OpenAiController } from './openai/openai.controller.js';
 import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
 import { OpenAiMedia } from './openai/openai.media.js';
 import { OpenAiModels } from './openai/openai.models.js';
+import { OpenAiModeration } from './openai/openai.moderation.js';
 import { OpenAiRerank } from './openai/openai.rerank.js';
 import { BackgroundResponses } from './openai/responses/background-responses.js';
 import {
@@ -23,6 +25,7 @@ import {
 import { ConversationRepository } from './openai/responses/conversation.repository.js';
 import { ConversationsController } from './openai/responses/conversations.controller.js';
 import { Conversations } from './openai/responses/conversations.service.js';
+import { OpenAiTranscription } from './openai/openai.transcription.js';
 import { ResponseRetention } from './openai/responses/response.retention.js';
 import { ResponsesController } from './openai/responses/responses.controller.js';
 import { Responses } from './openai/responses/responses.service.js';
@@ -57,10 +60,13 @@ export class DoorModule {
         Conversations,
         DoorAnswers,
         DoorFiles,
+        OpenAiCompletions,
         OpenAiEmbeddings,
         OpenAiMedia,
         OpenAiModels,
+        OpenAiModeration,
         OpenAiRerank,
+        OpenAiTranscription,
         ResponseRetention,
         Responses,
         StoredResponseRepository,

@@ -9,9 +9,9 @@ import { openAiFailure } from './openai/openai.errors.js';
 const BEFORE = String.raw`(?:\/(?:openai|anthropic|api|ollama|compatible-mode|inference|paas|v\d+))*`;
 
 const OPENAI = [
-  ...['chat\/completions', 'completions', 'responses', 'conversations', 'embeddings', 'rerank'],
-  ...['models', 'engines', 'images\/(?:generations|edits|variations)', 'moderations'],
-  ...['audio\/(?:speech|transcriptions|translations)', 'files', 'uploads', 'batches'],
+  ...['chat/completions', 'completions', 'responses', 'conversations', 'embeddings', 'rerank'],
+  ...['models', 'engines', 'images/(?:generations|edits|variations)', 'moderations'],
+  ...['audio/(?:speech|transcriptions|translations)', 'files', 'uploads', 'batches'],
   ...['vector_stores', 'assistants', 'threads', 'fine_tuning'],
 ].join('|');
 

@@ -2,12 +2,16 @@ import { Body, Controller, Get, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, LoginOnly } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
-import { Answers, WhileConnected } from '../platform/http/index.js';
+import { Answers, FormFiles, ReceivesForm, WhileConnected } from '../platform/http/index.js';
+import type { FormFile } from '../platform/http/index.js';
 import {
   ImageBody,
   MediaResultView,
   PredictionQuery,
   SpeechBody,
+  TRANSCRIPTION_FORM,
+  TranscriptionBody,
+  TranscriptView,
   VideoBody,
   VideoQuery,
 } from './media.dto.js';
@@ -40,6 +44,23 @@ export class MediaController {
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<MediaResultView> {
     return this.media.speech(caller, body, disconnected);
+  }
+
+  /** Writes down what is said in a sound. */
+  @Post('transcription')
+  @LoginOnly({ apiKey: 'media:media:use' })
+  @ReceivesForm(TRANSCRIPTION_FORM)
+  @Answers(TranscriptView)
+  async transcribe(
+    @CurrentCaller() caller: Caller,
+    @Body() { model, ...fields }: TranscriptionBody,
+    @FormFiles() [file]: readonly FormFile[],
+    @WhileConnected() disconnected: AbortSignal,
+  ): Promise<TranscriptView> {
+    const bytes = file?.buffer ?? Buffer.alloc(0);
+    const request = { model, bytes, task: 'transcribe', format: 'json', fields } as const;
+    const { text, seconds = null } = await this.media.transcribe(caller, request, disconnected);
+    return { text, seconds };
   }
 
   /** Begins to make a video. */

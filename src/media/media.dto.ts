@@ -1,4 +1,5 @@
 import {
+  decimal,
   Decimal,
   Input,
   nullable,
@@ -106,6 +107,34 @@ export class ContentQuery extends Input({
     description: 'The id that the task was answered with',
     missing: msg`predictionId must not be empty`,
   }),
+}) {}
+
+const transcriptionFields = {
+  model: needed(MODEL, 'modelName of a model of category transcription', 'listener'),
+  language: Text({
+    optional: true,
+    max: WORD,
+    description: 'Of the sound, as ISO 639-1',
+    example: 'en',
+  }),
+  prompt: Text({ optional: true, max: TEXT, description: 'Words or the text before, as a hint' }),
+};
+
+/** The fields of a form beside its file. */
+export class TranscriptionBody extends Input(transcriptionFields) {}
+
+const TEXT_FIELD = { type: 'string' } as const;
+export const TRANSCRIPTION_FORM = {
+  files: ['file'],
+  maxFiles: 1,
+  required: ['file', 'model'],
+  fields: { model: TEXT_FIELD, language: TEXT_FIELD, prompt: TEXT_FIELD },
+};
+
+/** What is said in a sound. */
+export class TranscriptView extends View({
+  text: text({ example: 'Welcome aboard.' }),
+  seconds: nullable(decimal({ description: 'Length of the sound, where the provider says it' })),
 }) {}
 
 /** What a media model has made or is making. Every field is there; null where it is unused. */

@@ -1,7 +1,7 @@
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { msg, phrase } from '../platform/message/index.js';
 import type { Message, Phrase } from '../platform/message/index.js';
-import type { MediaType } from '../provider/index.js';
+import type { MediaCategory } from '../model/index.js';
 
 /** All that a caller learns of a call that failed: the request id, under which the log has the cause. */
 export class MediaFailedError extends DomainError {
@@ -28,17 +28,20 @@ function failureMessage(requestId: string | undefined): Message {
   return msg`The media request failed. Check the model, or try again; if it persists, report request ${requestId ?? 'unknown'}.`;
 }
 
-const MADE: Record<MediaType, Phrase> = {
+const MADE: Record<MediaCategory | 'edit', Phrase> = {
   image: phrase`images`,
   audio: phrase`speech`,
   video: phrase`videos`,
+  transcription: phrase`transcripts`,
+  moderation: phrase`moderation`,
+  edit: phrase`changes of images`,
 };
 
 /** The model's provider has a media adapter, but not for this. */
 export class UnsupportedMediaError extends DomainError {
   readonly code = 500;
 
-  constructor(providerCode: string, type: MediaType) {
+  constructor(providerCode: string, type: keyof typeof MADE) {
     super(
       msg`Unsupported model category: models of the provider ${providerCode} cannot be called for ${MADE[type]}. Choose a model of another provider.`,
     );
@@ -51,5 +54,19 @@ export class NoPredictionsError extends InvalidInputError {
     super(
       msg`The model ${modelName} has no predictions. Choose a model of the provider media_async; a video of another one is looked up with GET /media/video.`,
     );
+  }
+}
+
+export class NoSoundError extends InvalidInputError {
+  constructor() {
+    super(
+      msg`The file is no sound that can be read. Send wav, mp3, m4a, mp4, ogg, webm, flac, aac, aiff or amr.`,
+    );
+  }
+}
+
+export class NoImageError extends InvalidInputError {
+  constructor(readonly field: string) {
+    super(msg`The file ${field} is no image that can be read. Send png, jpeg, webp or gif.`);
   }
 }

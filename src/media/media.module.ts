@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule, OnApplicationShutdown } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
 import { ModelModule } from '../model/index.js';
 import { MediaTask } from './task/task.entity.js';
 import { ContentClient } from './content/content.client.js';
@@ -29,7 +31,11 @@ export class MediaModule implements OnApplicationShutdown {
       providers: [
         MediaService,
         TaskRepository,
-        { provide: ContentClient, useFactory: () => new ContentClient(content) },
+        {
+          provide: ContentClient,
+          inject: [CONFIG],
+          useFactory: ({ outbound }: Config) => new ContentClient({ ...outbound, ...content }),
+        },
         ContentService,
       ],
       exports: [ContentService, MediaService],

@@ -14,19 +14,32 @@ import {
   ModelResolver,
   UpstreamCalls,
 } from '../model/index.js';
-import type { MediaUnits, ResolvedMediaModel } from '../model/index.js';
+import type { CallTrail, MediaCategory, MediaUnits, ResolvedMediaModel } from '../model/index.js';
 import { msg } from '../platform/message/index.js';
-import { abortedError, UpstreamError } from '../provider/index.js';
-import type { CallLimits, MediaCallOptions, MediaResult, MediaType } from '../provider/index.js';
+import { abortedError, imageFileType, UpstreamError } from '../provider/index.js';
+import type {
+  CallLimits,
+  ImageEditCall,
+  MediaCallOptions,
+  MediaResult,
+  MediaType,
+  ModelFile,
+  Transcript,
+  TranscriptionCall,
+  TranscriptionOptions,
+} from '../provider/index.js';
 import { MediaResultView } from './media.dto.js';
 import type { ImageBody, PredictionQuery, SpeechBody, VideoBody, VideoQuery } from './media.dto.js';
 import {
   MediaFailedError,
   MediaModelError,
+  NoImageError,
   NoPredictionsError,
+  NoSoundError,
   UnsupportedMediaError,
 } from './media.errors.js';
 import { TaskRepository } from './task/task.repository.js';
+import { soundIn } from './transcription/sound.js';
 
 interface MediaRequest {
   readonly model: string;
@@ -36,14 +49,34 @@ interface MediaRequest {
   /** What a success costs. */
   readonly units: MediaUnits;
   readonly disconnected: AbortSignal;
+  readonly trail?: CallTrail | undefined;
 }
 
 /** For whom a model is called, and what the call costs; undefined for a look at a task. */
 interface MediaUse {
   readonly caller: Caller;
-  readonly model: ResolvedMediaModel;
+  readonly model: ResolvedMediaModel<MediaType>;
   readonly signal: AbortSignal;
   readonly units?: MediaUnits;
+  readonly trail?: CallTrail | undefined;
+}
+
+/** Images to change. */
+interface ImageEditRequest extends Pick<ImageEditCall, 'prompt' | 'n' | 'fields'> {
+  readonly model: string;
+  readonly files: readonly Buffer[];
+  readonly mask?: Buffer | undefined;
+  readonly trail?: CallTrail | undefined;
+}
+
+/** A sound to write down. */
+interface TranscriptionRequest
+  extends
+    Pick<TranscriptionCall, 'task' | 'format' | 'fields'>,
+    Pick<TranscriptionOptions, 'onEvent'> {
+  readonly model: string;
+  readonly bytes: Buffer;
+  readonly trail?: CallTrail | undefined;
 }
 
 const EVERY_TYPE: readonly MediaType[] = ['image', 'audio', 'video'];
@@ -88,12 +121,38 @@ export class MediaService {
     caller: Caller,
     body: ImageBody,
     disconnected: AbortSignal,
+    trail?: CallTrail,
   ): Promise<MediaResultView> {
     const { model, prompt: text } = body;
     const units = { images: 1 };
-    const request = { model, type: 'image', text, units, disconnected } as const;
+    const request = { model, type: 'image', text, units, disconnected, trail } as const;
     return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.image?.({ ...body, model: modelName }, connection, options),
+    );
+  }
+
+  /** The images of one call, changed as the prompt says. Fails with NoImageError, and as a call of a model. */
+  async edit(
+    caller: Caller,
+    { model: name, files, mask, trail, ...asked }: ImageEditRequest,
+    signal: AbortSignal,
+  ): Promise<readonly MediaResult[]> {
+    await this.limiter.consume(this.limit, String(caller.userId));
+    const model = await this.find(caller, name, ['image']);
+    const images = files.map((bytes) => imageFile('image', bytes));
+    const masked = mask && imageFile('mask', mask);
+    const { adapter, connection, modelName, providerCode } = model;
+    const make = (options: MediaCallOptions): Promise<readonly MediaResult[]> => {
+      const call = { ...asked, model: modelName, images, mask: masked };
+      const calling = adapter.edit?.(call, connection, options);
+      if (!calling) throw new UnsupportedMediaError(providerCode, 'edit');
+      return calling;
+    };
+    const use = { caller, feature: 'media', trail } as const;
+    const { limits } = this;
+    const units = { images: asked.n };
+    return this.reported(model, signal, () =>
+      this.calls.media(model, make, { use, limits, signal, units }),
     );
   }
 
@@ -102,10 +161,11 @@ export class MediaService {
     caller: Caller,
     body: SpeechBody,
     disconnected: AbortSignal,
+    trail?: CallTrail,
   ): Promise<MediaResultView> {
     const { model, input: text } = body;
     const units = { characters: body.input.length };
-    const request = { model, type: 'audio', text, units, disconnected } as const;
+    const request = { model, type: 'audio', text, units, disconnected, trail } as const;
     return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.speech?.({ ...body, model: modelName }, connection, options),
     );
@@ -122,6 +182,35 @@ export class MediaService {
     const request = { model, type: 'video', text, units, disconnected } as const;
     return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.video?.({ ...body, model: modelName }, connection, options),
+    );
+  }
+
+  /**
+   * What is said in a sound, in the format that is asked for; with `onEvent` piece by piece as well. Fails with NoSoundError,
+   * and as a call of a model.
+   */
+  async transcribe(
+    caller: Caller,
+    { model: name, bytes, onEvent, trail, ...asked }: TranscriptionRequest,
+    signal: AbortSignal,
+  ): Promise<Transcript> {
+    await this.limiter.consume(this.limit, String(caller.userId));
+    const model = await this.find(caller, name, ['transcription']);
+    const sound = soundIn(bytes);
+    if (!sound) throw new NoSoundError();
+    const { adapter, connection, modelName, providerCode } = model;
+    const { mimeType, ending, seconds } = sound;
+    const file = { name: `audio.${ending}`, mimeType, bytes };
+    const make = (options: MediaCallOptions): Promise<Transcript> => {
+      const call = { ...asked, model: modelName, file };
+      const calling = adapter.transcribe?.(call, connection, { ...options, onEvent });
+      if (!calling) throw new UnsupportedMediaError(providerCode, 'transcription');
+      return calling;
+    };
+    const use = { caller, feature: 'media', trail } as const;
+    const { limits } = this;
+    return this.reported(model, signal, () =>
+      this.calls.transcribe(model, make, { use, limits, signal, seconds }),
     );
   }
 
@@ -206,7 +295,7 @@ export class MediaService {
     caller: Caller,
     request: MediaRequest,
     make: (
-      model: ResolvedMediaModel,
+      model: ResolvedMediaModel<MediaType>,
       options: MediaCallOptions,
     ) => Promise<MediaResult> | undefined,
   ): Promise<MediaResultView> {
@@ -214,8 +303,8 @@ export class MediaService {
     const model = await this.find(caller, request.model, [request.type]);
     // The provider continues a task after the client has left, so it must be recorded to be found again.
     const signal = beginsTask(model) ? new AbortController().signal : request.disconnected;
-    const { units } = request;
-    const result = await this.call({ caller, model, signal, units }, (options) =>
+    const { units, trail } = request;
+    const result = await this.call({ caller, model, signal, units, trail }, (options) =>
       make(model, options),
     );
     if (result.id !== null) await this.record(caller, model, { ...result, id: result.id }, request);
@@ -240,13 +329,13 @@ export class MediaService {
    * The model of the name that makes media of one of the types. A model of another category, a disabled provider and a
    * provider without a media adapter are named; MediaModelError when there is no such model.
    */
-  private async find(
+  private async find<Category extends MediaCategory>(
     caller: Caller,
     modelName: string,
-    types: readonly MediaType[],
-  ): Promise<ResolvedMediaModel> {
+    categories: readonly Category[],
+  ): Promise<ResolvedMediaModel<Category>> {
     try {
-      return await this.resolver.resolveMedia(caller, modelName, types);
+      return await this.resolver.resolveMedia(caller, modelName, categories);
     } catch (error) {
       if (!(error instanceof ModelNotFoundError)) throw error;
       this.logFailure(error, { modelName });
@@ -259,18 +348,30 @@ export class MediaService {
    * InvalidInputError for an id that can be none, and with MediaFailedError for every other failure of the call.
    */
   private async call(
-    { caller, model, signal, units }: MediaUse,
+    { caller, model, signal, units, trail }: MediaUse,
     make: (options: MediaCallOptions) => Promise<MediaResult> | undefined,
   ): Promise<MediaResult> {
-    const { providerCode, modelName, category } = model;
+    const { providerCode, category } = model;
     const begin = (options: MediaCallOptions): Promise<MediaResult> => {
       const calling = make(options);
       if (!calling) throw new UnsupportedMediaError(providerCode, category);
       return calling;
     };
+    const use = { caller, feature: 'media', trail } as const;
+    const { limits } = this;
+    return this.reported(model, signal, () =>
+      this.calls.media(model, begin, { use, limits, signal, units }),
+    );
+  }
+
+  /** Makes a call, and fails as `call` does. */
+  private async reported<T>(
+    { modelName, providerCode }: ResolvedMediaModel,
+    signal: AbortSignal,
+    call: () => Promise<T>,
+  ): Promise<T> {
     try {
-      const use = { caller, feature: 'media' } as const;
-      return await this.calls.media(model, begin, { use, limits: this.limits, signal, units });
+      return await call();
     } catch (error) {
       // A client that left needs no reason, and an error that is no DomainError is reported by the filter.
       const isSaid =
@@ -311,6 +412,14 @@ function taskError({ id, status }: MediaResultView): UpstreamError {
       });
 }
 
-function beginsTask({ category, adapter }: ResolvedMediaModel): boolean {
+function beginsTask({ category, adapter }: ResolvedMediaModel<MediaType>): boolean {
   return category === 'video' || adapter.lookUpPrediction !== undefined;
+}
+
+/** Named by what it is: services go by the ending. */
+function imageFile(field: string, bytes: Buffer): ModelFile {
+  const type = imageFileType(bytes);
+  if (!type) throw new NoImageError(field);
+  const { mimeType, ending } = type;
+  return { name: `${field}.${ending}`, mimeType, bytes };
 }

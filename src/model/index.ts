@@ -1,6 +1,6 @@
 export type { Feature, ModelUse, ModelUser } from './calls/model-use.js';
 export { CallTrail } from './calls/call.trail.js';
-export type { MadeAttempt } from './calls/call.trail.js';
+export type { LimitLeft, MadeAttempt } from './calls/call.trail.js';
 export type { MediaUnits } from './calls/attempt.js';
 export type { CallOptions, RelaySettings } from './calls/upstream.calls.js';
 export { UpstreamCalls } from './calls/upstream.calls.js';
@@ -26,6 +26,7 @@ export { textsOfTokens } from './tokens/token-decoder.js';
 export { ModelModule } from './model.module.js';
 export { ModelResolver } from './model.resolver.js';
 export type {
+  MediaCategory,
   ResolvedChatModel,
   ResolvedEmbeddingModel,
   ResolvedMediaModel,
@@ -33,5 +34,6 @@ export type {
   ResolvedRerankModel,
 } from './model.resolver.js';
 export { ModelService } from './model.service.js';
+export type { CallableModel } from './model.service.js';
 export { RerankClient } from './reranking/rerank.client.js';
 export type { RerankOptions } from './reranking/rerank.client.js';

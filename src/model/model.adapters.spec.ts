@@ -49,6 +49,7 @@ test.each([
     unused,
     unused,
     unused,
+    unused,
   );
   const fields = { category, providerCode, modelDimension: 8, apiHost: '' };
   const checked = models

@@ -93,6 +93,8 @@ export class ModelAdapters {
       case 'image':
       case 'audio':
       case 'video':
+      case 'transcription':
+      case 'moderation':
         return this.media;
       default:
         return undefined;

@@ -15,6 +15,7 @@ import {
   Whole,
 } from '../platform/http/index.js';
 import { msg, phrase } from '../platform/message/index.js';
+import { AUTH_TYPES } from '../provider/index.js';
 import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.errors.js';
 
 const INTEGER = 2_147_483_647;
@@ -132,6 +133,11 @@ const modelFields = {
     description:
       'Never returned; on an edit, empty keeps it. A change of scheme, host or port needs it again, or the permission system:model:credential',
   }),
+  authType: OneOf(AUTH_TYPES, {
+    optional: true,
+    description:
+      'How calls identify themselves: bearer is the key as the protocol sends keys, api-key the header of Azure, entra and google a token, aws a signature (SigV4). The last three take JSON as apiKey, or the identity of the host without one. Default: by providerCode',
+  }),
   keyWeight: Whole({
     optional: true,
     ...WEIGHT,
@@ -203,7 +209,7 @@ const modelFields = {
     min: 0,
     max: HIGHEST_PRICE,
     smallest: SMALLEST_AMOUNT,
-    description: `Per second of video${UNKNOWN}`,
+    description: `Per second of video, or of sound that is transcribed${UNKNOWN}`,
   }),
   characterPrice: Decimal({
     optional: true,

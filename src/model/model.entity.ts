@@ -1,4 +1,5 @@
 import { Entity } from 'typeorm';
+import type { AuthType } from '../provider/index.js';
 import {
   Bigint,
   Char,
@@ -40,6 +41,8 @@ export class Model {
 
   /** As the vault has sealed it; null without a key. */
   @Text(nullable) credential: string | null;
+  /** How calls identify themselves with the credential; see AUTH_TYPES. */
+  @Varchar(20, { default: 'bearer' }) authType: AuthType;
   /** Its share of the calls, where the model has further keys. */
   @Integer({ default: 1 }) keyWeight: number;
   /** Models that are called when this one fails, in their order. One that was deleted a moment ago may still be named. */

@@ -2,7 +2,7 @@ import { DomainError, ForbiddenError, InvalidInputError } from '../platform/erro
 import { either, msg, phrase } from '../platform/message/index.js';
 import type { Phrase } from '../platform/message/index.js';
 
-/** Values of `category` that models are stored with; the last three are reserved and have no adapters. */
+/** Values of `category` that models are stored with; text, ppt and music are reserved and have no adapters. */
 export const MODEL_CATEGORIES = [
   'chat',
   'vector',
@@ -13,6 +13,8 @@ export const MODEL_CATEGORIES = [
   'text',
   'ppt',
   'music',
+  'transcription',
+  'moderation',
 ] as const;
 
 /** A word of older clients; records and queries use `rerank`. */
@@ -38,6 +40,8 @@ const PURPOSES = {
   image: phrase`images`,
   audio: phrase`speech`,
   video: phrase`videos`,
+  transcription: phrase`transcription`,
+  moderation: phrase`moderation`,
 } as const;
 export type CalledCategory = keyof typeof PURPOSES;
 

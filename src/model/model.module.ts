@@ -28,6 +28,7 @@ import { ReservationRepository } from './limits/reservation.repository.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
 import { ModelFindings } from './findings/model.findings.js';
 import { EmbeddingClient } from './embedding/embedding.client.js';
+import { HostIdentity } from './host.identity.js';
 import { ModelAdapters } from './model.adapters.js';
 import { ModelController } from './model.controller.js';
 import { ModelRepository } from './model.repository.js';
@@ -50,6 +51,7 @@ import { RerankClient } from './reranking/rerank.client.js';
     CredentialVault,
     CredentialRepository,
     CredentialRotation,
+    HostIdentity,
     ModelAdapters,
     ModelRepository,
     ModelKeyRepository,

@@ -20,6 +20,7 @@ import type {
 } from '../provider/index.js';
 import { DomainError } from '../platform/error/index.js';
 import { phrase } from '../platform/message/index.js';
+import { HostIdentity } from './host.identity.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
   hasFallbacks,
@@ -146,8 +147,13 @@ export interface ResolvedRerankModel extends ResolvedModel {
   readonly adapter: RerankAdapter;
 }
 
-export interface ResolvedMediaModel extends ResolvedModel {
-  readonly category: MediaType;
+/** Categories of models that media adapters call. */
+export type MediaCategory = MediaType | 'transcription' | 'moderation';
+
+export interface ResolvedMediaModel<
+  Category extends MediaCategory = MediaCategory,
+> extends ResolvedModel {
+  readonly category: Category;
   readonly adapter: MediaAdapter;
 }
 
@@ -174,6 +180,7 @@ export class ModelResolver {
     private readonly adapters: ModelAdapters,
     private readonly revision: TenantRevision,
     private readonly limitRecords: LimitRepository,
+    private readonly hostIdentity: HostIdentity,
   ) {
     this.chats = new RevisionCache(revision);
     this.embeddings = new RevisionCache(revision);
@@ -265,22 +272,21 @@ export class ModelResolver {
     );
   }
 
-  /** The model of the name that makes media of one of the types. */
-  resolveMedia(
+  /** The model of the name that makes or reads media of one of the categories. */
+  resolveMedia<Category extends MediaCategory>(
     caller: ModelCaller,
     modelName: string,
-    types: readonly MediaType[],
-  ): Promise<ResolvedMediaModel> {
+    categories: readonly Category[],
+  ): Promise<ResolvedMediaModel<Category>> {
     const name = modelName.trim();
-    return this.allowed(
-      caller,
-      this.media.get(caller, `${types.join()} ${name}`, async () => {
-        const model = await this.named(caller, name, types);
-        const adapter = this.adapters.media.get(model.providerCode);
-        const resolved = await this.resolved(caller, model);
-        return { ...resolved, category: model.category as MediaType, adapter };
-      }),
-    );
+    const resolving = this.media.get(caller, `${categories.join()} ${name}`, async () => {
+      const model = await this.named(caller, name, categories);
+      const adapter = this.adapters.media.get(model.providerCode);
+      const resolved = await this.resolved(caller, model);
+      return { ...resolved, category: model.category as Category, adapter };
+    });
+    // What is kept for the categories is of one of them.
+    return this.allowed(caller, resolving as Promise<ResolvedMediaModel<Category>>);
   }
 
   /** The model with the id, of any category, for a test of its connection. */
@@ -426,6 +432,8 @@ export class ModelResolver {
       connection: {
         address: model.apiHost || (this.adapters.defaultAddress(category, providerCode) ?? ''),
         credential: this.models.keyOf(model),
+        authType: model.authType,
+        mayUseHost: this.hostIdentity.isAllowed(tenantId),
         protocolVersion: provider.protocolVersion || undefined,
       },
       modelDimension: model.modelDimension ?? undefined,

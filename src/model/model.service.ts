@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { InvalidInputError } from '../platform/error/index.js';
 import { OutboundHttp } from '../platform/outbound/index.js';
-import { ProviderService } from '../provider/index.js';
+import {
+  checkedCredential,
+  defaultAuthType,
+  HostIdentityError,
+  isCloudAuth,
+  ProviderService,
+} from '../provider/index.js';
+import type { AuthType } from '../provider/index.js';
 import {
   isWithinKey,
   mayAny,
@@ -16,6 +23,7 @@ import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg, phrase, sentences } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
+import { HostIdentity } from './host.identity.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
   CredentialRequiredError,
@@ -57,10 +65,18 @@ interface CheckedFields {
 type ModelWithFallbacks = Pick<CheckedFields, 'category' | 'modelDimension'> &
   Pick<ModelValues, 'fallbackIds' | 'modelName'>;
 
-/** What is told of a model that can be called. */
+/** What is told of a model that can be called. Facts are null where they are unknown. */
 export type CallableModel = Pick<
   Model,
-  'modelName' | 'modelDescribe' | 'providerCode' | 'createTime'
+  | 'modelName'
+  | 'modelDescribe'
+  | 'providerCode'
+  | 'category'
+  | 'contextWindow'
+  | 'maxOutput'
+  | 'supportsTools'
+  | 'supportsVision'
+  | 'createTime'
 >;
 
 /** Model records. Saving one never calls the service it describes. */
@@ -75,6 +91,7 @@ export class ModelService {
     private readonly revision: TenantRevision,
     private readonly audit: AuditLog,
     private readonly http: OutboundHttp,
+    private readonly hostIdentity: HostIdentity,
   ) {}
 
   async list(caller: Caller, query: ModelListQuery): Promise<Page<ModelView>> {
@@ -107,8 +124,11 @@ export class ModelService {
     const { rows } = await this.models.pageShown(caller, {}, codes);
     const byName = new Map<string, CallableModel>();
     for (const model of rows) {
-      const isWanted = categories.includes(storedCategory(model.category));
-      if (isWanted && !byName.has(model.modelName)) byName.set(model.modelName, model);
+      const category = storedCategory(model.category);
+      const isWanted = categories.includes(category);
+      if (isWanted && !byName.has(model.modelName)) {
+        byName.set(model.modelName, { ...model, category });
+      }
     }
     return [...byName.values()];
   }
@@ -130,11 +150,13 @@ export class ModelService {
   async create(caller: Caller, body: CreateModelBody): Promise<Answer<ModelView>> {
     const { tenantId } = caller;
     requireUnlimitedKey(caller, 'models', phrase`models`);
-    const { values, apiKey, keys = [] } = readModel(body);
+    const { authType = defaultAuthType(body.providerCode) } = body;
+    const { values, apiKey, keys = [] } = readModel({ ...body, authType }, authType);
     requireWithinKey(caller, 'models', values.fallbackIds ?? [], LABEL);
     return this.database.transaction(async () => {
       await this.check(tenantId, { ...body, ...values });
       const hasKeys = keys.length > 0;
+      this.checkIdentity(tenantId, authType, hasKeys || apiKey !== '');
       await this.checkFallbacks(tenantId, { ...body, ...values }, { hasKeys });
       const id = await this.models.insert(tenantId, values, apiKey);
       if (keys.length > 0) await this.keys.replace(tenantId, id, keys);
@@ -152,11 +174,12 @@ export class ModelService {
     const { tenantId } = caller;
     const { id } = body;
     requireWithinKey(caller, 'models', [id], LABEL);
-    const { values, apiKey, keys } = readModel(body);
-    requireWithinKey(caller, 'models', values.fallbackIds ?? [], LABEL);
+    requireWithinKey(caller, 'models', body.fallbackIds ?? [], LABEL);
     return this.database.transaction(async () => {
       // Locked, so that no key is stored between the check of the address and its change.
-      const before = await this.models.lock(tenantId, id, values.fallbackIds);
+      const before = await this.models.lock(tenantId, id, body.fallbackIds);
+      const authType = body.authType ?? before.authType;
+      const { values, apiKey, keys } = readModel(body, authType);
       const after = { ...before, ...values };
       await this.check(tenantId, after);
       const stored = await this.keys.of(tenantId, [id]);
@@ -166,6 +189,16 @@ export class ModelService {
       const isMoved = oldHost !== newHost;
       const keepsKeys = keys ? keys.some((key) => key.apiKey === '') : stored.length > 0;
       const isKept = keepsKeys || (before.credential !== null && apiKey === '');
+      if (isKept && authType !== before.authType && [authType, before.authType].some(isCloudAuth)) {
+        throw new InvalidInputError(
+          msg`The stored key was entered for another authType. Enter the apiKey for the new one.`,
+        );
+      }
+      this.checkIdentity(
+        tenantId,
+        authType,
+        hasKeys || apiKey !== '' || before.credential !== null,
+      );
       if (isMoved && isKept && !mayAny(caller, [MOVE_CREDENTIAL])) {
         throw new CredentialRequiredError();
       }
@@ -196,6 +229,9 @@ export class ModelService {
     return this.database.transaction(async () => {
       await this.providers.requireEnabled(tenantId, providerCode);
       const ids = await this.models.idsOfProvider(tenantId, providerCode);
+      for (const { authType } of await this.models.withIds(tenantId, ids)) {
+        checkedCredential(authType, apiKey);
+      }
       await this.models.setKeys(tenantId, ids, apiKey);
       for (const id of ids) await this.record(caller, 'credential-change', id);
       await this.revision.increment(tenantId);
@@ -315,6 +351,12 @@ export class ModelService {
     }
   }
 
+  /** Without a credential, the types of clouds use the identity of the host. */
+  private checkIdentity(tenantId: string, authType: AuthType, hasCredential: boolean): void {
+    if (!isCloudAuth(authType) || hasCredential || this.hostIdentity.isAllowed(tenantId)) return;
+    throw new HostIdentityError();
+  }
+
   private checkAddress(apiHost: string, providerCode: string, category: string): void {
     this.adapters.find(storedCategory(category), providerCode)?.endpoint?.(apiHost);
     this.http.assertAddressAllowed(apiHost);
@@ -371,7 +413,10 @@ function isOfSameKind(one: ModelWithFallbacks, other: ModelWithFallbacks): boole
 }
 
 /** Parts a body into the columns it changes and the key, '' when it brings none. */
-function readModel(body: CreateModelBody | UpdateModelBody): {
+function readModel(
+  body: CreateModelBody | UpdateModelBody,
+  authType: AuthType,
+): {
   values: ModelValues;
   apiKey: string;
   keys: readonly WrittenKey[] | undefined;
@@ -386,11 +431,18 @@ function readModel(body: CreateModelBody | UpdateModelBody): {
   if (values.modelName) values.modelName = values.modelName.trim();
   if (values.apiHost) values.apiHost = values.apiHost.trim();
   if (values.fallbackIds) values.fallbackIds = [...new Set(values.fallbackIds)];
-  return { values, apiKey: readKey(apiKey), keys: keys?.map(readFurtherKey) };
+  return {
+    values,
+    apiKey: readKey(apiKey, authType),
+    keys: keys?.map((key) => readFurtherKey(key, authType)),
+  };
 }
 
-function readFurtherKey({ id, label, apiKey, weight, enabled }: ModelKeyBody): WrittenKey {
-  const key = readKey(apiKey);
+function readFurtherKey(
+  { id, label, apiKey, weight, enabled }: ModelKeyBody,
+  authType: AuthType,
+): WrittenKey {
+  const key = readKey(apiKey, authType);
   if (id === undefined && key === '') {
     throw new InvalidInputError(msg`A new entry of keys needs its apiKey. Enter it.`);
   }
@@ -412,8 +464,10 @@ function hasChanged(stored: readonly ModelKey[], keys: readonly WrittenKey[]): b
 const UNSENDABLE = /[^\x20-\x7e\xa0-\xff]/;
 
 /** The key without the spaces around it, which copying adds; '' for none. InvalidInputError for one that cannot be sent. */
-function readKey(apiKey: string | null | undefined): string {
-  const key = apiKey?.trim() ?? '';
+function readKey(apiKey: string | null | undefined, authType: AuthType = 'bearer'): string {
+  const key = checkedCredential(authType, apiKey?.trim() ?? '');
+  // JSON never is a header by itself.
+  if (isCloudAuth(authType)) return key;
   const at = key.search(UNSENDABLE);
   if (at === -1) return key;
   throw new InvalidInputError(

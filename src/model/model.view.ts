@@ -12,6 +12,8 @@ import {
   time,
   View,
 } from '../platform/http/index.js';
+import { AUTH_TYPES } from '../provider/index.js';
+import type { AuthType } from '../provider/index.js';
 import type { Model } from './model.entity.js';
 import type { ModelKey } from './model-key.entity.js';
 
@@ -36,6 +38,7 @@ export class ModelView extends View({
   modelDimension: nullable(integer({ example: null })),
   apiHost: text({ example: 'https://api.example.com/v1' }),
   hasApiKey: flag({ description: 'Whether a key is stored; the key itself is never returned' }),
+  authType: oneOf<AuthType>(AUTH_TYPES),
   keyWeight: integer({ example: 1 }),
   keys: list(ModelKeyView, { description: 'Further keys, without the keys themselves' }),
   fallbackIds: integers({ description: 'Models that answer when this one fails', example: [2] }),

@@ -232,6 +232,23 @@ const chatCompletionsPresets: readonly ChatVendor[] = [
     dialect: SERVER,
     modelList: [/\/v1\/chat\/completions$/, '/api/v0/models'],
   },
+  // Amazon Bedrock's chat completions at bedrock-runtime (AWS, Amazon Bedrock user guide, 2026-11): a key of Bedrock or SigV4.
+  {
+    code: 'bedrock',
+    label: 'Amazon Bedrock',
+    address: { prefix: '/openai/v1', endings: { '/openai': '/openai/v1' } },
+    dialect: { ...NEWER, json: 'text' },
+  },
+  // Vertex AI's chat completions (Google Cloud, Vertex AI, OpenAI compatibility, 2026-11), below a project and a location.
+  {
+    code: 'vertex',
+    label: 'Google Vertex AI',
+    address: {
+      prefix: '/v1',
+      endings: { '/endpoints': '/endpoints/openapi' },
+    },
+    dialect: USUAL,
+  },
 ];
 
 /** Any service of the protocol. */

@@ -5,6 +5,14 @@ export {
   RerankAdapterRegistry,
   UnsupportedProviderError,
 } from './adapter.registries.js';
+export {
+  AUTH_TYPES,
+  checkedCredential,
+  defaultAuthType,
+  HostIdentityError,
+  isCloudAuth,
+} from './adapter/authentication.js';
+export type { AuthType } from './adapter/authentication.js';
 export { InvalidAddressError } from './adapter/address.js';
 export { NO_EFFORT } from './adapter/chat/chat.adapter.js';
 export type {
@@ -37,17 +45,34 @@ export type {
   EmbeddingAnswer,
   EmbeddingCall,
 } from './adapter/embedding/embedding.adapter.js';
+export { imageFileType } from './adapter/media/media-type.js';
+export { isTextFormat, TRANSCRIPT_FORMATS } from './adapter/media/media.adapter.js';
 export type {
   ImageCall,
+  ImageEditCall,
   MediaAdapter,
   MediaCallOptions,
   MediaResult,
   MediaType,
+  Moderation,
+  ModerationCall,
   PredictionLookup,
   SpeechCall,
+  Transcript,
+  TranscriptEvent,
+  TranscriptFormat,
+  TranscriptionCall,
+  TranscriptionOptions,
   VideoCall,
 } from './adapter/media/media.adapter.js';
-export type { CallLimits, ModelCallOptions, ModelConnection, Usage } from './adapter/model-call.js';
+export type {
+  CallLimits,
+  FormValue,
+  ModelCallOptions,
+  ModelConnection,
+  ModelFile,
+  Usage,
+} from './adapter/model-call.js';
 export { MAX_OFFERED_MODELS } from './adapter/model-list.js';
 export type { OfferedModel } from './adapter/model-list.js';
 export type { Findings, FindingValue, ServiceFindings } from './adapter/refused-parameters.js';

@@ -4,7 +4,6 @@ import './app/app.css';
 import { MantineProvider } from '@mantine/core';
 import { ModalsProvider } from '@mantine/modals';
 import { Notifications } from '@mantine/notifications';
-import { configure } from '@plinth/client';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
@@ -13,15 +12,7 @@ import { queryClient } from './app/query-client';
 import { router } from './app/router';
 import { session } from './app/session';
 import { cssVariables, theme } from './app/theme';
-import { CLIENT_ID } from './app/client-id';
-import { language, ready } from './i18n';
-
-configure({
-  token: () => session.current?.token,
-  clientId: () => session.current?.clientId ?? CLIENT_ID,
-  language,
-  onUnauthenticated: () => session.end(),
-});
+import { ready } from './i18n';
 
 let wasSignedIn = session.current !== undefined;
 // What was loaded belongs to the user and the tenant before, which another tab may have changed as well. A sign-out keeps the

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Caller, StreamPlace } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { unavailableError } from '../../platform/database/index.js';
@@ -23,6 +23,7 @@ import type {
   AnswerWriter,
   DoorRequest,
   EmulatedChoice,
+  HeldRequest,
   ReadCall,
   RelayedRequest,
 } from './door.request.js';
@@ -51,11 +52,28 @@ export class DoorAnswers {
 
   /** Rejects with what was wrong before the answer began; later failures are the last event of the stream. */
   async answer(caller: Caller, request: DoorRequest, response: Response): Promise<void> {
+    await this.hold(caller, request, response, async (open) => {
+      try {
+        await this.write(open);
+      } catch (error) {
+        throw withParameter(error, request.names);
+      }
+    });
+  }
+
+  /** Runs `write` as an answer that counts as open, and ends with the sign-in or key of its caller. Fails like `answer`. */
+  async hold<Asked extends HeldRequest>(
+    caller: Caller,
+    request: Asked,
+    response: Response,
+    write: (open: OpenAnswer<Asked>) => Promise<void>,
+  ): Promise<void> {
     const place = this.streams.reserve(caller);
     const pingMs = this.config.CHAT_PING_SECONDS * 1_000;
     const open = new OpenAnswer(caller, request, response, pingMs);
     try {
-      await this.run(open, place);
+      place.onEnd((why) => open.end(why));
+      await this.run(open, write);
     } finally {
       this.streams.release(place);
     }
@@ -83,14 +101,19 @@ export class DoorAnswers {
     return { run, end: () => open.end('client-left'), release };
   }
 
-  private async run(open: OpenAnswer, place: StreamPlace): Promise<void> {
-    place.onEnd((why) => open.end(why));
+  private async run<Asked extends HeldRequest>(
+    open: OpenAnswer<Asked>,
+    write: (open: OpenAnswer<Asked>) => Promise<void>,
+  ): Promise<void> {
     try {
-      await this.write(open);
+      await write(open);
     } catch (error) {
-      const shown = open.errorFor(withParameter(error, open.request.names));
+      const shown = open.errorFor(error);
       if (shown === undefined) return;
-      if (!open.hasBegun) throw shown;
+      if (!open.hasBegun) {
+        open.name();
+        throw shown;
+      }
       this.fail(open, shown);
     }
   }
@@ -244,7 +267,7 @@ export class DoorAnswers {
     } else open.answer(JSON.stringify(await writer.whole(context())));
   }
 
-  private fail(open: OpenAnswer, error: unknown): void {
+  private fail(open: OpenAnswer<HeldRequest>, error: unknown): void {
     const failure = this.failureOf(error);
     open.fail(failure.code, open.request.failureEvent(failure));
   }

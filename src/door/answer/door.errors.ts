@@ -5,7 +5,8 @@ import { msg } from '../../platform/message/index.js';
 import { ResponseFormatError } from '../../chat/index.js';
 import { ContentMemoryError, ContentRefusedError, MediaFailedError } from '../../media/index.js';
 import { LimitReachedError, ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
-import type { UpstreamError, UpstreamErrorKind } from '../../provider/index.js';
+import { UpstreamError } from '../../provider/index.js';
+import type { UpstreamErrorKind } from '../../provider/index.js';
 
 /** A parameter of a request that is wrong, or that cannot be honoured. */
 export class ParameterError extends InvalidInputError {
@@ -101,4 +102,10 @@ export function statusOfUpstream({ kind, status: answered }: UpstreamError): num
 /** For the header Retry-After. */
 export function retryAfterOf({ retryAfterMs }: UpstreamError): number | undefined {
   return retryAfterMs === undefined ? undefined : Math.ceil(retryAfterMs / 1_000);
+}
+
+/** A failed call of a medium with what the service says of it, as for any other call of a model. */
+export function reasonOf(error: unknown): unknown {
+  const isOfService = error instanceof MediaFailedError && error.cause instanceof UpstreamError;
+  return isOfService ? error.cause : error;
 }

@@ -13,10 +13,16 @@ import type {
 import { ParameterError } from './door.errors.js';
 import type { IgnoredParameters } from './ignored-parameters.js';
 
-/** One request in the protocol of its client: reads it, and writes its answer. */
-export interface DoorRequest {
-  readonly model: string;
+/** A request whose answer counts as open until it is written. */
+export interface HeldRequest {
   readonly stream: boolean;
+  /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for whole. */
+  failureEvent(failure: Failure): string;
+}
+
+/** One request in the protocol of its client: reads it, and writes its answer. */
+export interface DoorRequest extends HeldRequest {
+  readonly model: string;
   /** As it was sent. */
   readonly body: Readonly<Record<string, unknown>>;
   /** How it is passed on to a model of the same protocol; undefined where no model speaks it. */
@@ -26,8 +32,6 @@ export interface DoorRequest {
   translate(ignored: IgnoredParameters): TranslatedCall;
   /** A new one for each answer. */
   writer(isAgent: boolean): AnswerWriter;
-  /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for whole. */
-  failureEvent(failure: Failure): string;
 }
 
 export interface RelayedRequest extends Pick<RelayOptions, 'withUsage' | 'headers'> {

@@ -9,7 +9,7 @@ import { onClose, SseWriter } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
 import { CallTrail } from '../../model/index.js';
 import { nameAttempts } from './attempt-headers.js';
-import type { DoorRequest } from './door.request.js';
+import type { DoorRequest, HeldRequest } from './door.request.js';
 import { IgnoredParameters } from './ignored-parameters.js';
 
 /** Why an answer ends before the model has finished it. */
@@ -37,7 +37,7 @@ export type CallInProgress = Pick<
  * One request while it is answered. A stream begins with its first event, so that an earlier failure has its HTTP status. One
  * that is silent for SILENT_INTERVALS of `pingMs` begins with a comment: proxies cut a request in which nothing comes for a minute.
  */
-export class OpenAnswer {
+export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
   /** The attempts of the model. */
   readonly trail = new CallTrail();
   readonly ignored: IgnoredParameters;
@@ -47,7 +47,7 @@ export class OpenAnswer {
 
   constructor(
     readonly caller: Caller,
-    readonly request: DoorRequest,
+    readonly request: Asked,
     private readonly response: Response,
     private readonly pingMs: number,
   ) {
@@ -96,11 +96,16 @@ export class OpenAnswer {
     this.writer?.end();
   }
 
-  answer(json: string): void {
+  answer(body: string, type = 'json'): void {
     this.signal.throwIfAborted();
     setEnvelopeCode(this.response, 200);
     this.nameCall();
-    this.response.status(200).type('json').send(json);
+    this.response.status(200).type(type).send(body);
+  }
+
+  /** The headers of an answer that fails before it has begun. */
+  name(): void {
+    this.nameCall();
   }
 
   /** In headers: which model answers, and what of the request it does not know. */

@@ -1,4 +1,20 @@
-import { AsSent, Given, Input } from '../../platform/http/index.js';
+import { AsSent, Given, Input, Text, Whole } from '../../platform/http/index.js';
+
+const LONGEST_ID = 220;
+export const USUAL_MODELS_PAGE = 20;
+const LARGEST_MODELS_PAGE = 1_000;
+
+/** Read for clients that send anthropic-version. */
+export class ModelsQuery extends Input({
+  limit: Whole({
+    optional: true,
+    min: 1,
+    max: LARGEST_MODELS_PAGE,
+    description: `Models of a page; default ${USUAL_MODELS_PAGE}. With anthropic-version alone, as the other two`,
+  }),
+  after_id: Text({ optional: true, max: LONGEST_ID, description: 'The page after this model' }),
+  before_id: Text({ optional: true, max: LONGEST_ID, description: 'The page before this model' }),
+}) {}
 
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;

@@ -5,6 +5,7 @@ import {
   nullable,
   object,
   oneOf,
+  schema,
   text,
   View,
 } from '../../platform/http/index.js';
@@ -31,13 +32,29 @@ export class AnthropicModelView extends View({
   type: oneOf(['model']),
   id: text({ example: 'claude-sonnet-4-5' }),
   display_name: text({ description: 'The description of a model, or the name of an agent' }),
-  created_at: text({ description: 'RFC 3339; the epoch for agents' }),
+  created_at: text({ description: 'RFC 3339' }),
+  max_input_tokens: nullable(integer({ description: 'The context window; null: unknown' })),
+  max_tokens: nullable(integer({ description: 'Tokens of an answer; null: unknown' })),
+  capabilities: nullable(
+    schema<object>({
+      type: 'object',
+      additionalProperties: true,
+      description:
+        'null: unknown. Each capability has supported; others than image_input are those of Plinth',
+      example: { image_input: { supported: true } },
+    }),
+  ),
+  lifecycle: oneOf(['active']),
+  line: nullable(text({ description: 'null' })),
+  deprecated_at: nullable(text({ description: 'null' })),
+  retires_at: nullable(text({ description: 'null' })),
 }) {}
 
-/** Always all of them. */
 export class AnthropicModelsView extends View({
   data: list(AnthropicModelView),
-  has_more: flag(),
+  has_more: flag({
+    description: 'Whether more follow after last_id; with before_id, before first_id',
+  }),
   first_id: nullable(text()),
   last_id: nullable(text()),
 }) {}

@@ -584,10 +584,10 @@ class CompletionWriter implements AnswerWriter {
 }
 
 /** The state in the form in which OpenRouter passes on encrypted reasoning (openrouter.ai/docs, ReasoningDetail, 2026-11). */
-function reasoningDetails({ calls, providerState }: CollectedAnswer): {
+function reasoningDetails({ providerState }: CollectedAnswer): {
   readonly reasoning_details?: readonly object[];
 } {
-  if (!providerState || calls.length === 0) return {};
+  if (!providerState) return {};
   const data = encodeState(providerState);
   return {
     reasoning_details: [{ type: 'reasoning.encrypted', data, format: 'unknown', index: 0 }],

@@ -1,10 +1,20 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Res } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { AnswersRaw, LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
+import {
+  AnswersRaw,
+  FormFiles,
+  LargeBody,
+  NoEnvelope,
+  ReceivesForm,
+  WhileConnected,
+  whileConnected,
+} from '../../platform/http/index.js';
+import type { FormFile } from '../../platform/http/index.js';
 import { requestIdHeader, VERSION } from '../anthropic/anthropic.errors.js';
+import { ModelsQuery } from '../anthropic/anthropic.dto.js';
 import { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
 import { withAttempts } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
@@ -13,21 +23,34 @@ import { CompletionRequest } from './chat-completions.protocol.js';
 import {
   ChatCompletionBody,
   EmbeddingsBody,
+  IMAGE_EDIT_FORM,
+  ImageEditBody,
   ImageGenerationBody,
+  ModerationBody,
   RerankBody,
   SpeechGenerationBody,
+  TextCompletionBody,
+  TRANSCRIPTION_FORM,
+  TranscriptionBody,
+  TRANSLATION_FORM,
 } from './openai.dto.js';
+import { OpenAiCompletions } from './openai.completions.js';
 import { OpenAiEmbeddings } from './openai.embeddings.js';
 import { OpenAiMedia } from './openai.media.js';
 import { OpenAiModels } from './openai.models.js';
+import { OpenAiModeration } from './openai.moderation.js';
 import { OpenAiRerank } from './openai.rerank.js';
+import { OpenAiTranscription } from './openai.transcription.js';
 import {
   CHAT_COMPLETION_SCHEMA,
   EmbeddingsView,
   ImagesView,
+  MODERATIONS_SCHEMA,
   OpenAiModelsView,
   OpenAiModelView,
   RerankView,
+  TEXT_COMPLETION_SCHEMA,
+  TRANSCRIPT_SCHEMA,
 } from './openai.view.js';
 
 /** The interface of OpenAI for its clients: HTTP statuses and its form of errors instead of the envelope. */
@@ -38,9 +61,12 @@ export class OpenAiController {
   constructor(
     private readonly models: OpenAiModels,
     private readonly answers: DoorAnswers,
+    private readonly completions: OpenAiCompletions,
     private readonly embeddings: OpenAiEmbeddings,
     private readonly reranking: OpenAiRerank,
     private readonly media: OpenAiMedia,
+    private readonly moderation: OpenAiModeration,
+    private readonly transcription: OpenAiTranscription,
   ) {}
 
   /** The models and agents that the caller can use; in the form of Anthropic for a client that sends anthropic-version. */
@@ -57,12 +83,13 @@ export class OpenAiController {
   })
   list(
     @CurrentCaller() caller: Caller,
+    @Query() query: ModelsQuery,
     @Headers(VERSION) version: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OpenAiModelsView | AnthropicModelsView> {
     if (version === undefined) return this.models.list(caller);
     response.set(requestIdHeader());
-    return this.models.listForMessages(caller);
+    return this.models.listForMessages(caller, query);
   }
 
   /** One of them. */
@@ -108,6 +135,25 @@ export class OpenAiController {
     return this.answers.answer(caller, CompletionRequest.of(body), response);
   }
 
+  /** Goes on with a text, or fills in what is missing before a suffix. */
+  @Post('completions')
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @LargeBody()
+  @ApiOkResponse({
+    description: 'The completion, or its chunks as server-sent events',
+    content: {
+      'application/json': { schema: TEXT_COMPLETION_SCHEMA },
+      'text/event-stream': { schema: { type: 'string' } },
+    },
+  })
+  completeText(
+    @CurrentCaller() caller: Caller,
+    @Body() body: TextCompletionBody,
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.completions.answer(caller, body, response);
+  }
+
   /** Vectors of texts. */
   @Post('embeddings')
   @HttpCode(200)
@@ -146,6 +192,23 @@ export class OpenAiController {
     );
   }
 
+  /** Says which texts and images offend, and in what way. */
+  @Post('moderations')
+  @HttpCode(200)
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @LargeBody()
+  @ApiOkResponse({ schema: MODERATIONS_SCHEMA })
+  moderate(
+    @CurrentCaller() caller: Caller,
+    @Body() body: ModerationBody,
+    @Res({ passthrough: true }) response: Response,
+    @WhileConnected() signal: AbortSignal,
+  ): Promise<object> {
+    return withAttempts(response, (trail) =>
+      this.moderation.moderate(caller, body, { signal, trail }),
+    );
+  }
+
   /** Draws images. */
   @Post('images/generations')
   @HttpCode(200)
@@ -158,7 +221,28 @@ export class OpenAiController {
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<ImagesView> {
     return namingIgnored(caller, response, (ignored) =>
-      this.media.image(caller, body, { ignored, disconnected }),
+      withAttempts(response, (trail) =>
+        this.media.image(caller, body, { ignored, disconnected, trail }),
+      ),
+    );
+  }
+
+  /** Changes images, which come as the files of a form, or in JSON by their addresses. */
+  @Post('images/edits')
+  @HttpCode(200)
+  @LoginOnly({ apiKey: 'media:media:use' })
+  @LargeBody()
+  @ReceivesForm(IMAGE_EDIT_FORM)
+  @ApiOkResponse({ type: ImagesView })
+  edit(
+    @CurrentCaller() caller: Caller,
+    @Body() body: ImageEditBody,
+    @FormFiles() files: readonly FormFile[],
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<ImagesView> {
+    const disconnected = whileConnected(response);
+    return withAttempts(response, (trail) =>
+      this.media.edit(caller, body, files, { disconnected, trail }),
     );
   }
 
@@ -173,5 +257,33 @@ export class OpenAiController {
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<void> {
     return this.media.speech(caller, body, { response, disconnected });
+  }
+
+  /** Writes down what is said in a sound, piece by piece with stream: true. */
+  @Post('audio/transcriptions')
+  @LoginOnly({ apiKey: 'media:media:use' })
+  @ReceivesForm(TRANSCRIPTION_FORM)
+  @ApiOkResponse(TRANSCRIPT_SCHEMA)
+  transcribe(
+    @CurrentCaller() caller: Caller,
+    @Body() body: TranscriptionBody,
+    @FormFiles() files: readonly FormFile[],
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.transcription.answer(caller, { task: 'transcribe', body, files }, response);
+  }
+
+  /** The same in English, whatever language is spoken. */
+  @Post('audio/translations')
+  @LoginOnly({ apiKey: 'media:media:use' })
+  @ReceivesForm(TRANSLATION_FORM)
+  @ApiOkResponse(TRANSCRIPT_SCHEMA)
+  translate(
+    @CurrentCaller() caller: Caller,
+    @Body() body: TranscriptionBody,
+    @FormFiles() files: readonly FormFile[],
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.transcription.answer(caller, { task: 'translate', body, files }, response);
   }
 }

@@ -1,4 +1,5 @@
 import { AsSent, Given, Input } from '../../platform/http/index.js';
+import { TRANSCRIPT_FORMATS } from '../../provider/index.js';
 
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
@@ -50,6 +51,25 @@ export class ChatCompletionBody extends Input({
 }) {}
 
 @AsSent()
+export class TextCompletionBody extends Input({
+  model: Given(TEXT, { description: 'Required. The modelName of a chat model' }),
+  prompt: Given(
+    { ...EITHER, oneOf: [...TEXTS.oneOf, TOKENS, { type: 'array', items: TOKENS }] },
+    { description: 'Required. A text, at most 20 texts, or token ids of cl100k_base' },
+  ),
+  suffix: Given(TEXT, { description: 'What follows: the answer belongs between' }),
+  max_tokens: Given(INTEGER, { description: 'Maximum tokens of each answer; default 16' }),
+  stream: Given(FLAG, { description: 'Server-sent events, and data: [DONE] at the end' }),
+  stream_options: Given(OBJECT, { description: 'include_usage: the last chunk has the usage' }),
+  echo: Given(FLAG, { description: 'Repeat the prompt before the answer' }),
+  temperature: Given(NUMBER, { description: '0 to 2' }),
+  top_p: Given(NUMBER, { description: '0 to 1' }),
+  stop: Given(TEXTS, { description: 'Stop sequences' }),
+  seed: Given(INTEGER, { description: 'Where the model supports it' }),
+  n: Given(INTEGER, { description: '1' }),
+}) {}
+
+@AsSent()
 export class RerankBody extends Input({
   model: Given(TEXT, { description: 'Required. The modelName of a rerank model' }),
   query: Given(TEXT, { description: 'Required' }),
@@ -59,6 +79,17 @@ export class RerankBody extends Input({
   ),
   top_n: Given(INTEGER, { description: 'So many of the best; default all' }),
   return_documents: Given(FLAG, { description: 'Repeat the documents beside their scores' }),
+}) {}
+
+@AsSent()
+export class ModerationBody extends Input({
+  model: Given(TEXT, {
+    description: 'The modelName of a moderation model; default the first that the caller can use',
+  }),
+  input: Given(
+    { ...EITHER, oneOf: [...TEXTS.oneOf, OBJECTS] },
+    { description: 'Required. A text, a list of texts, or parts of type text and image_url' },
+  ),
 }) {}
 
 @AsSent()
@@ -73,6 +104,32 @@ export class ImageGenerationBody extends Input({
   }),
   user: Given(TEXT, { description: 'Not read' }),
 }) {}
+
+@AsSent()
+export class ImageEditBody extends Input({
+  model: Given(TEXT, { description: 'Required. The modelName of an image model' }),
+  prompt: Given(TEXT, { description: 'Required. What is to be changed' }),
+  images: Given(OBJECTS, {
+    description: 'Of a request as JSON: {image_url} with an https or a data address, at most 16',
+  }),
+  mask: Given(OBJECT, { description: 'Of a request as JSON: {image_url}' }),
+  n: Given(INTEGER, { description: '1 to 10; default 1' }),
+  size: Given(TEXT, { description: 'A size of the model, or auto', example: '1024x1024' }),
+  response_format: Given(TEXT, { description: 'As for images/generations' }),
+}) {}
+
+export const IMAGE_EDIT_FORM = {
+  files: ['image', 'image[]', 'mask'],
+  maxFiles: 17,
+  required: ['model', 'prompt'],
+  fields: {
+    model: { ...TEXT, description: 'The modelName of an image model' },
+    prompt: { ...TEXT, description: 'What is to be changed' },
+    n: { ...INTEGER, description: '1 to 10; default 1' },
+    size: { ...TEXT, description: 'A size of the model, or auto' },
+    response_format: { ...TEXT, enum: ['url', 'b64_json'] },
+  },
+};
 
 @AsSent()
 export class SpeechGenerationBody extends Input({
@@ -102,3 +159,36 @@ export class EmbeddingsBody extends Input({
   dimensions: Given(INTEGER, { description: 'Size of the vectors, where the model supports it' }),
   user: Given(TEXT, { description: 'Not read' }),
 }) {}
+
+/** What a form has beside its file is text. It is checked by openai.transcription.ts; services read further fields. */
+@AsSent()
+export class TranscriptionBody extends Input({ model: Given(TEXT) }) {}
+
+const TRANSCRIPT_FIELDS = {
+  model: { ...TEXT, description: 'Required. The modelName of a transcription model' },
+  prompt: { ...TEXT, description: 'Words or the text before, as a hint' },
+  response_format: {
+    ...TEXT,
+    enum: [...TRANSCRIPT_FORMATS],
+    description: 'Default json; not every service has all of them',
+  },
+  temperature: { ...NUMBER, description: '0 to 1' },
+};
+
+const SOUND = { files: ['file'], maxFiles: 1, required: ['file', 'model'] };
+
+export const TRANSCRIPTION_FORM = {
+  ...SOUND,
+  fields: {
+    ...TRANSCRIPT_FIELDS,
+    language: { ...TEXT, description: 'Of the sound, as ISO 639-1', example: 'en' },
+    stream: { ...FLAG, description: 'Server-sent events transcript.text.delta and .done' },
+    'timestamp_granularities[]': {
+      type: 'array',
+      items: { ...TEXT, enum: ['word', 'segment'] },
+      description: 'With verbose_json',
+    },
+  },
+};
+
+export const TRANSLATION_FORM = { ...SOUND, fields: TRANSCRIPT_FIELDS };

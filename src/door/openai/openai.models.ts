@@ -2,13 +2,18 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { AgentService } from '../../agent/index.js';
 import { ModelService } from '../../model/index.js';
+import { USUAL_MODELS_PAGE } from '../anthropic/anthropic.dto.js';
+import type { ModelsQuery } from '../anthropic/anthropic.dto.js';
 import type { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
 import { agentIdIn } from '../answer/agent-answers.js';
-import { UnknownModelError } from '../answer/door.errors.js';
-import { OpenAiModelsView, OpenAiModelView } from './openai.view.js';
+import { ParameterError, UnknownModelError } from '../answer/door.errors.js';
+import { msg } from '../../platform/message/index.js';
+import { anthropicModel, listedAgent, listedModel, openAiModel } from './model-facts.js';
+import type { ListedModel } from './model-facts.js';
+import type { OpenAiModelsView, OpenAiModelView } from './openai.view.js';
 
 /** The categories of models that the routes below /v1 call. */
-const CATEGORIES = ['chat', 'vector', 'rerank', 'image', 'audio'];
+const CATEGORIES = ['chat', 'vector', 'rerank', 'image', 'audio', 'transcription', 'moderation'];
 
 /**
  * The models and agents that the caller can use, by the ids that requests name them by. The id of a model is its modelName:
@@ -22,66 +27,72 @@ export class OpenAiModels {
     private readonly agents: AgentService,
   ) {}
 
-  async list(caller: Caller, categories = CATEGORIES): Promise<OpenAiModelsView> {
-    const models = await this.models.callable(caller, categories);
-    const agents = await this.agents.callable(caller);
-    return {
-      object: 'list',
-      data: [
-        ...models
-          .filter(({ modelName }) => agentIdIn(modelName) === undefined)
-          .map(({ modelName, modelDescribe, providerCode, createTime }) => ({
-            id: modelName,
-            name: modelDescribe || modelName,
-            object: 'model',
-            created: secondsOf(createTime),
-            owned_by: providerCode,
-          })),
-        ...agents.map(({ id, agentName, createTime }) => ({
-          id: `agent-${id}`,
-          name: agentName,
-          object: 'model',
-          created: secondsOf(createTime),
-          owned_by: 'plinth',
-        })),
-      ],
-    };
+  async list(caller: Caller): Promise<OpenAiModelsView> {
+    const listed = await this.listed(caller, CATEGORIES);
+    return { object: 'list', data: listed.map(openAiModel) };
   }
 
-  /** Those that answer messages, in the form of Anthropic. */
-  async listForMessages(caller: Caller): Promise<AnthropicModelsView> {
-    const { data } = await this.list(caller, ['chat']);
+  /** A page of those that answer messages, in the form of Anthropic. Throws ParameterError for an id that is not in the list. */
+  async listForMessages(caller: Caller, query: ModelsQuery): Promise<AnthropicModelsView> {
+    const { rows, hasMore } = pageOf(await this.listed(caller, ['chat']), query);
     return {
-      data: data.map(({ id, name, created }) => ({
-        ...{ type: 'model', id, display_name: name },
-        created_at: new Date(created * 1_000).toISOString(),
-      })),
-      has_more: false,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
+      data: rows.map(anthropicModel),
+      has_more: hasMore,
+      first_id: rows[0]?.id ?? null,
+      last_id: rows.at(-1)?.id ?? null,
     };
   }
 
   /** Throws UnknownModelError for one that is not in the list. */
   async get(caller: Caller, id: string): Promise<OpenAiModelView> {
-    return named(id, await this.list(caller));
+    return openAiModel(named(id, await this.listed(caller, CATEGORIES)));
   }
 
   /** Throws UnknownModelError for one that is not in the list of those that answer messages. */
   async getForMessages(caller: Caller, id: string): Promise<AnthropicModelView> {
-    return named(id, await this.listForMessages(caller));
+    return anthropicModel(named(id, await this.listed(caller, ['chat'])));
+  }
+
+  private async listed(caller: Caller, categories: readonly string[]): Promise<ListedModel[]> {
+    const models = await this.models.callable(caller, categories);
+    const agents = await this.agents.callable(caller);
+    return [
+      ...models.filter(({ modelName }) => agentIdIn(modelName) === undefined).map(listedModel),
+      ...agents.map(listedAgent),
+    ];
   }
 }
 
-function secondsOf(time: Date): number {
-  return Math.floor(time.getTime() / 1_000);
+function named(id: string, models: readonly ListedModel[]): ListedModel {
+  const model = models.find((one) => one.id === id);
+  if (!model) throw new UnknownModelError(id);
+  return model;
 }
 
-function named<Model extends { readonly id: string }>(
-  id: string,
-  { data }: { readonly data: readonly Model[] },
-): Model {
-  const found = data.find((model) => model.id === id);
-  if (!found) throw new UnknownModelError(id);
-  return found;
+interface ModelPage {
+  readonly rows: readonly ListedModel[];
+  /** Whether there are more in the direction of the page. */
+  readonly hasMore: boolean;
+}
+
+function pageOf(
+  models: readonly ListedModel[],
+  { limit = USUAL_MODELS_PAGE, after_id: after, before_id: before }: ModelsQuery,
+): ModelPage {
+  if (before) {
+    const end = positionOf('before_id', before, models);
+    const start = Math.max(0, end - limit);
+    return { rows: models.slice(start, end), hasMore: start > 0 };
+  }
+  const start = after ? positionOf('after_id', after, models) + 1 : 0;
+  return { rows: models.slice(start, start + limit), hasMore: start + limit < models.length };
+}
+
+function positionOf(param: string, id: string, models: readonly ListedModel[]): number {
+  const at = models.findIndex((one) => one.id === id);
+  if (at >= 0) return at;
+  throw new ParameterError(
+    param,
+    msg`The parameter ${param} names no model of the list. Begin again with the first page.`,
+  );
 }

@@ -1,4 +1,5 @@
 import {
+  flag,
   integer,
   list,
   nullable,
@@ -8,6 +9,7 @@ import {
   optional,
   schema,
   text,
+  texts,
   View,
 } from '../../platform/http/index.js';
 
@@ -21,6 +23,23 @@ class OpenAiErrorView extends View({
 /** A failure of the routes below /v1, with the HTTP status of its kind. */
 export class OpenAiFailureView extends View({ error: object(OpenAiErrorView) }) {}
 
+class ArchitectureView extends View({
+  modality: text({ example: 'text+image->text' }),
+  input_modalities: texts({ example: ['text', 'image'] }),
+  output_modalities: texts({ example: ['text'] }),
+}) {}
+
+class TopProviderView extends View({
+  context_length: optional(integer()),
+  max_completion_tokens: optional(integer()),
+}) {}
+
+class OpenAiCapabilitiesView extends View({
+  completion_chat: flag(),
+  function_calling: optional(flag({ description: 'Calls tools of the client' })),
+  vision: optional(flag({ description: 'Sees images' })),
+}) {}
+
 export class OpenAiModelView extends View({
   id: text({
     example: 'gpt-4o-mini',
@@ -33,6 +52,19 @@ export class OpenAiModelView extends View({
   object: oneOf(['model']),
   created: integer({ description: 'Seconds since the epoch' }),
   owned_by: text({ example: 'openai', description: 'The provider code, or plinth for agents' }),
+  category: text({ example: 'chat', description: 'As models are stored; chat for agents' }),
+  context_length: optional(
+    integer({ example: 128_000, description: 'Tokens in all. Absent, as any other fact: unknown' }),
+  ),
+  context_window: optional(integer({ description: 'The same' })),
+  max_model_len: optional(integer({ description: 'The same' })),
+  max_completion_tokens: optional(integer({ description: 'Tokens of an answer' })),
+  architecture: object(ArchitectureView),
+  top_provider: optional(object(TopProviderView)),
+  capabilities: object(OpenAiCapabilitiesView),
+  supported_parameters: optional(
+    texts({ example: ['tools', 'tool_choice'], description: 'Absent: unknown' }),
+  ),
 }) {}
 
 export class OpenAiModelsView extends View({
@@ -80,12 +112,35 @@ export class RerankView extends View({
   results: list(RerankResultView),
 }) {}
 
+/** Judgements; those of a service have its other fields as well. */
+export const MODERATIONS_SCHEMA = {
+  type: 'object',
+  required: ['id', 'model', 'results'],
+  properties: {
+    id: { type: 'string', example: 'modr-970d409ef3bef3b70c73d8232df86e7d' },
+    model: { type: 'string', example: 'omni-moderation-latest' },
+    results: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['flagged', 'categories'],
+        properties: {
+          flagged: { type: 'boolean' },
+          categories: { type: 'object', additionalProperties: true },
+        },
+        additionalProperties: true,
+      },
+    },
+  },
+  additionalProperties: true,
+};
+
 class ImageView extends View({
   url: optional(text({ description: 'Also a data address' })),
   b64_json: optional(text({ description: 'The image in base64' })),
 }) {}
 
-/** One image, by its address or in base64. */
+/** Images, each by its address or in base64. */
 export class ImagesView extends View({
   created: integer({ description: 'Seconds since the epoch' }),
   data: list(ImageView),
@@ -112,4 +167,46 @@ export const CHAT_COMPLETION_SCHEMA = {
     },
   },
   additionalProperties: true,
+};
+
+/** A transcript of a JSON format has the other fields of its service as well. */
+export const TRANSCRIPT_SCHEMA = {
+  description: 'The transcript in the format that was asked for, or its events',
+  content: {
+    'application/json': {
+      schema: {
+        type: 'object',
+        required: ['text'],
+        properties: { text: { type: 'string' } },
+        additionalProperties: true,
+      },
+    },
+    'text/plain': { schema: { type: 'string' } },
+    'text/event-stream': { schema: { type: 'string' } },
+  },
+};
+
+export const TEXT_COMPLETION_SCHEMA = {
+  type: 'object',
+  required: ['id', 'object', 'created', 'model', 'choices', 'usage'],
+  properties: {
+    id: { type: 'string' },
+    object: { type: 'string', example: 'text_completion' },
+    created: { type: 'integer' },
+    model: { type: 'string' },
+    choices: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['text', 'index', 'finish_reason'],
+        properties: {
+          text: { type: 'string' },
+          index: { type: 'integer' },
+          logprobs: { type: 'object', nullable: true },
+          finish_reason: { type: 'string', nullable: true },
+        },
+      },
+    },
+    usage: { type: 'object', additionalProperties: true },
+  },
 };

@@ -148,12 +148,10 @@ function spoken({ mark }: ContextParts, { message, calls }: Unit): ChatMessage[]
   const { role, content, providerState } = message;
   if (role === 'USER') return [{ role: 'user', content }];
   if (role === 'CONTROL') return [{ role: 'user', content: mark.note(content) }];
-  if (calls.length > 0) {
-    const answer = { role: 'assistant', content, toolCalls: calls } as const;
-    return [providerState ? { ...answer, providerState } : answer];
-  }
+  const state = providerState ? { providerState } : {};
+  if (calls.length > 0) return [{ role: 'assistant', content, toolCalls: calls, ...state }];
   // Services refuse an answer that is empty.
-  return content.trim() === '' ? [] : [{ role: 'assistant', content }];
+  return content.trim() === '' ? [] : [{ role: 'assistant', content, ...state }];
 }
 
 function resultText(

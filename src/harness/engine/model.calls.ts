@@ -201,7 +201,7 @@ export class ModelCalls {
         finishReason: finish.reason,
         ...(usage && { usage: usageOf(usage) }),
         metadata: { effectId, ...((!isWhole || isEmpty) && { incomplete: true }) },
-        providerState: effects.length > 0 ? providerState : undefined,
+        providerState,
       });
       if (effects.length > 0) await this.effects.prepare(writer.run, effects);
       announce(writer, answer, { effects, messageId });

@@ -13,9 +13,12 @@ import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { ContentRefusedError } from './content.checks.js';
 
-/** What tests put in the place of the network. No setting changes any of it. */
+/** The operator's way out of the network, and what tests put in the place of the network. */
 export type ContentClientOptions = Partial<
-  Pick<OutboundHttpOptions, 'allowedPrivateHosts' | 'resolve' | 'ca'>
+  Pick<
+    OutboundHttpOptions,
+    'allowedHosts' | 'authorities' | 'allowedPrivateHosts' | 'ca' | 'proxies' | 'resolve'
+  >
 > & {
   /** 443. */
   readonly port?: number;
@@ -30,6 +33,7 @@ const REASONS: Partial<Record<OutboundErrorKind, Message>> = {
   'timeout-connect': msg`The resource’s host could not be reached in time. Try again.`,
   'timeout-idle': msg`The resource’s host sent nothing for too long. Try again.`,
   'timeout-total': msg`Fetching the resource took too long. Try again.`,
+  proxy: msg`The proxy could not reach the resource’s host. Check HTTPS_PROXY and what the proxy allows.`,
   tls: msg`The certificate of the resource’s host could not be verified.`,
 };
 

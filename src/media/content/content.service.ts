@@ -102,7 +102,7 @@ export class ContentService {
    */
   async image(
     address: string,
-    { connection }: Pick<ResolvedMediaModel, 'connection'>,
+    { connection }: { readonly connection: Pick<ResolvedMediaModel['connection'], 'address'> },
     signal: AbortSignal,
   ): Promise<Buffer> {
     const isOwn = URL.parse(address)?.origin === URL.parse(connection.address)?.origin;

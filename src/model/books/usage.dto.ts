@@ -37,7 +37,10 @@ export const GROUPS = [
 ] as const;
 export type UsageGroup = (typeof GROUPS)[number];
 
-export const KINDS = ['chat', 'embedding', 'rerank', 'media', ...AUXILIARY_KINDS] as const;
+export const KINDS = [
+  ...['chat', 'embedding', 'rerank', 'media', 'transcript', 'moderation'],
+  ...AUXILIARY_KINDS,
+] as const;
 
 const MOST_GROUPS = 2;
 const USUAL_DAYS = 30;

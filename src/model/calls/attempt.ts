@@ -109,8 +109,10 @@ export class Attempt {
     this.isFinished = true;
   }
 
-  made(units: MediaUnits): void {
+  /** A medium that was made, or a sound that was read, for which a service may report tokens as well. */
+  made(units: MediaUnits, usage?: Usage): void {
     this.units = units;
+    this.usage = usage;
     this.isFinished = true;
   }
 
@@ -139,7 +141,8 @@ export class Attempt {
    */
   get tokens(): UsedTokens {
     const { usage, start } = this;
-    if (start.kind === 'media' || (!usage && !this.wasTaken)) return NOTHING;
+    const isPaidByUnits = start.kind === 'media' || start.kind === 'transcript';
+    if (!usage && (isPaidByUnits || !this.wasTaken)) return NOTHING;
     const isChat = start.kind === 'chat';
     // Models that write nothing read all of their tokens.
     const inputTokens = usage?.inputTokens ?? (isChat ? undefined : usage?.totalTokens);

@@ -22,9 +22,27 @@ export interface MadeAttempt {
   readonly outcome: string;
 }
 
+/** How much of a limit is left, and when all of it is there again. */
+export interface LimitLeft {
+  readonly cap: number;
+  /** Without what running calls have reserved; not below 0. */
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+/** The limits of the tenant that have the least left, of those that apply to a call. */
+export interface NearestLimits {
+  readonly requests?: LimitLeft | undefined;
+  readonly tokens?: LimitLeft | undefined;
+}
+
 /** The attempts that were made for one answer, in their order. */
 export class CallTrail {
   private readonly made: TrailedAttempt[] = [];
+  /** Undefined where no limit applies. */
+  nearestLimits: NearestLimits | undefined;
+  /** What the service that was called last says of its own, by names of headers. */
+  upstreamLimits: Readonly<Record<string, string>> = {};
 
   add(attempt: TrailedAttempt): void {
     this.made.push(attempt);

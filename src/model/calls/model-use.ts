@@ -10,6 +10,7 @@ export const FEATURES = [
   'embedding',
   'rerank',
   'media',
+  'moderation',
   'harness',
   'test',
 ] as const;

@@ -18,9 +18,11 @@ import type {
   EmbeddingAnswer,
   EmbeddingCall,
   MediaCallOptions,
-  ModelCallOptions,
   MediaResult,
+  ModelCallOptions,
   ModelConnection,
+  Moderation,
+  ModerationCall,
   OfferedModel,
   RankedDocument,
   RelayedAnswer,
@@ -31,6 +33,7 @@ import type {
   RetryOptions,
   ServiceFindings,
   TokenCount,
+  Transcript,
 } from '../../provider/index.js';
 import { ModelFindings } from '../findings/model.findings.js';
 import { CallBooks } from '../books/call.books.js';
@@ -319,11 +322,11 @@ export class UpstreamCalls {
    * One call of a media model; `units` are paid when it succeeds, and without them it is a look at a task. What `make` throws at once, instead of its promise, is no
    * call.
    */
-  media(
+  media<Made extends MediaResult | readonly MediaResult[]>(
     model: ResolvedMediaModel,
-    make: (options: MediaCallOptions) => Promise<MediaResult>,
+    make: (options: MediaCallOptions) => Promise<Made>,
     options: CallOptions<ResolvedMediaModel> & { readonly units?: MediaUnits | undefined },
-  ): Promise<MediaResult> {
+  ): Promise<Made> {
     const { units } = options;
     return this.answered(
       model,
@@ -333,16 +336,60 @@ export class UpstreamCalls {
         auxiliary: units ? undefined : 'lookup',
         callOf: () => undefined,
         suits: () => false,
-        send: (_model, _call, sending) => {
-          try {
-            return make(sending);
-          } catch (error) {
-            throw new NotCalledError('No call was made.', { cause: error });
-          }
-        },
+        send: (_model, _call, sending) => made(() => make(sending)),
         sentTokens: () => 0,
         worst: () => ({ ...NO_TOKENS, ...units }),
-        settle: (attempt) => attempt.made(units ?? {}),
+        settle: (attempt, result) =>
+          attempt.made(Array.isArray(result) ? { images: result.length } : (units ?? {})),
+      },
+    );
+  }
+
+  /** As MediaAdapter.moderate. What `make` throws at once is no call. */
+  moderate(
+    model: ResolvedMediaModel,
+    input: ModerationCall['input'],
+    make: (options: ModelCallOptions) => Promise<Moderation>,
+    options: CallOptions<ResolvedMediaModel>,
+  ): Promise<Moderation> {
+    const texts = textsIn(input);
+    return this.answered(
+      model,
+      { ...options, current: () => model },
+      {
+        kind: 'moderation',
+        callOf: () => undefined,
+        suits: () => false,
+        send: (_model, _call, sending) => made(() => make(sending)),
+        sentTokens: () => tokensOfTexts(texts),
+        worst: () => ({ ...NO_TOKENS, inputTokens: textsAtMost(texts) }),
+        settle: (attempt, { usage }) => attempt.answered(usage),
+      },
+    );
+  }
+
+  /** As MediaAdapter.transcribe; `seconds` is how long the sound is, as far as that is known before. */
+  transcribe(
+    model: ResolvedMediaModel,
+    make: (options: MediaCallOptions) => Promise<Transcript>,
+    { seconds, ...options }: CallOptions<ResolvedMediaModel> & { readonly seconds: number },
+  ): Promise<Transcript> {
+    return this.answered(
+      model,
+      { ...options, current: () => model },
+      {
+        kind: 'transcript',
+        callOf: () => undefined,
+        suits: () => false,
+        send: (_model, _call, sending) => made(() => make(sending)),
+        sentTokens: () => 0,
+        worst: () => ({
+          seconds: Math.ceil(seconds),
+          inputTokens: Math.ceil(seconds * MAX_HEARD_TOKENS),
+          outputTokens: Math.ceil(seconds * MAX_SPOKEN_TOKENS),
+        }),
+        settle: (attempt, transcript) =>
+          attempt.made({ seconds: transcript.seconds ?? seconds }, transcript.usage),
       },
     );
   }
@@ -492,7 +539,7 @@ export class UpstreamCalls {
   /** What an attempt is sent with: it tells what it learns of its service. */
   private sendingOf<M extends ResolvedModel>(
     attempt: Attempt,
-    { limits, signal }: CallOptions<M>,
+    { limits, signal, use: { trail } }: CallOptions<M>,
   ): ModelCallOptions {
     const { model } = attempt.start;
     const findings: ServiceFindings = {
@@ -502,7 +549,10 @@ export class UpstreamCalls {
         attempt.leftOut = names;
       },
     };
-    return { limits, signal, findings };
+    const onRateLimits = (said: Readonly<Record<string, string>>): void => {
+      if (trail) trail.upstreamLimits = said;
+    };
+    return { limits, signal, findings, ...(trail && { onRateLimits }) };
   }
 
   /** The first part of an answer shows that an address works again; the rest of the answer may take minutes. */
@@ -593,6 +643,18 @@ function isRepeated<M extends ResolvedModel>(
 class NotCalledError extends Error {}
 
 const NO_FINDINGS: ServiceFindings['known'] = new Map();
+/** What it throws at once, instead of its promise, is no call. */
+function made<T>(make: () => Promise<T>): Promise<T> {
+  try {
+    return make();
+  } catch (error) {
+    throw new NotCalledError('No call was made.', { cause: error });
+  }
+}
+
+/** Tokens of a second of sound at most: models of speech read 12.5 to 25 of them, and speech has fewer than 10 words a second. */
+const MAX_HEARD_TOKENS = 25;
+const MAX_SPOKEN_TOKENS = 15;
 
 const NO_TOKENS: WorstCase = { inputTokens: 0, outputTokens: 0 };
 
@@ -643,6 +705,12 @@ function settleCompletion(
 ): void {
   const called = toolCalls.map((call) => call.name + call.arguments).join('');
   attempt.answered(usage, text + reasoning + called);
+}
+
+/** An image counts as its address. */
+function textsIn(input: ModerationCall['input']): readonly string[] {
+  if (typeof input === 'string') return [input];
+  return input.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
 }
 
 function tokensOfTexts(texts: readonly string[]): number {

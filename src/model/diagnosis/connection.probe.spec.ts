@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ProxyServer } from '../../../test/support/proxy-server.js';
 import { eventually } from '../../../test/support/wait.js';
 import { OutboundError, OutboundHttp } from '../../platform/outbound/index.js';
 import { probeConnection } from './connection.probe.js';
@@ -62,6 +63,38 @@ describe('connection probe', () => {
   ])('does not connect to %s', async (_, allowed) => {
     expect(await probe(`http://localhost:${port}/v1`, allowed)).toEqual(['dns']);
     expect(connections).toBe(0);
+  });
+
+  it('goes by the proxy, whose refusal is a step of its own', async () => {
+    const proxy = await new ProxyServer().start();
+    proxy.targetPort = port;
+    const http = new OutboundHttp({
+      allowedPrivateHosts: [],
+      proxies: { httpsProxy: proxy.url, httpProxy: proxy.url },
+    });
+    const run = async (address: string): Promise<StepLog> => {
+      const log = new StepLog();
+      const signal = new AbortController().signal;
+      await probeConnection(new URL(address), log, { http, signal }).catch(() => undefined);
+      return log;
+    };
+    try {
+      expect((await run('http://api.vendor.test/v1')).steps).toMatchObject([
+        { step: 'proxy', ok: true },
+      ]);
+      proxy.behaviour.login = 'user:password';
+      expect((await run('https://api.vendor.test/v1')).steps).toMatchObject([
+        {
+          step: 'proxy',
+          ok: false,
+          detail: 'The proxy asks for credentials (407). Check HTTPS_PROXY.',
+        },
+      ]);
+      expect(proxy.asked).toEqual(['api.vendor.test:443']);
+    } finally {
+      await http.close();
+      await proxy.close();
+    }
   });
 
   it('ends at once when it is aborted, also in the middle of a handshake', async () => {

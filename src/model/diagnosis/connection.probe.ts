@@ -6,6 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import {
   ForbiddenAddressError,
   OutboundError,
+  outboundErrorOf,
   OutboundHttp,
 } from '../../platform/outbound/index.js';
 import type { OutboundErrorKind } from '../../platform/outbound/index.js';
@@ -26,19 +27,43 @@ export async function probeConnection(
 ): Promise<void> {
   const { http, signal } = context;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (http.usesProxy(url)) {
+    const socket = await log.run(
+      'proxy',
+      () => limited('proxy', signal, (limit) => http.openProxy(url, limit)),
+      () =>
+        url.protocol === 'https:'
+          ? msg`The proxy has connected to the service.`
+          : msg`The proxy was reached.`,
+    );
+    return probeTls(url, socket, { log, http, signal });
+  }
   const addresses = await log.run('dns', () => resolve(host, signal), resolvedTo);
   // A private address can be allowed by the host's name, which only the client itself knows: it decides at the call.
-  if (!addresses.every((address) => isAllowed(http, url, address))) return;
+  if (!isAllowed(http, addresses)) return;
   const socket = await log.run(
     'connect',
     () => openSocket(addresses, portOf(url), signal),
     () => msg`Connected.`,
   );
+  await probeTls(url, socket, { log, http, signal });
+}
+
+async function probeTls(
+  url: URL,
+  socket: Socket,
+  {
+    log,
+    http,
+    signal,
+  }: { readonly log: StepLog; readonly http: OutboundHttp; readonly signal: AbortSignal },
+): Promise<void> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   try {
     if (url.protocol !== 'https:') return;
     await log.run(
       'tls',
-      () => secure(socket, host, signal),
+      () => secure(socket, host, { http, signal }),
       (protocol) => msg`The certificate is valid (${protocol}).`,
     );
   } finally {
@@ -60,10 +85,9 @@ function resolvedTo(addresses: readonly string[]): Message {
     : msg`The name has ${addresses.length} addresses.`;
 }
 
-function isAllowed(http: OutboundHttp, url: URL, address: string): boolean {
+function isAllowed(http: OutboundHttp, addresses: readonly string[]): boolean {
   try {
-    const host = isIP(address) === 6 ? `[${address}]` : address;
-    http.assertAddressAllowed(`${url.protocol}//${host}:${portOf(url)}/`);
+    http.assertResolvedAllowed(addresses);
     return true;
   } catch (error) {
     if (error instanceof ForbiddenAddressError) return false;
@@ -101,10 +125,20 @@ async function opened(host: string, port: number, signal: AbortSignal): Promise<
   }
 }
 
-async function secure(socket: Socket, host: string, signal: AbortSignal): Promise<string> {
+async function secure(
+  socket: Socket,
+  host: string,
+  { http, signal }: { readonly http: OutboundHttp; readonly signal: AbortSignal },
+): Promise<string> {
   return limited('tls', signal, async (limit) => {
     const name = isIP(host) === 0 ? { servername: host } : {};
-    const secured = connectTls({ socket, host, ALPNProtocols: ['http/1.1'], ...name });
+    const secured = connectTls({
+      socket,
+      host,
+      ALPNProtocols: ['http/1.1'],
+      ...name,
+      ...http.tlsOptions,
+    });
     secured.on('error', () => secured.destroy());
     await once(secured, 'secureConnect', { signal: limit });
     return secured.getProtocol() ?? 'TLS';
@@ -113,7 +147,7 @@ async function secure(socket: Socket, host: string, signal: AbortSignal): Promis
 
 /** Runs one step within its time; what fails becomes an OutboundError of the step's kind. */
 async function limited<T>(
-  kind: OutboundErrorKind & ('dns' | 'connect' | 'tls'),
+  kind: OutboundErrorKind & ('dns' | 'connect' | 'proxy' | 'tls'),
   signal: AbortSignal,
   work: (limit: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -125,6 +159,10 @@ async function limited<T>(
     // A name server that does not answer is a fault of the name, too.
     if (limit.aborted && kind !== 'dns')
       throw new OutboundError('timeout-connect', { cause: error });
+    if (kind === 'proxy') throw error;
+    const known = outboundErrorOf(error);
+    // Keeps what is known of a certificate beyond that it failed.
+    if (known instanceof OutboundError && known.kind === kind) throw known;
     throw new OutboundError(kind, { cause: error });
   }
 }

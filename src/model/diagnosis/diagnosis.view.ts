@@ -9,12 +9,21 @@ import {
   texts,
 } from '../../platform/http/index.js';
 
-export const DIAGNOSIS_STEPS = ['address', 'dns', 'connect', 'tls', 'http', 'answer'] as const;
+export const DIAGNOSIS_STEPS = [
+  'address',
+  'proxy',
+  'dns',
+  'connect',
+  'tls',
+  'http',
+  'answer',
+] as const;
 export type DiagnosisStep = (typeof DIAGNOSIS_STEPS)[number];
 
 /** What is wrong: the first thing to look at. */
 export const FAULTS = [
   'address',
+  'proxy',
   'dns',
   'connection',
   'tls',

@@ -132,6 +132,7 @@ const FAULT_OF_OUTBOUND: Readonly<Record<OutboundErrorKind, Fault>> = {
   dns: 'dns',
   tls: 'tls',
   connect: 'connection',
+  proxy: 'proxy',
   reset: 'connection',
   'timeout-connect': 'connection',
   'timeout-idle': 'timeout',

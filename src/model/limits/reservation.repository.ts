@@ -2,6 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { acrossTenants, Database } from '../../platform/database/index.js';
+import type { LimitLeft } from '../calls/call.trail.js';
+import type { LimitMeasure } from './limit.entity.js';
 import type { Refusal } from './limit.errors.js';
 import type { WorstCase } from './worst-case.js';
 
@@ -19,6 +21,10 @@ export interface ReservationRequest {
   readonly worst: WorstCase;
 }
 
+interface MeasuredLimit extends LimitLeft {
+  readonly measure: LimitMeasure;
+}
+
 /** The worst case is that no token is cached, or that cached ones cost more. Without a price there is no cost. */
 const RESERVE = `
   SELECT r.id, r.scope, r.measure, r.cap::float8 AS cap, r.used::float8 AS used, r.reserved::float8 AS reserved,
@@ -33,6 +39,27 @@ const RESERVE = `
          + most.characters * coalesce(price.character_price, 0)) * 0.000001
         + most.images * coalesce(price.image_price, 0) + most.seconds * coalesce(price.second_price, 0) END,
       $13, $14) r`;
+
+/** As the functions of migration 40 count: requests are reservations of the last minute, other measures are of a period. */
+const LEFT = `
+  SELECT l.measure, l.cap::float8 AS cap,
+         greatest(0, l.cap - coalesce(held.amount, 0)
+           - CASE WHEN l.measure LIKE 'requests-%' THEN 0 ELSE coalesce(c.used, 0) END)::float8 AS remaining,
+         greatest(0, extract(epoch FROM
+           CASE WHEN l.measure LIKE 'requests-%' THEN coalesce(held.until, now())
+                ELSE usage_period_end(l.measure, $6, now()) END - now()))::float8 AS "resetSeconds"
+    FROM usage_limit l
+   CROSS JOIN LATERAL (
+     SELECT usage_period(l.measure, $6, now()) AS start,
+            CASE l.scope WHEN 'tenant' THEN 0 WHEN 'user' THEN $3::bigint WHEN 'key' THEN $4::bigint
+                         ELSE $5::bigint END AS id) subject
+    LEFT JOIN usage_counter c ON c.tenant_id = $1 AND c.limit_id = l.id AND c.subject_id = subject.id
+                             AND c.period_start = subject.start
+    LEFT JOIN LATERAL (
+     SELECT sum(amount) AS amount, max(expire_time) AS until FROM usage_reservation r
+      WHERE r.tenant_id = $1 AND r.limit_id = l.id AND r.subject_id = subject.id
+        AND r.period_start = subject.start AND r.expire_time > now()) held ON true
+   WHERE l.tenant_id = $1 AND l.id = ANY ($2::bigint[])`;
 
 const RELEASE = 'DELETE FROM usage_reservation WHERE tenant_id = $1 AND id = $2';
 
@@ -72,6 +99,21 @@ export class ReservationRepository {
     return this.database.prepared<Refusal>(RESERVE, [
       ...[tenantId, id, limits, userId, apiKeyId, modelId, ...most, priceVersion],
       ...[this.config.LIMIT_LEASE_SECONDS, this.config.TZ],
+    ]);
+  }
+
+  /** How much is left of the limits for the caller and model. */
+  async left({
+    tenantId,
+    limits,
+    userId,
+    apiKeyId,
+    modelId,
+  }: Pick<ReservationRequest, 'tenantId' | 'limits' | 'userId' | 'apiKeyId' | 'modelId'>): Promise<
+    readonly MeasuredLimit[]
+  > {
+    return this.database.prepared<MeasuredLimit>(LEFT, [
+      ...[tenantId, limits, userId, apiKeyId, modelId, this.config.TZ],
     ]);
   }
 

@@ -9,6 +9,7 @@ import { IntervalJob } from '../../platform/queue/index.js';
 import type { ChatCall, RelayedBody } from '../../provider/index.js';
 import { CallBooks } from '../books/call.books.js';
 import type { Attempt } from '../calls/attempt.js';
+import type { LimitLeft } from '../calls/call.trail.js';
 import type { ModelUse, ModelUser } from '../calls/model-use.js';
 import type { ResolvedModel } from '../model.resolver.js';
 import { LimitReachedError } from './limit.errors.js';
@@ -72,6 +73,17 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
       return limit.scope === 'model' ? !isRepeat : number === 1;
     });
     if (limits.length === 0) return undefined;
+    try {
+      return await this.reserveIn(limits, { model, use, worst });
+    } finally {
+      await this.tell(model, use);
+    }
+  }
+
+  private async reserveIn(
+    limits: readonly SetLimit[],
+    { model, use: { caller }, worst }: Pick<LimitedCall, 'model' | 'use' | 'worst'>,
+  ): Promise<string | undefined> {
     const { tenantId, id: modelId, priceVersion = null } = model;
     const id = randomUUID();
     const request = {
@@ -94,6 +106,27 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
     if (!limits.some(isBudget)) return undefined;
     this.held.add(id);
     return id;
+  }
+
+  /** Programs learn in headers how much is left. */
+  private async tell(model: ResolvedModel, { caller, trail }: ModelUse): Promise<void> {
+    if (!trail || caller.door !== 'v1') return;
+    const { tenantId, id: modelId } = model;
+    const left = await this.reservations
+      .left({
+        ...{ tenantId, modelId, userId: caller.userId, apiKeyId: caller.apiKey?.id ?? null },
+        limits: limitsOf(model, caller).map(({ id }) => id),
+      })
+      .catch((error: unknown) => {
+        // The call goes on without these headers.
+        if (!isOutage(error)) this.logger.warn({ msg: 'Failed to read limits', err: error });
+        return [];
+      });
+    const nearest = (measure: string): LimitLeft | undefined =>
+      left
+        .filter((limit) => limit.measure.startsWith(measure))
+        .sort((one, other) => one.remaining - other.remaining)[0];
+    trail.nearestLimits = { requests: nearest('requests-'), tokens: nearest('tokens-') };
   }
 
   /** Gives back what a call has reserved that was not made. */

@@ -5,10 +5,12 @@ import {
   baseAddress,
   commaList,
   count,
+  hostList,
   hostPair,
   MINUTE,
   onOff,
   optionalHeaderValue,
+  proxyAddress,
   seconds,
   tesseractLanguages,
   text,
@@ -170,6 +172,46 @@ export const variables = {
     example: '10.0.0.0/8,ollama.internal',
     description:
       'Private addresses that models may have: CIDRs and names, or *; default: * with the embedded database, else none',
+  }),
+  HTTPS_PROXY: variable(proxyAddress, {
+    example: 'http://user:password@proxy.internal:3128',
+    description:
+      'Proxy of calls to https addresses (CONNECT), with its user name and password percent-encoded; also https_proxy',
+    secret: true,
+    lowerCase: true,
+  }),
+  HTTP_PROXY: variable(proxyAddress, {
+    example: 'http://proxy.internal:3128',
+    description: 'Proxy of calls to http addresses; also http_proxy',
+    secret: true,
+    lowerCase: true,
+  }),
+  NO_PROXY: variable(hostList, {
+    default: '',
+    example: 'localhost,127.0.0.1,.internal,10.0.0.0/8',
+    description:
+      'Hosts that are called without a proxy: names with their subdomains, IP addresses, CIDRs, each with an optional port, or *; also no_proxy',
+    lowerCase: true,
+  }),
+  OUTBOUND_ALLOWED_HOSTS: variable(hostList.optional(), {
+    example: 'api.openai.com,*.azure.com',
+    description:
+      'The only hosts that models, sign-on and media may call: names, *.suffix, IP addresses, CIDRs, each with an optional port; default: every host',
+  }),
+  OUTBOUND_CA_FILE: variable(text.optional(), {
+    example: '/etc/ssl/certs/company-ca.pem',
+    description:
+      'Certificates (PEM) of further authorities that outgoing calls trust, for example that of a proxy that inspects TLS',
+  }),
+  NODE_EXTRA_CA_CERTS: variable(text.optional(), {
+    example: '/etc/ssl/certs/company-ca.pem',
+    description: 'The same as Node.js itself reads it, for all of its connections',
+  }),
+  HOST_IDENTITY_TENANTS: variable(commaList, {
+    default: '',
+    example: '000000',
+    description:
+      'Tenants whose models may be called with the identity of this host (managed identity, instance profile, default credentials), or *; default: none',
   }),
   REQUEST_BODY_LIMIT_KB: count(
     1_024,

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { makeCertificates } from '../../../test/support/test-certificates.js';
 import { ConfigError } from './config-error.js';
 import { loadConfig } from './config.js';
 
@@ -35,6 +36,55 @@ describe('loadConfig', () => {
   it('pings often enough for clients that give up a silent stream', () => {
     expect(load({ CHAT_PING_SECONDS: '30' }).CHAT_PING_SECONDS).toBe(30);
     expect(messageOf(() => load({ CHAT_PING_SECONDS: '31' }))).toContain('CHAT_PING_SECONDS "31"');
+  });
+
+  describe('proxies and authorities', () => {
+    it('are read under both spellings, of which the lower case wins', () => {
+      const { proxies } = load({
+        HTTPS_PROXY: 'http://upper.test:1',
+        https_proxy: 'proxy.test:3128',
+        http_proxy: 'http://us%20er:p%40ss@proxy.test:3128',
+        no_proxy: 'localhost, .internal 10.0.0.0/8,[::1]:80,*',
+      }).outbound;
+      expect(proxies).toEqual({
+        httpsProxy: 'http://proxy.test:3128',
+        httpProxy: 'http://us%20er:p%40ss@proxy.test:3128',
+        noProxy: ['localhost', '.internal', '10.0.0.0/8', '[::1]:80', '*'],
+      });
+    });
+
+    it.each([
+      ['HTTPS_PROXY', 'socks5://proxy.test:1080'],
+      ['HTTP_PROXY', 'http://user:100%@proxy.test'],
+      ['OUTBOUND_ALLOWED_HOSTS', 'https://api.vendor.test/'],
+    ])('refuse %s %s', (name, value) => {
+      expect(messageOf(() => load({ [name]: value }))).toContain(name);
+    });
+
+    it('never show the password of a proxy', () => {
+      const config = load({ HTTPS_PROXY: 'http://user:p%40ssword@proxy.test' });
+      expect(config.secrets).toContain('p@ssword');
+      expect(JSON.stringify(config) + inspect(config)).not.toContain('ssword');
+    });
+
+    it('are the certificates of a file', () => {
+      const { ca } = makeCertificates(['any.test']);
+      const path = join(folder, 'ca.pem');
+      writeFileSync(path, `Company authority\n${ca}${ca}`);
+      const trusted = load({ OUTBOUND_CA_FILE: path }).outbound.authorities ?? [];
+      expect(trusted).toHaveLength(2);
+      expect(load({}).outbound.authorities).toBeUndefined();
+    });
+
+    it.each([
+      ['a file that is missing', undefined],
+      ['a file without a certificate', 'not PEM'],
+      ['a broken certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'],
+    ])('end the start for %s', (_, content) => {
+      const path = join(folder, `ca-${content?.length ?? 0}.pem`);
+      if (content !== undefined) writeFileSync(path, content);
+      expect(messageOf(() => load({ OUTBOUND_CA_FILE: path }))).toContain('OUTBOUND_CA_FILE');
+    });
   });
 
   it('is closed to private hosts and without the demo on a server', () => {

@@ -1,4 +1,5 @@
-import { createHash, hkdfSync } from 'node:crypto';
+import { createHash, hkdfSync, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { ConfigError } from './config-error.js';
@@ -23,6 +24,17 @@ export interface Config extends Values {
   /** How long a stopping process still serves requests. A worker serves none; nothing balances the embedded store's one. */
   readonly drainSeconds: number;
   readonly allowedPrivateHosts: readonly string[];
+  /** How outgoing calls leave the network. */
+  readonly outbound: {
+    readonly proxies: {
+      readonly httpsProxy?: string | undefined;
+      readonly httpProxy?: string | undefined;
+      readonly noProxy: readonly string[];
+    };
+    readonly allowedHosts?: readonly string[] | undefined;
+    /** Certificates (PEM) of further authorities; undefined for those of Node.js alone. */
+    readonly authorities?: readonly string[] | undefined;
+  };
   /** 32 bytes that encrypt stored credentials, and those of SECRET_KEY_PREVIOUS where given. */
   readonly encryptionKeys: { readonly current: Buffer; readonly previous?: Buffer };
   /** 32 bytes that sign login tokens. */
@@ -69,6 +81,15 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
         ? 0
         : (values.SHUTDOWN_DRAIN_SECONDS ?? (embedded ? 0 : DRAIN_SECONDS)),
     allowedPrivateHosts: values.ALLOW_PRIVATE_MODEL_HOSTS ?? (embedded ? ['*'] : []),
+    outbound: {
+      proxies: {
+        httpsProxy: values.HTTPS_PROXY,
+        httpProxy: values.HTTP_PROXY,
+        noProxy: values.NO_PROXY,
+      },
+      allowedHosts: values.OUTBOUND_ALLOWED_HOSTS,
+      authorities: authorities(values),
+    },
     encryptionKeys: {
       current: keyFrom(secret, 'credentials'),
       ...(values.SECRET_KEY_PREVIOUS && {
@@ -84,8 +105,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
 function readValues(environment: Readonly<Record<string, string | undefined>>): Values {
   const problems: string[] = [];
   const entries = Object.entries<Variable>(variables).map(([name, about]) => {
-    const given = environment[name]?.trim();
-    const value = given === undefined || given === '' ? about.default : given;
+    const lowerCase = about.lowerCase ? environment[name.toLowerCase()]?.trim() : undefined;
+    const value = lowerCase || environment[name]?.trim() || about.default;
     const result = about.schema.safeParse(value);
     if (result.success) return [name, result.data];
     const shown = about.secret ? '(hidden)' : `"${value ?? ''}"`;
@@ -104,6 +125,34 @@ function inDataDir<T>(dataDir: string, work: () => T): T {
     if (error instanceof ConfigError || !(error instanceof Error)) throw error;
     throw new ConfigError(dataDirProblem(dataDir, error));
   }
+}
+
+/**
+ * The authorities of OUTBOUND_CA_FILE; undefined without one. A list given to a connection replaces
+ * NODE_EXTRA_CA_CERTS, so that file is read as well.
+ */
+function authorities(values: Values): string[] | undefined {
+  const { OUTBOUND_CA_FILE: path, NODE_EXTRA_CA_CERTS: extra } = values;
+  if (path === undefined) return undefined;
+  const further = extra === undefined ? [] : certificatesIn('NODE_EXTRA_CA_CERTS', extra);
+  return [...further, ...certificatesIn('OUTBOUND_CA_FILE', path)];
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+function certificatesIn(name: string, path: string): string[] {
+  let certificates: string[];
+  try {
+    certificates = readFileSync(path, 'utf8').match(CERTIFICATE) ?? [];
+    for (const certificate of certificates) new X509Certificate(certificate);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`${name} "${path}" cannot be read as certificates: ${reason}`);
+  }
+  if (certificates.length > 0) return certificates;
+  throw new ConfigError(
+    `${name} "${path}" holds no certificate. It must be a PEM file with -----BEGIN CERTIFICATE-----.`,
+  );
 }
 
 /** The secret variables that are set, and the passwords in addresses. */
@@ -131,7 +180,7 @@ function hideSecrets(config: Config): Config {
   const secretNames = Object.entries<Variable>(variables)
     .filter(([, about]) => about.secret)
     .map(([name]) => name);
-  for (const name of [...secretNames, 'encryptionKeys', 'tokenKey', 'secrets']) {
+  for (const name of [...secretNames, 'outbound', 'encryptionKeys', 'tokenKey', 'secrets']) {
     Object.defineProperty(config, name, { enumerable: false });
   }
   return Object.freeze(config);

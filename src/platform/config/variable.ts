@@ -10,6 +10,8 @@ export interface Variable<T = unknown> {
   readonly default?: string;
   /** Never printed, neither in errors nor in logs. */
   readonly secret?: boolean;
+  /** Also read under its name in lower case, which wins, as in curl. */
+  readonly lowerCase?: boolean;
 }
 
 export function variable<T>(schema: z.ZodType<T>, about: Omit<Variable<T>, 'schema'>): Variable<T> {
@@ -99,8 +101,8 @@ export const address = (...protocols: string[]): z.ZodType<string> =>
     .refine(hasReadableCredentials, 'must have % as %25 in its user name and password');
 
 function hasReadableCredentials(value: string): boolean {
-  const { username, password } = new URL(value);
   try {
+    const { username, password } = new URL(value);
     decodeURIComponent(`${username}:${password}`);
     return true;
   } catch {
@@ -110,6 +112,34 @@ function hasReadableCredentials(value: string): boolean {
 
 export const url = (...protocols: string[]): z.ZodType<string | undefined> =>
   address(...protocols).optional();
+
+/** The address of an HTTP proxy; `http://` may be left out. */
+export const proxyAddress: z.ZodType<string | undefined> = z
+  .string()
+  .transform((value) => (value.includes('://') ? value : `http://${value}`))
+  .refine((value) => isProxy(value), 'must be an address starting with http:// or https://')
+  .refine(hasReadableCredentials, 'must have % as %25 in its user name and password')
+  .optional();
+
+function isProxy(value: string): boolean {
+  const url = URL.parse(value);
+  return url !== null && ['http:', 'https:'].includes(url.protocol) && url.hostname !== '';
+}
+
+/** Host names, `.suffix`, `*.suffix`, IP addresses and CIDRs, each with an optional port, or `*`. */
+export const hostList: z.ZodType<string[]> = z
+  .string()
+  .transform((list) => list.split(/[\s,]+/).filter((entry) => entry !== ''))
+  .pipe(
+    z.array(
+      z
+        .string()
+        .regex(
+          /^(\*|\*?\.?[\p{L}\p{N}._-]+(\/\d{1,3})?|\[?[\da-fA-F:.]*:[\da-fA-F:.]*(\/\d{1,3})?\]?)(:\d{1,5})?$/u,
+          'must be host names, IP addresses or CIDRs, each with an optional port, without https://',
+        ),
+    ),
+  );
 
 /** An address to which paths are appended: without query, fragment, user name and final slash. */
 export const baseAddress: z.ZodType<string> = address('http:', 'https:')

@@ -31,18 +31,22 @@ export function noRouteError(request: Request, { advice }: FailureShape): NoRout
   return new NoRouteError(404, more === undefined ? message : sentences([message, more]));
 }
 
-/** A layer of the router of Express (router 2). */
-interface Layer {
-  readonly route?: { readonly methods: Readonly<Record<string, boolean>> };
+/** A layer of a route in the router of Express (router 2). */
+interface RouteLayer {
+  readonly route: { readonly methods: Readonly<Record<string, boolean>> };
   match(path: string): unknown;
+}
+
+function isRouteLayer(layer: object): layer is RouteLayer {
+  return 'match' in layer && 'route' in layer && layer.route !== undefined;
 }
 
 /** The methods that routes have for a path, in capitals. */
 function methodsOf({ app }: Request, path: string): string[] {
-  const { stack } = app.router as unknown as { readonly stack: readonly Layer[] };
+  const layers: readonly object[] = app.router.stack;
   const found = new Set<string>();
-  for (const layer of stack) {
-    if (!layer.route || !layer.match(path)) continue;
+  for (const layer of layers) {
+    if (!isRouteLayer(layer) || !layer.match(path)) continue;
     for (const method of Object.keys(layer.route.methods)) found.add(method.toUpperCase());
   }
   if (found.has('GET')) found.add('HEAD');

@@ -31,11 +31,11 @@ interface BodyOptions extends BodyLimit {
 }
 
 /** Not an InvalidInputError: a route that answers invalid fields in a form of its own still answers this in the envelope. */
-class BodyError extends DomainError {
+export class BodyError extends DomainError {
   readonly code = 400;
 }
 
-class TooLargeError extends BodyError {
+export class TooLargeError extends BodyError {
   constructor(limit: number) {
     super(
       msg`The request body is too large. This route reads ${Math.floor(limit / KIB)} KiB at most. Send less at once.`,
@@ -57,6 +57,9 @@ class InterruptedError extends Error {
   override readonly name = 'AbortError';
 }
 
+/** All files of one form: a sound of 25 MiB, which is what services take, or several images. */
+export const MAX_FORM_BYTES = 30 * KIB * KIB;
+
 /** The bytes of bodies that are being read and parsed, in all and for each network of clients. */
 @Injectable()
 export class BodyBudget {
@@ -66,7 +69,10 @@ export class BodyBudget {
 
   constructor(@Inject(CONFIG) config: Config) {
     // A single body always fits into the half that one network may have.
-    const largest = Math.max(config.REQUEST_BODY_LIMIT_KB, LARGEST_BODY_KB) * KIB;
+    const largest = Math.max(
+      Math.max(config.REQUEST_BODY_LIMIT_KB, LARGEST_BODY_KB) * KIB,
+      MAX_FORM_BYTES,
+    );
     this.limit = Math.max(config.REQUEST_BODY_BUDGET_MB * KIB * KIB, 2 * largest);
   }
 

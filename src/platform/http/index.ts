@@ -8,7 +8,10 @@ export {
   NoBody,
   SmallBody,
 } from './body.interceptor.js';
-export { BodyBudget, BodyReader, UnreadableBodyError } from './body.reader.js';
+export { BodyModule } from './body.module.js';
+export { BodyBudget, UnreadableBodyError } from './body.reader.js';
+export { FormFiles, ReceivesForm } from './form.interceptor.js';
+export type { FormFile } from './form.interceptor.js';
 export { bytesOfIpv6, clientNetwork } from './client-network.js';
 export { clientSoftware } from './client-software.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
@@ -110,4 +113,4 @@ export { AnswersWorkbook, WithExport } from './export.decorator.js';
 export type { ListReader } from './export.decorator.js';
 export { sheetOf } from './workbook.js';
 export { readWorkbook } from './workbook.reader.js';
-export { onClose, WhileConnected } from './while-connected.decorator.js';
+export { onClose, WhileConnected, whileConnected } from './while-connected.decorator.js';

@@ -5,7 +5,14 @@ import { OpenStreams } from '../access/index.js';
 import { Database } from '../database/index.js';
 import { Dependencies, withLimit } from '../dependency/index.js';
 
-export type UpstreamKind = 'chat' | 'embedding' | 'rerank' | 'media' | 'list';
+export type UpstreamKind =
+  | 'chat'
+  | 'embedding'
+  | 'rerank'
+  | 'media'
+  | 'transcript'
+  | 'moderation'
+  | 'list';
 
 export interface UpstreamCall {
   readonly provider: string;

@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
 import { msg, phrase } from '../message/index.js';
 import { addCidr, contains, effectiveAddresses, ruleAgainst } from './ip-address.js';
+import { HostList } from './host-list.js';
 import { ForbiddenAddressError } from './outbound.errors.js';
 
 /** Names of cloud metadata services, which issue credentials; refused whatever they resolve to. */
@@ -19,6 +20,13 @@ export interface AddressRules {
   readonly allowedPrivateHosts: readonly string[];
   /** Ports that may be called; every port if not given. */
   readonly allowedPorts?: readonly number[];
+  /**
+   * Whether metadata and link-local addresses may be called: for libraries that ask the cloud for the identity of this host,
+   * never for addresses that users enter.
+   */
+  readonly allowsHostServices?: boolean;
+  /** Hosts that may be called, as HostList reads them; every host if not given. */
+  readonly allowedHosts?: readonly string[] | undefined;
 }
 
 /**
@@ -30,8 +38,11 @@ export class AddressSafety {
   private readonly allowedNames: ReadonlySet<string>;
   private readonly allowedAddresses = new BlockList();
   private readonly allowedPorts?: ReadonlySet<number>;
+  private readonly allowedHosts?: HostList;
+  private readonly allowsHostServices: boolean;
 
   constructor(rules: AddressRules) {
+    this.allowsHostServices = rules.allowsHostServices ?? false;
     this.everyPrivateHost = rules.allowedPrivateHosts.includes('*');
     const names = rules.allowedPrivateHosts.filter(
       (entry) => !addCidr(this.allowedAddresses, entry),
@@ -44,6 +55,9 @@ export class AddressSafety {
       );
     }
     if (rules.allowedPorts !== undefined) this.allowedPorts = new Set(rules.allowedPorts);
+    if (rules.allowedHosts !== undefined) {
+      this.allowedHosts = new HostList(rules.allowedHosts, { withSubdomains: false });
+    }
   }
 
   /**
@@ -66,6 +80,7 @@ export class AddressSafety {
     }
     this.checkPort(url);
     this.checkHost(url.hostname);
+    if (this.allowedHosts?.has(url) === false) throw ForbiddenAddressError.hostNotListed();
     return url;
   }
 
@@ -120,6 +135,7 @@ export class AddressSafety {
     for (const effective of effectiveAddresses(address)) {
       const rule = ruleAgainst(effective);
       if (rule === undefined) continue;
+      if (rule.always && this.allowsHostServices) continue;
       if (rule.always) throw ForbiddenAddressError.always(rule.name);
       const allowed =
         nameIsAllowed ||

@@ -1,9 +1,11 @@
-import { msg } from '../message/index.js';
+import { msg, phrase } from '../message/index.js';
 import type { Message, Phrase } from '../message/index.js';
 import { DomainError } from '../error/index.js';
 
 /** The setting that allows private networks; error messages name it. */
 const SETTING = 'ALLOW_PRIVATE_MODEL_HOSTS';
+/** The setting that lists the hosts that may be called; error messages name it. */
+const HOSTS_SETTING = 'OUTBOUND_ALLOWED_HOSTS';
 
 /**
  * An address that Plinth refuses to call. `rule` names the reason. The message contains neither host nor IP address,
@@ -34,10 +36,21 @@ export class ForbiddenAddressError extends DomainError {
       msg`This address is refused (${rule}). An operator can allow it with ${SETTING}: its CIDR, its host name, or *.`,
     );
   }
+
+  /** The operator lists the hosts that may be called, and this is none of them. */
+  static hostNotListed(): ForbiddenAddressError {
+    const rule = phrase`host that is not listed`;
+    return new ForbiddenAddressError(
+      rule,
+      msg`This address is refused (${rule}). An operator can allow its host with ${HOSTS_SETTING}.`,
+    );
+  }
 }
 
 export type OutboundErrorKind =
   | 'connect'
+  /** The proxy cannot be reached, or refuses. */
+  | 'proxy'
   | 'dns'
   | 'tls'
   | 'timeout-connect'
@@ -54,6 +67,7 @@ export type OutboundErrorKind =
 
 const MESSAGES: Record<OutboundErrorKind, Message> = {
   connect: msg`The service could not be reached. Check its address and that it is running.`,
+  proxy: msg`The proxy could not be used. Check HTTPS_PROXY and HTTP_PROXY.`,
   dns: msg`The host name of the service could not be resolved. Check the address.`,
   tls: msg`The service’s certificate could not be verified. Check the address and the certificate.`,
   'timeout-connect': msg`Connecting to the service timed out. Check its address, or try again.`,
@@ -110,10 +124,23 @@ const KIND_BY_CODE: Readonly<Record<string, OutboundErrorKind>> = {
 
 const TLS_CODE = /^ERR_(TLS|SSL)_|CERT|^UNABLE_TO_|^HOSTNAME_MISMATCH$/;
 
+/** The certificate may be right, but its authority is none that this process trusts. */
+const UNKNOWN_ISSUER: ReadonlySet<string> = new Set([
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+]);
+const UNKNOWN_ISSUER_MESSAGE = msg`The certificate was issued by an unknown authority. If the service has its own, or a proxy inspects TLS, set OUTBOUND_CA_FILE to the certificate of that authority.`;
+
 /** Translates errors of the HTTP client and the system; an error of ours passes unchanged. */
 export function outboundErrorOf(error: unknown): Error {
   if (error instanceof OutboundError || error instanceof ForbiddenAddressError) return error;
   const code = codeOf(error);
+  if (UNKNOWN_ISSUER.has(code)) {
+    return new OutboundError('tls', { cause: error, detail: UNKNOWN_ISSUER_MESSAGE });
+  }
   // A temporary failure of the name server, unlike a name that does not exist.
   if (code === 'EAI_AGAIN') return new OutboundError('dns', { cause: error, retryable: true });
   return new OutboundError(kindOf(code), { cause: error });

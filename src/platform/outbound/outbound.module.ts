@@ -12,7 +12,10 @@ import { OutboundHttp } from './outbound-http.js';
       provide: OutboundHttp,
       inject: [CONFIG],
       useFactory: (config: Config) =>
-        new OutboundHttp({ allowedPrivateHosts: config.allowedPrivateHosts }),
+        new OutboundHttp({
+          allowedPrivateHosts: config.allowedPrivateHosts,
+          ...config.outbound,
+        }),
     },
   ],
   exports: [OutboundHttp],

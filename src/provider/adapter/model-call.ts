@@ -3,6 +3,8 @@ import type {
   OutboundRequest,
   OutboundResponse,
 } from '../../platform/outbound/index.js';
+import { authenticated } from './authentication.js';
+import type { CallIdentity } from './authentication.js';
 import { AdaptedBody, MAX_REPEATS } from './refused-parameters.js';
 import type { ServiceFindings } from './refused-parameters.js';
 import { cutError, parseJson, errorOfAnswer, upstreamErrorOf } from './upstream.error.js';
@@ -11,7 +13,7 @@ import { KeyFilter } from './key-filter.js';
 import type { Secrets } from './safe-text.js';
 
 /** Where a model lives, as its record holds it. */
-export interface ModelConnection {
+export interface ModelConnection extends CallIdentity {
   readonly address: string;
   readonly credential?: string;
   /** Version header of the messages protocol. */
@@ -31,6 +33,8 @@ export interface ModelCallOptions {
   readonly limits: CallLimits;
   readonly signal: AbortSignal;
   readonly findings?: ServiceFindings | undefined;
+  /** Is told what the service says of its rate limits, by names of headers in lower case, of a failed call as well. */
+  readonly onRateLimits?: ((limits: Readonly<Record<string, string>>) => void) | undefined;
 }
 
 /** Token counts; unknown is undefined, never 0. */
@@ -56,7 +60,8 @@ export interface ModelRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
-  readonly secrets: Secrets;
+  /** The connection itself, or more; its identity replaces the key in the headers. */
+  readonly secrets: Secrets & CallIdentity;
 }
 
 const LARGEST_ERROR_BYTES = 64 * 1024;
@@ -96,6 +101,44 @@ export async function postToModel(
 /** How services answer a request that they do not accept; some fail over an argument that they do not know. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 422, 500, 501]);
 
+/** A file that a model reads. `name` ends as its type does: services go by the ending. */
+export interface ModelFile {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly bytes: Buffer;
+}
+
+/** A text, the texts of a field that is sent several times, or files. */
+export type FormValue = string | readonly string[] | readonly ModelFile[];
+
+interface FormRequest extends Omit<ModelRequest, 'body'> {
+  readonly form: Readonly<Record<string, FormValue>>;
+}
+
+/** Posts multipart/form-data, which is encoded whole, so that its length is declared. Fails like postToModel. */
+export async function postFormToModel(
+  http: OutboundHttp,
+  { form, headers, ...request }: FormRequest,
+  options: ModelCallOptions,
+): Promise<OutboundResponse> {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(form)) {
+    for (const part of typeof value === 'string' ? [value] : value) {
+      if (typeof part === 'string') data.append(name, part);
+      else data.append(name, new Blob([part.bytes], { type: part.mimeType }), part.name);
+    }
+  }
+  const encoded = new Response(data);
+  const sent = {
+    method: 'POST',
+    headers: { 'content-type': encoded.headers.get('content-type') ?? '', ...headers },
+    body: Buffer.from(await encoded.arrayBuffer()),
+  } as const;
+  const answer = await exchange(http, { ...request, ...sent }, options);
+  if (answer.failure) throw answer.failure.error;
+  return answer.response;
+}
+
 /** Gets what a model service has at an address, as parsed JSON. Fails like postToModel. */
 export async function getJson(
   http: OutboundHttp,
@@ -120,10 +163,15 @@ async function exchange(
     secrets,
     ...request
   }: Omit<ModelRequest, 'body'> & Pick<OutboundRequest, 'method' | 'body'>,
-  { limits, signal }: ModelCallOptions,
+  { limits, signal, onRateLimits }: ModelCallOptions,
 ): Promise<Exchanged> {
+  let known: Secrets = secrets;
   try {
-    const response = await http.request(url, { ...request, signal, timeouts: limits });
+    const call = await authenticated(http, { ...request, url, secrets }, signal);
+    known = call.secrets;
+    const sent = { ...request, headers: call.headers };
+    const response = await http.request(url, { ...sent, signal, timeouts: limits });
+    onRateLimits?.(rateLimitsIn(response.headers, known));
     if (response.status < 400) return { response };
     const { status, headers } = response;
     const text = await errorText(response);
@@ -133,10 +181,32 @@ async function exchange(
       contentType: headers['content-type'],
       retryAfter: headers['retry-after'],
     };
-    return { failure: { error: errorOfAnswer(answer, secrets), text } };
+    return { failure: { error: errorOfAnswer(answer, known), text } };
   } catch (error) {
-    throw upstreamErrorOf(error, secrets);
+    throw upstreamErrorOf(error, known);
   }
+}
+
+/** `x-ratelimit-remaining-requests` of OpenAI and others, `anthropic-ratelimit-requests-remaining`, `ratelimit-remaining`. */
+const RATE_LIMIT = /^(x-|anthropic-)?ratelimit-[a-z-]{1,60}$/;
+/** A number, a duration such as `6m0s`, or a time. */
+const RATE_VALUE = /^\d[\dA-Za-z.:+-]{0,39}$/;
+const MAX_RATE_LIMITS = 32;
+
+/** None that repeats the key of the call. */
+function rateLimitsIn(
+  headers: OutboundResponse['headers'],
+  secrets: Secrets,
+): Readonly<Record<string, string>> {
+  const filter = KeyFilter.of(secrets);
+  const named = Object.entries(headers).filter(
+    (entry): entry is [string, string] =>
+      RATE_LIMIT.test(entry[0]) &&
+      typeof entry[1] === 'string' &&
+      RATE_VALUE.test(entry[1]) &&
+      (filter?.text(entry[1]) ?? entry[1]) === entry[1],
+  );
+  return Object.fromEntries(named.slice(0, MAX_RATE_LIMITS));
 }
 
 /** The same, and reads the answer in one piece, as parsed JSON. */

@@ -97,7 +97,21 @@ function withoutForms(text: string, secrets: Secrets): string {
 
 /** The token and the credential in every form in which they are repeated, each once; none of those that are shorter. */
 export function secretForms({ token, credential }: Secrets, shortest: number): readonly string[] {
-  return [...new Set([token, credential].flatMap((secret) => formsOf(secret, shortest)))];
+  const secrets = [token, credential, ...secretFields(credential)];
+  return [...new Set(secrets.flatMap((secret) => formsOf(secret, shortest)))];
+}
+
+/** The secrets in a credential that is JSON, as those of clouds are. */
+function secretFields(credential: string | undefined): readonly string[] {
+  if (credential?.startsWith('{') !== true) return [];
+  try {
+    const fields = JSON.parse(credential) as Readonly<Record<string, unknown>>;
+    return Object.entries(fields).flatMap(([name, value]) =>
+      /secret|token|private_key$/i.test(name) && typeof value === 'string' ? [value] : [],
+    );
+  } catch {
+    return [];
+  }
 }
 
 function formsOf(credential: string | undefined, shortest: number): readonly string[] {

@@ -204,6 +204,7 @@ function withoutKey(error: unknown, secrets: Secrets): unknown {
 
 const KIND_OF_OUTBOUND: Readonly<Record<OutboundErrorKind, UpstreamErrorKind>> = {
   connect: 'connection',
+  proxy: 'connection',
   dns: 'connection',
   tls: 'connection',
   reset: 'connection',

@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { errorInAnswer, errorOfAnswer, throwIfError, UpstreamError } from './upstream.error.js';
+import {
+  errorInAnswer,
+  errorOfAnswer,
+  parseRecord,
+  throwIfError,
+  UpstreamError,
+} from './upstream.error.js';
 import { errorIn, isWebPage } from './vendor-error.js';
 
 // Bodies as services answer them. Sources, read in November 2026: the error references of OpenAI, Azure OpenAI, Anthropic, Google AI,
@@ -695,5 +701,26 @@ describe('an error in an answer with status 200', () => {
     ['success', { code: 200, message: 'success' }],
   ])('is not %s', (_name, answer) => {
     expect(errorIn(answer)).toBeUndefined();
+  });
+});
+
+describe('an event of a stream', () => {
+  test.each<[string, string, Expected]>([
+    ['plain text', 'Internal server error', { kind: 'overloaded', says: 'Internal server error' }],
+    ['a text of DashScope', '<429> Too many requests', { kind: 'rate-limit', says: 'Too many' }],
+    ['a failure', 'The engine failed.', { kind: 'invalid-request', says: 'The engine failed.' }],
+    [
+      'an array',
+      '[{"error":{"code":429,"message":"Slow down"}}]',
+      { kind: 'rate-limit', says: 'Slow down' },
+    ],
+  ])('that is %s is an error that says so', (_name, data, { kind, says }) => {
+    expect(() => parseRecord(data, secrets)).toThrow(
+      expect.objectContaining({ kind, message: expect.stringContaining(says ?? '') }),
+    );
+  });
+
+  test.each(['{"choi', 'tok0 tok1', '7'])('that is %s does not follow the protocol', (data) => {
+    expect(() => parseRecord(data, secrets)).toThrow(expect.objectContaining({ kind: 'protocol' }));
   });
 });

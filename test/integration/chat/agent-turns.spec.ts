@@ -428,11 +428,25 @@ describe('a turn of an agent with tools', () => {
   });
 
   it('calls no tool whose arguments are cut', async () => {
-    model({ ...calling('calculate', '{"expression": "1 +'), finishReason: 'tool_calls' });
+    model({ ...calling('calculate', '{"expression": "1 +'), finishReason: 'length' });
     const sessionId = await newSession();
     const reply = await ask(sessionId);
     expect(reply.error).toBeDefined();
     expect((await answerIn(sessionId)).steps).toEqual([]);
+  });
+
+  it('calls no tool whose arguments are not JSON, which the model reads', async () => {
+    model(calling('calculate', '{"expression": "1 +'), { text: 'I cannot compute it.' });
+    const sessionId = await newSession();
+    const reply = await ask(sessionId);
+    expect([reply.error, reply.text]).toEqual([undefined, 'I cannot compute it.']);
+    expect(frames(reply, 'tool_call')).toMatchObject([{ arguments: '{"expression": "1 +' }]);
+    expect(frames(reply, 'tool_result')).toMatchObject([{ name: 'calculate', state: 'failed' }]);
+    const answer = await answerIn(sessionId);
+    expect(states(answer)).toEqual(['failed']);
+    expect(answer.steps[0]?.calls[0]?.content).toContain(
+      'They are not JSON. Send one JSON object.',
+    );
   });
 
   it('without search_knowledge gets its fragments before the answer', async () => {

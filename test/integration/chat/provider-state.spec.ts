@@ -93,7 +93,11 @@ function lastWordOf({ content }: ChatMessage): string | undefined {
 describe('what a service wants back with a tool call', () => {
   it('is sent to it within the turn and in later ones, and shown to nobody', async () => {
     const sessionId = await newSession();
-    scripted.then(callingTools([CALL], { thinking: 'Hm.', state: STATE }), answering('42.'));
+    const last = { ...STATE, data: { text: 'the-signature-of-the-service' } };
+    scripted.then(callingTools([CALL], { thinking: 'Hm.', state: STATE }), [
+      { type: 'provider-state', providerState: last },
+      ...answering('42.'),
+    ]);
     const reply = await ask(sessionId, 'What is 6*7?');
     expect([reply.error, reply.text]).toEqual([undefined, '42.']);
     const called = { role: 'assistant', content: '', toolCalls: [CALL], providerState: STATE };
@@ -102,7 +106,8 @@ describe('what a service wants back with a tool call', () => {
 
     scripted.then(answering('Indeed.'));
     const again = await ask(sessionId, 'Sure?');
-    expect(lastSent().slice(1, 3)).toEqual([called, result]);
+    const answer = { role: 'assistant', content: '42.', providerState: last };
+    expect(lastSent().slice(1, 4)).toEqual([called, result, answer]);
 
     const { shown } = await answerIn(sessionId);
     const logged = plinth.log.join('\n');
@@ -116,6 +121,50 @@ describe('what a service wants back with a tool call', () => {
     scripted.then(callingTools([CALL]), answering('42.'));
     await ask(sessionId, 'What is 6*7?');
     expect(lastSent()[1]).toEqual({ role: 'assistant', content: '', toolCalls: [CALL] });
+  });
+});
+
+describe('a service that is given back what it wants', () => {
+  const THINKING = 'First the product.';
+
+  beforeEach(() => {
+    scripted.close();
+    simulator.reset();
+  });
+
+  const sent = (): unknown[] =>
+    simulator.requests.map(({ body }) => (body as { messages?: unknown }).messages);
+
+  it('gets its reasoning with the call, within the turn and in later ones', async () => {
+    const sessionId = await newSession();
+    const match = { path: '/chat/completions' };
+    const call = { name: 'calculate', arguments: '{"expression":"6*7"}' };
+    simulator.script(
+      { match, reasoning: THINKING, toolCalls: [call] },
+      { match, text: '42.' },
+      { match, text: 'Indeed.' },
+    );
+    await ask(sessionId, 'What is 6*7?');
+    expect((await ask(sessionId, 'Sure?')).text).toBe('Indeed.');
+
+    const answer = { role: 'assistant', reasoning_content: THINKING, tool_calls: [{}] };
+    expect(sent().slice(1)).toMatchObject([
+      expect.arrayContaining([expect.objectContaining({ reasoning_content: THINKING })]),
+      expect.arrayContaining([expect.objectContaining({ reasoning_content: THINKING })]),
+    ]);
+    expect((sent()[1] as unknown[]).at(-2)).toMatchObject(answer);
+  });
+
+  it('gets a call that was not JSON with what was wrong, and can go on', async () => {
+    const sessionId = await newSession();
+    const match = { path: '/chat/completions' };
+    const call = { name: 'calculate', arguments: '{"expression":"6*' };
+    simulator.script({ match, toolCalls: [call] }, { match, text: '42.' }, { match, text: 'Yes.' });
+    expect((await ask(sessionId, 'What is 6*7?')).text).toBe('42.');
+    expect((await ask(sessionId, 'Sure?')).text).toBe('Yes.');
+    expect((sent()[1] as unknown[]).at(-1)).toMatchObject({
+      ...{ role: 'tool', content: expect.stringContaining('are not JSON') },
+    });
   });
 });
 

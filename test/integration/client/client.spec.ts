@@ -1,24 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  ApiError,
-  attachList,
-  authLogin,
-  chatStop,
-  configure,
-  knowledgeCreate,
-  knowledgeList,
-  modelCreate,
-  modelExport,
-  modelList,
-  providerCreate,
-  sessionCreate,
-  streamChat,
-  testSetImport,
-  uploadDocuments,
-  userExport,
-  userList,
-} from '@plinth/client';
-import type { ChatEvent } from '@plinth/client';
+import { ApiError, createPlinth } from '@plinth/client';
+import type { ChatEvent, Plinth as PlinthClient } from '@plinth/client';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { readWorkbook } from '../../../src/platform/http/index.js';
@@ -27,13 +9,14 @@ import { ADMIN_PASSWORD, FULL_CLIENT } from '../../support/template.js';
 
 let plinth: Plinth;
 let simulator: Simulator;
+let client: PlinthClient;
 let token: string | undefined;
 
 beforeAll(async () => {
   simulator = await startSimulator();
   plinth = await Plinth.start();
-  configure({ baseUrl: plinth.url, token: () => token, clientId: () => FULL_CLIENT });
-  const { access_token } = await authLogin({
+  client = createPlinth({ baseUrl: plinth.url, token: () => token, clientId: () => FULL_CLIENT });
+  const { access_token } = await client.authLogin({
     body: {
       tenantId: '000000',
       username: 'admin',
@@ -52,8 +35,8 @@ afterAll(async () => {
 
 describe('the client package against the service', () => {
   it('creates, lists and exports models', async () => {
-    await providerCreate({ body: { providerName: 'Client', providerCode: 'custom_api' } });
-    const created = await modelCreate({
+    await client.providerCreate({ body: { providerName: 'Client', providerCode: 'custom_api' } });
+    const created = await client.modelCreate({
       body: {
         providerCode: 'custom_api',
         category: 'chat',
@@ -63,19 +46,21 @@ describe('the client package against the service', () => {
       },
     });
 
-    const { rows, total } = await modelList({ query: { pageSize: 20, modelName: 'demo-chat' } });
+    const { rows, total } = await client.modelList({
+      query: { pageSize: 20, modelName: 'demo-chat' },
+    });
 
     expect(total).toBe(1);
     expect(rows[0]?.id).toBe(created.id);
-    const file = await modelExport({ body: { modelName: 'demo-chat' } });
+    const file = await client.modelExport({ body: { modelName: 'demo-chat' } });
     expect(file.name).toMatch(/\.xlsx$/);
     expect(file.size).toBeGreaterThan(1_000);
   });
 
   it('lists and exports the users of a period', async () => {
     const seen = [{ endTime: '2000-01-01' }, { beginTime: '2000-01-01' }].map(async (params) => {
-      const { total } = await userList({ query: { params } });
-      const file = await userExport({ body: { params } });
+      const { total } = await client.userList({ query: { params } });
+      const file = await client.userExport({ body: { params } });
       const [, ...rows] = await readWorkbook(Buffer.from(await file.arrayBuffer()));
       return { listed: total, exported: rows.length };
     });
@@ -87,7 +72,9 @@ describe('the client package against the service', () => {
   });
 
   it('throws a refusal with its request id', async () => {
-    const refused = modelCreate({ body: { modelName: '', providerCode: 'x', category: 'chat' } });
+    const refused = client.modelCreate({
+      body: { modelName: '', providerCode: 'x', category: 'chat' },
+    });
 
     const error: unknown = await refused.catch((thrown: unknown) => thrown);
 
@@ -96,9 +83,9 @@ describe('the client package against the service', () => {
   });
 
   it('streams the answer of a chat', async () => {
-    const sessionId = await sessionCreate({ body: { sessionTitle: 'By the client' } });
+    const sessionId = await client.sessionCreate({ body: { sessionTitle: 'By the client' } });
     const events: ChatEvent[] = [];
-    for await (const event of streamChat({
+    for await (const event of client.streamChat({
       content: 'Say hello',
       model: 'demo-chat',
       sessionId: Number(sessionId),
@@ -108,12 +95,14 @@ describe('the client package against the service', () => {
 
     expect(events.some(({ event }) => event === 'content')).toBe(true);
     expect(events.at(-1)).toMatchObject({ event: 'done', done: true });
-    expect(await chatStop({ path: { sessionId: Number(sessionId) } })).toEqual({ stopped: false });
+    expect(await client.chatStop({ path: { sessionId: Number(sessionId) } })).toEqual({
+      stopped: false,
+    });
   });
 
   it('throws the failure of a turn', async () => {
     const failing = (async () => {
-      for await (const { event } of streamChat({ content: 'Hi', model: 'no-such-model' })) {
+      for await (const { event } of client.streamChat({ content: 'Hi', model: 'no-such-model' })) {
         expect(event).not.toBe('done');
       }
     })();
@@ -125,21 +114,21 @@ describe('the client package against the service', () => {
   });
 
   it('uploads documents, and imports a test set for them', async () => {
-    await knowledgeCreate({ body: { name: 'Manuals' } });
-    const bases = await knowledgeList({ query: { name: 'Manuals' } });
+    await client.knowledgeCreate({ body: { name: 'Manuals' } });
+    const bases = await client.knowledgeList({ query: { name: 'Manuals' } });
     const knowledgeId = Number(bases.rows[0]?.id);
 
-    const outcomes = await uploadDocuments({
+    const outcomes = await client.uploadDocuments({
       knowledgeId,
       file: [new File(['One year.'], 'warranty.txt'), new File(['Two days.'], 'delivery.txt')],
       autoParse: false,
     });
 
     expect(outcomes).toHaveLength(2);
-    const { total } = await attachList({ query: { knowledgeId } });
+    const { total } = await client.attachList({ query: { knowledgeId } });
     expect(total).toBe(2);
 
-    const imported = await testSetImport({
+    const imported = await client.testSetImport({
       path: { knowledgeId },
       body: {
         queries: '{"_id": "q1", "text": "How long is the warranty?"}',

@@ -656,6 +656,8 @@ describe('GET /v1/models', () => {
     expect(first).toEqual({
       ...{ type: 'model', id: 'sim-chat', display_name: 'sim-chat' },
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      ...{ max_input_tokens: null, max_tokens: null, capabilities: null },
+      ...{ lifecycle: 'active', line: null, deprecated_at: null, retires_at: null },
     });
     const ids = page.data.map(({ id }) => id);
     expect(ids).toEqual(['sim-chat', RELAYED, 'sim-ollama', `agent-${agentId}`]);

@@ -50,7 +50,7 @@ function counts(input: string, output: string): string {
 /** Usage as JSON that counts nothing, or not all. */
 const ODD = [
   ...['null', '"12"', '12', 'true', '[]', '[{"prompt_tokens":12}]', '{}'],
-  ...[counts('"12"', '"3"'), counts('-12', '-3'), counts('1.5', '0.5'), counts('1e15', '1e15')],
+  ...[counts('"many"', '"few"'), counts('-12', '-3'), counts('1.5', '0.5'), counts('1e15', '1e15')],
   ...[counts('null', 'null'), counts('{}', '[]')],
 ];
 /** That counts what was read, or what was written, alone. */
@@ -103,6 +103,16 @@ describe.each([
       expectEstimates(await booked(), true);
     },
   );
+});
+
+it.each([
+  ['/v1/chat/completions', COMPLETION, { model: 'sim-chat', messages: MESSAGES }],
+  ['/v1/messages', MESSAGE, { model: 'sim-messages', messages: MESSAGES, max_tokens: 50 }],
+  ['/v1/responses', COMPLETION, { model: 'sim-chat', input: 'What is new?', store: false }],
+])('counts that are texts count in an answer of %s', async (path, beginning, asked) => {
+  answerWith(beginning, counts('"12"', '"3"'));
+  expect((await world.admin.raw('POST', path, asked)).status).toBe(200);
+  expect(await booked()).toEqual([{ outcome: 'ok', estimates: 0, input: 12, output: 3 }]);
 });
 
 it.each(ODD)('an event with the usage %s is passed on in a stream', async (usage) => {

@@ -124,6 +124,13 @@ describe('GET /v1/models', () => {
       object: 'model',
       created: expect.any(Number),
       owned_by: 'custom_api',
+      category: 'chat',
+      architecture: {
+        modality: 'text->text',
+        input_modalities: ['text'],
+        output_modalities: ['text'],
+      },
+      capabilities: { completion_chat: true },
     });
   });
 

@@ -40,8 +40,6 @@ function functionsIn({ output }: OpenAI.Responses.Response): (string | undefined
 
 /** One of each protocol. */
 const MODELS = ['sim-chat', 'sim-messages', 'sim-ollama'];
-/** The same, and the one that is relayed. */
-const ALL_MODELS = [...MODELS, 'sim-responses'];
 
 let world: DoorWorld;
 let plinth: Plinth;

@@ -468,6 +468,9 @@ export const references: Record<string, Record<string, Reference>> = {
   'POST /media/speech': {
     model: { kind: modelName, body: (name) => ({ model: name, input: 'Welcome' }), code: 400 },
   },
+  'POST /media/transcription': {
+    model: { kind: modelName, body: (name) => ({ model: name }), code: 400 },
+  },
   'POST /media/video': {
     model: { kind: modelName, body: (name) => ({ model: name, prompt: 'Waves' }), code: 400 },
   },
@@ -592,8 +595,23 @@ export const references: Record<string, Record<string, Reference>> = {
   'POST /v1/images/generations': {
     model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A house' }) },
   },
+  'POST /v1/completions': {
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'Hello' }) },
+  },
+  'POST /v1/moderations': {
+    model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
+  },
+  'POST /v1/images/edits': {
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A house' }) },
+  },
   'POST /v1/audio/speech': {
     model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
+  },
+  'POST /v1/audio/transcriptions': {
+    model: { kind: modelName, body: (name) => ({ model: name }) },
+  },
+  'POST /v1/audio/translations': {
+    model: { kind: modelName, body: (name) => ({ model: name }) },
   },
   'GET /chat/feedback/list': {
     agentId: { kind: agent, query: (id) => `agentId=${id}`, code: EMPTY },

@@ -16,19 +16,13 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import {
-  profileChangePassword,
-  profileGet,
-  profileRemoveAvatar,
-  profileReplaceAvatar,
-  profileUpdate,
-} from '@plinth/client';
 import type { ProfileView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { changeLanguage, language, LANGUAGES } from '../i18n';
 import type { Language } from '../i18n';
@@ -49,7 +43,7 @@ export default function AccountPage() {
   const { may } = useMe();
   const profile = useQuery({
     queryKey: ['profile'],
-    queryFn: ({ signal }) => profileGet({ signal }),
+    queryFn: ({ signal }) => plinth.profileGet({ signal }),
   });
   const connections = useConnections();
   return (
@@ -119,7 +113,7 @@ function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
       email: (value) => (value === '' || /^\S+@\S+$/.test(value) ? null : t('profile.emailRule')),
     },
   });
-  const save = useAction((body: typeof form.values) => profileUpdate({ body }), {
+  const save = useAction((body: typeof form.values) => plinth.profileUpdate({ body }), {
     done: t('profile.saved'),
     changes: [['profile'], ['me'], ['users']],
     onFailure: setFailure,
@@ -133,11 +127,14 @@ function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
     onFailure: setFailure,
     after: () => setFailure(undefined),
   };
-  const replace = useAction((avatarfile: File) => profileReplaceAvatar({ body: { avatarfile } }), {
-    ...picture,
-    done: t('profile.pictureSaved'),
-  });
-  const remove = useAction(() => profileRemoveAvatar(), {
+  const replace = useAction(
+    (avatarfile: File) => plinth.profileReplaceAvatar({ body: { avatarfile } }),
+    {
+      ...picture,
+      done: t('profile.pictureSaved'),
+    },
+  );
+  const remove = useAction(() => plinth.profileRemoveAvatar(), {
     ...picture,
     done: t('profile.pictureRemoved'),
   });
@@ -288,7 +285,7 @@ function Password({ userName }: { readonly userName: string }) {
   });
   const change = useAction(
     ({ oldPassword, newPassword }: typeof form.values) =>
-      profileChangePassword({ body: { oldPassword, newPassword } }),
+      plinth.profileChangePassword({ body: { oldPassword, newPassword } }),
     {
       done: t('password.changed'),
       changes: [['sign-ins']],

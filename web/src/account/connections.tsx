@@ -1,10 +1,10 @@
 import { Badge, Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { ssoAuthConnect, ssoAuthConnections, ssoAuthDisconnect } from '@plinth/client';
 import type { SsoConnectionView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { Refusal } from '../sign-in/sso';
 import { useAction } from '../ui/action';
@@ -14,7 +14,7 @@ import { FormDrawer } from '../ui/form-drawer';
 export function useConnections(): readonly SsoConnectionView[] {
   const { data = [] } = useQuery({
     queryKey: ['sso', 'connections'],
-    queryFn: ({ signal }) => ssoAuthConnections({ signal }),
+    queryFn: ({ signal }) => plinth.ssoAuthConnections({ signal }),
   });
   return data;
 }
@@ -65,7 +65,7 @@ function Connect({
   const form = usePasswordForm(true);
   const connect = async ({ password }: typeof form.values): Promise<void> => {
     const body = { password, returnTo: '/account' };
-    const { address } = await ssoAuthConnect({ path: { provider }, body });
+    const { address } = await plinth.ssoAuthConnect({ path: { provider }, body });
     location.assign(address);
   };
   return (
@@ -96,7 +96,7 @@ function Disconnect({
   const form = usePasswordForm(isOnly);
   const disconnect = useAction(
     ({ password }: typeof form.values) =>
-      ssoAuthDisconnect({ path: { provider }, body: isOnly ? { password } : {} }),
+      plinth.ssoAuthDisconnect({ path: { provider }, body: isOnly ? { password } : {} }),
     {
       done: t('connections.disconnected', { name }),
       changes: [['sso', 'connections'], ['sign-ins']],

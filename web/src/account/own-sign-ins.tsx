@@ -1,9 +1,9 @@
 import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { IconDeviceDesktop, IconDeviceMobile } from '@tabler/icons-react';
-import { signInEndOwn, signInOwn } from '@plinth/client';
 import type { SignInView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { session } from '../app/session';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
@@ -18,12 +18,12 @@ export function OwnSignIns() {
   const { t } = useTranslation('account');
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['sign-ins', 'own'],
-    queryFn: ({ signal }) => signInOwn({ signal }),
+    queryFn: ({ signal }) => plinth.signInOwn({ signal }),
   });
   const end = useAction(
     async ({ tokenId, current }: SignInView) => {
       if (current) await session.prepareSignOut();
-      await signInEndOwn({ path: { tokenId } });
+      await plinth.signInEndOwn({ path: { tokenId } });
       return current;
     },
     {

@@ -26,11 +26,11 @@ import {
   IconUserX,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
-import { auditExport, auditList } from '@plinth/client';
 import type { AuditEntryView } from '@plinth/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
@@ -84,14 +84,14 @@ export function AuditTimeline() {
   const { data, error, isPending, refetch, isPlaceholderData } = useQuery({
     queryKey: ['audit', page, given],
     queryFn: ({ signal }) =>
-      auditList({
+      plinth.auditList({
         query: { pageNum: page, pageSize: ENTRIES_A_PAGE, ...filterOf(given), ...daysOf(given) },
         signal,
       }),
     placeholderData: keepPreviousData,
   });
   const download = useAction(async () =>
-    saveFile(await auditExport({ body: { ...filterOf(given), ...daysOf(given) } })),
+    saveFile(await plinth.auditExport({ body: { ...filterOf(given), ...daysOf(given) } })),
   );
   const filtered = Object.values(given).some((value) => value !== undefined);
   const days = Map.groupBy(data?.rows ?? [], ({ createTime }) =>

@@ -1,8 +1,8 @@
 import { MultiSelect, NumberInput, Switch, Text, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { clientCreate, clientUpdate } from '@plinth/client';
 import type { ClientView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
@@ -49,7 +49,9 @@ export function ClientDrawer({ client, onClose }: Props) {
         activeTimeout: Number(values.activeTimeout),
         timeout: Number(values.timeout),
       };
-      await (client ? clientUpdate({ body: { ...body, id: client.id } }) : clientCreate({ body }));
+      await (client
+        ? plinth.clientUpdate({ body: { ...body, id: client.id } })
+        : plinth.clientCreate({ body }));
     },
     {
       done: t(client ? 'clients.saved' : 'clients.added'),

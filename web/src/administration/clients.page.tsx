@@ -1,9 +1,9 @@
 import { Badge, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { IconDeviceDesktop, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
-import { clientChangeStatus, clientExport, clientList, clientRemove } from '@plinth/client';
 import type { ClientListQuery, ClientView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
 import { useSession } from '../app/session';
@@ -36,10 +36,13 @@ export default function ClientsPage() {
   const [edited, setEdited] = useState<ClientView | 'new'>();
   const canEdit = may('system:client:edit');
   const inUse = ({ clientId }: ClientView): boolean => clientId === session?.clientId;
-  const remove = useAction(({ id }: ClientView) => clientRemove({ path: { ids: [String(id)] } }), {
-    done: t('clients.removed'),
-    changes: [['clients'], ['sign-ins']],
-  });
+  const remove = useAction(
+    ({ id }: ClientView) => plinth.clientRemove({ path: { ids: [String(id)] } }),
+    {
+      done: t('clients.removed'),
+      changes: [['clients'], ['sign-ins']],
+    },
+  );
   const askToRemove = (client: ClientView): void =>
     confirmDestruction({
       title: t('clients.removeNamed', { name: client.clientKey }),
@@ -140,7 +143,7 @@ export default function ClientsPage() {
           fixed={
             inUse(client) ? t('clients.ownIsFixed') : canEdit ? undefined : t('clients.mayNotEdit')
           }
-          change={(status) => clientChangeStatus({ body: { id: client.id, status } })}
+          change={(status) => plinth.clientChangeStatus({ body: { id: client.id, status } })}
           changes={[['clients']]}
         />
       ),
@@ -154,7 +157,7 @@ export default function ClientsPage() {
         columns={columns}
         filters={['q', 'status']}
         load={(query, filters, signal) =>
-          clientList({ query: { ...query, ...filterOf(filters) }, signal })
+          plinth.clientList({ query: { ...query, ...filterOf(filters) }, signal })
         }
         rowKey={({ id }) => id}
         toolbar={
@@ -190,7 +193,9 @@ export default function ClientsPage() {
         )}
         {...(may('system:client:export') && {
           onExport: async (filters: Address) =>
-            saveFile(await clientExport({ body: { ...orderOf(filters), ...filterOf(filters) } })),
+            saveFile(
+              await plinth.clientExport({ body: { ...orderOf(filters), ...filterOf(filters) } }),
+            ),
         })}
       />
       {edited && (

@@ -1,14 +1,9 @@
 import { NumberInput, Switch, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import {
-  dictionaryEntryCreate,
-  dictionaryEntryUpdate,
-  dictionaryTypeCreate,
-  dictionaryTypeUpdate,
-} from '@plinth/client';
 import type { DictionaryEntryView, DictionaryTypeView } from '@plinth/client';
 import type { QueryKey } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
@@ -36,8 +31,8 @@ export function DictionaryTypeDrawer({ type, onSaved, onClose }: TypeProps) {
   const save = useAction(
     async (body: typeof form.values) => {
       await (type
-        ? dictionaryTypeUpdate({ body: { ...body, dictId: type.dictId } })
-        : dictionaryTypeCreate({ body }));
+        ? plinth.dictionaryTypeUpdate({ body: { ...body, dictId: type.dictId } })
+        : plinth.dictionaryTypeCreate({ body }));
     },
     {
       done: t('dictionary.typeSaved'),
@@ -114,8 +109,8 @@ export function DictionaryEntryDrawer({ dictType, entry, changes, onClose }: Ent
         isDefault: isDefault ? ('Y' as const) : ('N' as const),
       };
       await (entry
-        ? dictionaryEntryUpdate({ body: { ...body, dictCode: entry.dictCode } })
-        : dictionaryEntryCreate({ body }));
+        ? plinth.dictionaryEntryUpdate({ body: { ...body, dictCode: entry.dictCode } })
+        : plinth.dictionaryEntryCreate({ body }));
     },
     { done: t('dictionary.entrySaved'), changes, onFailure: () => undefined },
   );

@@ -19,17 +19,11 @@ import {
   IconSearch,
   IconTrash,
 } from '@tabler/icons-react';
-import {
-  dictionaryEntryExport,
-  dictionaryEntryList,
-  dictionaryEntryRemove,
-  dictionaryTypeList,
-  dictionaryTypeRemove,
-} from '@plinth/client';
 import type { DictionaryEntryView, DictionaryTypeView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
@@ -59,7 +53,7 @@ export default function DictionaryPage() {
   const types = useQuery({
     queryKey: ['dictionary', 'types'],
     queryFn: ({ signal }) =>
-      dictionaryTypeList({
+      plinth.dictionaryTypeList({
         query: { pageSize: 1_000, orderByColumn: 'dictName', isAsc: 'asc' },
         signal,
       }),
@@ -74,7 +68,7 @@ export default function DictionaryPage() {
     change({ type: dictType, page: undefined, q: undefined, sort: undefined });
   const remove = useAction(
     ({ dictId }: DictionaryTypeView) =>
-      dictionaryTypeRemove({ path: { dictIds: [String(dictId)] } }),
+      plinth.dictionaryTypeRemove({ path: { dictIds: [String(dictId)] } }),
     {
       done: t('dictionary.typeRemoved'),
       changes: [['dictionary']],
@@ -210,7 +204,7 @@ function Entries({ type }: { readonly type: DictionaryTypeView }) {
   const name = `dictionary-${dictType}`;
   const remove = useAction(
     (entries: readonly DictionaryEntryView[]) =>
-      dictionaryEntryRemove({
+      plinth.dictionaryEntryRemove({
         path: { dictCodes: entries.map(({ dictCode }) => String(dictCode)) },
       }),
     { done: t('dictionary.entryRemoved'), changes: [[name]] },
@@ -278,7 +272,7 @@ function Entries({ type }: { readonly type: DictionaryTypeView }) {
           },
         ]}
         load={(query, { q }, signal) =>
-          dictionaryEntryList({
+          plinth.dictionaryEntryList({
             query: {
               orderByColumn: 'dictSort',
               isAsc: 'asc',
@@ -338,7 +332,7 @@ function Entries({ type }: { readonly type: DictionaryTypeView }) {
         {...(may('system:dict:export') && {
           onExport: async (filters: Address) =>
             saveFile(
-              await dictionaryEntryExport({
+              await plinth.dictionaryEntryExport({
                 body: { ...orderOf(filters), dictType, dictLabel: filters['q'] },
               }),
             ),

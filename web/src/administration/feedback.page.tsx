@@ -11,12 +11,12 @@ import {
   Title,
 } from '@mantine/core';
 import { IconEye, IconFlask, IconThumbDown, IconThumbUp } from '@tabler/icons-react';
-import { feedbackExport, feedbackList, feedbackMakeTestQuery, knowledgeList } from '@plinth/client';
 import type { FeedbackListQuery, FeedbackView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
@@ -96,7 +96,10 @@ export default function FeedbackPage() {
           },
         ]}
         load={(query, filters, signal) =>
-          feedbackList({ query: { ...query, ...filterOf(filters), ...daysOf(filters) }, signal })
+          plinth.feedbackList({
+            query: { ...query, ...filterOf(filters), ...daysOf(filters) },
+            signal,
+          })
         }
         rowKey={({ id }) => id}
         toolbar={
@@ -139,7 +142,7 @@ export default function FeedbackPage() {
         {...(may('chat:feedback:export') && {
           onExport: async (filters: Address) =>
             saveFile(
-              await feedbackExport({
+              await plinth.feedbackExport({
                 body: { ...orderOf(filters), ...filterOf(filters), ...daysOf(filters) },
               }),
             ),
@@ -257,11 +260,11 @@ function MakeTestQuery({ feedback, onClose }: TestProps) {
   const [made, setMade] = useState(false);
   const bases = useQuery({
     queryKey: ['knowledge', 'choices'],
-    queryFn: ({ signal }) => knowledgeList({ query: { pageSize: 1_000 }, signal }),
+    queryFn: ({ signal }) => plinth.knowledgeList({ query: { pageSize: 1_000 }, signal }),
   });
   const make = useAction(
     (knowledgeId: number) =>
-      feedbackMakeTestQuery({ path: { id: feedback.id }, body: { knowledgeId } }),
+      plinth.feedbackMakeTestQuery({ path: { id: feedback.id }, body: { knowledgeId } }),
     {
       changes: [['test-sets']],
       after: () => setMade(true),

@@ -12,11 +12,11 @@ import {
   IconTrash,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
-import { storageDownload, storageList, storageRemove } from '@plinth/client';
 import type { StoredFileView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
@@ -46,7 +46,7 @@ function iconOf(mimeType: string): Icon {
 }
 
 function contentOf({ ossId }: StoredFileView, signal?: AbortSignal): Promise<Blob | File> {
-  return storageDownload({ path: { id: Number(ossId) }, ...(signal && { signal }) });
+  return plinth.storageDownload({ path: { id: Number(ossId) }, ...(signal && { signal }) });
 }
 
 export default function FilesPage() {
@@ -60,7 +60,7 @@ export default function FilesPage() {
   );
   const remove = useAction(
     (files: readonly StoredFileView[]) =>
-      storageRemove({ path: { ids: files.map(({ ossId }) => ossId) } }),
+      plinth.storageRemove({ path: { ids: files.map(({ ossId }) => ossId) } }),
     { done: t('files.removed'), changes: [['files']] },
   );
   const askToRemove = (files: readonly StoredFileView[], after?: () => void): void =>
@@ -135,7 +135,7 @@ export default function FilesPage() {
           },
         ]}
         load={(query, { q, kind }, signal) =>
-          storageList({
+          plinth.storageList({
             query: { ...query, originalName: q, ...(kind && { mimeType: `${kind}/` }) },
             signal,
           })

@@ -1,13 +1,8 @@
 import { Code } from '@mantine/core';
 import { IconHistory, IconLogin2 } from '@tabler/icons-react';
-import {
-  consoleLogExportOperations,
-  consoleLogExportSignIns,
-  consoleLogOperations,
-  consoleLogSignIns,
-} from '@plinth/client';
 import type { OperationLogView, SignInLogQuery, SignInLogView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { softwareOf } from '../account/software';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
@@ -80,7 +75,7 @@ export function OperationLog() {
         },
       ]}
       load={(query, filters, signal) =>
-        consoleLogOperations({
+        plinth.consoleLogOperations({
           query: { ...query, ...operationsOf(filters), ...daysOf(filters) },
           signal,
         })
@@ -108,7 +103,7 @@ export function OperationLog() {
       {...(may('monitor:operlog:export') && {
         onExport: async (filters: Address) =>
           saveFile(
-            await consoleLogExportOperations({
+            await plinth.consoleLogExportOperations({
               body: { ...orderOf(filters), ...operationsOf(filters), ...daysOf(filters) },
             }),
           ),
@@ -167,7 +162,7 @@ export function SignInLog() {
         },
       ]}
       load={(query, filters, signal) =>
-        consoleLogSignIns({
+        plinth.consoleLogSignIns({
           query: { ...query, ...signInsOf(filters), ...daysOf(filters) },
           signal,
         })
@@ -193,7 +188,7 @@ export function SignInLog() {
       {...(may('monitor:logininfor:export') && {
         onExport: async (filters: Address) =>
           saveFile(
-            await consoleLogExportSignIns({
+            await plinth.consoleLogExportSignIns({
               body: { ...orderOf(filters), ...signInsOf(filters), ...daysOf(filters) },
             }),
           ),

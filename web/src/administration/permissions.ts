@@ -1,13 +1,13 @@
-import { permissionList } from '@plinth/client';
 import type { PermissionView } from '@plinth/client';
 import { queryOptions } from '@tanstack/react-query';
 import type { TFunction } from 'i18next';
+import { plinth } from '../app/plinth';
 import type texts from './texts.en.json';
 
 /** The permissions that roles can have. */
 export const permissionsQuery = queryOptions({
   queryKey: ['permissions'],
-  queryFn: ({ signal }) => permissionList({ signal }),
+  queryFn: ({ signal }) => plinth.permissionList({ signal }),
   staleTime: Infinity,
 });
 

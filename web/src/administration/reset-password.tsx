@@ -1,8 +1,8 @@
 import { Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { userResetPassword } from '@plinth/client';
 import type { UserView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
 import { LONGEST_PASSWORD, newPassword, NewPasswordField, SHORTEST_PASSWORD } from './password';
@@ -26,7 +26,7 @@ export function ResetPasswordDrawer({ user, onDone, onClose }: Props) {
     },
   });
   const reset = useAction(
-    ({ password }: typeof form.values) => userResetPassword({ body: { userId, password } }),
+    ({ password }: typeof form.values) => plinth.userResetPassword({ body: { userId, password } }),
     {
       changes: [['sign-ins']],
       onFailure: () => undefined,

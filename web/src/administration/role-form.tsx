@@ -11,11 +11,11 @@ import {
   Title,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { roleCreate, roleUpdate } from '@plinth/client';
 import type { PermissionView, RoleView } from '@plinth/client';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { FormFailure } from '../ui/form-drawer';
@@ -61,12 +61,12 @@ export function RoleForm({ permissions, role, copied }: Props) {
     async ({ permissions: chosen, ...values }: typeof form.values) => {
       const given = { permissions: compacted(role?.permissions ?? [], chosen, permissions) };
       if (!role) {
-        await roleCreate({ body: { ...values, ...given } });
+        await plinth.roleCreate({ body: { ...values, ...given } });
         return;
       }
       // What was not touched here may have been changed by others meanwhile.
       const changed = form.isDirty('permissions') ? given : {};
-      await roleUpdate({ body: { ...values, ...changed, roleId: role.roleId } });
+      await plinth.roleUpdate({ body: { ...values, ...changed, roleId: role.roleId } });
     },
     {
       done: t(role ? 'roles.saved' : 'roles.added'),

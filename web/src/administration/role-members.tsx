@@ -1,17 +1,12 @@
 import { Alert, Button, Group, Modal, MultiSelect, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconUserMinus, IconUserPlus, IconUsers } from '@tabler/icons-react';
-import {
-  roleMemberAddAll,
-  roleMemberCandidates,
-  roleMemberList,
-  roleMemberRemoveAll,
-} from '@plinth/client';
 import type { RoleView, UserView } from '@plinth/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { QueryKey } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch } from '../ui/address-fields';
@@ -40,7 +35,7 @@ export function RoleMembers({ role }: { readonly role: RoleView }) {
   const canEdit = may('system:role:edit');
   const remove = useAction(
     (users: readonly UserView[]) =>
-      roleMemberRemoveAll({ query: { roleId, userIds: users.map(({ userId }) => userId) } }),
+      plinth.roleMemberRemoveAll({ query: { roleId, userIds: users.map(({ userId }) => userId) } }),
     { done: t('members.removed'), changes: changesOf(roleId) },
   );
   const askToRemove = (users: readonly UserView[], after?: () => void): void =>
@@ -98,7 +93,7 @@ export function RoleMembers({ role }: { readonly role: RoleView }) {
           },
         ]}
         load={(query, { q }, signal) =>
-          roleMemberList({ query: { ...query, roleId, userName: q }, signal })
+          plinth.roleMemberList({ query: { ...query, roleId, userName: q }, signal })
         }
         rowKey={({ userId }) => userId}
         toolbar={
@@ -157,14 +152,14 @@ function AddMembers({ role: { roleId, roleName }, onClose }: AddProps) {
   const candidates = useQuery({
     queryKey: [membersKey(roleId), 'candidates', wanted],
     queryFn: ({ signal }) =>
-      roleMemberCandidates({
+      plinth.roleMemberCandidates({
         query: { roleId, pageSize: 50, ...(wanted && { userName: wanted }) },
         signal,
       }),
     placeholderData: keepPreviousData,
   });
   const add = useAction(
-    () => roleMemberAddAll({ query: { roleId, userIds: [...names.keys()].map(Number) } }),
+    () => plinth.roleMemberAddAll({ query: { roleId, userIds: [...names.keys()].map(Number) } }),
     {
       done: t('members.added', { count: names.size }),
       changes: changesOf(roleId),

@@ -1,8 +1,8 @@
 import { Tabs } from '@mantine/core';
-import { roleGet } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { Failure } from '../ui/failure';
 import { Page } from '../ui/page';
@@ -20,7 +20,7 @@ export default function RolePage() {
   const source = isNew ? from : roleId;
   const role = useQuery({
     queryKey: ['roles', 'one', source],
-    queryFn: ({ signal }) => roleGet({ path: { roleId: Number(source) }, signal }),
+    queryFn: ({ signal }) => plinth.roleGet({ path: { roleId: Number(source) }, signal }),
     enabled: source !== undefined,
   });
   const permissions = useQuery(permissionsQuery);

@@ -7,11 +7,11 @@ import {
   IconTrash,
   IconUsers,
 } from '@tabler/icons-react';
-import { roleChangeStatus, roleExport, roleList, roleRemove } from '@plinth/client';
 import type { RoleListQuery, RoleView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
@@ -45,7 +45,7 @@ export default function RolesPage() {
 
   const remove = useAction(
     (roles: readonly RoleView[]) =>
-      roleRemove({ path: { roleIds: roles.map(({ roleId }) => String(roleId)) } }),
+      plinth.roleRemove({ path: { roleIds: roles.map(({ roleId }) => String(roleId)) } }),
     { done: t('roles.removed'), changes: [['roles']] },
   );
   const askToRemove = (roles: readonly RoleView[], after?: () => void): void =>
@@ -121,7 +121,7 @@ export default function RolesPage() {
           enabled={role.status === '0'}
           consequence={t('roles.disableBody')}
           fixed={role.superAdmin ? t('roles.fixed') : canEdit ? undefined : t('roles.mayNotEdit')}
-          change={(status) => roleChangeStatus({ body: { roleId: role.roleId, status } })}
+          change={(status) => plinth.roleChangeStatus({ body: { roleId: role.roleId, status } })}
           changes={[['roles'], ['me']]}
         />
       ),
@@ -135,7 +135,7 @@ export default function RolesPage() {
         columns={columns}
         filters={['q', 'status']}
         load={(query, filters, signal) =>
-          roleList({ query: { ...query, ...filterOf(filters) }, signal })
+          plinth.roleList({ query: { ...query, ...filterOf(filters) }, signal })
         }
         rowKey={({ roleId }) => roleId}
         toolbar={
@@ -215,7 +215,9 @@ export default function RolesPage() {
         })}
         {...(may('system:role:export') && {
           onExport: async (filters: Address) =>
-            saveFile(await roleExport({ body: { ...orderOf(filters), ...filterOf(filters) } })),
+            saveFile(
+              await plinth.roleExport({ body: { ...orderOf(filters), ...filterOf(filters) } }),
+            ),
         })}
       />
     </Page>

@@ -1,8 +1,8 @@
 import { Badge, Tabs, Text } from '@mantine/core';
 import { IconLogin2, IconLogout } from '@tabler/icons-react';
-import { signInEndOther, signInList } from '@plinth/client';
 import type { SignInView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { OwnSignIns } from '../account/own-sign-ins';
 import { softwareOf } from '../account/software';
 import { useAddress } from '../app/address';
@@ -53,7 +53,7 @@ export default function SignInsPage() {
 function AllSignIns() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
-  const end = useAction(({ tokenId }: SignInView) => signInEndOther({ path: { tokenId } }), {
+  const end = useAction(({ tokenId }: SignInView) => plinth.signInEndOther({ path: { tokenId } }), {
     done: t('signIns.ended'),
     changes: [['sign-ins']],
   });
@@ -130,7 +130,7 @@ function AllSignIns() {
         },
       ]}
       load={(query, { q, ip }, signal) =>
-        signInList({ query: { ...query, userName: q, ipaddr: ip }, signal })
+        plinth.signInList({ query: { ...query, userName: q, ipaddr: ip }, signal })
       }
       rowKey={({ tokenId }) => tokenId}
       toolbar={

@@ -1,8 +1,8 @@
 import { NumberInput, Switch, Textarea, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { tenantCreate, tenantUpdate } from '@plinth/client';
 import type { TenantView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
@@ -63,7 +63,7 @@ export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
         accountCount: values.accountCount === '' ? -1 : Number(values.accountCount),
       };
       if (!tenant) {
-        await tenantCreate({
+        await plinth.tenantCreate({
           body: {
             ...body,
             username,
@@ -74,7 +74,7 @@ export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
         });
         return;
       }
-      await tenantUpdate({
+      await plinth.tenantUpdate({
         body: {
           ...body,
           id: tenant.id,

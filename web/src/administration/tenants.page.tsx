@@ -1,16 +1,10 @@
 import { Badge, Button, Stack, Text } from '@mantine/core';
 import { IconBuilding, IconDoorEnter, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
-import {
-  tenantChangeStatus,
-  tenantEnter,
-  tenantExport,
-  tenantList,
-  tenantRemove,
-} from '@plinth/client';
 import type { TenantListQuery, TenantView } from '@plinth/client';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
 import { session } from '../app/session';
@@ -44,17 +38,23 @@ export default function TenantsPage() {
   const canEdit = may('system:tenant:edit');
   const canEnter = may('system:tenant:query');
 
-  const enter = useAction(({ tenantId }: TenantView) => tenantEnter({ path: { tenantId } }), {
-    done: t('tenants.entered'),
-    after: (_result, { tenantId }) => {
-      session.enter(tenantId);
-      void navigate({ to: '/' });
+  const enter = useAction(
+    ({ tenantId }: TenantView) => plinth.tenantEnter({ path: { tenantId } }),
+    {
+      done: t('tenants.entered'),
+      after: (_result, { tenantId }) => {
+        session.enter(tenantId);
+        void navigate({ to: '/' });
+      },
     },
-  });
-  const remove = useAction(({ id }: TenantView) => tenantRemove({ path: { ids: [String(id)] } }), {
-    done: t('tenants.removed'),
-    changes: [['tenants']],
-  });
+  );
+  const remove = useAction(
+    ({ id }: TenantView) => plinth.tenantRemove({ path: { ids: [String(id)] } }),
+    {
+      done: t('tenants.removed'),
+      changes: [['tenants']],
+    },
+  );
   const askToRemove = (tenant: TenantView): void =>
     confirmDestruction({
       title: t('tenants.removeNamed', { name: tenant.companyName }),
@@ -152,7 +152,7 @@ export default function TenantsPage() {
                 ? undefined
                 : t('tenants.mayNotEdit')
           }
-          change={(status) => tenantChangeStatus({ body: { id: tenant.id, status } })}
+          change={(status) => plinth.tenantChangeStatus({ body: { id: tenant.id, status } })}
           changes={[['tenants']]}
         />
       ),
@@ -166,7 +166,7 @@ export default function TenantsPage() {
         columns={columns}
         filters={['q', 'status']}
         load={(query, filters, signal) =>
-          tenantList({ query: { ...query, ...filterOf(filters) }, signal })
+          plinth.tenantList({ query: { ...query, ...filterOf(filters) }, signal })
         }
         rowKey={({ id }) => id}
         toolbar={
@@ -207,7 +207,9 @@ export default function TenantsPage() {
         )}
         {...(may('system:tenant:export') && {
           onExport: async (filters: Address) =>
-            saveFile(await tenantExport({ body: { ...orderOf(filters), ...filterOf(filters) } })),
+            saveFile(
+              await plinth.tenantExport({ body: { ...orderOf(filters), ...filterOf(filters) } }),
+            ),
         })}
       />
       {edited && (

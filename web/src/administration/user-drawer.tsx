@@ -1,9 +1,9 @@
 import { MultiSelect, Select, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { userCreate, userGet, userForm, userUpdate } from '@plinth/client';
 import type { UserView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
@@ -26,7 +26,9 @@ export function UserDrawer({ user, onCreated, onClose }: Props) {
   const choices = useQuery({
     queryKey: ['users', 'form', user?.userId ?? 'new'],
     queryFn: ({ signal }) =>
-      user ? userGet({ path: { userId: user.userId }, signal }) : userForm({ signal }),
+      user
+        ? plinth.userGet({ path: { userId: user.userId }, signal })
+        : plinth.userForm({ signal }),
     enabled: may('system:user:query'),
   });
   const form = useForm({
@@ -54,11 +56,11 @@ export function UserDrawer({ user, onCreated, onClose }: Props) {
     async ({ password, ...values }: typeof form.values) => {
       const roleIds = values.roleIds.map(Number);
       if (!user) {
-        await userCreate({ body: { ...values, password, roleIds } });
+        await plinth.userCreate({ body: { ...values, password, roleIds } });
         return;
       }
       const { roleIds: _unchanged, ...rest } = values;
-      await userUpdate({
+      await plinth.userUpdate({
         body: {
           ...rest,
           userId: user.userId,

@@ -10,9 +10,10 @@ import {
   Text,
 } from '@mantine/core';
 import { IconDownload, IconFileSpreadsheet } from '@tabler/icons-react';
-import { ApiError, userImportTemplate, userImportUsers } from '@plinth/client';
+import { ApiError } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
 import { FormFailure } from '../ui/form-drawer';
@@ -34,11 +35,11 @@ export function UserImport({ onClose }: { readonly onClose: () => void }) {
   const [file, setFile] = useState<File | null>(null);
   const [updateSupport, setUpdateSupport] = useState(false);
   const [failure, setFailure] = useState<unknown>();
-  const template = useAction(async () => saveFile(await userImportTemplate()));
+  const template = useAction(async () => saveFile(await plinth.userImportTemplate()));
   const run = useAction(
     (chosen: File) => {
       setFailure(undefined);
-      return userImportUsers({ body: { file: chosen, updateSupport } });
+      return plinth.userImportUsers({ body: { file: chosen, updateSupport } });
     },
     {
       done: t('users.import.done'),

@@ -10,19 +10,12 @@ import {
   IconTrash,
   IconUsers,
 } from '@tabler/icons-react';
-import {
-  roleOptions,
-  ssoUserDisconnect,
-  userChangeStatus,
-  userExport,
-  userList,
-  userRemove,
-} from '@plinth/client';
 import type { UserListQuery, UserView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import type { Address } from '../app/address';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
@@ -62,12 +55,12 @@ export default function UsersPage() {
 
   const roles = useQuery({
     queryKey: ['roles', 'options'],
-    queryFn: ({ signal }) => roleOptions({ signal }),
+    queryFn: ({ signal }) => plinth.roleOptions({ signal }),
     enabled: may('system:role:query'),
   });
   const remove = useAction(
     (users: readonly UserView[]) =>
-      userRemove({ path: { userIds: users.map(({ userId }) => String(userId)) } }),
+      plinth.userRemove({ path: { userIds: users.map(({ userId }) => String(userId)) } }),
     { done: t('users.removed'), changes: [['users'], ['roles']] },
   );
   const askToRemove = (users: readonly UserView[], after?: () => void): void =>
@@ -87,10 +80,13 @@ export default function UsersPage() {
       },
     });
 
-  const disconnect = useAction(({ userId }: UserView) => ssoUserDisconnect({ body: { userId } }), {
-    changes: [['sign-ins']],
-    done: t('users.disconnect.done'),
-  });
+  const disconnect = useAction(
+    ({ userId }: UserView) => plinth.ssoUserDisconnect({ body: { userId } }),
+    {
+      changes: [['sign-ins']],
+      done: t('users.disconnect.done'),
+    },
+  );
   const askToDisconnect = (user: UserView): void => {
     const name = user.userName;
     confirmDestruction({
@@ -194,7 +190,7 @@ export default function UsersPage() {
           enabled={user.status === '0'}
           consequence={t('users.disableBody')}
           fixed={isMe(user) ? t('users.notYourself') : canEdit ? undefined : t('users.mayNotEdit')}
-          change={(status) => userChangeStatus({ body: { userId: user.userId, status } })}
+          change={(status) => plinth.userChangeStatus({ body: { userId: user.userId, status } })}
           changes={[['users']]}
         />
       ),
@@ -225,7 +221,7 @@ export default function UsersPage() {
         columns={columns}
         filters={FILTERS}
         load={(query, filters, signal) =>
-          userList({ query: { ...query, ...filterOf(filters) }, signal })
+          plinth.userList({ query: { ...query, ...filterOf(filters) }, signal })
         }
         rowKey={({ userId }) => userId}
         toolbar={
@@ -313,7 +309,9 @@ export default function UsersPage() {
         })}
         {...(may('system:user:export') && {
           onExport: async (filters: Address) =>
-            saveFile(await userExport({ body: { ...orderOf(filters), ...filterOf(filters) } })),
+            saveFile(
+              await plinth.userExport({ body: { ...orderOf(filters), ...filterOf(filters) } }),
+            ),
         })}
       />
       {edited && (

@@ -16,23 +16,14 @@ import {
   Title,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import {
-  agentCreate,
-  agentGet,
-  agentRuntimeOptions,
-  agentSkillOptions,
-  agentToolOptions,
-  agentUpdate,
-  ApiError,
-  knowledgeList,
-  modelList,
-} from '@plinth/client';
+import { ApiError } from '@plinth/client';
 import type { AgentView } from '@plinth/client';
 import { IconMessage } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
@@ -52,7 +43,7 @@ export default function AgentPage() {
   const isNew = agentId === 'new';
   const agent = useQuery({
     queryKey: ['agents', agentId],
-    queryFn: ({ signal }) => agentGet({ path: { id: Number(agentId) }, signal }),
+    queryFn: ({ signal }) => plinth.agentGet({ path: { id: Number(agentId) }, signal }),
     enabled: !isNew,
   });
   const choices = useQuery({
@@ -80,11 +71,11 @@ async function readChoices(signal: AbortSignal) {
     throw error;
   };
   const [models, bases, tools, skills, runtimes] = await Promise.all([
-    modelList({ query: { ...ALL, category: 'chat' }, signal }).catch(orNone),
-    knowledgeList({ query: ALL, signal }).catch(orNone),
-    agentToolOptions({ signal }),
-    agentSkillOptions({ signal }),
-    agentRuntimeOptions({ signal }),
+    plinth.modelList({ query: { ...ALL, category: 'chat' }, signal }).catch(orNone),
+    plinth.knowledgeList({ query: ALL, signal }).catch(orNone),
+    plinth.agentToolOptions({ signal }),
+    plinth.agentSkillOptions({ signal }),
+    plinth.agentRuntimeOptions({ signal }),
   ]);
   return { models: models.rows, bases: bases.rows, tools, skills, runtimes };
 }
@@ -168,8 +159,8 @@ function AgentForm({ agent, choices }: FormProps) {
         filter: objectOf(filter),
         responseFormat: objectOf(responseFormat),
       };
-      if (!agent) return (await agentCreate({ body })).id;
-      await agentUpdate({ body: { id: agent.id, ...body } });
+      if (!agent) return (await plinth.agentCreate({ body })).id;
+      await plinth.agentUpdate({ body: { id: agent.id, ...body } });
       return agent.id;
     },
     {

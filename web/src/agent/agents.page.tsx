@@ -1,9 +1,9 @@
 import { Badge, Button, Group, Stack, Switch, Text } from '@mantine/core';
 import { IconMessage, IconPencil, IconPlus, IconRobot, IconTrash } from '@tabler/icons-react';
-import { agentExport, agentList, agentRemove, agentUpdate } from '@plinth/client';
 import type { AgentView } from '@plinth/client';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
@@ -26,7 +26,7 @@ export default function AgentsPage() {
     void navigate({ to: '/agents/$agentId', params: { agentId: String(id) } });
   const remove = useAction(
     (rows: readonly AgentView[]) =>
-      agentRemove({ path: { ids: rows.map(({ id }) => String(id)) } }),
+      plinth.agentRemove({ path: { ids: rows.map(({ id }) => String(id)) } }),
     { done: t('removed'), changes: [['agents']] },
   );
   const askToRemove = (rows: readonly AgentView[], after?: () => void): void =>
@@ -119,7 +119,7 @@ export default function AgentsPage() {
         columns={columns}
         filters={['q', 'status']}
         load={(query, { q, status }, signal) =>
-          agentList({ query: { ...query, agentName: q, status }, signal })
+          plinth.agentList({ query: { ...query, agentName: q, status }, signal })
         }
         rowKey={({ id }) => id}
         toolbar={
@@ -170,7 +170,7 @@ export default function AgentsPage() {
         })}
         {...(may('agent:agent:export') && {
           onExport: async ({ q, status }) =>
-            saveFile(await agentExport({ body: { agentName: q, status } })),
+            saveFile(await plinth.agentExport({ body: { agentName: q, status } })),
         })}
       />
     </Page>
@@ -184,7 +184,7 @@ interface SwitchProps {
 
 function EnabledSwitch({ agent: { id, agentName: name, status }, disabled }: SwitchProps) {
   const { t } = useTranslation('agent');
-  const change = useAction((to: '0' | '1') => agentUpdate({ body: { id, status: to } }), {
+  const change = useAction((to: '0' | '1') => plinth.agentUpdate({ body: { id, status: to } }), {
     done: t(status === '0' ? 'nowDisabled' : 'nowEnabled', { name }),
     changes: [['agents']],
   });

@@ -1,17 +1,9 @@
 import { MultiSelect, Select, Switch, TagsInput, Text, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import {
-  agentOptions,
-  apiKeyCreate,
-  apiKeyPermissions,
-  apiKeyUpdate,
-  knowledgeList,
-  modelList,
-  userOptions,
-} from '@plinth/client';
 import type { ApiKeyView, NewApiKeyView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { PermissionTree } from '../administration/permission-tree';
 import { compacted, expanded } from '../administration/permissions';
 import { useMe } from '../app/me';
@@ -63,11 +55,11 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
     : may('system:apikey:add');
   const permissions = useQuery({
     queryKey: ['api-keys', 'permissions'],
-    queryFn: ({ signal }) => apiKeyPermissions({ signal }),
+    queryFn: ({ signal }) => plinth.apiKeyPermissions({ signal }),
   });
   const owners = useQuery({
     queryKey: ['users', 'choices'],
-    queryFn: ({ signal }) => userOptions({ signal }),
+    queryFn: ({ signal }) => plinth.userOptions({ signal }),
     enabled: scope === 'tenant' && !apiKey && may('system:user:query'),
   });
   const choices = useRecords();
@@ -110,7 +102,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       ) as Partial<typeof given>;
       if (!apiKey) {
         const owner = userId === '' ? {} : { userId: Number(userId) };
-        return apiKeyCreate({
+        return plinth.apiKeyCreate({
           body: {
             ...limited,
             ...owner,
@@ -132,7 +124,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
         ...(limits.doors.length === 0 && apiKey.doors ? ['doors'] : []),
         ...(lastDay === '' && apiKey.expireTime ? ['expireTime'] : []),
       ];
-      await apiKeyUpdate({
+      await plinth.apiKeyUpdate({
         body: {
           ...changed,
           ...{ id: apiKey.id, name },
@@ -258,16 +250,16 @@ function useRecords(): Readonly<Record<'modelIds' | 'agentIds' | 'knowledgeIds',
   const query = { pageSize: 1_000 };
   const models = useQuery({
     queryKey: ['models', 'all'],
-    queryFn: ({ signal }) => modelList({ query, signal }),
+    queryFn: ({ signal }) => plinth.modelList({ query, signal }),
     enabled: may('system:model:list'),
   });
   const agents = useQuery({
     queryKey: ['agents', 'options'],
-    queryFn: ({ signal }) => agentOptions({ signal }),
+    queryFn: ({ signal }) => plinth.agentOptions({ signal }),
   });
   const bases = useQuery({
     queryKey: ['knowledge', 'all'],
-    queryFn: ({ signal }) => knowledgeList({ query, signal }),
+    queryFn: ({ signal }) => plinth.knowledgeList({ query, signal }),
     enabled: may('system:info:list'),
   });
   const choice = (id: number, label: string): Choice => ({ value: String(id), label });

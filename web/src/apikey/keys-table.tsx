@@ -1,9 +1,9 @@
 import { Badge, Button, Code, Text } from '@mantine/core';
 import { IconKey, IconPencil, IconPlus, IconRefresh, IconTrash } from '@tabler/icons-react';
-import { apiKeyList, apiKeyRevoke } from '@plinth/client';
 import type { ApiKeyView, NewApiKeyView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch } from '../ui/address-fields';
@@ -57,10 +57,13 @@ export function KeysTable({ scope }: Props) {
   const [edited, setEdited] = useState<ApiKeyView>();
   const [rotated, setRotated] = useState<ApiKeyView>();
   const [made, setMade] = useState<NewApiKeyView>();
-  const revoke = useAction(({ id }: ApiKeyView) => apiKeyRevoke({ path: { ids: [String(id)] } }), {
-    done: t('revoked'),
-    changes: KEY_LISTS,
-  });
+  const revoke = useAction(
+    ({ id }: ApiKeyView) => plinth.apiKeyRevoke({ path: { ids: [String(id)] } }),
+    {
+      done: t('revoked'),
+      changes: KEY_LISTS,
+    },
+  );
   const askToRevoke = (key: ApiKeyView): void =>
     confirmDestruction({
       title: t('revokeNamed', { name: key.name }),
@@ -149,7 +152,9 @@ export function KeysTable({ scope }: Props) {
         label={t(`${scope}.title`)}
         columns={columns}
         filters={['q']}
-        load={(query, { q }, signal) => apiKeyList({ query: { ...query, scope, name: q }, signal })}
+        load={(query, { q }, signal) =>
+          plinth.apiKeyList({ query: { ...query, scope, name: q }, signal })
+        }
         rowKey={({ id }) => id}
         toolbar={<AddressSearch name="q" label={t('search')} />}
         empty={

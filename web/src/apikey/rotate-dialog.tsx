@@ -1,8 +1,8 @@
 import { Select, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { apiKeyRotate } from '@plinth/client';
 import type { ApiKeyView, NewApiKeyView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
 import { KEY_LISTS } from './keys';
@@ -21,7 +21,7 @@ export function RotateDialog({ apiKey, onRotated, onClose }: Props) {
   const form = useForm({ initialValues: { overlap: '0' } });
   const rotate = useAction(
     ({ overlap }: typeof form.values) =>
-      apiKeyRotate({ path: { id: apiKey.id }, body: { overlapSeconds: Number(overlap) } }),
+      plinth.apiKeyRotate({ path: { id: apiKey.id }, body: { overlapSeconds: Number(overlap) } }),
     { changes: KEY_LISTS, onFailure: () => undefined, after: onRotated },
   );
   return (

@@ -1,8 +1,8 @@
 import { MultiSelect, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { userCreateService, userForm } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { messageOf } from '../ui/failure';
@@ -14,7 +14,7 @@ export function ServiceAccountDrawer({ onClose }: { readonly onClose: () => void
   const { may } = useMe();
   const choices = useQuery({
     queryKey: ['users', 'form', 'new'],
-    queryFn: ({ signal }) => userForm({ signal }),
+    queryFn: ({ signal }) => plinth.userForm({ signal }),
     enabled: may('system:user:query'),
   });
   const form = useForm({
@@ -25,7 +25,7 @@ export function ServiceAccountDrawer({ onClose }: { readonly onClose: () => void
   });
   const save = useAction(
     ({ roleIds, ...values }: typeof form.values) =>
-      userCreateService({ body: { ...values, roleIds: roleIds.map(Number) } }),
+      plinth.userCreateService({ body: { ...values, roleIds: roleIds.map(Number) } }),
     {
       done: t('account.added'),
       changes: [['users']],

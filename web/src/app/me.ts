@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { profileInfo } from '@plinth/client';
 import type { UserInfoView } from '@plinth/client';
+import { plinth } from './plinth';
 import { setTimeZone } from '../ui/time';
 
 /** The signed-in user with their roles and permissions. */
@@ -8,7 +8,7 @@ export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: async ({ signal }) => {
     // Without keepTenant, the answer would end a switch to another tenant.
-    const info = await profileInfo({ query: { keepTenant: true }, signal });
+    const info = await plinth.profileInfo({ query: { keepTenant: true }, signal });
     setTimeZone(info.timeZone);
     return info;
   },

@@ -3,19 +3,6 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { createSpotlight, Spotlight } from '@mantine/spotlight';
 import type { SpotlightActionData, SpotlightActionGroupData } from '@mantine/spotlight';
 import {
-  agentList,
-  agentOptions,
-  attachList,
-  harnessSessionList,
-  knowledgeList,
-  modelList,
-  providerList,
-  roleList,
-  sessionList,
-  tenantList,
-  userList,
-} from '@plinth/client';
-import {
   IconBook2,
   IconBrandStackshare,
   IconBuilding,
@@ -35,6 +22,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from './plinth';
 import { useMe } from './me';
 import { ENTRIES } from './navigation';
 
@@ -67,17 +55,19 @@ const KINDS = {
     icon: IconMessage,
     permissions: ['system:session:list'],
     read: async (sessionTitle, signal) =>
-      (await sessionList({ query: { ...first, sessionTitle }, signal })).rows.map((chat) => ({
-        id: `chat ${chat.id}`,
-        label: chat.sessionTitle,
-        path: `/chat/${chat.id}`,
-      })),
+      (await plinth.sessionList({ query: { ...first, sessionTitle }, signal })).rows.map(
+        (chat) => ({
+          id: `chat ${chat.id}`,
+          label: chat.sessionTitle,
+          path: `/chat/${chat.id}`,
+        }),
+      ),
   },
   bases: {
     icon: IconBook2,
     permissions: ['system:info:list'],
     read: async (text, signal) =>
-      (await knowledgeList({ query: { ...first, name: text }, signal })).rows.map(
+      (await plinth.knowledgeList({ query: { ...first, name: text }, signal })).rows.map(
         ({ id, name }) => ({ id: `base ${id}`, label: name, path: `/knowledge/${id}` }),
       ),
   },
@@ -85,7 +75,7 @@ const KINDS = {
     icon: IconFileText,
     permissions: ['system:attach:list'],
     read: async (text, signal) =>
-      (await attachList({ query: { ...first, name: text }, signal })).rows.map(
+      (await plinth.attachList({ query: { ...first, name: text }, signal })).rows.map(
         ({ id, knowledgeId, name }) => ({
           id: `document ${id}`,
           label: name,
@@ -97,7 +87,7 @@ const KINDS = {
     icon: IconRobot,
     permissions: ['agent:agent:list'],
     read: async (text, signal) =>
-      (await agentList({ query: { ...first, agentName: text }, signal })).rows.map(
+      (await plinth.agentList({ query: { ...first, agentName: text }, signal })).rows.map(
         ({ id, agentName }) => ({
           id: `agent ${id}`,
           label: agentName,
@@ -109,7 +99,7 @@ const KINDS = {
     icon: IconCode,
     permissions: ['coding:harness:use'],
     read: async (text, signal) =>
-      (await harnessSessionList({ query: { pageSize: 100 }, signal }))
+      (await plinth.harnessSessionList({ query: { pageSize: 100 }, signal }))
         .filter(({ title }) => title.toLowerCase().includes(text.toLowerCase()))
         .slice(0, MOST)
         .map(({ sessionId, title }) => ({
@@ -122,7 +112,7 @@ const KINDS = {
     icon: IconCpu,
     permissions: ['system:model:list'],
     read: async (text, signal) =>
-      (await modelList({ query: { ...first, modelName: text }, signal })).rows.map(
+      (await plinth.modelList({ query: { ...first, modelName: text }, signal })).rows.map(
         ({ id, modelName, modelDescribe }) => ({
           id: `model ${id}`,
           label: modelDescribe === '' ? modelName : `${modelDescribe} (${modelName})`,
@@ -134,7 +124,7 @@ const KINDS = {
     icon: IconBrandStackshare,
     permissions: ['system:provider:list'],
     read: async (text, signal) =>
-      (await providerList({ query: { ...first, providerName: text }, signal })).rows.map(
+      (await plinth.providerList({ query: { ...first, providerName: text }, signal })).rows.map(
         ({ id, providerName }) => ({
           id: `provider ${id}`,
           label: providerName,
@@ -146,7 +136,7 @@ const KINDS = {
     icon: IconUser,
     permissions: ['system:user:list'],
     read: async (keyword, signal) =>
-      (await userList({ query: { ...first, keyword }, signal })).rows.map(
+      (await plinth.userList({ query: { ...first, keyword }, signal })).rows.map(
         ({ userId, userName, nickName }) => ({
           id: `user ${userId}`,
           label: nickName === userName ? userName : `${nickName} (${userName})`,
@@ -158,7 +148,7 @@ const KINDS = {
     icon: IconShieldLock,
     permissions: ['system:role:list'],
     read: async (text, signal) =>
-      (await roleList({ query: { ...first, roleName: text }, signal })).rows.map(
+      (await plinth.roleList({ query: { ...first, roleName: text }, signal })).rows.map(
         ({ roleId, roleName }) => ({
           id: `role ${roleId}`,
           label: roleName,
@@ -170,7 +160,7 @@ const KINDS = {
     icon: IconBuilding,
     permissions: ['system:tenant:list'],
     read: async (text, signal) =>
-      (await tenantList({ query: { ...first, companyName: text }, signal })).rows.map(
+      (await plinth.tenantList({ query: { ...first, companyName: text }, signal })).rows.map(
         ({ tenantId, companyName }) => ({
           id: `tenant ${tenantId}`,
           label: companyName,
@@ -184,7 +174,7 @@ const kindNames = Object.keys(KINDS) as (keyof typeof KINDS)[];
 
 /** The agents that the user can chat with. */
 async function readChatAgents(text: string, signal: AbortSignal): Promise<readonly Found[]> {
-  return (await agentOptions({ signal }))
+  return (await plinth.agentOptions({ signal }))
     .filter(({ agentName }) => agentName.toLowerCase().includes(text.toLowerCase()))
     .slice(0, MOST)
     .map(({ id, agentName }) => ({

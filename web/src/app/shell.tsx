@@ -29,11 +29,11 @@ import {
   IconSun,
   IconUser,
 } from '@tabler/icons-react';
-import { ssoAuthLogout } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from './plinth';
 import { changeLanguage, LANGUAGES, language } from '../i18n';
 import type { Language } from '../i18n';
 import { Failure, Forbidden } from '../ui/failure';
@@ -235,7 +235,7 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
   const signOut = async (): Promise<void> => {
     await session.prepareSignOut();
     // The sign-in ends in this browser even if the service cannot be reached.
-    const ended = await ssoAuthLogout().catch(() => undefined);
+    const ended = await plinth.ssoAuthLogout().catch(() => undefined);
     session.end();
     if (ended?.address) location.assign(ended.address);
   };

@@ -1,8 +1,8 @@
 import { Button, Group, Modal, Select, Stack } from '@mantine/core';
-import { tenantEnter, tenantLeave, tenantList } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from './plinth';
 import { useAction } from '../ui/action';
 import { useMe } from './me';
 import { session } from './session';
@@ -14,7 +14,7 @@ export default function TenantSwitch({ onClose }: { readonly onClose: () => void
   const [tenantId, setTenantId] = useState(current ?? null);
   const { data } = useQuery({
     queryKey: ['tenants', 'choices'],
-    queryFn: ({ signal }) => tenantList({ query: { pageSize: 1_000 }, signal }),
+    queryFn: ({ signal }) => plinth.tenantList({ query: { pageSize: 1_000 }, signal }),
   });
   const after = (entered: string): void => {
     onClose();
@@ -22,11 +22,11 @@ export default function TenantSwitch({ onClose }: { readonly onClose: () => void
   };
   const rows = data?.rows ?? [];
   const name = rows.find((one) => one.tenantId === tenantId)?.companyName ?? '';
-  const enter = useAction((id: string) => tenantEnter({ path: { tenantId: id } }), {
+  const enter = useAction((id: string) => plinth.tenantEnter({ path: { tenantId: id } }), {
     done: t('tenant.entered', { name }),
     after: (_result, id) => after(id),
   });
-  const leave = useAction(() => tenantLeave(), {
+  const leave = useAction(() => plinth.tenantLeave(), {
     done: t('tenant.left'),
     after: () => user && after(user.tenantId),
   });

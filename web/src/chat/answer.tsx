@@ -10,7 +10,6 @@ import {
   Tooltip,
   UnstyledButton,
 } from '@mantine/core';
-import { feedbackRemove, feedbackVote } from '@plinth/client';
 import type { MessageView } from '@plinth/client';
 import {
   IconAlertTriangle,
@@ -29,6 +28,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { memo, useCallback, useDeferredValue, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { CopyButton } from '../ui/copy-button';
 import { duration, number } from '../ui/format';
@@ -442,8 +442,8 @@ function Votes({ message }: { readonly message: MessageView }) {
   const vote = useAction(
     async (wanted: { readonly vote: 'up' | 'down'; readonly text?: string } | null) => {
       const path = { messageId: Number(id) };
-      if (wanted) await feedbackVote({ path, body: wanted });
-      else await feedbackRemove({ path });
+      if (wanted) await plinth.feedbackVote({ path, body: wanted });
+      else await plinth.feedbackRemove({ path });
       const kept = wanted && { vote: wanted.vote, text: wanted.text ?? null };
       changeMessage(queries, conversationKey(sessionId ?? ''), id, { feedback: kept });
     },

@@ -10,13 +10,13 @@ import {
   Tooltip,
 } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { sessionBranch, sessionCreate } from '@plinth/client';
 import type { MessageView } from '@plinth/client';
 import { IconLayoutSidebarLeftExpand, IconMessage, IconPlus, IconRobot } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
@@ -251,7 +251,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
     [sessionId, choice],
   );
   const begin = useAction(
-    (content: string) => sessionCreate({ body: { sessionTitle: titleOf(content) } }),
+    (content: string) => plinth.sessionCreate({ body: { sessionTitle: titleOf(content) } }),
     { changes: [sessionsKey] },
   );
   const ask = async (content: string, files: readonly AttachedFile[]): Promise<boolean> => {
@@ -269,7 +269,9 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   };
   const { mutate: chooseBranch } = useAction(
     (messageId: string) =>
-      sessionBranch({ body: { sessionId: Number(sessionId), messageId: Number(messageId) } }),
+      plinth.sessionBranch({
+        body: { sessionId: Number(sessionId), messageId: Number(messageId) },
+      }),
     {
       changes: sessionId === undefined ? [] : [conversationKey(sessionId)],
       after: () => sessionId !== undefined && tellOthers(sessionId),

@@ -1,5 +1,4 @@
 import { ActionIcon, Loader, Popover, Tooltip } from '@mantine/core';
-import { uploadFile } from '@plinth/client';
 import {
   IconArrowUp,
   IconBook2,
@@ -18,6 +17,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { failed } from '../ui/notify';
 import { agentsQuery, basesQuery, modelsQuery } from './data';
@@ -145,7 +145,11 @@ export function Composer({
         ),
       );
     try {
-      const { ossId } = await uploadFile({ file, signal: abort.signal, onProgress: progress });
+      const { ossId } = await plinth.uploadFile({
+        file,
+        signal: abort.signal,
+        onProgress: progress,
+      });
       attached((before) => [
         ...before,
         { id: ossId, name: file.name, size: file.size, type: file.type },

@@ -1,13 +1,6 @@
-import {
-  agentOptions,
-  knowledgeList,
-  messageList,
-  modelOptions,
-  sessionGet,
-  sessionList,
-} from '@plinth/client';
 import type { MessageView, SessionView } from '@plinth/client';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { plinth } from '../app/plinth';
 
 const SESSIONS_A_PAGE = 50;
 const MOST_CHOICES = 200;
@@ -21,7 +14,7 @@ export function sessionsQuery(search: string) {
     queryKey: [...sessionsKey, search],
     initialPageParam: 1,
     queryFn: ({ pageParam, signal }) =>
-      sessionList({
+      plinth.sessionList({
         query: {
           pageNum: pageParam,
           pageSize: SESSIONS_A_PAGE,
@@ -39,7 +32,8 @@ export function sessionsQuery(search: string) {
 export function sessionQuery(id: string) {
   return queryOptions({
     queryKey: ['chat', 'session', id],
-    queryFn: ({ signal }): Promise<SessionView> => sessionGet({ path: { id: Number(id) }, signal }),
+    queryFn: ({ signal }): Promise<SessionView> =>
+      plinth.sessionGet({ path: { id: Number(id) }, signal }),
   });
 }
 
@@ -62,7 +56,7 @@ export function conversationQuery(sessionId: string, pages = 1) {
       const messages: MessageView[] = [];
       let all = 0;
       for (let pageNum = 1; pageNum <= pages; pageNum += 1) {
-        const { rows, total } = await messageList({
+        const { rows, total } = await plinth.messageList({
           query: {
             sessionId: Number(sessionId),
             inline: false,
@@ -88,19 +82,20 @@ export function conversationQuery(sessionId: string, pages = 1) {
 export const modelsQuery = queryOptions({
   queryKey: ['models', 'options', 'chat'],
   queryFn: async ({ signal }) =>
-    (await modelOptions({ query: { category: 'chat', pageSize: MOST_CHOICES }, signal })).rows,
+    (await plinth.modelOptions({ query: { category: 'chat', pageSize: MOST_CHOICES }, signal }))
+      .rows,
   staleTime: 60_000,
 });
 
 export const agentsQuery = queryOptions({
   queryKey: ['agents', 'options'],
-  queryFn: ({ signal }) => agentOptions({ signal }),
+  queryFn: ({ signal }) => plinth.agentOptions({ signal }),
   staleTime: 60_000,
 });
 
 export const basesQuery = queryOptions({
   queryKey: ['knowledge', 'list', 'chat'],
   queryFn: async ({ signal }) =>
-    (await knowledgeList({ query: { pageNum: 1, pageSize: MOST_CHOICES }, signal })).rows,
+    (await plinth.knowledgeList({ query: { pageNum: 1, pageSize: MOST_CHOICES }, signal })).rows,
   staleTime: 60_000,
 });

@@ -1,6 +1,6 @@
 import { notifications } from '@mantine/notifications';
-import { sessionRemove } from '@plinth/client';
 import { useSyncExternalStore } from 'react';
+import { plinth } from '../app/plinth';
 import { queryClient } from '../app/query-client';
 import { session } from '../app/session';
 import { failed } from '../ui/notify';
@@ -49,7 +49,7 @@ export function clearDeletion(id: string): void {
 async function deleteNow(id: string, keepalive = false): Promise<void> {
   clearTimeout(pending.get(id));
   try {
-    await sessionRemove({ path: { ids: [id] }, keepalive });
+    await plinth.sessionRemove({ path: { ids: [id] }, keepalive });
     forgetSession(id);
     await queryClient.invalidateQueries({ queryKey: sessionsKey });
   } catch (error) {

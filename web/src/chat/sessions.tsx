@@ -1,13 +1,13 @@
 import { ActionIcon, Button, Menu, ScrollArea, Skeleton, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { sessionUpdate } from '@plinth/client';
 import type { SessionView } from '@plinth/client';
 import { IconDots, IconPencil, IconPlus, IconSearch, IconTrash } from '@tabler/icons-react';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
@@ -214,7 +214,8 @@ function RenameField({
   const [title, setTitle] = useState(session.sessionTitle);
   const isOver = useRef(false);
   const rename = useAction(
-    (sessionTitle: string) => sessionUpdate({ body: { id: Number(session.id), sessionTitle } }),
+    (sessionTitle: string) =>
+      plinth.sessionUpdate({ body: { id: Number(session.id), sessionTitle } }),
     { changes: [sessionsKey, ['chat', 'session', session.id]], after: onClose },
   );
   // The menu gives the focus back to its button first.

@@ -1,11 +1,12 @@
 import { Button, CloseButton, Skeleton, Stack, Text } from '@mantine/core';
-import { attachContent, attachList, fragmentList, ApiError } from '@plinth/client';
+import { ApiError } from '@plinth/client';
 import type { FragmentView } from '@plinth/client';
 import { IconDownload, IconExternalLink } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
@@ -91,7 +92,7 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
   } = useQuery({
     queryKey: ['chat', 'source', docId, fid],
     queryFn: async ({ signal }) => {
-      const { rows } = await fragmentList({
+      const { rows } = await plinth.fragmentList({
         query: { docId, fid, pageNum: 1, pageSize: 1 },
         signal,
       });
@@ -104,7 +105,10 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
     enabled: Boolean(found),
     initialPageParam: Math.floor((found?.idx ?? 0) / FRAGMENTS_A_PAGE) + 1,
     queryFn: ({ pageParam, signal }) =>
-      fragmentList({ query: { docId, pageNum: pageParam, pageSize: FRAGMENTS_A_PAGE }, signal }),
+      plinth.fragmentList({
+        query: { docId, pageNum: pageParam, pageSize: FRAGMENTS_A_PAGE },
+        signal,
+      }),
     getNextPageParam: ({ total }, _pages, page) =>
       page * FRAGMENTS_A_PAGE < total ? page + 1 : undefined,
     getPreviousPageParam: (_page, _pages, page) => (page > 1 ? page - 1 : undefined),
@@ -193,13 +197,14 @@ function Links({ source }: { readonly source: ShownSource }) {
   const { data: document } = useQuery({
     queryKey: ['chat', 'document', docId],
     queryFn: async ({ signal }) =>
-      (await attachList({ query: { docId, pageNum: 1, pageSize: 1 }, signal })).rows[0] ?? null,
+      (await plinth.attachList({ query: { docId, pageNum: 1, pageSize: 1 }, signal })).rows[0] ??
+      null,
     enabled: may('system:attach:list'),
     staleTime: 60_000,
   });
   const download = useAction(async () => {
     if (!document) return;
-    saveFile(await attachContent({ path: { id: document.id } }));
+    saveFile(await plinth.attachContent({ path: { id: document.id } }));
   });
   if (!document) return null;
   return (

@@ -1,5 +1,6 @@
-import { ApiError, ConnectionError, streamChat } from '@plinth/client';
+import { ApiError, ConnectionError } from '@plinth/client';
 import type { ChatEvent, ChatSendBody, ChatSource } from '@plinth/client';
+import { plinth } from '../app/plinth';
 
 export interface Call {
   readonly number: number;
@@ -123,7 +124,7 @@ export class Turn {
     for (let attempts = 0; ; attempts += 1) {
       let isAnswered = false;
       try {
-        for await (const event of streamChat(body, { signal, idempotencyKey })) {
+        for await (const event of plinth.streamChat(body, { signal, idempotencyKey })) {
           isAnswered = true;
           this.collect(event);
         }

@@ -1,6 +1,7 @@
-import { ApiError, chatStop } from '@plinth/client';
+import { ApiError } from '@plinth/client';
 import type { ChatSendBody, MessageView } from '@plinth/client';
 import { useSyncExternalStore } from 'react';
+import { plinth } from '../app/plinth';
 import { queryClient } from '../app/query-client';
 import { session as signIn } from '../app/session';
 import { failed } from '../ui/notify';
@@ -240,7 +241,7 @@ function loaded(sessionId: string): Conversation | undefined {
 export async function stop(sessionId: string): Promise<void> {
   const turn = turns.get(sessionId);
   try {
-    const { stopped } = await chatStop({ path: { sessionId: Number(sessionId) } });
+    const { stopped } = await plinth.chatStop({ path: { sessionId: Number(sessionId) } });
     // It may not have begun yet.
     if (!stopped) turn?.close();
   } catch (error) {

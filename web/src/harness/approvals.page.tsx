@@ -1,10 +1,10 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core';
 import { IconInbox } from '@tabler/icons-react';
-import { approvalWaiting, effectList, harnessSessionList, planGet } from '@plinth/client';
 import type { InboxEntryView } from '@plinth/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
 import { Page } from '../ui/page';
@@ -21,13 +21,13 @@ export default function ApprovalsPage() {
   const { count } = useBrowserStream();
   const { data, error, refetch } = useQuery({
     queryKey: ['approvals', count ?? 0],
-    queryFn: ({ signal }) => approvalWaiting({ signal }),
+    queryFn: ({ signal }) => plinth.approvalWaiting({ signal }),
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   });
   const { data: sessions = [] } = useQuery({
     queryKey: ['harness', 'sessions', 'titles'],
-    queryFn: ({ signal }) => harnessSessionList({ query: { pageSize: 1_000 }, signal }),
+    queryFn: ({ signal }) => plinth.harnessSessionList({ query: { pageSize: 1_000 }, signal }),
   });
   const sessionOf = ({ sessionId }: InboxEntryView) =>
     sessions.find((one) => one.sessionId === sessionId);
@@ -89,12 +89,12 @@ function Entry({ entry, model, onDecided }: Props) {
   // What the inbox leaves out of a plan and of an uncertain call.
   const plan = useQuery({
     queryKey: ['harness', 'plan', runId, entry.canonicalHash],
-    queryFn: ({ signal }) => planGet({ path, signal }),
+    queryFn: ({ signal }) => plinth.planGet({ path, signal }),
     enabled: entry.kind === 'PLAN',
   });
   const effects = useQuery({
     queryKey: ['harness', 'effects', runId, 'UNCERTAIN'],
-    queryFn: ({ signal }) => effectList({ path, query: { state: 'UNCERTAIN' }, signal }),
+    queryFn: ({ signal }) => plinth.effectList({ path, query: { state: 'UNCERTAIN' }, signal }),
     enabled: entry.kind === 'EFFECT',
   });
   const failed = [plan, effects].find(({ error, data }) => error && !data);
@@ -118,7 +118,7 @@ function Entry({ entry, model, onDecided }: Props) {
 
 function itemOf(
   entry: InboxEntryView,
-  plan: Awaited<ReturnType<typeof planGet>> | undefined,
+  plan: Awaited<ReturnType<typeof plinth.planGet>> | undefined,
   operations: readonly { readonly path: string; readonly op: string }[] | null | undefined,
 ): Pending | undefined {
   const { waitingSince: at, toolName = '', argumentsJson = '' } = entry;

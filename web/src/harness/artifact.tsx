@@ -1,8 +1,8 @@
 import { Button, Skeleton } from '@mantine/core';
-import { changeArtifact } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { saveFile } from '../ui/download';
 import { Failure } from '../ui/failure';
 import styles from './harness.module.css';
@@ -23,7 +23,7 @@ export function ArtifactOutput({ sessionId, runId, artifactId }: Props) {
   const { data, error, refetch } = useQuery({
     queryKey: ['harness', 'artifact', artifactId],
     queryFn: async ({ signal }) => {
-      const file = await changeArtifact({ path: { sessionId, runId, artifactId }, signal });
+      const file = await plinth.changeArtifact({ path: { sessionId, runId, artifactId }, signal });
       return { file, text: (await file.text()).slice(0, SHOWN_CHARACTERS) };
     },
     enabled: asked,

@@ -9,11 +9,11 @@ import {
 } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { IconAdjustmentsHorizontal, IconSend } from '@tabler/icons-react';
-import { runAddInput, runCreate } from '@plinth/client';
 import type { HarnessSessionView } from '@plinth/client';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import styles from './harness.module.css';
@@ -50,7 +50,7 @@ export function Composer({ session, activeRunId }: Props) {
   ];
   const start = useAction(
     () =>
-      runCreate({
+      plinth.runCreate({
         path: { sessionId },
         body: {
           requirement: text,
@@ -69,7 +69,7 @@ export function Composer({ session, activeRunId }: Props) {
   );
   const say = useAction(
     (runId: string) =>
-      runAddInput({
+      plinth.runAddInput({
         path: { sessionId, runId },
         body: { kind, content: text, idempotencyKey: newKey() },
       }),

@@ -7,18 +7,10 @@ import {
   IconShieldQuestion,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
-import {
-  approvalResolve,
-  effectResolve,
-  planApprove,
-  planRevise,
-  runAddInput,
-  runCancel,
-  runResume,
-} from '@plinth/client';
 import { useEffect, useId, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Diff } from '../ui/diff';
@@ -164,7 +156,7 @@ function ApprovalCard(props: Props<Extract<Pending, { kind: 'approval' }>>) {
   const [reason, setReason] = useState('');
   const decide = useAction(
     (decision: Decision) =>
-      approvalResolve({
+      plinth.approvalResolve({
         path: { sessionId, runId, approvalId: approval.approvalId },
         body: {
           decisionId: newKey(),
@@ -356,12 +348,12 @@ function PlanCard(props: Props<Extract<Pending, { kind: 'plan' }>>) {
   const path = { sessionId, runId };
   const after = { changes: [['approvals']], after: () => onDecided?.() };
   const approve = useAction(
-    () => planApprove({ path, body: { ...named, idempotencyKey: newKey() } }),
+    () => plinth.planApprove({ path, body: { ...named, idempotencyKey: newKey() } }),
     after,
   );
   const feedback = feedbackOf(plan, comments, whole);
   const revise = useAction(
-    () => planRevise({ path, body: { ...named, feedbackId: newKey(), content: feedback } }),
+    () => plinth.planRevise({ path, body: { ...named, feedbackId: newKey(), content: feedback } }),
     after,
   );
   const mayApprove = may(APPROVE) && may(WRITE);
@@ -455,7 +447,7 @@ function QuestionCard(props: Props<Extract<Pending, { kind: 'question' }>>) {
   const [answer, setAnswer] = useState('');
   const send = useAction(
     (content: string) =>
-      runAddInput({
+      plinth.runAddInput({
         path: { sessionId, runId },
         body: { kind: 'STEER', content, idempotencyKey: newKey() },
       }),
@@ -513,7 +505,7 @@ function UncertainCard(props: Props<Extract<Pending, { kind: 'uncertain' }>>) {
   const [note, setNote] = useState('');
   const resolve = useAction(
     (resolution: 'EXECUTED' | 'NOT_EXECUTED') =>
-      effectResolve({
+      plinth.effectResolve({
         path: { sessionId, runId, toolCallId: uncertain.toolCallId },
         body: { resolution, ...(note.trim() !== '' && { note: note.trim() }) },
       }),
@@ -606,8 +598,8 @@ function ProviderCard(props: Props<Extract<Pending, { kind: 'provider' }>>) {
   const { may } = useMe();
   const path = { sessionId, runId };
   const after = { changes: [['approvals']], after: () => onDecided?.() };
-  const resume = useAction(() => runResume({ path }), after);
-  const cancel = useAction(() => runCancel({ path }), after);
+  const resume = useAction(() => plinth.runResume({ path }), after);
+  const cancel = useAction(() => plinth.runCancel({ path }), after);
   return (
     <CardShell
       icon={IconPlugConnectedX}

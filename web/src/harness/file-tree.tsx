@@ -1,10 +1,10 @@
 import { Modal, Skeleton, Stack, Text, UnstyledButton } from '@mantine/core';
 import { IconFile, IconFolder } from '@tabler/icons-react';
-import { changeDiff, changeFiles } from '@plinth/client';
 import type { ChangedFileView } from '@plinth/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { Diff } from '../ui/diff';
 import { Failure } from '../ui/failure';
 import { RowsSkeleton } from '../ui/skeleton';
@@ -30,7 +30,7 @@ export function FileTree({ sessionId, runId, changes }: Props) {
   const [opened, setOpened] = useState<string>();
   const { data, error, refetch } = useQuery({
     queryKey: ['harness', 'files', runId, changes],
-    queryFn: ({ signal }) => changeFiles({ path: { sessionId, runId }, signal }),
+    queryFn: ({ signal }) => plinth.changeFiles({ path: { sessionId, runId }, signal }),
     placeholderData: keepPreviousData,
   });
   const tree = useMemo(() => treeOf(data?.data ?? []), [data]);
@@ -133,7 +133,7 @@ function DiffDialog({ sessionId, runId, path, onClose }: DialogProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ['harness', 'diff', runId, path],
     queryFn: ({ signal }) =>
-      changeDiff({ path: { sessionId, runId }, query: { format: 'json', path }, signal }),
+      plinth.changeDiff({ path: { sessionId, runId }, query: { format: 'json', path }, signal }),
     staleTime: 0,
   });
   const file = data?.files?.find((one) => one.path === path);

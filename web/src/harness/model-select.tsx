@@ -1,6 +1,6 @@
 import { Autocomplete } from '@mantine/core';
-import { modelList, modelOptions } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 
 interface Props {
@@ -30,8 +30,10 @@ export function useHarnessModels() {
     queryKey: ['harness', 'models', listed],
     queryFn: async ({ signal }) => {
       const [shown, all] = await Promise.all([
-        modelOptions({ query: { category: 'chat' }, signal }),
-        listed ? modelList({ query: { category: 'chat', pageSize: 200 }, signal }) : undefined,
+        plinth.modelOptions({ query: { category: 'chat' }, signal }),
+        listed
+          ? plinth.modelList({ query: { category: 'chat', pageSize: 200 }, signal })
+          : undefined,
       ]);
       const tools = new Map((all?.rows ?? []).map((one) => [one.modelName, one.supportsTools]));
       const names = [...tools.keys(), ...shown.rows.map(({ modelName }) => modelName)];

@@ -1,10 +1,10 @@
 import { Radio, Select, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { harnessSessionCreate, workspaceList } from '@plinth/client';
 import type { HarnessSessionView } from '@plinth/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { FormDrawer } from '../ui/form-drawer';
 import { Failure } from '../ui/failure';
@@ -29,7 +29,7 @@ export function NewSession({ onClose, onCreated }: Props) {
   const key = useRef(newKey());
   const workspaces = useQuery({
     queryKey: ['harness', 'workspaces'],
-    queryFn: ({ signal }) => workspaceList({ signal }),
+    queryFn: ({ signal }) => plinth.workspaceList({ signal }),
   });
   const form = useForm({
     initialValues: {
@@ -66,7 +66,7 @@ export function NewSession({ onClose, onCreated }: Props) {
       action={t('session.create')}
       onClose={onClose}
       onSubmit={async ({ title, ...values }) => {
-        const session = await harnessSessionCreate({
+        const session = await plinth.harnessSessionCreate({
           body: {
             ...values,
             idempotencyKey: key.current,

@@ -1,10 +1,10 @@
 import { Alert, Button, Group, Loader, Stack, Text } from '@mantine/core';
 import { IconArrowDown, IconCode, IconPlugConnectedX } from '@tabler/icons-react';
 import type { HarnessSessionView } from '@plinth/client';
-import { runGet } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { Empty } from '../ui/empty';
 import { RowsSkeleton } from '../ui/skeleton';
 import { DecisionCard, isFree } from './decision-card';
@@ -125,7 +125,7 @@ function Decisions({ session: { sessionId }, runId, model, pending }: DecisionsP
   const [first] = pending;
   const { data: run } = useQuery({
     queryKey: ['harness', 'run', runId, first?.key],
-    queryFn: ({ signal }) => runGet({ path: { sessionId, runId }, signal }),
+    queryFn: ({ signal }) => plinth.runGet({ path: { sessionId, runId }, signal }),
     // These two have more to them than their events say.
     enabled: first?.kind === 'question' || first?.kind === 'provider',
   });

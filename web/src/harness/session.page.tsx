@@ -9,19 +9,12 @@ import {
   IconRestore,
   IconTrash,
 } from '@tabler/icons-react';
-import {
-  harnessSessionGet,
-  harnessSessionPin,
-  harnessSessionRemove,
-  harnessSessionRestore,
-  runCancel,
-  runList,
-} from '@plinth/client';
 import type { HarnessSessionView, RunView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { Failure } from '../ui/failure';
@@ -43,11 +36,12 @@ export default function SessionPage() {
   const { sessionId = '', runId } = useParams({ strict: false });
   const session = useQuery({
     queryKey: ['harness', 'session', sessionId],
-    queryFn: ({ signal }) => harnessSessionGet({ path: { sessionId }, signal }),
+    queryFn: ({ signal }) => plinth.harnessSessionGet({ path: { sessionId }, signal }),
   });
   const runs = useQuery({
     queryKey: ['harness', 'runs', sessionId],
-    queryFn: ({ signal }) => runList({ path: { sessionId }, query: { pageSize: 100 }, signal }),
+    queryFn: ({ signal }) =>
+      plinth.runList({ path: { sessionId }, query: { pageSize: 100 }, signal }),
   });
   const error = session.error ?? runs.error;
   if (error && (!session.data || !runs.data)) {
@@ -91,7 +85,7 @@ function SessionView({ session, runs, runId }: Props) {
     ['harness', 'runs', sessionId],
     ['harness', 'sessions'],
   ];
-  const cancel = useAction(() => runCancel({ path: { sessionId, runId: runId ?? '' } }), {
+  const cancel = useAction(() => plinth.runCancel({ path: { sessionId, runId: runId ?? '' } }), {
     done: t('run.cancelled'),
     changes,
   });
@@ -176,12 +170,13 @@ function SessionView({ session, runs, runId }: Props) {
 function useRefreshed(status: RunStatus | undefined, sessionId: string): void {
   const { refetch: session } = useQuery({
     queryKey: ['harness', 'session', sessionId],
-    queryFn: ({ signal }) => harnessSessionGet({ path: { sessionId }, signal }),
+    queryFn: ({ signal }) => plinth.harnessSessionGet({ path: { sessionId }, signal }),
     enabled: false,
   });
   const { refetch: runs } = useQuery({
     queryKey: ['harness', 'runs', sessionId],
-    queryFn: ({ signal }) => runList({ path: { sessionId }, query: { pageSize: 100 }, signal }),
+    queryFn: ({ signal }) =>
+      plinth.runList({ path: { sessionId }, query: { pageSize: 100 }, signal }),
     enabled: false,
   });
   useEffect(() => {
@@ -200,14 +195,17 @@ function SessionMenu({ session }: { readonly session: HarnessSessionView }) {
     ['harness', 'session', sessionId],
     ['harness', 'sessions'],
   ];
-  const pin = useAction(() => harnessSessionPin({ path, body: { pinned: pinnedAt === null } }), {
-    changes,
-  });
-  const restore = useAction(() => harnessSessionRestore({ path }), {
+  const pin = useAction(
+    () => plinth.harnessSessionPin({ path, body: { pinned: pinnedAt === null } }),
+    {
+      changes,
+    },
+  );
+  const restore = useAction(() => plinth.harnessSessionRestore({ path }), {
     done: t('session.restored'),
     changes,
   });
-  const remove = useAction(() => harnessSessionRemove({ path }), {
+  const remove = useAction(() => plinth.harnessSessionRemove({ path }), {
     done: t('session.removed'),
     changes,
     after: () => void navigate({ to: '/harness' }),

@@ -9,21 +9,13 @@ import {
   IconRestore,
   IconTrash,
 } from '@tabler/icons-react';
-import {
-  controlCapabilities,
-  controlSwitchWrites,
-  harnessSessionList,
-  harnessSessionPin,
-  harnessSessionRemove,
-  harnessSessionRestore,
-  approvalWaiting,
-} from '@plinth/client';
 import type { HarnessSessionView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { modals } from '@mantine/modals';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
@@ -53,11 +45,11 @@ export default function SessionsPage() {
   const deleted = address['removed'] === 'yes';
   const { data: capabilities } = useQuery({
     queryKey: ['harness', 'capabilities'],
-    queryFn: ({ signal }) => controlCapabilities({ signal }),
+    queryFn: ({ signal }) => plinth.controlCapabilities({ signal }),
   });
   const { data: inbox = [] } = useQuery({
     queryKey: ['approvals', waiting],
-    queryFn: ({ signal }) => approvalWaiting({ signal }),
+    queryFn: ({ signal }) => plinth.approvalWaiting({ signal }),
   });
   const open = ({ sessionId }: HarnessSessionView): void =>
     void navigate({ to: '/harness/$sessionId', params: { sessionId } });
@@ -113,7 +105,7 @@ export default function SessionsPage() {
         refetchInterval={ASK_AGAIN_MS}
         load={async ({ pageNum, pageSize }, filters, signal) => {
           const query = { deleted: filters['removed'] === 'yes', pageSize: 1_000 };
-          const all = await harnessSessionList({ query, signal });
+          const all = await plinth.harnessSessionList({ query, signal });
           const wanted = (filters['search'] ?? '').toLowerCase();
           const found = all.filter(({ title, workspace }) =>
             `${title} ${workspace}`.toLowerCase().includes(wanted),
@@ -206,14 +198,17 @@ function RowActions({ session }: { readonly session: HarnessSessionView }) {
   const { t } = useTranslation('harness');
   const { sessionId, pinnedAt, deletedAt } = session;
   const path = { sessionId };
-  const pin = useAction(() => harnessSessionPin({ path, body: { pinned: pinnedAt === null } }), {
-    changes: CHANGES,
-  });
-  const restore = useAction(() => harnessSessionRestore({ path }), {
+  const pin = useAction(
+    () => plinth.harnessSessionPin({ path, body: { pinned: pinnedAt === null } }),
+    {
+      changes: CHANGES,
+    },
+  );
+  const restore = useAction(() => plinth.harnessSessionRestore({ path }), {
     done: t('session.restored'),
     changes: CHANGES,
   });
-  const remove = useAction(() => harnessSessionRemove({ path }), {
+  const remove = useAction(() => plinth.harnessSessionRemove({ path }), {
     done: t('session.removed'),
     changes: CHANGES,
   });
@@ -243,10 +238,13 @@ function RowActions({ session }: { readonly session: HarnessSessionView }) {
 /** For super administrators: stops or allows everything that changes files, in every tenant. */
 function WritesSwitch({ enabled }: { readonly enabled: boolean }) {
   const { t } = useTranslation('harness');
-  const change = useAction((next: boolean) => controlSwitchWrites({ body: { enabled: next } }), {
-    changes: [['harness', 'capabilities']],
-    after: ({ writesEnabled }) => said(t(writesEnabled ? 'writes.allowed' : 'writes.done')),
-  });
+  const change = useAction(
+    (next: boolean) => plinth.controlSwitchWrites({ body: { enabled: next } }),
+    {
+      changes: [['harness', 'capabilities']],
+      after: ({ writesEnabled }) => said(t(writesEnabled ? 'writes.allowed' : 'writes.done')),
+    },
+  );
   const ask = (): void => {
     const next = !enabled;
     const id = modals.open({

@@ -1,9 +1,9 @@
 import { Button, Progress, Stack, Text } from '@mantine/core';
-import { grantList, grantRevoke } from '@plinth/client';
 import type { HarnessSessionView, RunView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { number, shortNumber } from '../ui/format';
@@ -120,13 +120,16 @@ function Grants({ sessionId }: { readonly sessionId: string }) {
   const key = ['harness', 'grants', sessionId];
   const { data = [] } = useQuery({
     queryKey: key,
-    queryFn: ({ signal }) => grantList({ path: { sessionId }, signal }),
+    queryFn: ({ signal }) => plinth.grantList({ path: { sessionId }, signal }),
     refetchInterval: 15_000,
   });
-  const revoke = useAction((grantId: string) => grantRevoke({ path: { sessionId, grantId } }), {
-    done: t('grants.revoked'),
-    changes: [key],
-  });
+  const revoke = useAction(
+    (grantId: string) => plinth.grantRevoke({ path: { sessionId, grantId } }),
+    {
+      done: t('grants.revoked'),
+      changes: [key],
+    },
+  );
   if (data.length === 0) return null;
   return (
     <section aria-labelledby="side-grants">

@@ -1,10 +1,11 @@
 import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
 import { IconArrowBackUp, IconArrowForwardUp, IconFileText } from '@tabler/icons-react';
-import { ApiError, changeFiles, reportGet, undoApply, undoRedo } from '@plinth/client';
+import { ApiError } from '@plinth/client';
 import type { RunReportView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { CopyButton } from '../ui/copy-button';
@@ -31,7 +32,7 @@ export function RunSummary({ item, sessionId, runId }: Props) {
   const { data: report, error } = useQuery({
     queryKey: ['harness', 'report', runId],
     queryFn: async ({ signal }) => {
-      const answer = await reportGet({ path: { sessionId, runId }, signal });
+      const answer = await plinth.reportGet({ path: { sessionId, runId }, signal });
       return answer as RunReportView;
     },
     staleTime: Infinity,
@@ -134,14 +135,14 @@ function UndoButtons({ sessionId, runId }: Omit<Props, 'item'>) {
   const [blocked, setBlocked] = useState<readonly { path: string; message: string }[]>([]);
   const { data: files } = useQuery({
     queryKey: ['harness', 'files', runId],
-    queryFn: ({ signal }) => changeFiles({ path: { sessionId, runId }, signal }),
+    queryFn: ({ signal }) => plinth.changeFiles({ path: { sessionId, runId }, signal }),
   });
   const rows = files?.data ?? [];
   const canUndo = rows.some(({ changeIds }) => changeIds.length > 0);
   const canRedo = rows.some(({ undoneChangeIds }) => undoneChangeIds.length > 0);
   const path = { sessionId, runId };
   const changes = [['harness', 'files', runId]];
-  const undo = useAction((force: boolean) => undoApply({ path, body: { force } }), {
+  const undo = useAction((force: boolean) => plinth.undoApply({ path, body: { force } }), {
     done: ({ files: done }) => t('undo.done', { count: done.length }),
     changes,
     after: () => setBlocked([]),
@@ -151,7 +152,7 @@ function UndoButtons({ sessionId, runId }: Omit<Props, 'item'>) {
       else failed(error);
     },
   });
-  const redo = useAction(() => undoRedo({ path, body: {} }), {
+  const redo = useAction(() => plinth.undoRedo({ path, body: {} }), {
     done: ({ files: done }) => t('undo.redone', { count: done.length }),
     changes,
   });
@@ -221,7 +222,7 @@ function ReportDialog({
     queryKey: ['harness', 'report-text', runId],
     queryFn: async ({ signal }) => {
       const query = { format: 'markdown' } as const;
-      const file = (await reportGet({ path: { sessionId, runId }, query, signal })) as File;
+      const file = (await plinth.reportGet({ path: { sessionId, runId }, query, signal })) as File;
       return { file, text: await file.text() };
     },
   });

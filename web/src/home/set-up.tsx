@@ -1,10 +1,10 @@
 import { Button, Group, Progress, Stack, Text, Title, UnstyledButton } from '@mantine/core';
 import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react';
-import { agentList, knowledgeList, modelList, providerList, sessionList } from '@plinth/client';
 import { useQueries } from '@tanstack/react-query';
 import { useLocalStorage } from '@mantine/hooks';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import styles from './home.module.css';
 
@@ -21,32 +21,32 @@ const STEPS = [
     name: 'provider',
     permission: 'system:provider:list',
     path: '/providers',
-    count: (signal: AbortSignal): Promise<Count> => providerList({ query: ONE, signal }),
+    count: (signal: AbortSignal): Promise<Count> => plinth.providerList({ query: ONE, signal }),
   },
   {
     name: 'model',
     permission: 'system:model:list',
     path: '/models/new',
     count: (signal: AbortSignal): Promise<Count> =>
-      modelList({ query: { ...ONE, category: 'chat' }, signal }),
+      plinth.modelList({ query: { ...ONE, category: 'chat' }, signal }),
   },
   {
     name: 'chat',
     permission: 'system:session:list',
     path: '/chat',
-    count: (signal: AbortSignal): Promise<Count> => sessionList({ query: ONE, signal }),
+    count: (signal: AbortSignal): Promise<Count> => plinth.sessionList({ query: ONE, signal }),
   },
   {
     name: 'knowledge',
     permission: 'system:info:list',
     path: '/knowledge',
-    count: (signal: AbortSignal): Promise<Count> => knowledgeList({ query: ONE, signal }),
+    count: (signal: AbortSignal): Promise<Count> => plinth.knowledgeList({ query: ONE, signal }),
   },
   {
     name: 'agent',
     permission: 'agent:agent:list',
     path: '/agents',
-    count: (signal: AbortSignal): Promise<Count> => agentList({ query: ONE, signal }),
+    count: (signal: AbortSignal): Promise<Count> => plinth.agentList({ query: ONE, signal }),
   },
 ] as const;
 

@@ -1,8 +1,8 @@
 import { Group, SegmentedControl, SimpleGrid, Table, Text, Title } from '@mantine/core';
-import { chatUseReport } from '@plinth/client';
 import type { UseView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { Failure } from '../ui/failure';
 import { Figure } from '../ui/figure';
@@ -23,7 +23,7 @@ export function Use() {
   const days = SPANS.find((span) => span === address['days']) ?? '14';
   const { data, error, refetch } = useQuery({
     queryKey: ['home', 'use', days],
-    queryFn: ({ signal }) => chatUseReport({ query: { days: Number(days) }, signal }),
+    queryFn: ({ signal }) => plinth.chatUseReport({ query: { days: Number(days) }, signal }),
     refetchInterval: ASK_AGAIN_MS,
   });
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;

@@ -1,8 +1,9 @@
 import { Button, Checkbox, Group, Modal, Stack, Table, Text } from '@mantine/core';
-import { knowledgeUpdate, withMessage } from '@plinth/client';
+import { withMessage } from '@plinth/client';
 import type { KnowledgeView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { FormFailure } from '../ui/form-drawer';
 import { baseKey } from './base';
@@ -26,7 +27,7 @@ export function ApplySettings({ base, changes, onClose }: Props) {
   const [failure, setFailure] = useState<unknown>();
   const save = useAction(
     () =>
-      withMessage(knowledgeUpdate, {
+      withMessage(plinth.knowledgeUpdate, {
         body: {
           id: base.id,
           ...Object.fromEntries(changed.map((field) => [field, changes[field]])),

@@ -1,7 +1,7 @@
-import { knowledgeGet } from '@plinth/client';
 import type { KnowledgeView } from '@plinth/client';
 import { queryOptions } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 
 /** The queries of a base begin with this key; what is changed in the base makes them all load again. */
@@ -10,7 +10,7 @@ export const baseKey = (id: number) => ['knowledge', id] as const;
 export const baseQuery = (id: number) =>
   queryOptions({
     queryKey: [...baseKey(id), 'base'],
-    queryFn: ({ signal }) => knowledgeGet({ path: { id }, signal }),
+    queryFn: ({ signal }) => plinth.knowledgeGet({ path: { id }, signal }),
     staleTime: 15_000,
   });
 

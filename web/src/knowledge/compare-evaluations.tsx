@@ -1,8 +1,8 @@
 import { Group, Paper, Stack, Table, Text, Title } from '@mantine/core';
-import { evaluationList, testSetList } from '@plinth/client';
 import type { EvaluationView, KnowledgeView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { Failure } from '../ui/failure';
 import { number } from '../ui/format';
 import { RowsSkeleton } from '../ui/skeleton';
@@ -44,7 +44,7 @@ export function CompareEvaluations({ base, runs, pair }: Props) {
       const ofBoth = [];
       for (const run of [older, newer]) {
         const place = runs.findIndex(({ id }) => id === run.id);
-        const { rows } = await evaluationList({
+        const { rows } = await plinth.evaluationList({
           path: { knowledgeId: base.id },
           query: {
             withResults: true,
@@ -62,7 +62,7 @@ export function CompareEvaluations({ base, runs, pair }: Props) {
   const { data: questions } = useQuery({
     queryKey: [...baseKey(base.id), 'test set', 'texts'],
     queryFn: ({ signal }) =>
-      testSetList({ path: { knowledgeId: base.id }, query: { pageSize: 1_000 }, signal }),
+      plinth.testSetList({ path: { knowledgeId: base.id }, query: { pageSize: 1_000 }, signal }),
   });
   const texts = new Map((questions?.rows ?? []).map(({ queryId, query }) => [queryId, query]));
   const different = SETTINGS.filter((field) => older.settings[field] !== newer.settings[field]);

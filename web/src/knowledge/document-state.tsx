@@ -1,8 +1,9 @@
 import { Anchor, Badge, Button, Group, Progress, Stack, Text } from '@mantine/core';
-import { attachCancel, attachParse, withMessage } from '@plinth/client';
+import { withMessage } from '@plinth/client';
 import type { AttachmentView, KnowledgeView } from '@plinth/client';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { number } from '../ui/format';
 import { baseKey } from './base';
@@ -38,11 +39,11 @@ const POLL_MS = 1_500;
 export function useParseActions(knowledgeId: number) {
   const { t } = useTranslation('knowledge');
   const changes = [baseKey(knowledgeId), ['documents']];
-  const parse = useAction((id: number) => withMessage(attachParse, { path: { id } }), {
+  const parse = useAction((id: number) => withMessage(plinth.attachParse, { path: { id } }), {
     done: ({ message }) => message,
     changes,
   });
-  const cancel = useAction((id: number) => attachCancel({ path: { id } }), {
+  const cancel = useAction((id: number) => plinth.attachCancel({ path: { id } }), {
     done: t('document.cancelled'),
     changes,
   });

@@ -8,12 +8,13 @@ import {
   IconTags,
   IconTrash,
 } from '@tabler/icons-react';
-import { ApiError, attachContent, attachGet, attachList, attachRemove } from '@plinth/client';
+import { ApiError } from '@plinth/client';
 import type { AttachmentView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
@@ -73,10 +74,10 @@ export default function DocumentPage() {
   const access = useBaseAccess(base);
   const { parse } = useParseActions(id);
   const download = useAction(async ({ id: ofDocument, name }: AttachmentView) =>
-    saveFile(await attachContent({ path: { id: ofDocument } }), name),
+    saveFile(await plinth.attachContent({ path: { id: ofDocument } }), name),
   );
   const remove = useAction(
-    (ofDocument: number) => attachRemove({ path: { ids: [String(ofDocument)] } }),
+    (ofDocument: number) => plinth.attachRemove({ path: { ids: [String(ofDocument)] } }),
     {
       done: t('document.deleted'),
       changes: [['documents']],
@@ -260,7 +261,10 @@ async function documentOf(
   name: string,
   signal: AbortSignal,
 ): Promise<AttachmentView | null> {
-  if (/^\d+$/.test(name)) return attachGet({ path: { id: Number(name) }, signal });
-  const { rows } = await attachList({ query: { knowledgeId, docId: name, pageSize: 1 }, signal });
+  if (/^\d+$/.test(name)) return plinth.attachGet({ path: { id: Number(name) }, signal });
+  const { rows } = await plinth.attachList({
+    query: { knowledgeId, docId: name, pageSize: 1 },
+    signal,
+  });
   return rows[0] ?? null;
 }

@@ -14,23 +14,13 @@ import {
   IconTrash,
   IconUpload,
 } from '@tabler/icons-react';
-import {
-  ApiError,
-  attachCancel,
-  attachContent,
-  attachExport,
-  attachLimits,
-  attachList,
-  attachParse,
-  attachReparseAll,
-  attachRemove,
-  attachRetryFailed,
-} from '@plinth/client';
+import { ApiError } from '@plinth/client';
 import type { AttachmentView, KnowledgeView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useMe } from '../app/me';
 import { queryClient } from '../app/query-client';
@@ -74,35 +64,41 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
   const changes = [baseKey(base.id), ['documents']];
   const mayEdit = can('system:attach:edit');
   const mayAdd = can('system:attach:add');
-  const reparseAll = useAction(() => attachReparseAll({ path: { knowledgeId: base.id } }), {
+  const reparseAll = useAction(() => plinth.attachReparseAll({ path: { knowledgeId: base.id } }), {
     done: ({ submitted, skipped }) =>
       t('document.reparsed', { count: submitted, skipped: number(skipped) }),
     changes,
   });
-  const retryFailed = useAction(() => attachRetryFailed({ path: { knowledgeId: base.id } }), {
-    done: ({ submitted }) => t('document.retried', { count: submitted }),
-    changes,
-  });
-  const parseMany = useActionOnEach(({ id }: AttachmentView) => attachParse({ path: { id } }), {
-    done: t('document.parseAsked'),
-    changes,
-  });
+  const retryFailed = useAction(
+    () => plinth.attachRetryFailed({ path: { knowledgeId: base.id } }),
+    {
+      done: ({ submitted }) => t('document.retried', { count: submitted }),
+      changes,
+    },
+  );
+  const parseMany = useActionOnEach(
+    ({ id }: AttachmentView) => plinth.attachParse({ path: { id } }),
+    {
+      done: t('document.parseAsked'),
+      changes,
+    },
+  );
   const cancelMany = useActionOnEach(({ id }: AttachmentView) => cancelIfMoving(id), {
     done: t('document.cancelled'),
     changes,
   });
   const remove = useAction(
-    (ids: readonly number[]) => attachRemove({ path: { ids: ids.map(String) } }),
+    (ids: readonly number[]) => plinth.attachRemove({ path: { ids: ids.map(String) } }),
     { done: t('document.deleted'), changes },
   );
   const download = useAction(async ({ id, name }: AttachmentView) =>
-    saveFile(await attachContent({ path: { id } }), name),
+    saveFile(await plinth.attachContent({ path: { id } }), name),
   );
   const failuresKey = [...baseKey(base.id), 'failed'];
   const { data: failures } = useQuery({
     queryKey: failuresKey,
     queryFn: ({ signal }) =>
-      attachList({ query: { knowledgeId: base.id, status: FAILED, pageSize: 1 }, signal }),
+      plinth.attachList({ query: { knowledgeId: base.id, status: FAILED, pageSize: 1 }, signal }),
   });
   const open = ({ id }: AttachmentView, search: Record<string, string> = {}): void => {
     void navigate({
@@ -225,7 +221,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
         label={t('document.list')}
         columns={columns}
         load={async (query, { name, status, filter }, signal) => {
-          const page = await attachList({
+          const page = await plinth.attachList({
             query: {
               ...query,
               knowledgeId: base.id,
@@ -381,7 +377,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
         {...(may('system:attach:export') && {
           onExport: async ({ name, status, filter, ...order }) =>
             saveFile(
-              await attachExport({
+              await plinth.attachExport({
                 body: {
                   ...order,
                   knowledgeId: base.id,
@@ -414,7 +410,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
 /** A document whose parsing has ended meanwhile needs no cancelling. */
 async function cancelIfMoving(id: number): Promise<void> {
   try {
-    await attachCancel({ path: { id } });
+    await plinth.attachCancel({ path: { id } });
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 409)) throw error;
   }
@@ -450,7 +446,7 @@ function UploadArea({ base }: { readonly base: KnowledgeView }) {
   const [autoParse, setAutoParse] = useState(true);
   const { data: limits } = useQuery({
     queryKey: ['upload limits'],
-    queryFn: ({ signal }) => attachLimits({ signal }),
+    queryFn: ({ signal }) => plinth.attachLimits({ signal }),
     staleTime: Infinity,
   });
   const take = (files: File[]): void => addUploads(base.id, files, { autoParse });

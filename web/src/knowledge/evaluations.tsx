@@ -12,11 +12,11 @@ import {
   Title,
 } from '@mantine/core';
 import { IconAdjustments, IconPlayerPlay } from '@tabler/icons-react';
-import { evaluationList, evaluationRun, testSetList } from '@plinth/client';
 import type { EvaluationView, KnowledgeView, NewEvaluationView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
@@ -56,17 +56,17 @@ export function Evaluations({ base }: { readonly base: KnowledgeView }) {
   const path = { knowledgeId: base.id };
   const { data: questions } = useQuery({
     queryKey: [...baseKey(base.id), 'test set', 'count'],
-    queryFn: ({ signal }) => testSetList({ path, query: { pageSize: 1 }, signal }),
+    queryFn: ({ signal }) => plinth.testSetList({ path, query: { pageSize: 1 }, signal }),
   });
   const { data, error, refetch } = useQuery({
     queryKey: [...baseKey(base.id), 'evaluations'],
-    queryFn: ({ signal }) => evaluationList({ path, query: { pageSize: KEPT }, signal }),
+    queryFn: ({ signal }) => plinth.evaluationList({ path, query: { pageSize: KEPT }, signal }),
   });
   const run = useAction(
     () => {
       abort.current = new AbortController();
       setFailure(undefined);
-      return evaluationRun({
+      return plinth.evaluationRun({
         path,
         body: { k: 10, ...bodyOf(settings) },
         signal: abort.current.signal,

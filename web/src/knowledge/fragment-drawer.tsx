@@ -1,9 +1,9 @@
 import { Alert, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { fragmentCreate, fragmentUpdate } from '@plinth/client';
 import type { AttachmentView, FragmentView, KnowledgeView } from '@plinth/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { FormDrawer } from '../ui/form-drawer';
 import { said } from '../ui/notify';
 import { baseKey } from './base';
@@ -27,8 +27,8 @@ export function FragmentDrawer({ base, document, fragment, onClose }: Props) {
     },
   });
   const save = async ({ content, remark }: typeof form.values): Promise<void> => {
-    if (fragment) await fragmentUpdate({ body: { id: fragment.id, content, remark } });
-    else await fragmentCreate({ body: { docId: document.docId, content, remark } });
+    if (fragment) await plinth.fragmentUpdate({ body: { id: fragment.id, content, remark } });
+    else await plinth.fragmentCreate({ body: { docId: document.docId, content, remark } });
     void queries.invalidateQueries({ queryKey: baseKey(base.id) });
     void queries.invalidateQueries({ queryKey: ['documents'] });
     said(t(fragment ? 'fragment.saved' : 'fragment.added'));

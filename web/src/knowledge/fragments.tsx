@@ -19,11 +19,11 @@ import {
   IconPlus,
   IconTrash,
 } from '@tabler/icons-react';
-import { fragmentGet, fragmentList, fragmentRemove } from '@plinth/client';
 import type { AttachmentView, FragmentView, KnowledgeView } from '@plinth/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useAction } from '../ui/action';
 import { AddressSearch } from '../ui/address-fields';
@@ -77,7 +77,7 @@ export function Fragments({ document, base, asText }: Props) {
       { page, find },
     ],
     queryFn: ({ signal }) =>
-      fragmentList({
+      plinth.fragmentList({
         query: {
           docId: document.docId,
           pageNum: page,
@@ -103,7 +103,7 @@ export function Fragments({ document, base, asText }: Props) {
     if (target.data.idx < first && page > 1) change({ page: String(page - 1) });
   }, [target.data, onPage, first, page, address, change]);
   const remove = useAction(
-    (ids: readonly number[]) => fragmentRemove({ path: { ids: ids.map(String) } }),
+    (ids: readonly number[]) => plinth.fragmentRemove({ path: { ids: ids.map(String) } }),
     {
       done: t('fragment.deleted'),
       changes: [baseKey(base.id), ['documents']],
@@ -225,10 +225,10 @@ async function fragmentOf(
   name: string,
   signal: AbortSignal,
 ): Promise<FragmentView | null> {
-  const { rows } = await fragmentList({ query: { docId, fid: name, pageSize: 1 }, signal });
+  const { rows } = await plinth.fragmentList({ query: { docId, fid: name, pageSize: 1 }, signal });
   if (rows[0]) return rows[0];
   if (!/^\d+$/.test(name)) return null;
-  return fragmentGet({ path: { id: Number(name) }, signal }).catch(() => null);
+  return plinth.fragmentGet({ path: { id: Number(name) }, signal }).catch(() => null);
 }
 
 /** Scrolls to the element as soon as it is the one that is wanted. */

@@ -1,10 +1,10 @@
 import { Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { IconBook2, IconPlus, IconSettings, IconTrash } from '@tabler/icons-react';
-import { knowledgeExport, knowledgeList, knowledgeRemove } from '@plinth/client';
 import type { KnowledgeView } from '@plinth/client';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
@@ -26,10 +26,13 @@ export default function KnowledgePage() {
   const { user, isSuperAdmin, may } = useMe();
   const navigate = useNavigate();
   const [adding, setAdding] = useState(false);
-  const remove = useAction((id: number) => knowledgeRemove({ path: { ids: [String(id)] } }), {
-    done: t('base.deleted'),
-    changes: [['knowledge']],
-  });
+  const remove = useAction(
+    (id: number) => plinth.knowledgeRemove({ path: { ids: [String(id)] } }),
+    {
+      done: t('base.deleted'),
+      changes: [['knowledge']],
+    },
+  );
   const open = ({ id }: KnowledgeView, tab?: string): void => {
     void navigate({
       to: '/knowledge/$knowledgeId',
@@ -99,7 +102,7 @@ export default function KnowledgePage() {
         label={t('base.list')}
         columns={columns}
         load={(query, { name, share }, signal) =>
-          knowledgeList({
+          plinth.knowledgeList({
             query: {
               ...query,
               ...(name && { name }),
@@ -156,7 +159,7 @@ export default function KnowledgePage() {
         {...(may('system:info:export') && {
           onExport: async ({ name, share, ...order }) =>
             saveFile(
-              await knowledgeExport({
+              await plinth.knowledgeExport({
                 body: {
                   ...order,
                   ...(name && { name }),

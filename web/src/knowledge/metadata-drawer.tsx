@@ -10,10 +10,10 @@ import {
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
-import { attachMetadataKeys, attachUpdateMetadata } from '@plinth/client';
 import type { AttachmentView } from '@plinth/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { onEach } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
 import { said } from '../ui/notify';
@@ -45,7 +45,7 @@ export function MetadataDrawer({ knowledgeId, documents, onClose }: Props) {
   const isOne = documents.length === 1;
   const { data: keys } = useQuery({
     queryKey: [...baseKey(knowledgeId), 'metadata keys'],
-    queryFn: ({ signal }) => attachMetadataKeys({ path: { knowledgeId }, signal }),
+    queryFn: ({ signal }) => plinth.attachMetadataKeys({ path: { knowledgeId }, signal }),
   });
   const form = useForm<{ entries: Entry[] }>({
     initialValues: { entries: isOne && only ? entriesOf(only.metadata) : [NEW] },
@@ -76,7 +76,7 @@ export function MetadataDrawer({ knowledgeId, documents, onClose }: Props) {
     const given = Object.fromEntries(entries.map((entry) => [entry.key, valueOf(entry)]));
     try {
       await onEach(documents, ({ id, metadata }) =>
-        attachUpdateMetadata({
+        plinth.attachUpdateMetadata({
           path: { id },
           body: { metadata: isOne ? given : { ...metadata, ...given } },
         }),

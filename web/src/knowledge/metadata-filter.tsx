@@ -11,10 +11,10 @@ import {
   TextInput,
 } from '@mantine/core';
 import { IconFilter, IconPlus, IconX } from '@tabler/icons-react';
-import { attachMetadataKeys } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { Failure } from '../ui/failure';
 import { baseKey } from './base';
 import { conditionsOf, filterOf, isDate, OPS_OF } from './metadata';
@@ -34,7 +34,7 @@ export function MetadataFilter({ knowledgeId, value, onChange }: Props) {
   const [drafts, setDrafts] = useState<readonly Condition[]>(conditionsOf(value));
   const { data: keys, error } = useQuery({
     queryKey: [...baseKey(knowledgeId), 'metadata keys'],
-    queryFn: ({ signal }) => attachMetadataKeys({ path: { knowledgeId }, signal }),
+    queryFn: ({ signal }) => plinth.attachMetadataKeys({ path: { knowledgeId }, signal }),
     enabled: open,
   });
   const applied = conditionsOf(value).length;

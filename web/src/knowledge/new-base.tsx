@@ -1,10 +1,10 @@
 import { Anchor, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { knowledgeCreate, knowledgeList, modelOptions } from '@plinth/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { FormDrawer } from '../ui/form-drawer';
 import { ModelPicker } from '../ui/pickers';
@@ -25,7 +25,7 @@ export function NewBase({ onClose }: { readonly onClose: () => void }) {
   const { data: models } = useQuery({
     queryKey: ['models', 'choices', 'vector'],
     queryFn: ({ signal }) =>
-      modelOptions({ query: { category: 'vector', pageSize: 1_000 }, signal }),
+      plinth.modelOptions({ query: { category: 'vector', pageSize: 1_000 }, signal }),
     staleTime: 30_000,
   });
   const only = models?.rows[0]?.modelName;
@@ -42,13 +42,13 @@ export function NewBase({ onClose }: { readonly onClose: () => void }) {
     embeddingModel,
     shared,
   }: typeof form.values): Promise<void> => {
-    await knowledgeCreate({
+    await plinth.knowledgeCreate({
       body: { name: name.trim(), description, embeddingModel, share: shared ? 1 : 0 },
     });
     void queries.invalidateQueries({ queryKey: ['knowledge'] });
     said(t('base.created', { name: name.trim() }));
     // The service does not answer the id; the newest of this name is the one.
-    const { rows } = await knowledgeList({
+    const { rows } = await plinth.knowledgeList({
       query: { name: name.trim(), pageSize: 1, orderByColumn: 'id', isAsc: 'desc' },
     });
     const created = rows[0];

@@ -1,9 +1,9 @@
 import { Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { attachUpdate } from '@plinth/client';
 import type { AttachmentView } from '@plinth/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { FormDrawer } from '../ui/form-drawer';
 import { said } from '../ui/notify';
 import { baseKey } from './base';
@@ -24,7 +24,7 @@ export function RenameDocument({ knowledgeId, document, onClose }: Props) {
   });
   const save = async ({ name, remark }: typeof form.values): Promise<void> => {
     // The remark of a failed document is the reason of the failure.
-    await attachUpdate({
+    await plinth.attachUpdate({
       body: { id: document.id, name: name.trim(), ...(!isFailed && { remark }) },
     });
     void queries.invalidateQueries({ queryKey: baseKey(knowledgeId) });

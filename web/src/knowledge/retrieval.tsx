@@ -22,12 +22,12 @@ import {
   IconSearch,
   IconX,
 } from '@tabler/icons-react';
-import { retrievalSearch, testSetCreate, testSetList, testSetUpdate } from '@plinth/client';
 import type { KnowledgeView, RetrievalSearchResponse, RetrievedFragmentView } from '@plinth/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useAction } from '../ui/action';
 import { Empty } from '../ui/empty';
@@ -151,7 +151,7 @@ function useSearchResult(base: KnowledgeView, { query, settings, filter }: Searc
   return useQuery({
     queryKey: [...baseKey(base.id), 'retrieval', query, settings, filter],
     queryFn: ({ signal }) =>
-      retrievalSearch({
+      plinth.retrievalSearch({
         body: {
           knowledgeId: base.id,
           query,
@@ -583,18 +583,21 @@ function Dropped({ base, data, keywordBest, query }: DroppedProps) {
 
 /** Adds the document to what the question is expected to find in the test set of the base. */
 async function expectDocument(knowledgeId: number, query: string, docId: string): Promise<void> {
-  const { rows } = await testSetList({ path: { knowledgeId }, query: { query, pageSize: 100 } });
+  const { rows } = await plinth.testSetList({
+    path: { knowledgeId },
+    query: { query, pageSize: 100 },
+  });
   const same = rows.find((row) => row.query === query);
   const path = { knowledgeId };
   if (!same) {
-    await testSetCreate({ path, body: { query, expected: [{ docId, relevance: 2 }] } });
+    await plinth.testSetCreate({ path, body: { query, expected: [{ docId, relevance: 2 }] } });
     return;
   }
   if (same.expected.some((one) => one.docId === docId)) return;
   const expected = same.expected.map(({ docId: document, fid, relevance }) =>
     document ? { docId: document, relevance } : { ...(fid && { fid }), relevance },
   );
-  await testSetUpdate({
+  await plinth.testSetUpdate({
     path,
     body: { id: same.id, expected: [...expected, { docId, relevance: 2 }] },
   });

@@ -19,13 +19,14 @@ import {
 import { useForm } from '@mantine/form';
 import type { UseFormReturnType } from '@mantine/form';
 import { IconTrash } from '@tabler/icons-react';
-import { attachList, knowledgeRemove, knowledgeUpdate, withMessage } from '@plinth/client';
+import { withMessage } from '@plinth/client';
 import type { KnowledgeView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { FormFailure } from '../ui/form-drawer';
@@ -73,7 +74,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   const required = again.some(requiresParsing);
   const save = useAction(
     () =>
-      withMessage(knowledgeUpdate, {
+      withMessage(plinth.knowledgeUpdate, {
         body: {
           id: base.id,
           ...Object.fromEntries(changed.map((field) => [field, toWire(field, form.values[field])])),
@@ -429,7 +430,7 @@ function TrySplit({ base }: { readonly base: KnowledgeView }) {
   const { data } = useQuery({
     queryKey: [...baseKey(base.id), 'newest document'],
     queryFn: ({ signal }) =>
-      attachList({ query: { knowledgeId: base.id, pageSize: 1, status: 2 }, signal }),
+      plinth.attachList({ query: { knowledgeId: base.id, pageSize: 1, status: 2 }, signal }),
   });
   const document = data?.rows[0];
   if (!document) return t('settings.splittingAbout');
@@ -451,7 +452,7 @@ function TrySplit({ base }: { readonly base: KnowledgeView }) {
 function DangerZone({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
   const navigate = useNavigate();
-  const remove = useAction(() => knowledgeRemove({ path: { ids: [String(base.id)] } }), {
+  const remove = useAction(() => plinth.knowledgeRemove({ path: { ids: [String(base.id)] } }), {
     done: t('base.deleted'),
     after: () => void navigate({ to: '/knowledge' }),
     changes: [['knowledge', 'list']],

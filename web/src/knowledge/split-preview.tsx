@@ -10,7 +10,6 @@ import {
   TextInput,
 } from '@mantine/core';
 import { IconScissors } from '@tabler/icons-react';
-import { previewSplit } from '@plinth/client';
 import type {
   AttachmentView,
   KnowledgeView,
@@ -20,6 +19,7 @@ import type {
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { Failure, messageOf } from '../ui/failure';
 import { number } from '../ui/format';
@@ -53,7 +53,7 @@ export default function SplitPreview({ base, document }: Props) {
   const { data, error, refetch, isFetching } = useQuery({
     queryKey: [...baseKey(base.id), 'split', document.id, tried],
     queryFn: ({ signal }) =>
-      previewSplit({
+      plinth.previewSplit({
         path: { id: base.id },
         body: { attachmentId: document.id, ...tried },
         signal,

@@ -2,11 +2,11 @@ import { ActionIcon, Button, Group, Select, Text, Textarea, TextInput } from '@m
 import { useForm } from '@mantine/form';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
-import { attachList, testSetCreate, testSetUpdate } from '@plinth/client';
 import type { KnowledgeView, TestQueryView } from '@plinth/client';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { FormDrawer } from '../ui/form-drawer';
 import { said } from '../ui/notify';
 import { baseKey } from './base';
@@ -63,8 +63,8 @@ export function TestQueryDrawer({ base, query, onClose }: Props) {
       })),
     };
     const path = { knowledgeId: base.id };
-    if (query) await testSetUpdate({ path, body: { id: query.id, ...body } });
-    else await testSetCreate({ path, body });
+    if (query) await plinth.testSetUpdate({ path, body: { id: query.id, ...body } });
+    else await plinth.testSetCreate({ path, body });
     void queries.invalidateQueries({ queryKey: ['test queries'] });
     void queries.invalidateQueries({ queryKey: baseKey(base.id) });
     said(t('test.saved'));
@@ -168,7 +168,7 @@ function DocumentPicker({ base, name, value, error, onChange }: PickerProps) {
   const { data } = useQuery({
     queryKey: [...baseKey(base.id), 'document choices', find],
     queryFn: ({ signal }) =>
-      attachList({
+      plinth.attachList({
         query: {
           knowledgeId: base.id,
           pageSize: 50,

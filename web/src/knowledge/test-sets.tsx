@@ -8,10 +8,10 @@ import {
   IconTrash,
   IconUpload,
 } from '@tabler/icons-react';
-import { importTestSet, testSetExport, testSetList, testSetRemove } from '@plinth/client';
 import type { KnowledgeView, TestQueryView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { AddressSearch } from '../ui/address-fields';
 import { confirmDestruction } from '../ui/confirm';
@@ -36,11 +36,11 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
   const path = { knowledgeId: base.id };
   const changes = [[...baseKey(base.id), 'test set'], ['test queries']];
   const remove = useAction(
-    (ids: readonly number[]) => testSetRemove({ path: { ...path, ids: ids.map(String) } }),
+    (ids: readonly number[]) => plinth.testSetRemove({ path: { ...path, ids: ids.map(String) } }),
     { done: t('test.deleted'), changes },
   );
   const take = useAction(
-    (files: readonly File[]) => importTestSet({ knowledgeId: base.id, files }),
+    (files: readonly File[]) => plinth.importTestSet({ knowledgeId: base.id, files }),
     {
       done: ({ added, replaced, skipped, unknown }) =>
         t('test.imported', {
@@ -53,7 +53,7 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
     },
   );
   const give = useAction(async (part: 'queries' | 'qrels') => {
-    const text = await testSetExport({ path, query: { part } });
+    const text = await plinth.testSetExport({ path, query: { part } });
     const type = 'text/plain';
     saveFile(new Blob([text], { type }), part === 'queries' ? 'queries.jsonl' : 'qrels.tsv');
   });
@@ -154,7 +154,7 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
           label={t('test.questions')}
           columns={columns}
           load={(query, { find }, signal) =>
-            testSetList({ path, query: { ...query, ...(find && { query: find }) }, signal })
+            plinth.testSetList({ path, query: { ...query, ...(find && { query: find }) }, signal })
           }
           rowKey={({ id }) => id}
           filters={['find']}

@@ -1,5 +1,6 @@
-import { ApiError, uploadDocuments } from '@plinth/client';
+import { ApiError } from '@plinth/client';
 import { useSyncExternalStore } from 'react';
+import { plinth } from '../app/plinth';
 import { queryClient } from '../app/query-client';
 import { session } from '../app/session';
 import { messageOf } from '../ui/failure';
@@ -83,7 +84,7 @@ async function send({ id, knowledgeId }: Upload): Promise<void> {
   const { file, autoParse, abort } = given;
   change(id, { state: 'sending' });
   try {
-    await uploadDocuments({
+    await plinth.uploadDocuments({
       knowledgeId,
       file,
       autoParse,

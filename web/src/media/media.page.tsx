@@ -10,12 +10,12 @@ import {
   Title,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { modelOptions, mediaTaskList, mediaTaskRemove } from '@plinth/client';
 import type { TaskView } from '@plinth/client';
 import { IconPhoto } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useAction } from '../ui/action';
 import { Empty } from '../ui/empty';
@@ -37,7 +37,8 @@ export default function MediaPage() {
   const media = useMedia();
   const { data: models } = useQuery({
     queryKey: ['models', 'choices', kind],
-    queryFn: ({ signal }) => modelOptions({ query: { category: kind, pageSize: 1_000 }, signal }),
+    queryFn: ({ signal }) =>
+      plinth.modelOptions({ query: { category: kind, pageSize: 1_000 }, signal }),
     staleTime: 30_000,
   });
   const providerOf = (model: string): string =>
@@ -226,11 +227,14 @@ function EarlierTasks({ kind, busy, onFollow }: EarlierProps) {
   const [shown, setShown] = useState(false);
   const { data } = useQuery({
     queryKey: ['media', 'tasks', kind],
-    queryFn: ({ signal }) => mediaTaskList({ query: { kind, pageSize: 10 }, signal }),
+    queryFn: ({ signal }) => plinth.mediaTaskList({ query: { kind, pageSize: 10 }, signal }),
   });
-  const remove = useAction((id: number) => mediaTaskRemove({ path: { ids: [String(id)] } }), {
-    changes: [['media', 'tasks']],
-  });
+  const remove = useAction(
+    (id: number) => plinth.mediaTaskRemove({ path: { ids: [String(id)] } }),
+    {
+      changes: [['media', 'tasks']],
+    },
+  );
   const tasks = data?.rows ?? [];
   if (tasks.length === 0) return null;
   return (

@@ -1,12 +1,5 @@
-import {
-  mediaContentGet,
-  mediaImage,
-  mediaLookUpPrediction,
-  mediaLookUpVideo,
-  mediaSpeech,
-  mediaVideo,
-} from '@plinth/client';
 import type { ImageBody, MediaResultView, SpeechBody, VideoBody } from '@plinth/client';
+import { plinth } from '../app/plinth';
 
 export const KINDS = ['image', 'audio', 'video'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -39,16 +32,16 @@ const PREDICTIONS: readonly string[] = ['media_async', 'atlas'];
 const DONE: readonly string[] = ['completed', 'succeeded', 'success'];
 
 export function begin(request: MediaRequest, signal: AbortSignal): Promise<MediaResultView> {
-  if (request.kind === 'image') return mediaImage({ body: request.body, signal });
-  if (request.kind === 'audio') return mediaSpeech({ body: request.body, signal });
-  return mediaVideo({ body: request.body, signal });
+  if (request.kind === 'image') return plinth.mediaImage({ body: request.body, signal });
+  if (request.kind === 'audio') return plinth.mediaSpeech({ body: request.body, signal });
+  return plinth.mediaVideo({ body: request.body, signal });
 }
 
 export function lookUp(task: TaskReference, signal: AbortSignal): Promise<MediaResultView> {
   const { model, id, providerCode } = task;
   return PREDICTIONS.includes(providerCode)
-    ? mediaLookUpPrediction({ query: { model, predictionId: id }, signal })
-    : mediaLookUpVideo({ query: { model, videoId: id }, signal });
+    ? plinth.mediaLookUpPrediction({ query: { model, predictionId: id }, signal })
+    : plinth.mediaLookUpVideo({ query: { model, videoId: id }, signal });
 }
 
 /** How a result stands. Without a status it was made at once; done without anything to show is still running. */
@@ -72,7 +65,7 @@ export async function mediumOf(
   }
   if (task && PREDICTIONS.includes(task.providerCode)) {
     try {
-      const content = await mediaContentGet({
+      const content = await plinth.mediaContentGet({
         query: { model: task.model, predictionId: task.id },
         signal,
       });

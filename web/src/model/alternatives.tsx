@@ -13,9 +13,9 @@ import {
 } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
-import { modelAside, modelList } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { messageOf } from '../ui/failure';
 import { number } from '../ui/format';
 import styles from './model.module.css';
@@ -54,7 +54,7 @@ function Fallbacks({ form, modelId, disabled }: Props) {
   const query = { category, pageSize: 1_000 };
   const { data, error } = useQuery({
     queryKey: ['models', 'fallbacks', category],
-    queryFn: ({ signal }) => modelList({ query, signal }),
+    queryFn: ({ signal }) => plinth.modelList({ query, signal }),
   });
   const fits = (data?.rows ?? []).filter(
     (one) =>
@@ -172,7 +172,7 @@ function Aside({ modelId, keys }: AsideProps) {
   const { t } = useTranslation('model');
   const { data = [] } = useQuery({
     queryKey: ['models', String(modelId), 'aside'],
-    queryFn: ({ signal }) => modelAside({ path: { id: modelId }, signal }),
+    queryFn: ({ signal }) => plinth.modelAside({ path: { id: modelId }, signal }),
     refetchInterval: 10_000,
   });
   if (data.length === 0) return null;

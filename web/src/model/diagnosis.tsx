@@ -1,9 +1,9 @@
 import { Alert, Button, Code, Drawer, Group, List, Stack, Text } from '@mantine/core';
-import { streamModelTest } from '@plinth/client';
 import type { DiagnosisStepView, DiagnosisView, ModelView } from '@plinth/client';
 import { useMutation } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { Failure } from '../ui/failure';
 import { duration, number } from '../ui/format';
 import { Steps } from '../ui/steps';
@@ -12,7 +12,7 @@ import styles from './model.module.css';
 
 type StepName = DiagnosisStepView['step'];
 
-const STEPS: readonly StepName[] = ['address', 'dns', 'connect', 'tls', 'http', 'answer'];
+const STEPS: readonly StepName[] = ['address', 'proxy', 'dns', 'connect', 'tls', 'http', 'answer'];
 
 interface Props {
   readonly model: Pick<ModelView, 'id' | 'modelName'>;
@@ -42,7 +42,7 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
   const { mutate, data, error, isPending } = useMutation({
     mutationFn: async (signal: AbortSignal) => {
       setSteps([]);
-      for await (const event of streamModelTest(modelId, {}, { signal })) {
+      for await (const event of plinth.streamModelTest(modelId, {}, { signal })) {
         setRunning(event.event === 'start' ? event.step : undefined);
         if (event.event === 'step') setSteps((before) => [...before, event.step]);
         if (event.event === 'done') return event.diagnosis;
@@ -66,7 +66,7 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
     <Stack ref={place} aria-live="polite">
       <Steps
         labels={{ running: t('test.running'), good: t('test.good'), bad: t('test.bad') }}
-        steps={STEPS.map((name) => {
+        steps={stepsOf(data?.steps ?? steps, running).map((name) => {
           const found = (data?.steps ?? steps).find(({ step }) => step === name);
           return {
             name,
@@ -90,6 +90,17 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
         </Group>
       )}
     </Stack>
+  );
+}
+
+/** The steps of one way: by the proxy, or by name and address. */
+function stepsOf(
+  steps: readonly DiagnosisStepView[],
+  running: StepName | undefined,
+): readonly StepName[] {
+  const isProxied = running === 'proxy' || steps.some(({ step }) => step === 'proxy');
+  return STEPS.filter((name) =>
+    isProxied ? name !== 'dns' && name !== 'connect' : name !== 'proxy',
   );
 }
 

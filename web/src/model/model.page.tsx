@@ -14,20 +14,13 @@ import {
   Title,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import {
-  ApiError,
-  modelCreate,
-  modelGet,
-  modelProviderOptions,
-  modelUpdate,
-  withMessage,
-  providerList,
-} from '@plinth/client';
+import { ApiError, withMessage } from '@plinth/client';
 import type { ModelView, ProviderView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
@@ -43,7 +36,7 @@ import { Diagnosis } from './diagnosis';
 import { focusFirstInvalid } from '../ui/first-invalid';
 import { OfferedModels } from './offered-models';
 import styles from './model.module.css';
-import { bodyOf, hasAlternatives, valuesOf } from './values';
+import { AUTH_TYPES, bodyOf, hasAlternatives, valuesOf } from './values';
 
 const ALL = { pageSize: 1_000 } as const;
 
@@ -53,12 +46,12 @@ export default function ModelPage() {
   const isNew = modelId === 'new';
   const model = useQuery({
     queryKey: ['models', modelId],
-    queryFn: ({ signal }) => modelGet({ path: { id: Number(modelId) }, signal }),
+    queryFn: ({ signal }) => plinth.modelGet({ path: { id: Number(modelId) }, signal }),
     enabled: !isNew,
   });
   const providers = useQuery({
     queryKey: ['providers', 'choices'],
-    queryFn: ({ signal }) => providerList({ query: ALL, signal }),
+    queryFn: ({ signal }) => plinth.providerList({ query: ALL, signal }),
   });
   const error = model.error ?? providers.error;
   if (error instanceof ApiError && error.code === 404) return <NotFound />;
@@ -84,6 +77,8 @@ const PRICES = {
   image: ['imagePrice'],
   audio: ['characterPrice'],
   video: ['secondPrice'],
+  transcription: ['secondPrice', 'inputPrice', 'outputPrice'],
+  moderation: ['inputPrice'],
 } as const;
 
 const PRICE_HELP = {
@@ -107,7 +102,7 @@ function ModelForm({ model, providers }: FormProps) {
   const canTest = may('system:model:test');
   const { data: codes } = useQuery({
     queryKey: ['provider-codes'],
-    queryFn: ({ signal }) => modelProviderOptions({ signal }),
+    queryFn: ({ signal }) => plinth.modelProviderOptions({ signal }),
     staleTime: Infinity,
   });
   const form = useForm({
@@ -134,8 +129,8 @@ function ModelForm({ model, providers }: FormProps) {
     (values: typeof form.values) => {
       const body = bodyOf(values);
       return model
-        ? withMessage(modelUpdate, { body: { id: model.id, ...body } })
-        : withMessage(modelCreate, { body });
+        ? withMessage(plinth.modelUpdate, { body: { id: model.id, ...body } })
+        : withMessage(plinth.modelCreate, { body });
     },
     { done: ({ message }) => message, changes: [['models'], ['home']], onFailure: setFailure },
   );
@@ -236,10 +231,20 @@ function ModelForm({ model, providers }: FormProps) {
                 withAsterisk={isCustom(providerCode)}
                 {...form.getInputProps('apiHost')}
               />
+              <Select
+                label={t('auth.title')}
+                allowDeselect={false}
+                disabled={!canEdit}
+                data={[...(model ? [] : (['default'] as const)), ...AUTH_TYPES].map((value) => ({
+                  value,
+                  label: t(`auth.${value}`),
+                }))}
+                {...form.getInputProps('authType')}
+              />
               {replacesKey ? (
                 <PasswordInput
                   label={t(model?.hasApiKey ? 'newKey' : 'key')}
-                  description={t(model?.hasApiKey ? 'newKeyHelp' : 'keyHelp')}
+                  description={keyHelp()}
                   autoComplete="off"
                   visibilityToggleButtonProps={{ 'aria-label': t('showKey') }}
                   {...form.getInputProps('apiKey')}
@@ -372,6 +377,14 @@ function ModelForm({ model, providers }: FormProps) {
       )}
     </Page>
   );
+
+  function keyHelp(): string {
+    const { authType } = form.values;
+    if (authType === 'entra' || authType === 'google' || authType === 'aws') {
+      return t(`auth.${authType}Help`);
+    }
+    return t(model?.hasApiKey ? 'newKeyHelp' : 'keyHelp');
+  }
 
   function addressHelp(): string {
     const option = codes?.find(({ value }) => value === providerCode);

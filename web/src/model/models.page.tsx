@@ -7,11 +7,12 @@ import {
   IconPlus,
   IconTrash,
 } from '@tabler/icons-react';
-import { modelExport, modelList, modelRemove, modelUpdate, withMessage } from '@plinth/client';
+import { withMessage } from '@plinth/client';
 import type { ModelView } from '@plinth/client';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
@@ -37,7 +38,7 @@ export default function ModelsPage() {
     void navigate({ to: '/models/$modelId', params: { modelId: String(id) } });
   const remove = useAction(
     (rows: readonly ModelView[]) =>
-      withMessage(modelRemove, { path: { ids: rows.map(({ id }) => String(id)) } }),
+      withMessage(plinth.modelRemove, { path: { ids: rows.map(({ id }) => String(id)) } }),
     { done: ({ message }) => message, changes: [['models'], ['home']] },
   );
   const askToRemove = (rows: readonly ModelView[], after?: () => void): void =>
@@ -147,7 +148,10 @@ export default function ModelsPage() {
         columns={columns}
         filters={['q', 'category', 'provider']}
         load={(query, { q, category, provider }, signal) =>
-          modelList({ query: { ...query, modelName: q, category, providerCode: provider }, signal })
+          plinth.modelList({
+            query: { ...query, modelName: q, category, providerCode: provider },
+            signal,
+          })
         }
         rowKey={({ id }) => id}
         toolbar={
@@ -204,7 +208,9 @@ export default function ModelsPage() {
         {...(may('system:model:export') && {
           onExport: async ({ q, category, provider }) =>
             saveFile(
-              await modelExport({ body: { modelName: q, category, providerCode: provider } }),
+              await plinth.modelExport({
+                body: { modelName: q, category, providerCode: provider },
+              }),
             ),
         })}
       />
@@ -221,7 +227,7 @@ interface ShownProps {
 /** Whether end users see the model when they choose one. */
 function ShownSwitch({ model: { id, modelName: name, modelShow }, disabled }: ShownProps) {
   const { t } = useTranslation('model');
-  const change = useAction((to: 'Y' | 'N') => modelUpdate({ body: { id, modelShow: to } }), {
+  const change = useAction((to: 'Y' | 'N') => plinth.modelUpdate({ body: { id, modelShow: to } }), {
     done: t(modelShow === 'Y' ? 'nowHidden' : 'nowShown', { name }),
     changes: [['models']],
   });

@@ -1,9 +1,9 @@
 import { Select } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
-import { offeredModelsList } from '@plinth/client';
 import type { OfferedModelView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { booleanText } from './values';
 import type { ModelValues } from './values';
 
@@ -26,7 +26,7 @@ export function OfferedModels({ form, providerId }: Props) {
   const { t } = useTranslation('model');
   const offered = useQuery({
     queryKey: ['models', 'offered', providerId],
-    queryFn: ({ signal }) => offeredModelsList({ path: { id: providerId }, signal }),
+    queryFn: ({ signal }) => plinth.offeredModelsList({ path: { id: providerId }, signal }),
     staleTime: 60_000,
     retry: false,
   });

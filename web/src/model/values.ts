@@ -16,6 +16,10 @@ export type KeyValues = Required<Omit<ModelKeyBody, 'id'>> & { readonly id?: num
 const KEY = { label: '', apiKey: '', weight: 1, enabled: true };
 export const newKey = (): KeyValues => ({ ...KEY });
 
+/** `default`: of a new model, what its provider usually takes. */
+export type AuthChoice = ModelView['authType'] | 'default';
+export const AUTH_TYPES = ['bearer', 'api-key', 'entra', 'google', 'aws'] as const;
+
 export type ModelValues = ReturnType<typeof valuesOf>;
 
 /** The form of a stored model, or of a new one. */
@@ -24,6 +28,7 @@ export function valuesOf(model: ModelView | undefined, category: string) {
     providerCode: model?.providerCode ?? '',
     category: (model?.category ?? category) as Category,
     apiHost: model?.apiHost ?? '',
+    authType: (model?.authType ?? 'default') as AuthChoice,
     apiKey: '',
     modelName: model?.modelName ?? '',
     modelDescribe: model?.modelDescribe ?? '',
@@ -52,11 +57,18 @@ export function hasAlternatives(category: Category): boolean {
 }
 
 /** What both writing routes take. An empty key keeps the stored one; any other field that is empty is cleared. */
-export function bodyOf({ apiKey, keys, fallbackIds, ...values }: ModelValues): CreateModelBody {
+export function bodyOf({
+  apiKey,
+  authType,
+  keys,
+  fallbackIds,
+  ...values
+}: ModelValues): CreateModelBody {
   const has = hasAlternatives(values.category);
   return {
     ...values,
     ...(apiKey !== '' && { apiKey }),
+    ...(authType !== 'default' && { authType }),
     modelShow: values.modelShow ? 'Y' : 'N',
     supportsTools: BOOLEANS[values.supportsTools],
     supportsVision: BOOLEANS[values.supportsVision],

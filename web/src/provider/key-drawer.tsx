@@ -1,8 +1,9 @@
 import { PasswordInput, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { modelChangeKeys, withMessage } from '@plinth/client';
+import { withMessage } from '@plinth/client';
 import type { ProviderView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
 
@@ -20,7 +21,9 @@ export function KeyDrawer({ provider, onClose }: Props) {
   });
   const replace = useAction(
     ({ apiKey }: typeof form.values) =>
-      withMessage(modelChangeKeys, { body: { providerCode: provider.providerCode, apiKey } }),
+      withMessage(plinth.modelChangeKeys, {
+        body: { providerCode: provider.providerCode, apiKey },
+      }),
     { done: ({ message }) => message, changes: [['models']], onFailure: () => undefined },
   );
   return (

@@ -1,9 +1,10 @@
 import { Autocomplete, NumberInput, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { modelProviderOptions, providerCreate, providerUpdate, withMessage } from '@plinth/client';
+import { withMessage } from '@plinth/client';
 import type { ProviderView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
 
@@ -17,7 +18,7 @@ export function ProviderDrawer({ provider, onClose }: Props) {
   const { t } = useTranslation('provider');
   const { data: codes } = useQuery({
     queryKey: ['provider-codes'],
-    queryFn: ({ signal }) => modelProviderOptions({ signal }),
+    queryFn: ({ signal }) => plinth.modelProviderOptions({ signal }),
     staleTime: Infinity,
   });
   const form = useForm({
@@ -38,8 +39,8 @@ export function ProviderDrawer({ provider, onClose }: Props) {
   const save = useAction(
     (values: typeof form.values) =>
       provider
-        ? withMessage(providerUpdate, { body: { id: provider.id, ...values } })
-        : withMessage(providerCreate, { body: values }),
+        ? withMessage(plinth.providerUpdate, { body: { id: provider.id, ...values } })
+        : withMessage(plinth.providerCreate, { body: values }),
     {
       done: ({ message }) => message,
       changes: [['providers'], ['models'], ['home']],

@@ -7,18 +7,13 @@ import {
   IconPlus,
   IconTrash,
 } from '@tabler/icons-react';
-import {
-  providerExport,
-  providerList,
-  providerRemove,
-  providerUpdate,
-  withMessage,
-} from '@plinth/client';
+import { withMessage } from '@plinth/client';
 import type { ProviderView } from '@plinth/client';
 import { modals } from '@mantine/modals';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
@@ -42,7 +37,7 @@ export default function ProvidersPage() {
   const canEdit = may('system:provider:edit');
   const remove = useAction(
     (rows: readonly ProviderView[]) =>
-      withMessage(providerRemove, { path: { ids: rows.map(({ id }) => String(id)) } }),
+      withMessage(plinth.providerRemove, { path: { ids: rows.map(({ id }) => String(id)) } }),
     { done: ({ message }) => message, changes: [['providers'], ['models'], ['home']] },
   );
   const askToRemove = (rows: readonly ProviderView[], after?: () => void): void =>
@@ -123,7 +118,7 @@ export default function ProvidersPage() {
         columns={columns}
         filters={['q', 'status']}
         load={(query, { q, status }, signal) =>
-          providerList({
+          plinth.providerList({
             query: {
               ...query,
               providerName: q,
@@ -189,7 +184,7 @@ export default function ProvidersPage() {
         {...(may('system:provider:export') && {
           onExport: async ({ q, status }) =>
             saveFile(
-              await providerExport({
+              await plinth.providerExport({
                 body: {
                   providerName: q,
                   status: status === undefined ? undefined : status === '1' ? 1 : 0,
@@ -219,7 +214,7 @@ function EnabledSwitch({ provider, disabled }: SwitchProps) {
   const { t } = useTranslation('provider');
   const { id, providerName: name, status } = provider;
   const change = useAction(
-    (to: 0 | 1) => withMessage(providerUpdate, { body: { id, status: to } }),
+    (to: 0 | 1) => withMessage(plinth.providerUpdate, { body: { id, status: to } }),
     {
       done: ({ message }) => (status === 0 ? message : t('nowEnabled', { name })),
       changes: [['providers'], ['models']],

@@ -13,11 +13,11 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { authCode, authLogin, authTenants, ssoAuthChoices } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { CLIENT_ID } from '../app/client-id';
 import { session } from '../app/session';
@@ -41,11 +41,11 @@ export default function SignInPage() {
   const [withPassword, setWithPassword] = useState(false);
   const tenants = useQuery({
     queryKey: ['sign-in', 'tenants'],
-    queryFn: ({ signal }) => authTenants({ signal }),
+    queryFn: ({ signal }) => plinth.authTenants({ signal }),
   });
   const captcha = useQuery({
     queryKey: ['sign-in', 'captcha'],
-    queryFn: ({ signal }) => authCode({ signal }),
+    queryFn: ({ signal }) => plinth.authCode({ signal }),
     staleTime: Infinity,
     gcTime: 0,
   });
@@ -60,7 +60,7 @@ export default function SignInPage() {
   const { tenantId: chosen } = form.values;
   const sso = useQuery({
     queryKey: ['sign-in', 'sso', chosen],
-    queryFn: ({ signal }) => ssoAuthChoices({ query: { tenantId: chosen }, signal }),
+    queryFn: ({ signal }) => plinth.ssoAuthChoices({ query: { tenantId: chosen }, signal }),
   });
   const providers = sso.data?.providers ?? [];
   const hasForm = withPassword || providers.length === 0 || sso.data?.passwordLogin !== false;
@@ -85,7 +85,7 @@ export default function SignInPage() {
     try {
       const asked = captcha.data?.captchaEnabled ? { code, uuid: captcha.data.uuid ?? '' } : {};
       const body = { ...given, ...asked, clientId: CLIENT_ID, grantType: 'password' };
-      const { access_token: token, client_id: clientId } = await authLogin({ body });
+      const { access_token: token, client_id: clientId } = await plinth.authLogin({ body });
       session.begin({ token, clientId, tenantId: given.tenantId });
       await goOn();
     } catch (error) {

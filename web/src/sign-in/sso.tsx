@@ -1,7 +1,7 @@
 import { Alert, Button, Divider, Stack } from '@mantine/core';
-import { ssoAuthExchange } from '@plinth/client';
 import type { SsoChoicesView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { CLIENT_ID } from '../app/client-id';
 import { session } from '../app/session';
 
@@ -89,7 +89,7 @@ export function exchangeCode(): Promise<void> {
 
 async function exchange(code: string): Promise<void> {
   const body = { code, clientId: CLIENT_ID };
-  const { access_token: token, client_id: clientId } = await ssoAuthExchange({ body });
+  const { access_token: token, client_id: clientId } = await plinth.ssoAuthExchange({ body });
   session.begin({ token, clientId, tenantId: tenantOf(token) });
 }
 

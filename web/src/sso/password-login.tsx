@@ -1,9 +1,9 @@
 import { Alert, Button, Group, MultiSelect, Stack, Switch, Title } from '@mantine/core';
-import { ssoChangeSettings, ssoSettings, userOptions } from '@plinth/client';
 import type { SsoSettingsView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Failure, messageOf } from '../ui/failure';
@@ -16,7 +16,7 @@ export function PasswordLogin() {
   const { t } = useTranslation('sso');
   const { data, error, refetch } = useQuery({
     queryKey: ['sso', 'settings'],
-    queryFn: ({ signal }) => ssoSettings({ signal }),
+    queryFn: ({ signal }) => plinth.ssoSettings({ signal }),
   });
   return (
     <section className={styles['section']} aria-labelledby="password-login">
@@ -39,11 +39,12 @@ function Settings({ settings }: { readonly settings: SsoSettingsView }) {
   const [failure, setFailure] = useState<unknown>();
   const users = useQuery({
     queryKey: ['users', 'options'],
-    queryFn: ({ signal }) => userOptions({ signal }),
+    queryFn: ({ signal }) => plinth.userOptions({ signal }),
     enabled: may('system:user:query'),
   });
   const save = useAction(
-    () => ssoChangeSettings({ body: { passwordLogin, breakGlassUserIds: chosen.map(Number) } }),
+    () =>
+      plinth.ssoChangeSettings({ body: { passwordLogin, breakGlassUserIds: chosen.map(Number) } }),
     {
       done: t('password.saved'),
       changes: [['sso']],

@@ -12,10 +12,10 @@ import {
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
-import { roleOptions, ssoCreate, ssoUpdate } from '@plinth/client';
 import type { SsoProviderView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
@@ -69,7 +69,9 @@ export function ProviderDrawer({ provider, onClose }: Props) {
         roleMapping: roleMapping.map(({ value, roleId }) => ({ value, roleId: Number(roleId) })),
         ...(clientSecret !== '' && { clientSecret }),
       };
-      await (provider ? ssoUpdate({ body: { ...body, id: provider.id } }) : ssoCreate({ body }));
+      await (provider
+        ? plinth.ssoUpdate({ body: { ...body, id: provider.id } })
+        : plinth.ssoCreate({ body }));
     },
     {
       done: t(provider ? 'saved' : 'added'),
@@ -180,7 +182,7 @@ function Mapping({ form }: MappingProps) {
   const { t } = useTranslation('sso');
   const roles = useQuery({
     queryKey: ['roles', 'options'],
-    queryFn: ({ signal }) => roleOptions({ signal }),
+    queryFn: ({ signal }) => plinth.roleOptions({ signal }),
   });
   const choices = (roles.data ?? [])
     .filter(({ superAdmin }) => !superAdmin)

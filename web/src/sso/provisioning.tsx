@@ -1,8 +1,8 @@
 import { Anchor, List, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { ssoSettings } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { Address } from './address';
 import styles from './sso.module.css';
@@ -15,7 +15,7 @@ export function Provisioning() {
   const { may } = useMe();
   const { data } = useQuery({
     queryKey: ['sso', 'settings'],
-    queryFn: ({ signal }) => ssoSettings({ signal }),
+    queryFn: ({ signal }) => plinth.ssoSettings({ signal }),
   });
   if (!data) return null;
   return (

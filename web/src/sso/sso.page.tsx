@@ -6,10 +6,10 @@ import {
   IconTrash,
   IconUserCheck,
 } from '@tabler/icons-react';
-import { ssoList, ssoRemove } from '@plinth/client';
 import type { SsoProviderView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch } from '../ui/address-fields';
@@ -31,7 +31,7 @@ export default function SsoPage() {
   const [edited, setEdited] = useState<SsoProviderView | 'new'>();
   const [tested, setTested] = useState<SsoProviderView>();
   const remove = useAction(
-    ({ id }: SsoProviderView) => ssoRemove({ path: { ids: [String(id)] } }),
+    ({ id }: SsoProviderView) => plinth.ssoRemove({ path: { ids: [String(id)] } }),
     {
       done: t('removed'),
       changes: [['sso']],
@@ -102,7 +102,7 @@ export default function SsoPage() {
         label={t('title')}
         columns={columns}
         filters={['q']}
-        load={(query, { q }, signal) => ssoList({ query: { ...query, name: q }, signal })}
+        load={(query, { q }, signal) => plinth.ssoList({ query: { ...query, name: q }, signal })}
         rowKey={({ id }) => id}
         toolbar={<AddressSearch name="q" label={t('search')} />}
         empty={

@@ -1,9 +1,9 @@
 import { Alert, Button, Drawer, Group, Loader, Stack } from '@mantine/core';
-import { ssoTest } from '@plinth/client';
 import type { SsoProviderView } from '@plinth/client';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { Failure } from '../ui/failure';
 import { Steps } from '../ui/steps';
 
@@ -16,7 +16,7 @@ interface Props {
 export function TestDrawer({ provider, onClose }: Props) {
   const { t } = useTranslation('sso');
   const { mutate, data, error, isPending } = useMutation({
-    mutationFn: () => ssoTest({ path: { id: provider.id } }),
+    mutationFn: () => plinth.ssoTest({ path: { id: provider.id } }),
   });
   useEffect(() => mutate(), [mutate]);
   return (

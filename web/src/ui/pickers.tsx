@@ -1,8 +1,8 @@
 import { Select } from '@mantine/core';
-import { modelOptions } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { messageOf } from './failure';
 
 interface PickerProps {
@@ -16,7 +16,7 @@ interface PickerProps {
 }
 
 interface ModelPickerProps extends PickerProps {
-  /** chat, vector, rerank, image, audio or video. */
+  /** A category of models, such as chat, vector or image. */
   readonly category: string;
   /** The modelName; empty for none. */
   readonly value?: string;
@@ -36,7 +36,7 @@ export function ModelPicker({
   const { t } = useTranslation('ui');
   const { data, error, isPending } = useQuery({
     queryKey: ['models', 'choices', category],
-    queryFn: ({ signal }) => modelOptions({ query: { category, pageSize: 1_000 }, signal }),
+    queryFn: ({ signal }) => plinth.modelOptions({ query: { category, pageSize: 1_000 }, signal }),
     staleTime: 30_000,
   });
   const choices = (data?.rows ?? []).map(({ modelName, modelDescribe, providerCode }) => ({

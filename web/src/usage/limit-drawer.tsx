@@ -1,9 +1,9 @@
 import { NumberInput, Select } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { apiKeyList, limitCreate, limitUpdate, modelList, userList } from '@plinth/client';
 import type { LimitView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { messageOf } from '../ui/failure';
@@ -55,12 +55,12 @@ export function LimitDrawer({ limit, onClose }: Props) {
     async ({ scope: of, subject, measure: what, cap: entered }: typeof form.values) => {
       const cap = Number(entered);
       if (limit) {
-        await limitUpdate({ body: { id: limit.id, cap } });
+        await plinth.limitUpdate({ body: { id: limit.id, cap } });
         return;
       }
       const id = of === 'tenant' || subject === EACH ? undefined : Number(subject);
       const named = id !== undefined && { [FIELDS[of]]: id };
-      await limitCreate({ body: { scope: of, measure: what, cap, ...named } });
+      await plinth.limitCreate({ body: { scope: of, measure: what, cap, ...named } });
     },
     {
       done: t(limit ? 'limits.saved' : 'limits.added'),
@@ -136,16 +136,16 @@ async function choicesOf(scope: Scope, signal: AbortSignal): Promise<readonly Ch
     case 'tenant':
       return [];
     case 'user':
-      return (await userList({ query: ALL, signal })).rows.map(({ userId, userName }) => ({
+      return (await plinth.userList({ query: ALL, signal })).rows.map(({ userId, userName }) => ({
         value: String(userId),
         label: userName,
       }));
     case 'key':
-      return (await apiKeyList({ query: { ...ALL, scope: 'tenant' }, signal })).rows.map(
+      return (await plinth.apiKeyList({ query: { ...ALL, scope: 'tenant' }, signal })).rows.map(
         ({ id, name, userName }) => ({ value: String(id), label: `${name} (${userName})` }),
       );
     case 'model':
-      return (await modelList({ query: ALL, signal })).rows.map(({ id, modelName }) => ({
+      return (await plinth.modelList({ query: ALL, signal })).rows.map(({ id, modelName }) => ({
         value: String(id),
         label: modelName,
       }));

@@ -1,10 +1,10 @@
 import { Button, Progress, Stack, Text } from '@mantine/core';
-import { limitList, limitRemove } from '@plinth/client';
 import type { LimitView } from '@plinth/client';
 import { IconGauge, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
@@ -32,10 +32,13 @@ export function Limits({ inTabs }: Props) {
   const { t } = useTranslation('usage');
   const { may } = useMe();
   const [edited, setEdited] = useState<LimitView | 'new'>();
-  const remove = useAction(({ id }: LimitView) => limitRemove({ path: { ids: [String(id)] } }), {
-    done: t('limits.removed'),
-    changes: [['limits']],
-  });
+  const remove = useAction(
+    ({ id }: LimitView) => plinth.limitRemove({ path: { ids: [String(id)] } }),
+    {
+      done: t('limits.removed'),
+      changes: [['limits']],
+    },
+  );
   const subjectOf = useSubject();
   const askToRemove = (limit: LimitView): void =>
     confirmDestruction({
@@ -83,7 +86,7 @@ export function Limits({ inTabs }: Props) {
           name="limits"
           label={t('limits.title')}
           columns={columns}
-          load={(query, _, signal) => limitList({ query, signal })}
+          load={(query, _, signal) => plinth.limitList({ query, signal })}
           rowKey={({ id }) => id}
           refetchInterval={REFRESH_MS}
           empty={

@@ -9,13 +9,13 @@ import {
   Text,
   Title,
 } from '@mantine/core';
-import { usageExport, usageExportOwn, usageOwn, usageReport } from '@plinth/client';
 import type { UsageRowView, UsageView } from '@plinth/client';
 import { IconChartBar, IconDownload } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { plinth } from '../app/plinth';
 import { useAddress } from '../app/address';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
@@ -72,7 +72,7 @@ function Report({ inTabs = (content) => content }: ReportProps) {
   const days = SPANS.find((span) => span === address['days']) ?? '30';
   const groupBy = GROUPS.find((group) => group === address['by']) ?? 'model';
   const from = dayBefore(Number(days) - 1);
-  const read = isOwn ? usageOwn : usageReport;
+  const read = isOwn ? plinth.usageOwn : plinth.usageReport;
   const byDay = useQuery({
     queryKey: ['usage', isOwn, from, 'day'],
     queryFn: ({ signal }) => read({ query: { from, groupBy: 'day' }, signal }),
@@ -82,7 +82,7 @@ function Report({ inTabs = (content) => content }: ReportProps) {
     queryFn: ({ signal }) => read({ query: { from, groupBy, limit: MOST_ROWS }, signal }),
   });
   const save = useAction(async () => {
-    saveFile(await (isOwn ? usageExportOwn : usageExport)({ query: { from } }));
+    saveFile(await (isOwn ? plinth.usageExportOwn : plinth.usageExport)({ query: { from } }));
   });
   const mayExport = isOwn || may('monitor:usage:export');
   return (

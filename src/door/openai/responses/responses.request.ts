@@ -180,7 +180,7 @@ function chosenIn(choice: ResponseParameters['tool_choice']): ToolChoice | undef
     );
     return { mode, names };
   }
-  return { mode: 'required', names: [nameIn(choice as ChosenTool, 'tool_choice')] };
+  return { mode: 'required', names: [nameIn(choice, 'tool_choice')] };
 }
 
 interface ChosenTool {

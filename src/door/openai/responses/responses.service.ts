@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Caller } from '../../../platform/access/index.js';
 import { setEnvelopeCode } from '../../../platform/error/index.js';
+import type { Failure } from '../../../platform/error/index.js';
 import { localized } from '../../../platform/http/index.js';
 import { msg } from '../../../platform/message/index.js';
 import { estimateMessageTokens, ModelResolver, tokenCounter } from '../../../model/index.js';
@@ -180,20 +181,24 @@ export class Responses {
       detached.release();
       throw error;
     }
-    this.background.run(id, detached.end, async () => {
-      const ended = await detached.run().then(
-        (made): JsonObject => ({ ...(JSON.parse(made) as JsonObject), id, background: true }),
-        (failure: Parameters<typeof errorOf>[0]): JsonObject => ({
-          ...begun,
-          ...{ status: 'failed', error: errorOf(failure) },
-        }),
-      );
-      const turn = { id, input: own, response: ended };
-      const isKept = await this.stored.end(caller, turn);
-      if (isKept && ended['status'] !== 'failed' && conversationId) {
-        await this.conversations.append(caller, conversationId, itemsIn(turn));
-      }
-    });
+    this.background.run(
+      id,
+      () => detached.end(),
+      async () => {
+        const ended = await detached.run().then(
+          (made): JsonObject => ({ ...(JSON.parse(made) as JsonObject), id, background: true }),
+          (failure: unknown): JsonObject => ({
+            ...begun,
+            ...{ status: 'failed', error: errorOf(failure as Failure) },
+          }),
+        );
+        const turn = { id, input: own, response: ended };
+        const isKept = await this.stored.end(caller, turn);
+        if (isKept && ended['status'] !== 'failed' && conversationId) {
+          await this.conversations.append(caller, conversationId, itemsIn(turn));
+        }
+      },
+    );
     setEnvelopeCode(response, 200);
     response.status(200).json(begun);
   }

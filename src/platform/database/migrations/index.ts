@@ -43,6 +43,7 @@ import { AwaitedSince1763683200048 } from './48-awaited-since.js';
 import { ProviderState1763683200049 } from './49-provider-state.js';
 import { ModelFindings1763683200050 } from './50-model-findings.js';
 import { ResponseItems1763683200052 } from './52-response-items.js';
+import { ModelAuth1763683200053 } from './53-model-auth.js';
 import { StrictParameters1763683200054 } from './54-strict-parameters.js';
 import { GroupsOverage1763683200056 } from './56-groups-overage.js';
 
@@ -93,6 +94,7 @@ export const migrations = [
   ProviderState1763683200049,
   ModelFindings1763683200050,
   ResponseItems1763683200052,
+  ModelAuth1763683200053,
   StrictParameters1763683200054,
   GroupsOverage1763683200056,
 ];

@@ -2,12 +2,18 @@ import type { Texts } from '../catalogue.js';
 
 export const door: Texts = {
   messages: {
+    'Models of the provider {0} cannot moderate. Choose a model of another provider.':
+      '供应商 {0} 的模型不能用于内容审核。请选择其他供应商的模型。',
+    'The parameter {0} needs an https or a data address.': '参数 {0} 需要 https 地址或 data 地址。',
+    'At most {0} images can be sent.': '最多可发送 {0} 张图片。',
     'The parameter {0} cannot be honoured for this model. Remove it, or choose another model.':
       '该模型不支持参数 {0}。请移除该参数，或选择其他模型。',
     'There is no model {0}. GET /v1/models lists those that you can use.':
       '没有模型 {0}。GET /v1/models 列出您可以使用的模型。',
     'The request has no JSON body. Send one with the header Content-Type: application/json.':
       '请求没有 JSON 正文。请带上请求头 Content-Type: application/json 发送。',
+    'The parameter {0} names no model of the list. Begin again with the first page.':
+      '参数 {0} 指的模型不在列表中。请从第一页重新开始。',
     'The parameter {0} is required.': '缺少参数 {0}。',
     'The token ids at position {0} are not all of the vocabulary cl100k_base. Send text, or make the ids with cl100k_base.':
       '位置 {0} 的 token id 不全属于词表 cl100k_base。请发送文本，或使用 cl100k_base 生成 id。',

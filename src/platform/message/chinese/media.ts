@@ -2,6 +2,10 @@ import type { Texts } from '../catalogue.js';
 
 export const media: Texts = {
   messages: {
+    'The file {0} is no image that can be read. Send png, jpeg, webp or gif.':
+      '文件 {0} 不是可读取的图片。请发送 png、jpeg、webp 或 gif。',
+    'The file is no sound that can be read. Send wav, mp3, m4a, mp4, ogg, webm, flac, aac, aiff or amr.':
+      '该文件不是可读取的声音。请发送 wav、mp3、m4a、mp4、ogg、webm、flac、aac、aiff 或 amr。',
     'The provider ended the task {0} without a result. Try again, or choose another model.':
       '供应商结束了任务 {0}，但没有结果。请重试，或选择其他模型。',
     'The provider did not finish the task {0} in time. Look it up later with GET /media/prediction.':
@@ -26,6 +30,8 @@ export const media: Texts = {
     'The resource’s host sent nothing for too long. Try again.':
       '资源的主机过久没有发送数据。请重试。',
     'Fetching the resource took too long. Try again.': '获取资源耗时过长。请重试。',
+    'The proxy could not reach the resource’s host. Check HTTPS_PROXY and what the proxy allows.':
+      '代理无法连接资源主机。请检查 HTTPS_PROXY 以及代理允许的地址。',
     'The certificate of the resource’s host could not be verified.': '无法验证资源主机的证书。',
     'The resource’s host answered {0}. The resource may have expired; look the task up again.':
       '资源的主机返回 {0}。资源可能已过期，请重新查询任务。',
@@ -47,6 +53,8 @@ export const media: Texts = {
       '模型 {0} 没有 predictions。请选择供应商 media_async 的模型；其他供应商的视频请通过 GET /media/video 查询。',
   },
   phrases: {
+    'changes of images': '修改图片',
+    transcripts: '文字记录',
     'must be 1 to 128 letters, digits, _ and -': '必须由 1 到 128 个字母、数字、_ 和 - 组成',
     images: '图片',
     speech: '语音',

@@ -26,6 +26,10 @@ export const model: Texts = {
     '{0} is sent as {1}: the service refuses it.': '{0} 以 {1} 发送：服务拒绝该参数。',
     '{0} is left out: the service refuses it.': '{0} 不再发送：服务拒绝该参数。',
     'Connected.': '已连接。',
+    'The proxy has connected to the service.': '代理已连接服务。',
+    'The proxy was reached.': '已连接代理。',
+    'The stored key was entered for another authType. Enter the apiKey for the new one.':
+      '已保存的密钥是为另一种 authType 输入的。请为新的类型输入 apiKey。',
     'The certificate is valid ({0}).': '证书有效（{0}）。',
     'The name has 1 address.': '该名称有 1 个地址。',
     'The name has {0} addresses.': '该名称有 {0} 个地址。',
@@ -106,6 +110,8 @@ export const model: Texts = {
     'groupBy must be one or two of {0}.': 'groupBy 必须是以下各项中的一项或两项：{0}。',
   },
   phrases: {
+    moderation: '内容审核',
+    transcription: '语音识别',
     models: '模型',
     empty: '空',
     chat: '对话',

@@ -2,6 +2,8 @@ import type { Texts } from '../catalogue.js';
 
 export const platform: Texts = {
   messages: {
+    'The form could not be read: {0}. Send it again as multipart/form-data.':
+      '无法读取表单：{0:phrase}。请以 multipart/form-data 重新发送。',
     '$property must be 0 or at least {0}': '$property 必须为 0，或至少为 {0}',
     'No valid API key was sent, or the sign-in has ended. Send a key of Plinth as Authorization: Bearer sk-plinth-… or as x-api-key, api-key or x-goog-api-key, or sign in again.':
       '没有发送有效的 API 密钥，或登录已结束。请以 Authorization: Bearer sk-plinth-… 或 x-api-key、api-key、x-goog-api-key 发送 Plinth 的密钥，或重新登录。',
@@ -106,6 +108,19 @@ export const platform: Texts = {
       '无法解析服务的主机名。请检查地址。',
     'The service’s certificate could not be verified. Check the address and the certificate.':
       '无法验证服务的证书。请检查地址和证书。',
+    'The certificate was issued by an unknown authority. If the service has its own, or a proxy inspects TLS, set OUTBOUND_CA_FILE to the certificate of that authority.':
+      '证书由未知的机构签发。如果服务使用自有机构，或代理会检查 TLS，请将 OUTBOUND_CA_FILE 设置为该机构的证书。',
+    'The proxy could not be used. Check HTTPS_PROXY and HTTP_PROXY.':
+      '无法使用代理。请检查 HTTPS_PROXY 和 HTTP_PROXY。',
+    'The proxy asks for credentials (407). Check {0}.': '代理要求身份验证（407）。请检查 {0}。',
+    'The proxy refused to connect to the service ({0}). Check the address, and whether the proxy of {1} allows it.':
+      '代理拒绝连接服务（{0}）。请检查地址，以及 {1} 的代理是否允许该地址。',
+    'The certificate of the proxy could not be verified. Check {0}, and set OUTBOUND_CA_FILE to its certificate authority.':
+      '无法验证代理的证书。请检查 {0}，并将 OUTBOUND_CA_FILE 设置为其证书机构。',
+    'The proxy could not be reached. Check {0} and that the proxy is running.':
+      '无法连接代理。请检查 {0} 以及代理是否在运行。',
+    'This address is refused ({0}). An operator can allow its host with {1}.':
+      '该地址被拒绝（{0:phrase}）。运维人员可通过 {1} 允许其主机。',
     'Connecting to the service timed out. Check its address, or try again.':
       '连接服务超时。请检查地址，或重试。',
     'The service sent nothing for too long. Try again.': '服务过久没有发送数据。请重试。',
@@ -147,6 +162,7 @@ export const platform: Texts = {
     '{0} and {1}': '{0:phrase} 和 {1:phrase}',
     'user name or password in the address': '地址中有用户名或密码',
     'fragment in the address': '地址中有片段标识',
+    'host that is not listed': '主机不在允许列表中',
     port: '端口',
     'cloud metadata': '云元数据',
     loopback: '回环地址',

@@ -2,6 +2,21 @@ import type { Texts } from '../catalogue.js';
 
 export const provider: Texts = {
   messages: {
+    'The credential for google must be the JSON key of a service account, with client_email and private_key.':
+      'google 的凭据必须是服务账号的 JSON 密钥，包含 client_email 和 private_key。',
+    'The credential for {0} must be JSON with {1}.': '{0} 的凭据必须是包含 {1} 的 JSON。',
+    'The identity of this host is not available to your tenant. Enter a credential, or ask an operator to add the tenant to HOST_IDENTITY_TENANTS.':
+      '您的租户不能使用此主机的身份。请输入凭据，或请运维人员将租户加入 HOST_IDENTITY_TENANTS。',
+    'The identity of this host is sent to services of its cloud alone. Enter such an https address, or a credential.':
+      '此主机的身份只会发送给其所在云的服务。请输入这类 https 地址，或输入凭据。',
+    'The address names no region of AWS. Add region to the JSON of the credential, for example us-east-1.':
+      '地址中没有 AWS 区域。请在凭据的 JSON 中加入 region，例如 us-east-1。',
+    'The cloud issued no token for the credential of this model. Check the credential. It said: {0}':
+      '云服务没有为此模型的凭据签发令牌。请检查凭据。其说明：{0}',
+    'The provider answered no judgement.': '供应商没有返回审核结果。',
+    'The provider answered no times, which subtitles need. Ask for the format json.':
+      '供应商没有返回字幕所需的时间。请改用 json 格式。',
+    'The provider answered no transcript.': '供应商没有返回文字记录。',
     'The provider’s answer repeats the API key of the model, so it ends here. Ask an administrator to change the key.':
       '供应商的回答重复了模型的 API 密钥，因此到此结束。请联系管理员更换密钥。',
     'The service address does not match the protocol. Choose the provider of the other protocol, or enter the base address.':

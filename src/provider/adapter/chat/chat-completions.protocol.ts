@@ -28,12 +28,13 @@ import type {
   RelayedBody,
   ResponseFormat,
 } from './chat.adapter.js';
-import { StateCollector, thoughtIn, wantsStates, withState } from './chat-completions.state.js';
-import type { WireAnswer } from './chat-completions.state.js';
+import { StateCollector, thoughtIn, wantedStates, withState } from './chat-completions.state.js';
+import type { WantedStates, WireAnswer } from './chat-completions.state.js';
 import { AnswerStream, completionOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
 import { argumentsIn, sentInput } from './tool-calls.js';
 import type { ToolCallPiece } from './tool-calls.js';
+import { textEndpointBeside } from './text-completion.js';
 import { usageIn } from './usage.js';
 import { isStrictSchema, withInstruction } from './response-format.js';
 
@@ -53,6 +54,7 @@ export function chatCompletions({
   return {
     name: 'chat-completions',
     endpoint: (address) => endpointOf(address, form),
+    textEndpoint: (address) => textEndpointBeside(endpointOf(address, form)),
     headers: ({ credential }) => bearerOf(credential),
     body: (call, stream) => toChatCompletionsBody(call, stream, dialect),
     modelList,
@@ -92,10 +94,10 @@ export function toChatCompletionsBody(
   const { responseFormat } = call;
   const isInText = responseFormat && dialect.json !== 'schema';
   const messages = isInText ? withInstruction(call.messages, responseFormat) : call.messages;
-  const withStates = wantsStates(messages);
+  const states = wantedStates(messages);
   return {
     model: call.model,
-    messages: messages.map((message) => toWireMessage(message, withStates)),
+    messages: messages.map((message) => toWireMessage(message, states)),
     stream,
     ...(responseFormat && formatFields(responseFormat, dialect)),
     ...(stream && dialect.streamUsage && { stream_options: { include_usage: true } }),
@@ -163,7 +165,7 @@ function toolFields(call: ChatCall): Record<string, unknown> {
   };
 }
 
-function toWireMessage(message: ChatMessage, withStates: boolean): JsonRecord {
+function toWireMessage(message: ChatMessage, states: WantedStates): JsonRecord {
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.content };
@@ -172,8 +174,8 @@ function toWireMessage(message: ChatMessage, withStates: boolean): JsonRecord {
     case 'assistant': {
       const { content, toolCalls = [], providerState } = message;
       const answer = toWireAnswer(content, toolCalls);
-      const state = withStates ? providerState?.data : undefined;
-      return { role: 'assistant', ...(state ? withState(answer, state) : answer) };
+      const state = { ...states.missing, ...providerState?.data };
+      return { role: 'assistant', ...(states.areWanted ? withState(answer, state) : answer) };
     }
     case 'tool':
       return { role: 'tool', tool_call_id: message.toolCallId, content: message.content };

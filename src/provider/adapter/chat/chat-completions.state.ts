@@ -119,12 +119,26 @@ export function thoughtIn(thinking: unknown): string {
   return thinking.map((one) => (isRecord(one) ? (textIn(one, 'text') ?? '') : '')).join('');
 }
 
+/** How the states of a conversation go back. */
+export interface WantedStates {
+  readonly areWanted: boolean;
+  /** The state of an answer that has none. */
+  readonly missing: ChatCompletionsState;
+}
+
 /**
- * Whether states go back: in a conversation with calls of tools, with each of its answers. DeepSeek V4 looks for the thinking of
- * all answers then; without calls it ignores it, and the R1 that others serve refuses it.
+ * States go back in a conversation with calls of tools, with each of its answers. DeepSeek V4 and Kimi look for the thinking of all
+ * answers then, be it empty where the model has not thought; without calls it is ignored, and the R1 that others serve refuses it.
  */
-export function wantsStates(messages: readonly ChatMessage[]): boolean {
-  return messages.some((message) => message.role === 'assistant' && !!message.toolCalls?.length);
+export function wantedStates(messages: readonly ChatMessage[]): WantedStates {
+  const answers = messages.filter((message) => message.role === 'assistant');
+  const hasField = answers.some(
+    ({ providerState }) => typeof providerState?.data['reasoning_content'] === 'string',
+  );
+  return {
+    areWanted: answers.some(({ toolCalls }) => !!toolCalls?.length),
+    missing: hasField ? { reasoning_content: '' } : {},
+  };
 }
 
 /** The fields of an answer that is sent back, beside its role. */

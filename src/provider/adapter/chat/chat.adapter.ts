@@ -146,6 +146,17 @@ export interface ChatCall {
    * `unusable`: those that are cut, that have no name, or whose arguments are not a JSON object.
    */
   readonly omittedCalls?: OmittedCalls;
+  /**
+   * A text to complete, for services that do that. `messages` ask any other one for the same. Streamed calls alone; fences
+   * around an answer with a suffix are removed.
+   */
+  readonly completion?: TextCompletion;
+}
+
+export interface TextCompletion {
+  readonly prompt: string;
+  /** What follows the text that is written. */
+  readonly suffix?: string;
 }
 
 export type OmittedCalls = 'cut' | 'unusable';

@@ -35,6 +35,11 @@ const ADDRESS = {
 export const ollama: ChatProtocol = {
   name: 'ollama',
   endpoint: (address) => endpointOf(address, ADDRESS),
+  // The same models, in the form that the other services of completions have.
+  textEndpoint: (address) => ({
+    url: endpointOf(address, ADDRESS).replace(/\/api\/chat$/, '/v1/completions'),
+    isFim: false,
+  }),
   headers: () => ({}),
   body: toOllamaBody,
   answerStream: (secrets, withThinking, { omittedCalls }) =>

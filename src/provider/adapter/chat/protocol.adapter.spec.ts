@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { OutboundHttp } from '../../../platform/outbound/index.js';
 import { AdapterRegistry, chatAdapters } from '../../adapter.registries.js';
+import { UpstreamError } from '../upstream.error.js';
 import type { ChatCall, ChatPart } from './chat.adapter.js';
 
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.1'] });
@@ -202,6 +203,174 @@ describe('the end of a stream', () => {
       { type: 'text-delta', text: 'Hi' },
       { type: 'finish', reason: 'stop', raw: 'stop' },
     ]);
+  });
+});
+
+describe('a connection that is lost', () => {
+  const said = (content: string, finish: string | null = null): string =>
+    `data: ${JSON.stringify({ choices: [{ delta: { content }, finish_reason: finish }] })}`;
+
+  /** What comes of these bytes when the connection ends so, with the failure. */
+  async function outcomeOf(
+    bytes: string,
+    end: (response: ServerResponse) => void,
+    idleMs = 20_000,
+  ): Promise<{ text: string; isFinished: boolean; failure: unknown }> {
+    answer = (response) => response.writeHead(200, EVENTS).write(bytes, () => end(response));
+    const limits = { connectMs: 20_000, idleMs, totalMs: 40_000 };
+    const { signal } = new AbortController();
+    const parts: ChatPart[] = [];
+    let failure: unknown;
+    try {
+      const stream = adapters.get('custom_api').stream(call, { address }, { limits, signal });
+      for await (const some of stream) parts.push(...some);
+    } catch (error) {
+      failure = error;
+    }
+    const isFinished = parts.at(-1)?.type === 'finish';
+    return { text: parts.map(shownPart).join(''), isFinished, failure };
+  }
+
+  const ENDS = [
+    ['ends', (response: ServerResponse) => void response.end(), undefined],
+    [
+      'is reset',
+      (response: ServerResponse) => void setTimeout(() => response.destroy(), 50),
+      undefined,
+    ],
+    ['is silent', () => undefined, 1_000],
+  ] as const;
+
+  it.each(ENDS)('and %s gives the unterminated last event', async (_, end, idleMs) => {
+    const whole = await outcomeOf(`${said('Hel')}\n\n${said('lo', 'stop')}`, end, idleMs);
+    expect(whole).toEqual({ text: 'Hello', isFinished: true, failure: undefined });
+    const marked = await outcomeOf(`${said('Hello')}\n\ndata: [DONE]`, end, idleMs);
+    expect(marked).toEqual({ text: 'Hello', isFinished: true, failure: undefined });
+    const open = await outcomeOf(`${said('Hel')}\n\n${said('lo')}`, end, idleMs);
+    expect(open).toMatchObject({ text: 'Hello', isFinished: false });
+    expect(open.failure).toBeInstanceOf(UpstreamError);
+    const part = await outcomeOf(`${said('Hello')}\n\ndata: {"choi`, end, idleMs);
+    expect(part).toMatchObject({ text: 'Hello', isFinished: false });
+    expect(part.failure).toBeInstanceOf(UpstreamError);
+  });
+});
+
+describe('an answer without anything in it', () => {
+  const OF_TOOL: ChatCall = {
+    model: 'm',
+    messages: [
+      { role: 'user', content: 'Hello' },
+      {
+        role: 'assistant',
+        content: '',
+        toolCalls: [{ id: 'a', name: 'look', arguments: '{}', input: {} }],
+      },
+      { role: 'tool', toolCallId: 'a', name: 'look', content: 'Done.' },
+    ],
+  };
+  const completion = (message: object, finish: string): string =>
+    JSON.stringify({ choices: [{ message, finish_reason: finish }] });
+  const loaded = JSON.stringify({ message: { content: '' }, done: true, done_reason: 'load' });
+
+  const outcome = async (code: string, asked: ChatCall, isStreamed: boolean): Promise<unknown> => {
+    const adapter = adapters.get(code);
+    try {
+      if (!isStreamed) return (await adapter.complete(asked, { address }, options())).finish.reason;
+      let reason: unknown;
+      for await (const parts of adapter.stream(asked, { address }, options())) {
+        const last = parts.at(-1);
+        if (last?.type === 'finish') reason = last.reason;
+      }
+      return reason;
+    } catch (error) {
+      return error;
+    }
+  };
+
+  const EMPTY = {
+    kind: 'cut',
+    retryable: true,
+    message: expect.stringContaining('without any text'),
+  };
+
+  it.each([true, false])('fails in a way that may pass (streamed: %s)', async (isStreamed) => {
+    const json = completion({ content: '' }, 'stop');
+    const events = `data: ${JSON.stringify({ choices: [{ delta: { content: '\n' }, finish_reason: 'stop' }] })}\n\n`;
+    answer = isStreamed
+      ? (response) => void response.writeHead(200, EVENTS).end(events)
+      : respondJson(json);
+    expect(await outcome('custom_api', call, isStreamed)).toMatchObject(EMPTY);
+    expect(await outcome('custom_api', OF_TOOL, isStreamed)).toBe('stop');
+    answer = isStreamed
+      ? (response) =>
+          void response
+            .writeHead(200, { 'content-type': 'application/x-ndjson' })
+            .end(`${loaded}\n`)
+      : respondJson(loaded);
+    expect(await outcome('ollama', call, isStreamed)).toMatchObject(EMPTY);
+    expect(await outcome('ollama', OF_TOOL, isStreamed)).toMatchObject(EMPTY);
+  });
+
+  it('does not fail where it was filtered, cut or thought', async () => {
+    answer = respondJson(completion({ content: '' }, 'content_filter'));
+    expect(await outcome('custom_api', call, false)).toBe('content-filter');
+    answer = respondJson(completion({ content: '' }, 'length'));
+    expect(await outcome('custom_api', call, false)).toBe('length');
+    answer = respondJson(completion({ content: '', reasoning_content: 'Hm.' }, 'stop'));
+    expect(await outcome('custom_api', { ...call, thinking: false }, false)).toBe('stop');
+  });
+});
+
+describe('the state of an answer', () => {
+  const providerStates = (parts: readonly ChatPart[]) =>
+    parts.flatMap((part) => (part.type === 'provider-state' ? [part.providerState] : []));
+  const THOUGHT = JSON.stringify({
+    choices: [
+      {
+        message: {
+          content: null,
+          reasoning_content: 'Hm.',
+          tool_calls: [{ id: 'a', function: { name: 'look', arguments: '{}' } }],
+        },
+        finish_reason: 'tool_calls',
+      },
+    ],
+  });
+
+  it('goes back to the model that made it, and to no other', async () => {
+    answer = respondJson(THOUGHT);
+    const adapter = adapters.get('custom_api');
+    const [state] = providerStates(await partsOf('custom_api'));
+    expect(state).toEqual({
+      origin: expect.stringMatching(/^[\da-f]{16}$/),
+      data: { reasoning_content: 'Hm.' },
+    });
+    expect((await adapter.complete(call, { address }, options())).providerState).toEqual(state);
+    const bodies: unknown[] = [];
+    const messages = [
+      ...call.messages,
+      {
+        ...{ role: 'assistant', content: '', providerState: state },
+        toolCalls: [{ id: 'a', name: 'look', arguments: '{}', input: {} }],
+      },
+      { role: 'tool', toolCallId: 'a', name: 'look', content: 'Done.' },
+    ] as ChatCall['messages'];
+    const listening = (request: IncomingMessage): void => {
+      let body = '';
+      request.on('data', (bytes: Buffer) => (body += bytes.toString()));
+      request.on('end', () => bodies.push(JSON.parse(body)));
+    };
+    server.on('request', listening);
+    await adapter.complete({ model: 'm', messages }, { address }, options());
+    await adapter.complete({ model: 'other', messages }, { address }, options());
+    await adapter.complete({ model: 'm', messages }, { address: `${address}/tenant` }, options());
+    await adapters
+      .get('custom_messages')
+      .complete({ model: 'm', messages }, { address }, options())
+      .catch(() => undefined);
+    server.off('request', listening);
+    const sentThought = bodies.map((body) => JSON.stringify(body).includes('Hm.'));
+    expect(sentThought).toEqual([true, false, false, false]);
   });
 });
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
-import { postForJson, jsonOf, jsonTextOf, postToModel } from '../model-call.js';
+import { bearerOf, postForJson, jsonOf, jsonTextOf, postToModel } from '../model-call.js';
 import { KeyFilter } from '../key-filter.js';
 import { besideEndpoint, listModels, MAX_OFFERED_MODELS } from '../model-list.js';
 import type { OfferedModel } from '../model-list.js';
@@ -24,12 +24,20 @@ import type {
   RelayedBody,
   RelayedRead,
   RelayOptions,
+  TextCompletion,
   TokenCount,
 } from './chat.adapter.js';
 import { EventRelay } from './relay.js';
 import type { ReadAnswer, RelayForm } from './relay.js';
 import { throwIfEmpty } from './stream-mapping.js';
 import type { AnswerExpectation, AnswerStream } from './stream-mapping.js';
+import {
+  lacksTextCompletion,
+  readTextCompletion,
+  textBody,
+  withoutFences,
+} from './text-completion.js';
+import type { TextEndpoint } from './text-completion.js';
 
 /** What a protocol has of its own. Does no I/O. */
 export interface ChatProtocol {
@@ -40,6 +48,8 @@ export interface ChatProtocol {
   body(call: ChatCall, stream: boolean): object;
   /** How requests of clients of the protocol are passed on; undefined where no clients speak it. */
   readonly relayed?: RelayForm;
+  /** Where texts are completed; undefined where no service of the protocol does that. */
+  textEndpoint?(address: string): TextEndpoint;
   /** The URL that counts the tokens of a request; undefined where the protocol has none. */
   countEndpoint?(address: string): string;
   /** Where the service has its list of models; beside the endpoint when absent. */
@@ -71,6 +81,10 @@ const AFTER_FINISH_MS = 2_000;
 
 /** Calls the models of a vendor by its protocol. A vendor of several protocols selects one by the address. */
 export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
+  /** Connections, which are never changed, of models that were found to complete no texts, or none with a suffix. */
+  private readonly withoutText = new WeakSet<ModelConnection>();
+  private readonly withoutSuffix = new WeakSet<ModelConnection>();
+
   constructor(
     private readonly http: OutboundHttp,
     names: AdapterNames,
@@ -89,6 +103,10 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     connection: ModelConnection,
     options: ModelCallOptions,
   ): AsyncGenerator<readonly ChatPart[], void, void> {
+    if (call.completion) {
+      yield* this.completeText(call, call.completion, connection, options);
+      return;
+    }
     const protocol = this.protocolAt(connection.address);
     const withThinking = call.thinking !== false;
     const origin = originOf(protocol, connection, call.model);
@@ -116,6 +134,34 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     } finally {
       reader.close();
     }
+  }
+
+  /** By the service, or by a chat where that, or the model, completes no texts. */
+  private async *completeText(
+    call: ChatCall,
+    { suffix }: TextCompletion,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): AsyncGenerator<readonly ChatPart[], void, void> {
+    const protocol = this.protocolAt(connection.address);
+    const endpoint = protocol.textEndpoint?.(connection.address);
+    const known = suffix === undefined ? this.withoutText : this.withoutSuffix;
+    if (endpoint && !known.has(connection)) {
+      const { url, isFim } = endpoint;
+      const headers = { ...protocol.headers(connection), ...bearerOf(connection.credential) };
+      const request = { url, headers, body: textBody(call, isFim), secrets: connection };
+      try {
+        const response = await postToModel(this.http, request, options);
+        yield* readTextCompletion(response, connection);
+        return;
+      } catch (error) {
+        if (!lacksTextCompletion(error)) throw error;
+        known.add(connection);
+      }
+    }
+    const { completion: _, ...asked } = call;
+    const answer = this.stream(asked, connection, options);
+    yield* suffix === undefined ? answer : withoutFences(answer);
   }
 
   async complete(

@@ -3,8 +3,8 @@ import type { JsonRecord } from '../json-fields.js';
 
 const OPENING = /"content":\s*"/g;
 
-/** What JSON escapes, but for the quote. */
-const ESCAPED = /[\\\x00-\x1f]/;
+/** What JSON escapes, but for the quote; and what may begin a tag around thinking, which the reader of texts must see. */
+const ESCAPED = /[\\<\x00-\x1f]/;
 const QUOTE = 0x22;
 
 /** What stands around the data of an event, as most services write it. */

@@ -75,7 +75,7 @@ export abstract class AnswerStream {
    */
   readRepeated(bytes: Buffer, start: number, parts: ChatPart[]): number {
     const end = this.ended ? 0 : this.repeated.endIn(bytes, start);
-    if (end > 0) this.state.addText(this.repeated.text, parts);
+    if (end > 0) this.state.addRepeated(this.repeated.text, parts);
     return end;
   }
 
@@ -206,6 +206,16 @@ class AnswerState {
       this.addSegments(tags.add(text, this.expectation.isJson === true), parts);
     } else {
       tags.previous = text;
+      parts.push({ type: 'text-delta', text });
+    }
+  }
+
+  /** The same for a text without `<`. */
+  addRepeated(text: string, parts: ChatPart[]): void {
+    if (this.tags.isHolding) {
+      this.addText(text, parts);
+    } else {
+      this.tags.previous = text;
       parts.push({ type: 'text-delta', text });
     }
   }

@@ -15,6 +15,9 @@ const TAGS: readonly (readonly [opening: string, closing: string])[] = [
 /** The closing tag that a template leaves when it has written the opening tag itself (DeepSeek R1, Qwen3 Thinking, QwQ, GLM Z1). */
 const LONE_CLOSING = '</think>';
 
+/** How the tag begins that would have opened it. */
+const OPENING = '<think';
+
 const QUOTES = '`"\'“”‘’「」『』«»';
 
 export interface Segment {
@@ -160,13 +163,14 @@ export class ThinkTags {
     if (canClose && at >= 0 && !this.isMention(held, at)) {
       this.hasOpening = true;
       this.held = '';
-      const rest = held.slice(at + LONE_CLOSING.length).trimStart();
-      segments.push(...segmentOf(false, `${held.slice(0, at).trimEnd()}\n\n${rest}`));
+      const isApart = /\s$/.test(at === 0 ? this.previous : held.slice(0, at));
+      const rest = held.slice(at + LONE_CLOSING.length);
+      segments.push(...segmentOf(false, `${held.slice(0, at)}${isApart ? '' : '\n\n'}${rest}`));
       return false;
     }
-    const begun = canClose && at < 0 ? lengthOfBegun(held, LONE_CLOSING) : 0;
+    const begun = canClose && at < 0 ? lengthOfBegunTag(held) : 0;
     const sure = held.slice(0, held.length - begun);
-    if (sure.includes('<think')) this.hasOpening = true;
+    if (sure.includes(OPENING)) this.hasOpening = true;
     this.held = held.slice(sure.length);
     if (sure !== '') this.previous = sure;
     segments.push(...segmentOf(false, sure));
@@ -174,7 +178,7 @@ export class ThinkTags {
   }
 
   private isMention(held: string, at: number): boolean {
-    if (held.slice(0, at).includes('<think')) return true;
+    if (held.slice(0, at).includes(OPENING)) return true;
     const before = (at === 0 ? this.previous : held.slice(0, at)).slice(-1);
     const after = held.charAt(at + LONE_CLOSING.length);
     return isQuote(before) || isQuote(after);
@@ -209,7 +213,7 @@ interface SplitAnswer {
 /** Where the closing tag stands that has no opening tag and is not quoted; -1 without one. */
 function loneClosingIn(text: string): number {
   const at = text.indexOf(LONE_CLOSING);
-  if (at < 0 || text.lastIndexOf('<think', at) >= 0) return -1;
+  if (at < 0 || text.lastIndexOf(OPENING, at) >= 0) return -1;
   const isQuoted = isQuote(text.charAt(at - 1)) || isQuote(text.charAt(at + LONE_CLOSING.length));
   return isQuoted ? -1 : at;
 }
@@ -224,6 +228,10 @@ function lengthOfBegun(text: string, tag: string): number {
     if (text.endsWith(tag.slice(0, length))) return length;
   }
   return 0;
+}
+
+function lengthOfBegunTag(text: string): number {
+  return Math.max(lengthOfBegun(text, LONE_CLOSING), lengthOfBegun(text, OPENING));
 }
 
 function segmentOf(isThinking: boolean, text: string): Segment[] {

@@ -71,8 +71,11 @@ function unnamedThinking(
 
 /** Usage beside the choices of a chunk, in the first one (Kimi), or below `x_groq`. The last that says something counts. */
 export function usageIn(answer: JsonRecord, choice: JsonRecord | undefined): Usage | undefined {
+  const { x_groq: groqs, usage: beside } = answer;
+  // Most chunks have none.
+  if (!isRecord(beside) && !isRecord(groqs) && !isRecord(choice?.['usage'])) return undefined;
   const groq = recordIn(answer, 'x_groq');
-  const places = [groq?.['usage'], choice?.['usage'], answer['usage']];
+  const places = [groq?.['usage'], choice?.['usage'], beside];
   return places.reduce<Usage | undefined>(
     (usage, place) => (isRecord(place) ? laterUsage(usage, chatUsage(place)) : usage),
     undefined,

@@ -43,10 +43,10 @@ export function getMedia(
 }
 
 /**
- * Media services of one protocol differ in the paths they have, so a 404 mostly means a wrong address
+ * Media services of one protocol differ in the paths they have, so a 404 mostly means a wrong address.
  * The message does not name the host.
  */
-async function namingPath<T>(
+export async function namingPath<T>(
   { url, secrets }: Pick<ModelRequest, 'url' | 'secrets'>,
   call: () => Promise<T>,
 ): Promise<T> {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
-import { jsonOf } from '../model-call.js';
+import { msg } from '../../../platform/message/index.js';
+import { errorInAnswer, protocolError } from '../upstream.error.js';
+import { jsonOf, postFormToModel } from '../model-call.js';
 import type { ModelConnection } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
@@ -9,6 +11,7 @@ import type { Secrets } from '../safe-text.js';
 import {
   getMedia,
   keyedRequest,
+  namingPath,
   postForMedium,
   postMedia,
   textOr,
@@ -29,12 +32,19 @@ import {
 import { typeOfImage, typeOfSound } from './media-type.js';
 import type {
   ImageCall,
+  ImageEditCall,
   MediaAdapter,
   MediaCallOptions,
   MediaResult,
+  Moderation,
+  ModerationCall,
   SpeechCall,
+  Transcript,
+  TranscriptionCall,
+  TranscriptionOptions,
   VideoCall,
 } from './media.adapter.js';
+import { isEventStream, readTranscript, readTranscriptStream } from './transcript.js';
 
 /** The media endpoints beside chat-completions: images and speech answered at once, videos as tasks; a bearer key. */
 export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
@@ -54,6 +64,26 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
     return toImageResult(await postMedia(this.http, request, options), connection);
   }
 
+  async edit(
+    { model, prompt, images, mask, n, fields }: ImageEditCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<readonly MediaResult[]> {
+    const request = {
+      ...requestTo('/images/edits', connection),
+      form: {
+        ...{ model, prompt },
+        ...(n > 1 && { n: String(n) }),
+        ...fields,
+        // Older models take one image alone, under this name.
+        [images.length > 1 ? 'image[]' : 'image']: images,
+        ...(mask && { mask: [mask] }),
+      },
+    };
+    const response = await namingPath(request, () => postFormToModel(this.http, request, options));
+    return toImageResults(await jsonOf(response, connection), connection);
+  }
+
   async speech(
     call: SpeechCall,
     connection: ModelConnection,
@@ -66,6 +96,41 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
     }
     const format = textOr(call.responseFormat, DEFAULT_FORMAT);
     return toSpeechResult(await soundIn(response), format, connection);
+  }
+
+  async moderate(
+    call: ModerationCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<Moderation> {
+    const request = { ...requestTo('/moderations', connection), body: call };
+    return toModeration(await postMedia(this.http, request, options), connection);
+  }
+
+  async transcribe(
+    { model, file, task, format, fields }: TranscriptionCall,
+    connection: ModelConnection,
+    { onEvent, ...options }: TranscriptionOptions,
+  ): Promise<Transcript> {
+    const path = task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
+    const request = {
+      ...requestTo(path, connection),
+      form: {
+        model,
+        // It is what services answer anyway, and some know no other.
+        ...(format !== 'json' && { response_format: format }),
+        ...fields,
+        ...(onEvent && { stream: 'true' }),
+        file: [file],
+      },
+    };
+    const response = await namingPath(request, () => postFormToModel(this.http, request, options));
+    if (onEvent && isEventStream(response)) {
+      return readTranscriptStream(response, connection, onEvent);
+    }
+    const transcript = await readTranscript(response, format, connection);
+    await onEvent?.({ type: 'transcript.text.delta', delta: transcript.text });
+    return transcript;
   }
 
   async video(
@@ -92,7 +157,11 @@ type Body = Record<string, unknown>;
 const DEFAULT_VOICE = 'alloy';
 const DEFAULT_FORMAT = 'mp3';
 /** People copy whole addresses from documentation. */
-const ENDPOINTS = ['/images/generations', '/audio/speech', '/videos', ...FAMILY_ENDPOINTS];
+const ENDPOINTS = [
+  ...['/images/generations', '/images/edits', '/videos', '/moderations'],
+  ...['/audio/speech', '/audio/transcriptions', '/audio/translations'],
+  ...FAMILY_ENDPOINTS,
+];
 
 /** The base that paths are appended to: the address without slashes at its end, and always with `/v1`. Throws InvalidAddressError. */
 export function mediaSyncBase(address: string): string {
@@ -139,10 +208,9 @@ export function toVideoBody({ model, prompt, size, seconds, quality }: VideoCall
   };
 }
 
-const items = z
-  .array(z.object({ url: wireText, b64_json: wireText }))
-  .nullish()
-  .catch(null);
+const wireImage = z.object({ url: wireText, b64_json: wireText });
+type WireImage = z.infer<typeof wireImage>;
+const items = z.array(wireImage).nullish().catch(null);
 
 const imagesSchema = z.object({ data: items });
 
@@ -151,8 +219,20 @@ const videoSchema = z.object({ id: wireId, status: wireText, url: wireText, data
 /** Maps an answer of /images/generations: the first image, by link or embedded. Throws UpstreamError. */
 export function toImageResult(answer: unknown, secrets: Secrets): MediaResult {
   const [image] = imagesSchema.safeParse(answer).data?.data ?? [];
-  const medium = { ...linkedMedium(image?.url), ...embeddedMedium(image?.b64_json, typeOfImage) };
-  return toMediaResult({ type: 'image', medium }, answer, secrets);
+  return toMediaResult({ type: 'image', medium: mediumOf(image) }, answer, secrets);
+}
+
+/** Maps all images of an answer. Throws UpstreamError for none. */
+export function toImageResults(answer: unknown, secrets: Secrets): readonly MediaResult[] {
+  const images = imagesSchema.safeParse(answer).data?.data ?? [];
+  if (images.length === 0) throw emptyResult('image', answer, secrets);
+  return images.map((image) =>
+    toMediaResult({ type: 'image', medium: mediumOf(image) }, answer, secrets),
+  );
+}
+
+function mediumOf(image: WireImage | undefined): Parameters<typeof toMediaResult>[0]['medium'] {
+  return { ...linkedMedium(image?.url), ...embeddedMedium(image?.b64_json, typeOfImage) };
 }
 
 /** Maps an answer of /videos or /videos/{id}; `askedId` is given for the latter. Throws UpstreamError. */
@@ -167,4 +247,41 @@ export function toSpeechResult(bytes: Buffer, format: string, secrets: Secrets):
   if (bytes.length === 0) throw emptyResult('audio', undefined, secrets);
   const medium = embeddedMedium(bytes.toString('base64'), () => typeOfSound(bytes, format));
   return { ...emptyMediaResult('audio'), ...medium };
+}
+
+const moderationSchema = z.looseObject({
+  results: z.array(
+    z.looseObject({
+      flagged: z.boolean().optional().catch(undefined),
+      categories: z.record(z.string(), z.unknown()),
+    }),
+  ),
+  usage: z
+    .object({ prompt_tokens: z.number().optional(), total_tokens: z.number().optional() })
+    .nullish()
+    .catch(undefined),
+});
+
+/** Maps an answer of /moderations. Mistral's does not say `flagged`: a category is. Throws UpstreamError. */
+export function toModeration(answer: unknown, secrets: Secrets): Moderation {
+  const read = moderationSchema.safeParse(answer).data;
+  if (!read) throw noModeration(answer, secrets);
+  const { results, usage } = read;
+  const { prompt_tokens: inputTokens, total_tokens: totalTokens } = usage ?? {};
+  return {
+    answer: {
+      ...read,
+      results: results.map(({ flagged, ...result }) => ({
+        flagged: flagged ?? Object.values(result.categories).includes(true),
+        ...result,
+      })),
+    },
+    ...(usage && { usage: { inputTokens, totalTokens, outputTokens: 0, raw: usage } }),
+  };
+}
+
+function noModeration(answer: unknown, secrets: Secrets): Error {
+  const { error } = (answer ?? {}) as { error?: unknown };
+  if (typeof error === 'object' && error !== null) return errorInAnswer(error, secrets);
+  return protocolError(msg`The provider answered no judgement.`);
 }

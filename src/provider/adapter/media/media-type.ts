@@ -85,6 +85,13 @@ export function typeOfSound(bytes: Buffer, format: string): string {
   return found ?? asked ?? USUAL_TYPE.audio;
 }
 
+/** The ending and type of an image that services read; undefined for anything else. */
+export function imageFileType(bytes: Buffer): { mimeType: string; ending: string } | undefined {
+  const mimeType = typeOfBeginning('image', bytes);
+  if (mimeType === undefined) return undefined;
+  return { mimeType, ending: mimeType.replace(/^image\//, '').replace('jpeg', 'jpg') };
+}
+
 function typeOfBeginning(type: 'image' | 'audio', bytes: Buffer): string | undefined {
   const beginning = bytes.toString('latin1', 0, BEGINNING);
   return byBeginning[type].find(([pattern]) => pattern.test(beginning))?.[1];

@@ -1,4 +1,10 @@
-import type { ModelCallOptions, ModelConnection } from '../model-call.js';
+import type {
+  FormValue,
+  ModelCallOptions,
+  ModelConnection,
+  ModelFile,
+  Usage,
+} from '../model-call.js';
 import type { AdapterNames } from '../named-adapter.js';
 
 /**
@@ -18,6 +24,22 @@ export interface MediaAdapter extends AdapterNames {
   readonly lookUpVideo?: MediaMethod<string>;
   /** The state and resource of a task of any kind. A task that the service does not know (any more) is `failed`. */
   readonly lookUpPrediction?: MediaMethod<PredictionLookup>;
+  /** As many images as were asked for, or fewer where the service makes fewer. */
+  readonly edit?: (
+    call: ImageEditCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ) => Promise<readonly MediaResult[]>;
+  readonly moderate?: (
+    call: ModerationCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ) => Promise<Moderation>;
+  readonly transcribe?: (
+    call: TranscriptionCall,
+    connection: ModelConnection,
+    options: TranscriptionOptions,
+  ) => Promise<Transcript>;
 }
 
 type MediaMethod<Call> = (
@@ -33,6 +55,16 @@ export interface ImageCall {
   readonly prompt: string;
   readonly size?: string;
   readonly seed?: number;
+}
+
+export interface ImageEditCall {
+  readonly model: string;
+  readonly prompt: string;
+  readonly images: readonly ModelFile[];
+  readonly mask?: ModelFile | undefined;
+  readonly n: number;
+  /** Further fields of the form, in the words of the protocol. */
+  readonly fields: Readonly<Record<string, FormValue>>;
 }
 
 export interface SpeechCall {
@@ -79,3 +111,60 @@ export interface MediaResult {
 }
 
 export type MediaCallOptions = ModelCallOptions;
+
+export const TRANSCRIPT_FORMATS = [
+  'json',
+  'text',
+  'srt',
+  'verbose_json',
+  'vtt',
+  'diarized_json',
+] as const;
+export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
+
+/** Formats of an answer that is text instead of JSON. */
+export function isTextFormat(format: TranscriptFormat): boolean {
+  return format === 'text' || format === 'srt' || format === 'vtt';
+}
+
+export interface TranscriptionCall {
+  readonly model: string;
+  readonly file: ModelFile;
+  /** `translate`: into English. */
+  readonly task: 'transcribe' | 'translate';
+  readonly format: TranscriptFormat;
+  /** Further fields of the form, in the words of the protocol. */
+  readonly fields: Readonly<Record<string, FormValue>>;
+}
+
+/** A piece of a transcript while it is made, in the words of OpenAI: `transcript.text.delta` or `transcript.text.segment`. */
+export interface TranscriptEvent extends Readonly<Record<string, unknown>> {
+  readonly type: string;
+}
+
+export interface TranscriptionOptions extends MediaCallOptions {
+  /** Asks for a stream. A service that does not stream answers one delta with the whole text. */
+  readonly onEvent?: ((event: TranscriptEvent) => Promise<void> | void) | undefined;
+}
+
+/** The whole of what was said. */
+export interface Transcript {
+  /** In the format that was asked for; of a JSON format the words of the service. */
+  readonly content: string | Readonly<Record<string, unknown>>;
+  readonly text: string;
+  /** Of the sound, where the service says it. */
+  readonly seconds?: number | undefined;
+  readonly usage?: Usage | undefined;
+}
+
+/** What is judged: texts with a result each, or parts of the protocol with one result together. */
+export interface ModerationCall {
+  readonly model: string;
+  readonly input: string | readonly string[] | readonly object[];
+}
+
+/** An answer of the protocol, whose results all say whether they are flagged. */
+export interface Moderation {
+  readonly answer: Readonly<Record<string, unknown>>;
+  readonly usage?: Usage | undefined;
+}

@@ -4,6 +4,7 @@ import { useEffect, useSyncExternalStore } from 'react';
 import { CLIENT_ID } from '../../app/client-id';
 import { session } from '../../app/session';
 import { language } from '../../i18n';
+import { plinth } from '../../app/plinth';
 import type { ConnectionState, Followed, FromHub, ToHub } from './messages';
 
 type RunMessage = Exclude<FromHub, { kind: 'count' | 'connection' | 'refused' }>;
@@ -114,7 +115,7 @@ class BrowserStream {
       return (message) => hub.send(message);
     }
     const { Hub } = await import('./hub');
-    const hub = new Hub();
+    const hub = new Hub(plinth);
     const tab = { post: take };
     return (message) => hub.receive(tab, message);
   }

@@ -1,3 +1,4 @@
+import { plinth } from '../../app/plinth';
 import { Hub } from './hub';
 import type { Tab } from './hub';
 import type { FromHub, ToHub } from './messages';
@@ -32,7 +33,7 @@ export class ElectedHub {
       else if (data.to === id) take(data.message);
     };
     void navigator.locks.request(NAME, () => {
-      this.hub = new Hub();
+      this.hub = new Hub(plinth);
       this.post({ kind: 'elected' });
       onElected();
       return new Promise<never>(() => undefined);

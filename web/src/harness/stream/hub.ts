@@ -1,5 +1,5 @@
-import { ApiError, streamHarness } from '@plinth/client';
-import type { HarnessNews } from '@plinth/client';
+import { ApiError } from '@plinth/client';
+import type { HarnessNews, Plinth } from '@plinth/client';
 import type { ConnectionState, Followed, FromHub, ToHub } from './messages';
 
 /** As many as one stream of the service takes. */
@@ -27,6 +27,8 @@ export class Hub {
   private readonly tabs = new Map<Tab, Map<string, Watching>>();
   private who: Who;
   private current: AbortController | undefined;
+
+  constructor(private readonly plinth: Pick<Plinth, 'streamHarness'>) {}
   private timer: ReturnType<typeof setTimeout> | undefined;
   private count: number | undefined;
   private state: ConnectionState = 'connected';
@@ -94,7 +96,10 @@ export class Hub {
       this.tell({ kind: 'connection', state });
     };
     try {
-      for await (const news of streamHarness(() => this.wanted(), { signal, onConnection })) {
+      for await (const news of this.plinth.streamHarness(() => this.wanted(), {
+        signal,
+        onConnection,
+      })) {
         if (!signal.aborted) this.take(news);
       }
     } catch (error) {

@@ -1,17 +1,16 @@
-import { configure } from '@plinth/client';
+import { createPlinth } from '@plinth/client';
 import { Hub } from './hub';
 import type { Tab } from './hub';
 import type { ToHub } from './messages';
 
 /** The hub of all tabs of a browser. The token comes by message and is kept in memory alone. */
 let session: { token: string | undefined; clientId: string; language: string } | undefined;
-const hub = new Hub();
-
-configure({
+const plinth = createPlinth({
   token: () => session?.token,
   clientId: () => session?.clientId ?? '',
   language: () => session?.language ?? 'en',
 });
+const hub = new Hub(plinth);
 
 // A tab connects: the event carries the port to it.
 addEventListener('connect', (event) => {

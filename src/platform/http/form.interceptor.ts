@@ -1,0 +1,162 @@
+import { applyDecorators, createParamDecorator, Injectable, UseInterceptors } from '@nestjs/common';
+import type { CallHandler, ExecutionContext, NestInterceptor, Type } from '@nestjs/common';
+import { AnyFilesInterceptor } from '@nestjs/platform-express';
+import { ApiBody, ApiConsumes } from '@nestjs/swagger';
+import type { Request } from 'express';
+import type { StorageEngine } from 'multer';
+import type { Observable } from 'rxjs';
+import { asPhrase, msg, phrase } from '../message/index.js';
+import type { Phrase } from '../message/index.js';
+import { BodyBudget, BodyError, MAX_FORM_BYTES, TooLargeError } from './body.reader.js';
+import { clientNetwork } from './client-network.js';
+import { onClose } from './while-connected.decorator.js';
+
+/** Text fields of one form, and the bytes of one. */
+const MAX_FIELDS = 100;
+const MAX_FIELD_BYTES = 256 * 1024;
+const MAX_NAME_BYTES = 100;
+
+/** A file of a form, which is held in memory until the request is answered. */
+export interface FormFile {
+  /** The name of its part. */
+  readonly fieldname: string;
+  /** The name that the client gave it. */
+  readonly originalname: string;
+  readonly buffer: Buffer;
+}
+
+/** The request cannot be read as a form. */
+class FormError extends BodyError {
+  constructor(problem: Phrase, cause?: unknown) {
+    super(msg`The form could not be read: ${problem}. Send it again as multipart/form-data.`, {
+      cause,
+    });
+  }
+}
+
+/**
+ * Holds the files of a form in memory, all of them within MAX_FORM_BYTES and within the budget of the process, which they
+ * have until the request is answered.
+ */
+class MemoryEngine implements StorageEngine {
+  private readonly held = new WeakMap<Request, { bytes: number }>();
+
+  constructor(private readonly budget: BodyBudget) {}
+
+  _handleFile(
+    request: Request,
+    { stream }: Express.Multer.File,
+    done: (error?: unknown, info?: Partial<Express.Multer.File>) => void,
+  ): void {
+    const chunks: Buffer[] = [];
+    let failure: unknown;
+    stream.on('data', (chunk: Buffer) => {
+      // What is left of a refused file is read and dropped, so that the client reads the answer.
+      if (failure !== undefined) return;
+      try {
+        this.hold(request, chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        failure = error;
+        chunks.length = 0;
+      }
+    });
+    stream.once('error', done);
+    stream.once('end', () => {
+      if (failure !== undefined) done(failure);
+      else done(null, { buffer: Buffer.concat(chunks) });
+    });
+  }
+
+  _removeFile(_request: Request, _file: Express.Multer.File, done: (error: null) => void): void {
+    done(null);
+  }
+
+  private hold(request: Request, bytes: number): void {
+    const network = clientNetwork(request.ip);
+    let held = this.held.get(request);
+    if (!held) {
+      const own = { bytes: 0 };
+      held = own;
+      this.held.set(request, own);
+      const response = request.res;
+      if (response) onClose(response, () => this.budget.giveBack(network, own.bytes));
+    }
+    if (held.bytes + bytes > MAX_FORM_BYTES) throw new TooLargeError(MAX_FORM_BYTES);
+    this.budget.take(network, bytes);
+    held.bytes += bytes;
+  }
+}
+
+/** Reads a multipart request after the guards. A request of another type passes as it is. */
+function formInterceptor(files: number): Type<NestInterceptor> {
+  @Injectable()
+  class FormInterceptor implements NestInterceptor {
+    private readonly receiver: NestInterceptor;
+
+    constructor(budget: BodyBudget) {
+      const Receiver = AnyFilesInterceptor({
+        storage: new MemoryEngine(budget),
+        defParamCharset: 'utf8',
+        limits: {
+          ...{ files, fields: MAX_FIELDS, parts: files + MAX_FIELDS },
+          ...{ fieldSize: MAX_FIELD_BYTES, fieldNameSize: MAX_NAME_BYTES },
+        },
+      });
+      this.receiver = new Receiver();
+    }
+
+    async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+      // Failures of the handler come later, through the observable.
+      try {
+        return await this.receiver.intercept(context, next);
+      } catch (error) {
+        const { complete } = context.switchToHttp().getRequest<Request>();
+        if (!complete) throw new FormError(phrase`it was interrupted`, error);
+        if (error instanceof Error && 'getStatus' in error) {
+          throw new FormError(asPhrase(error.message), error);
+        }
+        throw error;
+      }
+    }
+  }
+  return FormInterceptor;
+}
+
+interface FormRoute {
+  /** The names of parts that are files; a name with `[]` has several. */
+  readonly files: readonly string[];
+  readonly maxFiles: number;
+  /** What OpenAPI shows of the text fields. */
+  readonly fields: Readonly<Record<string, object>>;
+  readonly required: readonly string[];
+}
+
+const BINARY = { type: 'string', format: 'binary' } as const;
+
+/** A route that reads multipart/form-data into memory; nothing of it is stored. */
+export function ReceivesForm(route: FormRoute): MethodDecorator {
+  const { files, maxFiles, fields, required } = route;
+  const parts = files.map((name): [string, object] => [
+    name,
+    name.endsWith('[]') ? { type: 'array', items: BINARY, maxItems: maxFiles } : BINARY,
+  ]);
+  const form = {
+    type: 'object',
+    required: [...required],
+    properties: { ...Object.fromEntries(parts), ...fields },
+  };
+  return applyDecorators(
+    UseInterceptors(formInterceptor(maxFiles)),
+    ApiConsumes('multipart/form-data'),
+    ApiBody({ schema: form }),
+  );
+}
+
+/** The files of a form; empty for a request of another type. */
+export const FormFiles = createParamDecorator(
+  (_: unknown, context: ExecutionContext): readonly FormFile[] => {
+    const { files } = context.switchToHttp().getRequest<Request>();
+    return Array.isArray(files) ? files : [];
+  },
+);
