@@ -11,7 +11,9 @@ import {
   AnthropicFailureView,
   anthropicFailures,
   anthropicModelFailures,
-  azurePaths,
+  doorAddresses,
+  GeminiFailureView,
+  geminiFailures,
   OpenAiFailureView,
   openAiFailures,
 } from './door/index.js';
@@ -49,6 +51,7 @@ const FAILURES: readonly FailureViews[] = [
   { paths: anthropicFailures.paths, bodies: [AnthropicFailureView] },
   { paths: anthropicModelFailures.paths, bodies: [OpenAiFailureView, AnthropicFailureView] },
   { paths: openAiFailures.paths, bodies: [OpenAiFailureView] },
+  { paths: geminiFailures.paths, bodies: [GeminiFailureView] },
   { paths: scimFailures.paths, bodies: [ScimFailureView], type: SCIM_TYPE },
   { paths: ssoFailures.paths, bodies: [LogoutFailureView] },
 ];
@@ -109,7 +112,7 @@ export async function createApp(
       closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS),
       requestLog(logger, app.get(Metrics)),
       securityHeaders(),
-      azurePaths,
+      doorAddresses,
     ),
   );
   // Before the first answer: without its headers a browser of another site reads none, and no refusal either.

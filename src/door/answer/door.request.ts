@@ -16,6 +16,8 @@ import type { IgnoredParameters } from './ignored-parameters.js';
 /** A request whose answer counts as open until it is written. */
 export interface HeldRequest {
   readonly stream: boolean;
+  /** What keeps a silent stream open, where clients of the protocol take no comments. */
+  readonly ping?: string;
   /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for whole. */
   failureEvent(failure: Failure): string;
 }

@@ -37,7 +37,8 @@ ${Object.entries(ENVELOPE_CODES)
 While the process is stopping, the HTTP status is 503, too. Health routes use the HTTP status alone. The
 routes below \`/v1\` speak the protocol of OpenAI: HTTP statuses, and \`{error: {message, type, param, code}}\`;
 those below \`/v1/messages\` that of Anthropic: \`{type: 'error', error: {type, message}, request_id}\`. The paths of Azure
-(\`/openai/deployments/{model}/…\`, \`/openai/v1/…\`) are other names of those below \`/v1\`.
+(\`/openai/deployments/{model}/…\`, \`/openai/v1/…\`) are other names of those below \`/v1\`. The routes below \`/v1beta\`
+speak the protocol of Gemini: HTTP statuses, and \`{error: {code, message, status}}\`.
 
 **Signing in.** \`POST /auth/login\` answers an \`access_token\`. Send it as \`Authorization: Bearer …\` together with the
 id of the client it was issued to as \`clientid\`. Each route names the permission it needs as \`x-permission\`.
