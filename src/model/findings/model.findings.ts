@@ -3,6 +3,7 @@ import { TenantRevision } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
+import { FILLED_IN } from '../../provider/index.js';
 import type { Findings, FindingValue } from '../../provider/index.js';
 import { ModelRepository } from '../model.repository.js';
 import type { ResolvedModel } from '../model.resolver.js';
@@ -59,6 +60,9 @@ export function describeFinding(name: string, value: FindingValue): Message {
   if (name === 'role') {
     const refused = value === 'system' ? 'developer' : 'system';
     return msg`The role ${refused} is sent as ${value}: the service refuses it.`;
+  }
+  if (value === FILLED_IN) {
+    return msg`${name} is filled in where a conversation lacks it: the service requires it.`;
   }
   if (value !== '') {
     const refused = value === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';

@@ -1,5 +1,6 @@
 import { isRecord } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
+import { FILLED_IN, missingStateIn, withStandIn } from './missing-state.js';
 import { jsonIn } from './vendor-error.js';
 
 /** What is sent in place of what a service refuses, '' for nothing; or a limit of the service. */
@@ -137,6 +138,13 @@ export class AdaptedBody {
     if (!isRecord(this.sent)) return false;
     const changed = changedBody(this.sent, name, value);
     if (changed === this.sent) return false;
+    if (
+      value === FILLED_IN &&
+      has(this.sent, 'thinking') &&
+      changed['thinking'] !== this.sent['thinking']
+    ) {
+      this.omitted.add('thinking');
+    }
     this.sent = changed;
     this.tried.add(`${name}:${value}`);
     const [parameter = name] = name.split('=');
@@ -159,7 +167,10 @@ interface Refused {
 function refusedIn(refusal: string, body: JsonRecord): readonly Refused[] {
   const refused: Refused[] = [];
   for (const clause of clausesOf(refusal)) {
-    if (STATE_REFUSED.test(clause)) refused.push({ name: STATES, value: '', isLasting: false });
+    const missing = missingStateIn(clause);
+    if (missing) refused.push(missing);
+    else if (STATE_REFUSED.test(clause))
+      refused.push({ name: STATES, value: '', isLasting: false });
     else refused.push(...refusedByClause(clause, body));
   }
   return refused;
@@ -329,6 +340,7 @@ function valueAt(body: JsonRecord, name: string): unknown {
 /** The body as the finding says; the same object where it has nothing to do with it. */
 function changedBody(body: JsonRecord, finding: string, value: string): JsonRecord {
   if (finding === STATES) return withoutStates(body);
+  if (value === FILLED_IN) return withStandIn(body, finding);
   if (finding === TOP_P_BESIDE) {
     return has(body, 'temperature') && has(body, 'top_p') ? without(body, 'top_p') : body;
   }
