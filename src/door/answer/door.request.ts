@@ -19,6 +19,8 @@ export interface HeldRequest {
   readonly stream: boolean;
   /** What was left out of it before it was held; nothing when absent. */
   readonly ignored?: IgnoredParameters;
+  /** What keeps a silent stream open, where clients of the protocol take no comments. */
+  readonly ping?: string;
   /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for whole. */
   failureEvent(failure: Failure): string;
 }

@@ -86,7 +86,7 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
   private begin(start: { readonly comment: boolean }): SseWriter {
     clearTimeout(this.silence);
     this.nameCall();
-    this.writer = new SseWriter(this.response, this.pingMs);
+    this.writer = new SseWriter(this.response, this.pingMs, { ping: this.request.ping });
     this.writer.start(start);
     return this.writer;
   }

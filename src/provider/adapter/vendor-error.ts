@@ -238,7 +238,10 @@ const MEANING_OF_CODE: readonly (readonly [VendorMeaning, RegExp])[] = [
   ['not-found', /not_?found|no_?such_?model|model_not_exist/i],
   ['rate-limit', /rate_?limit|quota|throttl|too_?many|resource_exhausted|limit_?burst/i],
   ['timeout', /time_?out|deadline_exceeded/i],
-  ['overloaded', /overload|unavailable|server_?error|api_error|internal|engine_busy|capacity_?exceeded/i],
+  [
+    'overloaded',
+    /overload|unavailable|server_?error|api_error|internal|engine_busy|capacity_?exceeded/i,
+  ],
 ];
 
 /** In texts without a code. */
