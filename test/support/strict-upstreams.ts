@@ -193,9 +193,11 @@ export async function startStrictUpstreams(
       for (const message of listOf(body['messages'])) {
         const details = message['reasoning_details'];
         const [first] = listOf(details);
-        const turn = turnOf(firstCallId(message), first?.['text']);
+        const callId = firstCallId(message);
+        const turn = turnOf(callId, first?.['text']);
         // A message without them goes on without reasoning.
-        if (details && !isDeepStrictEqual(details, turn && detailsOf(turn))) {
+        const isSent = details !== undefined && callId !== undefined;
+        if (isSent && !isDeepStrictEqual(details, turn && detailsOf(turn))) {
           throw openAiRefusal(
             'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.',
           );
