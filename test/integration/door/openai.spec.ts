@@ -115,7 +115,7 @@ describe('GET /v1/models', () => {
     const { data } = await client().models.list();
 
     expect(data.map(({ id }) => id)).toEqual([
-      ...[RELAYED, ...TRANSLATED, 'sim-embed-64', 'sim-embed-256'],
+      ...[RELAYED, 'sim-messages', 'sim-responses', 'sim-ollama', 'sim-embed-64', 'sim-embed-256'],
       ...[`agent-${toolAgentId}`, `agent-${agentId}`],
     ]);
     expect(data[0]).toEqual({
