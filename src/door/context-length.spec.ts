@@ -4,6 +4,7 @@ import { UpstreamError } from '../provider/index.js';
 import { anthropicFailure } from './anthropic/anthropic.errors.js';
 import { CompletionRequest } from './openai/chat-completions.protocol.js';
 import { openAiFailure } from './openai/openai.errors.js';
+import { ResponsesRequest } from './openai/responses/responses.protocol.js';
 
 const LEAD = msg`The request is too large for the provider (413). Shorten the conversation.`;
 
@@ -49,6 +50,15 @@ describe('a request that is longer than the context window', () => {
       status: 400,
       body: { type: 'error', error: { type: 'invalid_request_error', message } },
     });
+  });
+
+  it('has that code in a response that has failed', () => {
+    const model = 'm';
+    const context = { earlier: [], own: [], hasStored: false, keep: undefined };
+    const request = new ResponsesRequest({ model }, { model, input: 'x' }, context);
+    expect(request.failureEvent(failureWith(OPENAI_TEXT))).toContain(
+      '"error":{"code":"context_length_exceeded"',
+    );
   });
 
   it('is the same as the last event of a stream', () => {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { makeKey } from '../support/api-keys.js';
 import { createModel, createProvider } from '../support/models.js';
 import { Plinth } from '../support/plinth.js';
@@ -66,10 +66,12 @@ describeInstalled('a coding client', () => {
     await mkdir(join(home, 'work'));
   });
 
+  // A client may still write when its process has ended.
+  afterEach(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+
   afterAll(async () => {
     await plinth.stop();
     await upstreams.stop();
-    await rm(home, { recursive: true, force: true });
   });
 
   it.each(['claude-sonnet-4-5', 'deepseek-v4-pro'])(

@@ -80,20 +80,21 @@ export class DoorAnswers {
   }
 
   /**
-   * The answer to a request that nobody waits for: it takes a place like any other, until it has run or is released. `run`
-   * resolves to the answer in one piece, and rejects with a Failure. Throws TooManyStreamsError.
+   * The answer to a request for which no client waits: it takes a place like any other, until it has run or is released. Throws
+   * TooManyStreamsError.
    */
   detached(caller: Caller, request: DoorRequest): DetachedRun {
     const place = this.streams.reserve(caller);
     const open = new DetachedAnswer(caller, request);
     place.onEnd((why) => open.end(why));
     const release = (): void => this.streams.release(place);
-    const run = async (): Promise<string> => {
+    const run = async (): Promise<DetachedEnd> => {
       try {
         await this.write(open);
-        return open.json ?? '';
+        return { json: open.json ?? '' };
       } catch (error) {
-        throw this.failureOf(open.errorFor(withParameter(error, request.names)) ?? error);
+        const shown = open.errorFor(withParameter(error, request.names)) ?? error;
+        return { failure: this.failureOf(shown) };
       } finally {
         release();
       }
@@ -281,9 +282,12 @@ export class DoorAnswers {
   }
 }
 
+/** The answer in one piece, or why there is none. */
+type DetachedEnd = { readonly json: string } | { readonly failure: Failure };
+
 /** An answer in the background. */
 export interface DetachedRun {
-  run(): Promise<string>;
+  run(): Promise<DetachedEnd>;
   end(): void;
   /** Instead of `run`. */
   release(): void;

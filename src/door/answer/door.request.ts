@@ -12,7 +12,7 @@ import type {
   RelayOptions,
 } from '../../provider/index.js';
 import { ParameterError } from './door.errors.js';
-import type { IgnoredParameters } from './ignored-parameters.js';
+import type { HintNames, IgnoredParameters } from './ignored-parameters.js';
 
 /** A request whose answer counts as open until it is written. */
 export interface HeldRequest {
@@ -46,15 +46,13 @@ export interface RelayedRequest extends Pick<RelayOptions, 'withUsage' | 'header
 }
 
 /** What a protocol calls the parameters that some models cannot honour. */
-export interface ParameterNames {
+export interface ParameterNames extends HintNames {
   readonly message: (index: number) => string;
   readonly messages: string;
   readonly format: string;
   readonly formatParts: FormatNames;
-  readonly parallelToolCalls: string;
   readonly imageDetail: string;
   readonly strictTool: (index: number) => string;
-  readonly effort: string;
 }
 
 /** Writes one answer in the protocol. An agent's own calls of tools are not part of it. */

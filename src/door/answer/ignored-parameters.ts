@@ -4,6 +4,21 @@ import { setIgnoredParameters } from '../../platform/http/index.js';
 import type { CallTrail } from '../../model/index.js';
 import { UnsupportedParameterError } from './door.errors.js';
 
+/** What a protocol calls the hints that others write differently. */
+export interface HintNames {
+  readonly effort: string;
+  readonly parallelToolCalls: string;
+}
+
+/** The same hints by their names at services. */
+const HINTS_OF_SERVICES: Readonly<Record<string, keyof HintNames>> = {
+  reasoning_effort: 'effort',
+  'reasoning.effort': 'effort',
+  'output_config.effort': 'effort',
+  parallel_tool_calls: 'parallelToolCalls',
+  disable_parallel_tool_use: 'parallelToolCalls',
+};
+
 /**
  * The hints of one request that are left out for its model. A hint says how to answer, never what is asked, so that it ends no
  * call, unless the API key of the caller is strict.
@@ -42,9 +57,13 @@ export class IgnoredParameters {
 
   /**
    * Names them for the client and the request log, with those of the trail: what the service that answers refuses by name, and was
-   * not sent.
+   * not sent. Those that protocols write differently have the names of the client.
    */
-  name(response: Response, { leftOut }: CallTrail): void {
-    setIgnoredParameters(response, [...new Set([...this.ofRequest, ...this.ofModel, ...leftOut])]);
+  name(response: Response, { leftOut }: CallTrail, names?: HintNames): void {
+    const refused = leftOut.map((name) => {
+      const hint = Object.hasOwn(HINTS_OF_SERVICES, name) ? HINTS_OF_SERVICES[name] : undefined;
+      return (hint && names?.[hint]) ?? name;
+    });
+    setIgnoredParameters(response, [...new Set([...this.ofRequest, ...this.ofModel, ...refused])]);
   }
 }

@@ -26,7 +26,7 @@ class AnswerEnded extends Error {
   }
 }
 
-/** What is answered, whoever reads it. */
+/** What is answered, to a client that waits or in the background. */
 export type CallInProgress = Pick<
   OpenAnswer,
   | ('caller' | 'request' | 'trail' | 'ignored' | 'signal' | 'hasBegun')
@@ -112,7 +112,7 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
   /** In headers: which model answers, and what of the request it does not know. The request log is told of the latter by the end, too. */
   private nameCall(): void {
     if (!this.hasBegun) nameAttempts(this.response, this.trail);
-    this.ignored.name(this.response, this.trail);
+    this.ignored.name(this.response, this.trail, this.request.names);
   }
 
   /** Ends a stream with the event of its failure. */
@@ -129,7 +129,7 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
   }
 }
 
-/** One request that is answered in the background: nobody waits for it. */
+/** One request that is answered in the background, without a client that waits. */
 export class DetachedAnswer implements CallInProgress {
   readonly trail = new CallTrail();
   readonly ignored: IgnoredParameters;

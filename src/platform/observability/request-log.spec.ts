@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { Response } from 'express';
 import { pino } from 'pino';
 import { setEnvelopeCode } from '../error/index.js';
+import { setIgnoredParameters } from '../http/index.js';
 import type { AnsweredRequest } from './metrics.js';
 import { requestLog } from './request-log.js';
 
@@ -22,6 +23,13 @@ class TestController {
   stream(@Res() response: Response): void {
     setEnvelopeCode(response, 200);
     response.write('first');
+  }
+
+  @Get('ignoring')
+  ignoring(@Res() response: Response): void {
+    response.write('first');
+    setIgnoredParameters(response, ['seed', 'tools[0].strict']);
+    response.end();
   }
 
   @Get('silent')
@@ -124,6 +132,10 @@ describe('the line of a request', () => {
       aborted: true,
     });
     expect(counted).toMatchObject([{ route: '/silent', code: 'aborted' }]);
+  });
+
+  it('names the parameters that were left out, also of an answer that had begun', async () => {
+    expect(await lineOf('/ignoring')).toMatchObject({ ignored: 'seed, tools[0].strict' });
   });
 
   it('of a probe is for debugging, whatever its answer', async () => {

@@ -264,6 +264,21 @@ describe('a parameter that is refused by name is left out', () => {
     expect(new AdaptedBody({ seed: 1 }, said.learned).leftOut).toEqual([]);
   });
 
+  it('unless the caller wants each of them honoured', () => {
+    const known = new Map([
+      ['seed', ''],
+      ['stream_options', ''],
+      ['max_tokens', 'max_completion_tokens'],
+    ]);
+    const asked = { model: 'm', seed: 1, temperature: 0.2, max_tokens: 9, ...USAGE };
+    const strict = new AdaptedBody(asked, known, true);
+    expect(strict.adapt("'temperature' is not supported")).toBe(false);
+    expect([strict.body, strict.leftOut]).toEqual([
+      { model: 'm', seed: 1, temperature: 0.2, max_completion_tokens: 9 },
+      [],
+    ]);
+  });
+
   it('for this request alone where the refusal says so', () => {
     const refusal = openAi(
       '<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to required or object in thinking mode',

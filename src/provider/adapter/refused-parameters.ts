@@ -145,7 +145,7 @@ export class AdaptedBody {
 
   private apply(name: string, value: string): boolean {
     if (!isRecord(this.sent)) return false;
-    const missed = value === '' ? missedWithout(name) : undefined;
+    const missed = value === '' ? missedWithout(name, this.sent) : undefined;
     if (missed !== undefined && this.isStrict) return false;
     const changed = changedBody(this.sent, name, value);
     if (changed === this.sent) return false;
@@ -163,12 +163,11 @@ export class AdaptedBody {
   }
 }
 
-/** The parameter that may be missed without what a finding takes out. */
-function missedWithout(finding: string): string | undefined {
-  if (finding === TOP_P_BESIDE) return 'top_p';
-  const [parameter = finding] = finding.split('=');
-  const remedy = REMEDIES[parameter];
-  return remedy && !remedy.isSilent ? parameter : undefined;
+/** The parameter that may be missed without what a finding takes out; null stands for one that is not given. */
+function missedWithout(finding: string, body: JsonRecord): string | undefined {
+  const [name = finding] = finding === TOP_P_BESIDE ? ['top_p'] : finding.split('=');
+  const isSilent = REMEDIES[name]?.isSilent ?? !(name in REMEDIES);
+  return isSilent || valueAt(body, name) === null ? undefined : name;
 }
 
 interface Refused {

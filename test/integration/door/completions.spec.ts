@@ -279,7 +279,10 @@ describe('POST /v1/moderations', () => {
   });
 
   it('takes a text and parts, and the first model where none is named', async () => {
-    const text = await client.moderations.create({ input: 'hate' });
+    const text = await client.moderations.create({
+      input: 'hate',
+      ...{ user: 'me', safety_identifier: 'me' },
+    });
     const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } } as const;
     const parts = await client.moderations.create({
       input: [{ type: 'text', text: 'hate' }, image],

@@ -378,6 +378,74 @@ describe('the tool runner of Anthropic', () => {
   });
 });
 
+describe('a parameter that a service refuses by name', () => {
+  const REFUSAL = {
+    status: 400,
+    body: {
+      error: {
+        message: "Unsupported parameter: 'temperature' is not supported with this model.",
+        type: 'invalid_request_error',
+        param: 'temperature',
+        code: 'unsupported_parameter',
+      },
+    },
+  };
+  const NO_EFFORT = {
+    status: 400,
+    body: {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: 'output_config.effort: Extra inputs are not permitted',
+      },
+    },
+  };
+
+  async function createPicky(modelName: string, providerCode = 'custom_api'): Promise<void> {
+    const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+    await createModel(world.admin, { ...service, providerCode, modelName });
+  }
+
+  it.each([false, true])('is left out and named (stream: %s)', async (stream) => {
+    const model = `picky-${stream}`;
+    await createPicky(model);
+    const body = { model, messages: QUESTION, temperature: 0.3, stream };
+    simulator.script(REFUSAL);
+    expect(await ask('/chat/completions', body)).toEqual([200, 'temperature']);
+    expect(simulator.requests).toHaveLength(2);
+    // It is known by then.
+    expect(await ask('/chat/completions', body)).toEqual([200, 'temperature']);
+    expect(simulator.requests).toHaveLength(3);
+    expect(sent()).not.toHaveProperty('temperature');
+    expect(await ask('/chat/completions', { ...body, temperature: null })).toEqual([200, null]);
+  });
+
+  it('has the name that the client gives it', async () => {
+    await createPicky('picky-messages', 'custom_messages');
+    simulator.script(NO_EFFORT);
+    const body = { model: 'picky-messages', messages: QUESTION, reasoning_effort: 'low' };
+    expect(await ask('/chat/completions', body)).toEqual([200, 'reasoning_effort']);
+  });
+
+  it('is sent for a strict key, whose call fails with what the service says', async () => {
+    await createPicky('picky-strict');
+    const body = { model: 'picky-strict', messages: QUESTION, temperature: 0.3 };
+    simulator.script(REFUSAL, REFUSAL, REFUSAL);
+    for (const path of ['/chat/completions', '/completions']) {
+      const asked = path === '/completions' ? { ...body, messages: null, prompt: 'x' } : body;
+      const error = await failureOf(OpenAI.APIError, strict.post(path, { body: asked }));
+      expect([error.status, error.message]).toEqual([
+        400,
+        expect.stringContaining("'temperature' is not supported"),
+      ]);
+    }
+    expect(simulator.requests).toHaveLength(2);
+    expect(await ask('/chat/completions', body)).toEqual([200, 'temperature']);
+    expect(await ask('/chat/completions', body, strict)).toEqual([200, null]);
+    expect(sent()).toMatchObject({ temperature: 0.3 });
+  });
+});
+
 describe('hints of other routes', () => {
   beforeAll(async () => {
     const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
@@ -408,6 +476,12 @@ describe('hints of other routes', () => {
         user: 'u',
       },
       'quality, style, background, output_format, moderation',
+    ],
+    ['/completions', { model: 'sim-messages', prompt: 'x', seed: 4 }, 'seed'],
+    [
+      '/completions',
+      { model: 'sim-messages', prompt: 'x', best_of: 2, min_p: 0.1 },
+      'best_of, min_p',
     ],
     [
       '/audio/speech',

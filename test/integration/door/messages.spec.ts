@@ -660,7 +660,10 @@ describe('GET /v1/models', () => {
       ...{ lifecycle: 'active', line: null, deprecated_at: null, retires_at: null },
     });
     const ids = page.data.map(({ id }) => id);
-    expect(ids).toEqual(['sim-chat', RELAYED, 'sim-ollama', `agent-${agentId}`]);
+    expect(ids).toEqual([
+      ...['sim-chat', RELAYED, 'sim-responses', 'sim-ollama'],
+      `agent-${agentId}`,
+    ]);
     expect(page.has_more).toBe(false);
     expect(await client().models.retrieve(`agent-${agentId}`)).toEqual({
       ...page.data.at(-1),

@@ -96,7 +96,11 @@ describe('facts of GET /v1/models', () => {
   it('have the names of Anthropic in its form', async () => {
     expect(await anthropic.models.retrieve('m-sees')).toMatchObject({
       ...{ max_input_tokens: 128_000, max_tokens: 8_000, lifecycle: 'active' },
-      capabilities: { image_input: { supported: true }, structured_outputs: { supported: true } },
+      capabilities: {
+        image_input: { supported: true },
+        pdf_input: { supported: true },
+        structured_outputs: { supported: true },
+      },
     });
     expect(await anthropic.models.retrieve('m-1')).toMatchObject({
       ...{ max_input_tokens: null, max_tokens: null, capabilities: null },

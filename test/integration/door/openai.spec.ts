@@ -115,7 +115,7 @@ describe('GET /v1/models', () => {
     const { data } = await client().models.list();
 
     expect(data.map(({ id }) => id)).toEqual([
-      ...[RELAYED, ...TRANSLATED, 'sim-embed-64', 'sim-embed-256'],
+      ...[RELAYED, 'sim-messages', 'sim-responses', 'sim-ollama', 'sim-embed-64', 'sim-embed-256'],
       ...[`agent-${toolAgentId}`, `agent-${agentId}`],
     ]);
     expect(data[0]).toEqual({
@@ -792,6 +792,30 @@ describe('a stream in which nothing comes', () => {
     silent.simulator.release();
     const error = await failure(textOf(stream));
     expect([error.status, error.code]).toEqual([undefined, 'upstream_overloaded']);
+  });
+
+  it('begins before it is known what its service refuses, which the request log names', async () => {
+    const service = { apiHost: `${silent.simulator.url}/v1`, apiKey: SERVICE_KEY };
+    await createModel(silent.admin, { ...service, modelName: 'picky' });
+    const message = "Unsupported parameter: 'temperature' is not supported with this model.";
+    silent.simulator.script({ hold: true, status: 400, body: { error: { message } } });
+    const { data, response } = await client({ baseURL: `${silent.plinth.url}/v1` }, silent.admin)
+      .chat.completions.create({
+        ...{ model: 'picky', messages: [...QUESTION], stream: true },
+        temperature: 0.3,
+      })
+      .withResponse();
+    expect(response.headers.get('x-plinth-ignored')).toBeNull();
+    await eventually(
+      () => silent.simulator.held,
+      (held) => held === 1,
+    );
+    silent.simulator.release();
+    expect(await textOf(data)).not.toBe('');
+    await eventually(
+      () => silent.plinth.log.some((line) => line.includes('"ignored":"temperature"')),
+      (isLogged) => isLogged,
+    );
   });
 
   it('is a response that begins and fails where its service fails', async () => {

@@ -96,10 +96,14 @@ describe.each(['gpt-5.1-codex', 'gpt-5.1'])('Codex with the model %s', (model) =
   it('applies a patch and reads what became of it', async () => {
     simulator.script(calling('apply_patch', { input: PATCH }), { text: 'Done.' });
     const { data, response } = await openai.responses
-      .create({ ...codex, stream: true, input: [user] } as never)
+      .create({
+        ...codex,
+        stream: true,
+        input: [user],
+      } as OpenAI.Responses.ResponseCreateParamsStreaming)
       .withResponse();
     const events: Json[] = [];
-    for await (const event of data as unknown as AsyncIterable<Json>) events.push(event);
+    for await (const event of data) events.push({ ...event });
     // Of Codex's hints only what would have changed the answer is named.
     expect(response.headers.get('x-plinth-ignored')).toBe('tools[2], tools[3], text.verbosity');
     const custom = events.filter(({ type }) => /custom_tool_call/.test(String(type)));
@@ -142,7 +146,7 @@ describe.each(['gpt-5.1-codex', 'gpt-5.1'])('Codex with the model %s', (model) =
     ]);
     const send = { type: 'function', name: 'send', defer_loading: true, parameters: {} };
     const loaded = [{ type: 'namespace', name: 'mcp__mail', description: '', tools: [send] }];
-    const [call] = first.output as unknown as Json[];
+    const [call] = first.output.map((one): Json => ({ ...one }));
     const second = await openai.responses.create({
       ...codex,
       input: [
@@ -177,7 +181,7 @@ describe('tools that the client runs', () => {
     const tools = [{ type }];
     const first = await openai.responses.create(asked('sim-chat', { tools }));
     expect(first.output).toMatchObject([{ type: `${type}_call`, ...expected }]);
-    const [call] = first.output as unknown as Json[];
+    const [call] = first.output.map((one): Json => ({ ...one }));
     const output =
       type === 'shell' ? [{ stdout: 'a', stderr: '', outcome: { type: 'exit' } }] : 'a';
     const next = await openai.responses.create({
@@ -397,7 +401,7 @@ describe('a conversation', () => {
     }
     const items: Json[] = [];
     for await (const one of conversations.items.list(made.id, { order: 'asc', limit: 2 })) {
-      items.push(one as unknown as Json);
+      items.push({ ...one });
     }
     expect(items.map(({ role }) => role)).toEqual([
       ...['user', 'user', 'assistant'],

@@ -39,7 +39,7 @@ export class BackgroundResponses implements OnApplicationBootstrap, BeforeApplic
     this.running.set(id, { end, ended });
   }
 
-  /** Breaks off the answer if this process writes it. */
+  /** Interrupts the answer if this process writes it. */
   end(id: string): void {
     this.running.get(id)?.end();
   }

@@ -226,69 +226,89 @@ export function messagesOf(
   earlier: number,
   tools: OfferedTools,
 ): TranslatedMessage[] {
-  const messages: TranslatedMessage[] = [];
-  const names = new Map<string, string>();
-  let media: (ContentPart | FilePart)[] = [];
-  let state: ProviderState | undefined;
-  const add = (message: TranslatedMessage): void => {
-    if (media.length > 0 && message.role !== 'tool') {
-      messages.push({ role: 'user', content: media });
-      media = [];
-    }
-    messages.push(message);
-  };
-  for (const [at, one] of items.entries()) {
-    const place = `input[${at - earlier}]`;
+  const reader = new ItemReader(tools);
+  for (const [at, one] of items.entries()) reader.read(one, `input[${at - earlier}]`);
+  return reader.end();
+}
+
+/** Reads items one after the other. */
+class ItemReader {
+  private readonly messages: TranslatedMessage[] = [];
+  /** Names of the called tools by the ids of their calls. */
+  private readonly names = new Map<string, string>();
+  /** Images and files of outputs that no message has yet. */
+  private media: (ContentPart | FilePart)[] = [];
+  /** What belongs to the next call. */
+  private state: ProviderState | undefined;
+
+  constructor(private readonly tools: OfferedTools) {}
+
+  /** @param place The parameter of the item. */
+  read(one: Item, place: string): void {
     switch (one.type) {
       case 'message':
-        if (one.role !== 'assistant') state = undefined;
-        add(messageOf(one, place));
+        if (one.role !== 'assistant') this.state = undefined;
+        this.add(messageOf(one, place));
         break;
       case 'reasoning':
-        state = decodeState(one.encrypted_content ?? '') ?? state;
+        this.state = decodeState(one.encrypted_content ?? '') ?? this.state;
         break;
       case 'item_reference':
       case 'unread':
         break;
-      case 'function_call':
-      case 'custom_tool_call':
-      case 'local_shell_call':
-      case 'shell_call':
-      case 'apply_patch_call':
-      case 'tool_search_call': {
-        const id = one.call_id ?? one.id;
-        // A search that the service made itself.
-        if (!id) break;
-        const fields = one as CallFields;
-        const name = tools.nameOf(calledIn(fields));
-        names.set(id, name);
-        const call = readToolCall({ id, name, arguments: argumentsOf(fields) });
-        const last = messages.at(-1);
-        const isOpen = last?.role === 'assistant' && media.length === 0;
-        const before = isOpen ? last : ({ role: 'assistant', content: '' } as const);
-        const message = {
-          ...before,
-          toolCalls: [...(before.toolCalls ?? []), call],
-          ...(state && !before.providerState && { providerState: state }),
-        };
-        state = undefined;
-        if (isOpen) messages[messages.length - 1] = message;
-        else add(message);
-        break;
-      }
-      default: {
-        const id = one.call_id ?? one.id;
-        if (one.type === 'tool_search_output' && !one.call_id) break;
-        const name = names.get(id ?? '');
-        if (id == null || name === undefined) throw unknownCall(`${place}.call_id`, id ?? '');
-        const parts = partsOf(outputOf(one), `${place}.output`);
-        media.push(...parts.filter(({ type }) => type !== 'text'));
-        add({ role: 'tool', toolCallId: id, name, content: textIn(parts) });
-      }
+      default:
+        if (isCall(one)) this.readCall(one);
+        else this.readOutput(one, place);
     }
   }
-  if (media.length > 0) messages.push({ role: 'user', content: media });
-  return messages;
+
+  end(): TranslatedMessage[] {
+    this.flushMedia();
+    return this.messages;
+  }
+
+  private readCall(one: CallItem): void {
+    const id = one.call_id ?? one.id;
+    // A search that the service made itself.
+    if (!id) return;
+    const fields = one as CallFields;
+    const name = this.tools.nameOf(calledIn(fields));
+    this.names.set(id, name);
+    const call = readToolCall({ id, name, arguments: argumentsOf(fields) });
+    const last = this.messages.at(-1);
+    const isOpen = last?.role === 'assistant' && this.media.length === 0;
+    const before = isOpen ? last : ({ role: 'assistant', content: '' } as const);
+    const { state } = this;
+    const message = {
+      ...before,
+      toolCalls: [...(before.toolCalls ?? []), call],
+      ...(state && !before.providerState && { providerState: state }),
+    };
+    this.state = undefined;
+    if (isOpen) this.messages[this.messages.length - 1] = message;
+    else this.add(message);
+  }
+
+  private readOutput(one: OutputItem, place: string): void {
+    if (one.type === 'tool_search_output' && !one.call_id) return;
+    const id = one.call_id ?? one.id ?? '';
+    const name = this.names.get(id);
+    if (name === undefined) throw unknownCall(`${place}.call_id`, id);
+    const parts = partsOf(outputOf(one), `${place}.output`);
+    this.media.push(...parts.filter(({ type }) => type !== 'text'));
+    this.add({ role: 'tool', toolCallId: id, name, content: textIn(parts) });
+  }
+
+  private add(message: TranslatedMessage): void {
+    // Results of neighbouring calls stay together.
+    if (message.role !== 'tool') this.flushMedia();
+    this.messages.push(message);
+  }
+
+  private flushMedia(): void {
+    if (this.media.length > 0) this.messages.push({ role: 'user', content: this.media });
+    this.media = [];
+  }
 }
 
 function outputOf(one: OutputItem): string | z.output<typeof inputParts> {

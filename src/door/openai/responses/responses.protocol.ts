@@ -379,7 +379,9 @@ class ResponseWriter implements AnswerWriter {
   }
 
   private partOf(item: TextItem): TextPart | ThoughtPart {
-    const [part] = item.content ?? (item.type === 'reasoning' ? item.summary : []);
+    const parts: readonly (TextPart | ThoughtPart)[] =
+      item.type === 'message' ? item.content : (item.content ?? item.summary);
+    const [part] = parts;
     if (!part) throw new Error('An item of text has a part.');
     return part;
   }

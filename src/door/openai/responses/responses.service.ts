@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Caller } from '../../../platform/access/index.js';
 import { setEnvelopeCode } from '../../../platform/error/index.js';
-import type { Failure } from '../../../platform/error/index.js';
 import { localized } from '../../../platform/http/index.js';
 import { msg } from '../../../platform/message/index.js';
 import { ModelResolver } from '../../../model/index.js';
@@ -169,13 +168,11 @@ export class Responses {
       id,
       () => detached.end(),
       async () => {
-        const ended = await detached.run().then(
-          (made): JsonObject => ({ ...(JSON.parse(made) as JsonObject), id, background: true }),
-          (failure: unknown): JsonObject => ({
-            ...begun,
-            ...{ status: 'failed', error: errorOf(failure as Failure) },
-          }),
-        );
+        const end = await detached.run();
+        const ended: JsonObject =
+          'json' in end
+            ? { ...(JSON.parse(end.json) as JsonObject), id, background: true }
+            : { ...begun, status: 'failed', error: errorOf(end.failure) };
         const turn = { id, input: own, response: ended };
         const isKept = await this.stored.end(caller, turn);
         if (isKept && ended['status'] !== 'failed' && conversationId) {
