@@ -28,7 +28,13 @@ import type {
   RelayedBody,
   ResponseFormat,
 } from './chat.adapter.js';
-import { StateCollector, thoughtIn, wantedStates, withState } from './chat-completions.state.js';
+import {
+  readState,
+  StateCollector,
+  thoughtIn,
+  wantedStates,
+  withState,
+} from './chat-completions.state.js';
 import type { WantedStates, WireAnswer } from './chat-completions.state.js';
 import { AnswerStream, completionOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
@@ -174,8 +180,9 @@ function toWireMessage(message: ChatMessage, states: WantedStates): JsonRecord {
     case 'assistant': {
       const { content, toolCalls = [], providerState } = message;
       const answer = toWireAnswer(content, toolCalls);
-      const state = { ...states.missing, ...providerState?.data };
-      return { role: 'assistant', ...(states.areWanted ? withState(answer, state) : answer) };
+      if (!states.areWanted) return { role: 'assistant', ...answer };
+      const state = { ...states.missing, ...(providerState && readState(providerState.data)) };
+      return { role: 'assistant', ...withState(answer, state) };
     }
     case 'tool':
       return { role: 'tool', tool_call_id: message.toolCallId, content: message.content };

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isRecord, recordIn, recordsIn, textIn, wholeNumberIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { ChatMessage } from './chat.adapter.js';
@@ -13,15 +14,7 @@ import type { FoundState, StateData } from './stream-mapping.js';
  * - thinking parts of the content: Mistral.
  * - thinking between tags in the text: MiniMax M2 and Qwen3 read it there.
  */
-interface ChatCompletionsState {
-  readonly reasoning_content?: string;
-  readonly reasoning?: string;
-  readonly reasoning_details?: readonly unknown[];
-  readonly extra_content?: JsonRecord;
-  readonly thinking_parts?: readonly unknown[];
-  readonly thinking_in_text?: string;
-  readonly calls?: readonly { readonly id: string; readonly extra?: JsonRecord }[];
-}
+type ChatCompletionsState = z.output<typeof stateSchema>;
 
 /** Fields of a detail that come in pieces. */
 const JOINED_FIELDS = ['text', 'summary', 'data'];
@@ -118,6 +111,27 @@ export function thoughtIn(thinking: unknown): string {
   if (!Array.isArray(thinking)) return '';
   return thinking.map((one) => (isRecord(one) ? (textIn(one, 'text') ?? '') : '')).join('');
 }
+
+/** Clients of the compatible API keep states, so that one may hold anything. What is not of its type is left out. */
+export function readState(data: StateData): ChatCompletionsState {
+  const read = Object.entries(stateSchema.safeParse(data).data ?? {});
+  return Object.fromEntries(read.filter(([, value]) => value !== undefined));
+}
+
+const record = z.record(z.string(), z.unknown());
+const stateSchema = z.object({
+  reasoning_content: z.string().optional().catch(undefined),
+  reasoning: z.string().optional().catch(undefined),
+  reasoning_details: z.array(record).optional().catch(undefined),
+  extra_content: record.optional().catch(undefined),
+  thinking_parts: z.array(record).optional().catch(undefined),
+  thinking_in_text: z.string().optional().catch(undefined),
+  calls: z
+    .array(z.object({ id: z.string(), extra: record.optional() }))
+    .readonly()
+    .optional()
+    .catch(undefined),
+});
 
 /** How the states of a conversation go back. */
 export interface WantedStates {

@@ -224,10 +224,19 @@ function toToolUse(call: ToolCall): Record<string, unknown> {
 
 /** The blocks of thinking that services want back, to the letter and before the others; without them, a loop with tools ends in 400. */
 function thinkingBlocks(state: ProviderState | undefined): Record<string, unknown>[] {
-  return state ? [...recordsIn(state.data, 'blocks')] : [];
+  if (!state) return [];
+  // Clients of the compatible API keep states, so that one may hold anything.
+  return recordsIn(state.data, 'blocks').flatMap((block) => {
+    if (!THINKING_BLOCKS.has(block['type'])) return [];
+    const known = Object.entries(block).filter(
+      ([name, value]) => THINKING_FIELDS.has(name) && typeof value === 'string',
+    );
+    return [Object.fromEntries(known)];
+  });
 }
 
 const THINKING_BLOCKS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
+const THINKING_FIELDS: ReadonlySet<string> = new Set(['type', 'thinking', 'signature', 'data']);
 
 /** The state of an answer; undefined without thinking. */
 function stateOf(blocks: readonly JsonRecord[]): StateData | undefined {

@@ -228,11 +228,7 @@ describe('an answer', () => {
   it('that declines counts as filtered', () => {
     const item = { type: 'message', content: [{ type: 'refusal', refusal: 'I cannot.' }] };
     expect(streamed(done([item])).at(-1)).toMatchObject({ reason: 'content-filter' });
-    const whole = protocol.toCompletion(
-      { status: 'completed', output: [item] },
-      secrets,
-      CALL,
-    );
+    const whole = protocol.toCompletion({ status: 'completed', output: [item] }, secrets, CALL);
     expect(whole).toMatchObject({ text: 'I cannot.', finish: { reason: 'content-filter' } });
   });
 
