@@ -163,7 +163,10 @@ describe.each(FAULTS)('with a fallback, the fault %s', (_, fault) => {
       async (code) => {
         const { calls, asked, attempted } = callsOf(code, fault);
         const passed: string[] = [];
-        const stream = partsOf(calls.relayStream(asked, bodyOf(code), relayOptionsOf(fault)), passed);
+        const stream = partsOf(
+          calls.relayStream(asked, bodyOf(code), relayOptionsOf(fault)),
+          passed,
+        );
         const outcome = await outcomeOf(stream, attempted);
         const own = await relayedBy(calls, fallbackOf(code));
         return { ...outcome, isTheFallbacks: neutral(passed.join('')) === neutral(own) };
@@ -193,7 +196,10 @@ async function* partsOf(
 /** What the model streams when it is called alone. */
 async function relayedBy(calls: UpstreamCalls, model: ResolvedChatModel): Promise<string> {
   const passed: string[] = [];
-  const stream = partsOf(calls.relayStream(model, bodyOf(model.providerCode), relayOptionsOf({})), passed);
+  const stream = partsOf(
+    calls.relayStream(model, bodyOf(model.providerCode), relayOptionsOf({})),
+    passed,
+  );
   await outcomeOf(stream, []);
   expect(passed.join('')).toContain('said');
   return passed.join('');

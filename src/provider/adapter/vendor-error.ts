@@ -64,10 +64,9 @@ export function errorIn(answer: unknown): unknown {
     return isRecord(first) && first['error'] !== undefined ? errorIn(first) : undefined;
   }
   if (!isRecord(answer)) return undefined;
-  const { error, choices } = answer;
+  const { error, choices, base_resp: base } = answer;
   if (error !== undefined && error !== null && error !== false && error !== '') return error;
-  const base = recordIn(answer, 'base_resp');
-  if (base && !isSuccess(base['status_code'])) return base;
+  if (isRecord(base) && !isSuccess(base['status_code'])) return base;
   if (Array.isArray(choices)) {
     const first: unknown = choices[0];
     return isRecord(first) && isRecord(first['error']) ? first['error'] : undefined;
@@ -238,7 +237,10 @@ const MEANING_OF_CODE: readonly (readonly [VendorMeaning, RegExp])[] = [
   ['not-found', /not_?found|no_?such_?model|model_not_exist/i],
   ['rate-limit', /rate_?limit|quota|throttl|too_?many|resource_exhausted|limit_?burst/i],
   ['timeout', /time_?out|deadline_exceeded/i],
-  ['overloaded', /overload|unavailable|server_?error|api_error|internal|engine_busy|capacity_?exceeded/i],
+  [
+    'overloaded',
+    /overload|unavailable|server_?error|api_error|internal|engine_busy|capacity_?exceeded/i,
+  ],
 ];
 
 /** In texts without a code. */

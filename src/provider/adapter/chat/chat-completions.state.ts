@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isRecord, recordIn, recordsIn, textIn, wholeNumberIn } from '../json-fields.js';
+import { isRecord, recordsIn, textIn, wholeNumberIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { ChatMessage } from './chat.adapter.js';
 import type { FoundState, StateData } from './stream-mapping.js';
@@ -27,14 +27,19 @@ export class StateCollector {
   private extra: JsonRecord | undefined;
 
   add(message: JsonRecord): void {
-    this.addText('reasoning_content', message);
-    this.addText('reasoning', message);
-    for (const piece of recordsIn(message, 'reasoning_details')) this.addDetail(piece);
-    for (const part of recordsIn(message, 'content')) {
-      if (part['type'] === 'thinking') this.addThinkingPart(part);
+    // Most pieces have none of them, and this runs for each.
+    const { reasoning_content: content, reasoning, extra_content: extra } = message;
+    if (typeof content === 'string') (this.texts.reasoning_content ??= []).push(content);
+    if (typeof reasoning === 'string') (this.texts.reasoning ??= []).push(reasoning);
+    if (message['reasoning_details']) {
+      for (const piece of recordsIn(message, 'reasoning_details')) this.addDetail(piece);
     }
-    const extra = recordIn(message, 'extra_content');
-    if (extra) this.extra = { ...this.extra, ...extra };
+    if (Array.isArray(message['content'])) {
+      for (const part of recordsIn(message, 'content')) {
+        if (part['type'] === 'thinking') this.addThinkingPart(part);
+      }
+    }
+    if (isRecord(extra)) this.extra = { ...this.extra, ...extra };
   }
 
   data({ thinkingInText, callExtras, hasCalls }: FoundState): StateData | undefined {
@@ -52,11 +57,6 @@ export class StateCollector {
       ...(callExtras.length > 0 && { calls: callExtras }),
     };
     return Object.keys(data).length > 0 ? { ...data } : undefined;
-  }
-
-  private addText(field: 'reasoning_content' | 'reasoning', message: JsonRecord): void {
-    const text = textIn(message, field);
-    if (text !== undefined) (this.texts[field] ??= []).push(text);
   }
 
   /** Pieces of one block have its index and type; those without an index go on with the last block of their type. */

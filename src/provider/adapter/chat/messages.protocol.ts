@@ -26,7 +26,7 @@ import { withInstruction } from './response-format.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
 import { argumentsIn, sentInput } from './tool-calls.js';
-import { countIn, firstCount, writtenDetails } from './usage.js';
+import { countIn, thinkingTokens } from './usage.js';
 
 const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
 
@@ -455,7 +455,7 @@ function toUsage(raw: JsonRecord): Usage {
   const outputTokens = countIn(raw, 'output_tokens');
   const inputTokens =
     uncached === undefined ? undefined : uncached + (cached ?? 0) + (written ?? 0);
-  const reasoningTokens = firstCount(...writtenDetails(raw));
+  const reasoningTokens = thinkingTokens(raw);
   return {
     inputTokens,
     outputTokens,
