@@ -114,7 +114,7 @@ export function thoughtIn(thinking: unknown): string {
 
 /** Clients of the compatible API keep states, so that one may hold anything. What is not of its type is left out. */
 export function readState(data: StateData): ChatCompletionsState {
-  const read = Object.entries(stateSchema.safeParse(data).data ?? {});
+  const read: [string, unknown][] = Object.entries(stateSchema.safeParse(data).data ?? {});
   return Object.fromEntries(read.filter(([, value]) => value !== undefined));
 }
 
