@@ -243,7 +243,8 @@ export function parseJson(text: string): unknown {
  * list or a plain text is in place of an event.
  */
 export function parseRecord(text: string, secrets?: Secrets): JsonRecord {
-  if (secrets && PLAIN_TEXT.test(text) && !isJson(text)) {
+  const isObject = text.startsWith('{');
+  if (secrets && !isObject && PLAIN_TEXT.test(text) && !isJson(text)) {
     const failure = errorInAnswer(text, secrets);
     // Words that mean nothing known are no answer of the protocol.
     if (

@@ -64,10 +64,9 @@ export function errorIn(answer: unknown): unknown {
     return isRecord(first) && first['error'] !== undefined ? errorIn(first) : undefined;
   }
   if (!isRecord(answer)) return undefined;
-  const { error, choices } = answer;
+  const { error, choices, base_resp: base } = answer;
   if (error !== undefined && error !== null && error !== false && error !== '') return error;
-  const base = recordIn(answer, 'base_resp');
-  if (base && !isSuccess(base['status_code'])) return base;
+  if (isRecord(base) && !isSuccess(base['status_code'])) return base;
   if (Array.isArray(choices)) {
     const first: unknown = choices[0];
     return isRecord(first) && isRecord(first['error']) ? first['error'] : undefined;

@@ -28,7 +28,13 @@ import type {
   RelayedBody,
   ResponseFormat,
 } from './chat.adapter.js';
-import { StateCollector, thoughtIn, wantedStates, withState } from './chat-completions.state.js';
+import {
+  readState,
+  StateCollector,
+  thoughtIn,
+  wantedStates,
+  withState,
+} from './chat-completions.state.js';
 import type { WantedStates, WireAnswer } from './chat-completions.state.js';
 import { AnswerStream, completionOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
@@ -174,8 +180,9 @@ function toWireMessage(message: ChatMessage, states: WantedStates): JsonRecord {
     case 'assistant': {
       const { content, toolCalls = [], providerState } = message;
       const answer = toWireAnswer(content, toolCalls);
-      const state = { ...states.missing, ...providerState?.data };
-      return { role: 'assistant', ...(states.areWanted ? withState(answer, state) : answer) };
+      if (!states.areWanted) return { role: 'assistant', ...answer };
+      const state = { ...states.missing, ...(providerState && readState(providerState.data)) };
+      return { role: 'assistant', ...withState(answer, state) };
     }
     case 'tool':
       return { role: 'tool', tool_call_id: message.toolCallId, content: message.content };
@@ -246,12 +253,11 @@ export class ChatCompletionsStream extends AnswerStream {
   }
 
   private readChoice(choice: JsonRecord, parts: ChatPart[]): void {
-    const raw = textIn(choice, 'finish_reason') ?? '';
+    const { finish_reason: reason, delta, message } = choice;
+    const raw = typeof reason === 'string' ? reason : '';
     const hasFinish = raw !== '' && raw !== 'null';
-    const delta = recordIn(choice, 'delta');
-    const message = recordIn(choice, 'message');
-    if (delta !== undefined && Object.keys(delta).length > 0) this.readDelta(delta, parts);
-    else if (message !== undefined) this.readMessage(message, hasFinish, parts);
+    if (isRecord(delta) && !isEmpty(delta)) this.readDelta(delta, parts);
+    else if (isRecord(message)) this.readMessage(message, hasFinish, parts);
     // Of the older completions.
     else this.state.addText(textIn(choice, 'text'), parts);
     if (hasFinish) this.state.setFinish(toFinishReason(raw), raw, parts);
@@ -295,18 +301,28 @@ const NO_CALLS: readonly ToolCallPiece[] = [];
 
 /** What a message or a piece of one says. Of several fields for one thing, that which is not empty. */
 function fieldsIn(message: JsonRecord): AnswerFields {
-  const { content } = message;
+  const { content, reasoning_content: named, reasoning, reasoning_details: details } = message;
+  const { refusal } = message;
   const isList = Array.isArray(content);
   return {
     thinking:
-      textIn(message, 'reasoning_content') ||
-      textIn(message, 'reasoning') ||
+      textOr(named, '') ||
+      textOr(reasoning, '') ||
       (isList ? partsText(content, 'thinking') : '') ||
-      detailsText(message['reasoning_details']),
-    text: isList ? partsText(content, 'text') : typeof content === 'string' ? content : '',
-    refusal: textIn(message, 'refusal'),
+      detailsText(details),
+    text: isList ? partsText(content, 'text') : textOr(content, ''),
+    refusal: textOr(refusal, undefined),
     calls: callsIn(message),
   };
+}
+
+function textOr<T>(value: unknown, other: T): string | T {
+  return typeof value === 'string' ? value : other;
+}
+
+function isEmpty(record: JsonRecord): boolean {
+  for (const _ in record) return false;
+  return true;
 }
 
 /** The text of the parts of a content, or what the thinking parts among them say. */

@@ -1,4 +1,5 @@
-import { isRecord, recordIn, recordsIn, textIn, wholeNumberIn } from '../json-fields.js';
+import { z } from 'zod';
+import { isRecord, recordsIn, textIn, wholeNumberIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { ChatMessage } from './chat.adapter.js';
 import type { FoundState, StateData } from './stream-mapping.js';
@@ -13,15 +14,7 @@ import type { FoundState, StateData } from './stream-mapping.js';
  * - thinking parts of the content: Mistral.
  * - thinking between tags in the text: MiniMax M2 and Qwen3 read it there.
  */
-interface ChatCompletionsState {
-  readonly reasoning_content?: string;
-  readonly reasoning?: string;
-  readonly reasoning_details?: readonly unknown[];
-  readonly extra_content?: JsonRecord;
-  readonly thinking_parts?: readonly unknown[];
-  readonly thinking_in_text?: string;
-  readonly calls?: readonly { readonly id: string; readonly extra?: JsonRecord }[];
-}
+type ChatCompletionsState = z.output<typeof stateSchema>;
 
 /** Fields of a detail that come in pieces. */
 const JOINED_FIELDS = ['text', 'summary', 'data'];
@@ -34,14 +27,19 @@ export class StateCollector {
   private extra: JsonRecord | undefined;
 
   add(message: JsonRecord): void {
-    this.addText('reasoning_content', message);
-    this.addText('reasoning', message);
-    for (const piece of recordsIn(message, 'reasoning_details')) this.addDetail(piece);
-    for (const part of recordsIn(message, 'content')) {
-      if (part['type'] === 'thinking') this.addThinkingPart(part);
+    // Most pieces have none of them, and this runs for each.
+    const { reasoning_content: content, reasoning, extra_content: extra } = message;
+    if (typeof content === 'string') (this.texts.reasoning_content ??= []).push(content);
+    if (typeof reasoning === 'string') (this.texts.reasoning ??= []).push(reasoning);
+    if (message['reasoning_details']) {
+      for (const piece of recordsIn(message, 'reasoning_details')) this.addDetail(piece);
     }
-    const extra = recordIn(message, 'extra_content');
-    if (extra) this.extra = { ...this.extra, ...extra };
+    if (Array.isArray(message['content'])) {
+      for (const part of recordsIn(message, 'content')) {
+        if (part['type'] === 'thinking') this.addThinkingPart(part);
+      }
+    }
+    if (isRecord(extra)) this.extra = { ...this.extra, ...extra };
   }
 
   data({ thinkingInText, callExtras, hasCalls }: FoundState): StateData | undefined {
@@ -59,11 +57,6 @@ export class StateCollector {
       ...(callExtras.length > 0 && { calls: callExtras }),
     };
     return Object.keys(data).length > 0 ? { ...data } : undefined;
-  }
-
-  private addText(field: 'reasoning_content' | 'reasoning', message: JsonRecord): void {
-    const text = textIn(message, field);
-    if (text !== undefined) (this.texts[field] ??= []).push(text);
   }
 
   /** Pieces of one block have its index and type; those without an index go on with the last block of their type. */
@@ -118,6 +111,27 @@ export function thoughtIn(thinking: unknown): string {
   if (!Array.isArray(thinking)) return '';
   return thinking.map((one) => (isRecord(one) ? (textIn(one, 'text') ?? '') : '')).join('');
 }
+
+/** Clients of the compatible API keep states, so that one may hold anything. What is not of its type is left out. */
+export function readState(data: StateData): ChatCompletionsState {
+  const read: [string, unknown][] = Object.entries(stateSchema.safeParse(data).data ?? {});
+  return Object.fromEntries(read.filter(([, value]) => value !== undefined));
+}
+
+const record = z.record(z.string(), z.unknown());
+const stateSchema = z.object({
+  reasoning_content: z.string().optional().catch(undefined),
+  reasoning: z.string().optional().catch(undefined),
+  reasoning_details: z.array(record).optional().catch(undefined),
+  extra_content: record.optional().catch(undefined),
+  thinking_parts: z.array(record).optional().catch(undefined),
+  thinking_in_text: z.string().optional().catch(undefined),
+  calls: z
+    .array(z.object({ id: z.string(), extra: record.optional() }))
+    .readonly()
+    .optional()
+    .catch(undefined),
+});
 
 /** How the states of a conversation go back. */
 export interface WantedStates {

@@ -26,7 +26,7 @@ import { withInstruction } from './response-format.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
 import { argumentsIn, sentInput } from './tool-calls.js';
-import { countIn, firstCount, writtenDetails } from './usage.js';
+import { countIn, thinkingTokens } from './usage.js';
 
 const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
 
@@ -224,10 +224,19 @@ function toToolUse(call: ToolCall): Record<string, unknown> {
 
 /** The blocks of thinking that services want back, to the letter and before the others; without them, a loop with tools ends in 400. */
 function thinkingBlocks(state: ProviderState | undefined): Record<string, unknown>[] {
-  return state ? [...recordsIn(state.data, 'blocks')] : [];
+  if (!state) return [];
+  // Clients of the compatible API keep states, so that one may hold anything.
+  return recordsIn(state.data, 'blocks').flatMap((block) => {
+    if (!THINKING_BLOCKS.has(block['type'])) return [];
+    const known = Object.entries(block).filter(
+      ([name, value]) => THINKING_FIELDS.has(name) && typeof value === 'string',
+    );
+    return [Object.fromEntries(known)];
+  });
 }
 
 const THINKING_BLOCKS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
+const THINKING_FIELDS: ReadonlySet<string> = new Set(['type', 'thinking', 'signature', 'data']);
 
 /** The state of an answer; undefined without thinking. */
 function stateOf(blocks: readonly JsonRecord[]): StateData | undefined {
@@ -446,7 +455,7 @@ function toUsage(raw: JsonRecord): Usage {
   const outputTokens = countIn(raw, 'output_tokens');
   const inputTokens =
     uncached === undefined ? undefined : uncached + (cached ?? 0) + (written ?? 0);
-  const reasoningTokens = firstCount(...writtenDetails(raw));
+  const reasoningTokens = thinkingTokens(raw);
   return {
     inputTokens,
     outputTokens,

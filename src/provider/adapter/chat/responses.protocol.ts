@@ -69,7 +69,9 @@ const MIN_OUTPUT_TOKENS = 16;
 export function toResponsesBody(call: ChatCall, stream: boolean): Record<string, unknown> {
   const first = call.messages.findIndex(({ role }) => role !== 'system');
   const leading = first < 0 ? call.messages : call.messages.slice(0, first);
-  const instructions = leading.map(({ content }) => content).join('\n\n');
+  const instructions = leading
+    .flatMap((message) => (message.role === 'system' ? [message.content] : []))
+    .join('\n\n');
   const { responseFormat: format, maxTokens } = call;
   return {
     model: call.model,

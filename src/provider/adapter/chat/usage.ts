@@ -9,6 +9,7 @@ const DIGITS = /^\d{1,9}$/;
 /** A count of tokens, which some gateways write as a text. Fractions and nonsense say nothing. */
 export function countIn(record: JsonRecord | undefined, field: string): number | undefined {
   const value = record?.[field];
+  if (value === undefined) return undefined;
   const count = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value;
   const isCount = typeof count === 'number' && Number.isInteger(count);
   return isCount && count >= 0 && count <= MAX_TOKENS_COUNT ? count : undefined;
@@ -16,9 +17,12 @@ export function countIn(record: JsonRecord | undefined, field: string): number |
 
 /** The first count that is not zero; zero where there is no other. */
 export function firstCount(...counts: readonly (number | undefined)[]): number | undefined {
-  return (
-    counts.find((count) => count !== undefined && count > 0) ?? counts.find((count) => count === 0)
-  );
+  let zero: number | undefined;
+  for (const count of counts) {
+    if (count) return count;
+    zero ??= count;
+  }
+  return zero;
 }
 
 /**
@@ -27,12 +31,10 @@ export function firstCount(...counts: readonly (number | undefined)[]): number |
  * protocols keep `input_tokens` and `output_tokens`.
  */
 export function chatUsage(raw: JsonRecord): Usage {
-  const read = [recordIn(raw, 'prompt_tokens_details'), recordIn(raw, 'input_tokens_details')];
-  const written = writtenDetails(raw);
   const inputTokens = firstCount(countIn(raw, 'prompt_tokens'), countIn(raw, 'input_tokens'));
   const named = firstCount(countIn(raw, 'completion_tokens'), countIn(raw, 'output_tokens'));
   const totalTokens = countIn(raw, 'total_tokens');
-  const thought = firstCount(...written, countIn(raw, 'reasoning_tokens'));
+  const thought = firstCount(thinkingTokens(raw), countIn(raw, 'reasoning_tokens'));
   const unnamed = unnamedThinking(inputTokens, named, totalTokens);
   const isBeside = unnamed > 0 && (thought === undefined || thought === 0 || thought === unnamed);
   return {
@@ -40,7 +42,8 @@ export function chatUsage(raw: JsonRecord): Usage {
     outputTokens: isBeside && named !== undefined ? named + unnamed : named,
     totalTokens,
     cachedInputTokens: firstCount(
-      ...read.map((details) => countIn(details, 'cached_tokens')),
+      countIn(recordIn(raw, 'prompt_tokens_details'), 'cached_tokens'),
+      countIn(recordIn(raw, 'input_tokens_details'), 'cached_tokens'),
       countIn(raw, 'prompt_cache_hit_tokens'),
       countIn(raw, 'cached_tokens'),
       countIn(raw, 'cache_read_input_tokens'),
@@ -51,12 +54,15 @@ export function chatUsage(raw: JsonRecord): Usage {
 }
 
 /** Thinking tokens, which every protocol counts in the output. */
-export function writtenDetails(raw: JsonRecord): readonly (number | undefined)[] {
-  const details = ['completion_tokens_details', 'output_tokens_details'];
-  return details.flatMap((field) => {
-    const found = recordIn(raw, field);
-    return [countIn(found, 'reasoning_tokens'), countIn(found, 'thinking_tokens')];
-  });
+export function thinkingTokens(raw: JsonRecord): number | undefined {
+  const { completion_tokens_details: ofChat, output_tokens_details: ofOthers } = raw;
+  if (ofChat === undefined && ofOthers === undefined) return undefined;
+  return firstCount(
+    ...[ofChat, ofOthers].flatMap((value) => {
+      const details = isRecord(value) ? value : undefined;
+      return [countIn(details, 'reasoning_tokens'), countIn(details, 'thinking_tokens')];
+    }),
+  );
 }
 
 /** Gemini and xAI leave thinking out of `completion_tokens`, but not out of the total. */
@@ -74,6 +80,7 @@ export function usageIn(answer: JsonRecord, choice: JsonRecord | undefined): Usa
   const { x_groq: groqs, usage: beside } = answer;
   // Most chunks have none.
   if (!isRecord(beside) && !isRecord(groqs) && !isRecord(choice?.['usage'])) return undefined;
+  if (isRecord(beside) && !isRecord(groqs) && !choice?.['usage']) return chatUsage(beside);
   const groq = recordIn(answer, 'x_groq');
   const places = [groq?.['usage'], choice?.['usage'], beside];
   return places.reduce<Usage | undefined>(
@@ -86,13 +93,17 @@ export function usageIn(answer: JsonRecord, choice: JsonRecord | undefined): Usa
 export function laterUsage(before: Usage | undefined, later: Usage): Usage {
   if (before === undefined) return later;
   return {
-    inputTokens: firstCount(later.inputTokens, before.inputTokens),
-    outputTokens: firstCount(later.outputTokens, before.outputTokens),
-    totalTokens: firstCount(later.totalTokens, before.totalTokens),
-    cachedInputTokens: firstCount(later.cachedInputTokens, before.cachedInputTokens),
-    reasoningTokens: firstCount(later.reasoningTokens, before.reasoningTokens),
+    inputTokens: laterCount(later.inputTokens, before.inputTokens),
+    outputTokens: laterCount(later.outputTokens, before.outputTokens),
+    totalTokens: laterCount(later.totalTokens, before.totalTokens),
+    cachedInputTokens: laterCount(later.cachedInputTokens, before.cachedInputTokens),
+    reasoningTokens: laterCount(later.reasoningTokens, before.reasoningTokens),
     raw: isEmpty(later) ? before.raw : later.raw,
   };
+}
+
+function laterCount(later: number | undefined, before: number | undefined): number | undefined {
+  return later || (before ?? later);
 }
 
 function isEmpty({ inputTokens, outputTokens, totalTokens }: Usage): boolean {
