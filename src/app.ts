@@ -11,6 +11,9 @@ import {
   AnthropicFailureView,
   anthropicFailures,
   anthropicModelFailures,
+  doorAddresses,
+  GeminiFailureView,
+  geminiFailures,
   OpenAiFailureView,
   openAiFailures,
 } from './door/index.js';
@@ -52,6 +55,7 @@ const FAILURES: readonly FailureViews[] = [
   { paths: anthropicFailures.paths, bodies: [AnthropicFailureView] },
   { paths: anthropicModelFailures.paths, bodies: [OpenAiFailureView, AnthropicFailureView] },
   { paths: openAiFailures.paths, bodies: [OpenAiFailureView] },
+  { paths: geminiFailures.paths, bodies: [GeminiFailureView] },
   { paths: scimFailures.paths, bodies: [ScimFailureView], type: SCIM_TYPE },
   { paths: ssoFailures.paths, bodies: [LogoutFailureView] },
 ];
@@ -114,6 +118,7 @@ export async function createApp(
       closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS),
       requestLog(logger, app.get(Metrics)),
       securityHeaders(),
+      doorAddresses,
     ),
   );
   // Before the first answer: without its headers a browser of another site reads none, and no refusal either.

@@ -11,6 +11,8 @@ import { AgentAnswers } from './answer/agent-answers.js';
 import { DoorAnswers } from './answer/door-answers.js';
 import { DoorFiles } from './answer/door-files.js';
 import { OpenAiCompletions } from './openai/openai.completions.js';
+import { GeminiController } from './gemini/gemini.controller.js';
+import { Gemini } from './gemini/gemini.service.js';
 import { OpenAiController } from './openai/openai.controller.js';
 import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
 import { OpenAiMedia } from './openai/openai.media.js';
@@ -52,6 +54,7 @@ export class DoorModule {
         ResponsesController,
         ConversationsController,
         AnthropicController,
+        GeminiController,
       ],
       providers: [
         AgentAnswers,
@@ -60,6 +63,7 @@ export class DoorModule {
         Conversations,
         DoorAnswers,
         DoorFiles,
+        Gemini,
         OpenAiCompletions,
         OpenAiEmbeddings,
         OpenAiMedia,

@@ -12,7 +12,7 @@ import { ProviderService } from '../provider/index.js';
 import type {
   ChatAdapter,
   EmbeddingAdapter,
-  FindingValue,
+  Findings,
   MediaAdapter,
   MediaType,
   ModelConnection,
@@ -120,8 +120,8 @@ export interface ResolvedModel {
   readonly outputPrice?: number;
   /** The version of all prices of the model, for the books; undefined without any. */
   readonly priceVersion?: number;
-  /** What calls have learned of its service; all who hold the model share it. */
-  readonly findings?: Map<string, FindingValue>;
+  /** What calls have learned of its service until it was resolved; undefined without any. */
+  readonly findings?: Findings | undefined;
   /** The limits that calls of it ask, as far as the caller has them; undefined without any. */
   readonly limits?: readonly SetLimit[];
   /** The further key that the connection has; undefined for that of the record. */
@@ -421,6 +421,7 @@ export class ModelResolver {
     const provider = await this.providers.requireEnabled(tenantId, providerCode);
     const set = await this.limits.get(owner, 'all', () => this.limitRecords.set(tenantId));
     const limits = set.filter(({ scope, modelId }) => scope !== 'model' || (modelId ?? id) === id);
+    const findings = Object.entries(model.findings);
     return {
       id,
       tenantId,
@@ -432,8 +433,8 @@ export class ModelResolver {
       connection: {
         address: model.apiHost || (this.adapters.defaultAddress(category, providerCode) ?? ''),
         credential: this.models.keyOf(model),
-        authType: model.authType,
-        mayUseHost: this.hostIdentity.isAllowed(tenantId),
+        authType: model.authType === 'bearer' ? undefined : model.authType,
+        mayUseHost: this.hostIdentity.isAllowed(tenantId) || undefined,
         protocolVersion: provider.protocolVersion || undefined,
       },
       modelDimension: model.modelDimension ?? undefined,
@@ -444,7 +445,7 @@ export class ModelResolver {
       inputPrice: model.inputPrice ?? undefined,
       outputPrice: model.outputPrice ?? undefined,
       priceVersion: model.priceVersion ?? undefined,
-      findings: new Map(Object.entries(model.findings)),
+      findings: findings.length > 0 ? new Map(findings) : undefined,
       ...(limits.length > 0 && { limits }),
       keyWeight: model.keyWeight,
       keyVersion: model.credential === null ? undefined : versionOf(model.credential),

@@ -48,8 +48,9 @@ describe('a default address', () => {
     const codes = new Set(withDefault.map(([code]) => code));
     const without = new Set(adapters.map(({ code }) => code).filter((code) => !codes.has(code)));
     expect([...without].toSorted()).toEqual([
-      ...['alibailian', 'atlas', 'azure', 'custom_api', 'custom_messages', 'infinity'],
-      ...['llamacpp', 'lmstudio', 'ollama', 'ppio', 'sglang', 'tei', 'vllm'],
+      ...['alibailian', 'atlas', 'azure', 'bedrock', 'custom_api', 'custom_messages'],
+      ...['custom_responses', 'infinity', 'llamacpp', 'lmstudio', 'ollama', 'ppio', 'sglang'],
+      ...['tei', 'vertex', 'vllm'],
     ]);
   });
 });

@@ -228,7 +228,7 @@ async function prepare(
 ): Promise<(session: Session) => Promise<Seen>> {
   const [method = '', pattern = ''] = key.split(' ');
   const others = (await reference.path?.(by, world, id)) ?? {};
-  const path = Object.entries({ ...others, [field]: id }).reduce(
+  const path = Object.entries({ [field]: id, ...others }).reduce(
     (made, [name, value]) => made.replace(`:${name}`, value),
     pattern,
   );

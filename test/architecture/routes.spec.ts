@@ -104,6 +104,9 @@ const loginOnlyRoutes: Record<string, string> = {
   'GET /v1/conversations/:id/items/:itemId': 'The own conversation.',
   'DELETE /v1/conversations/:id/items/:itemId': 'The own conversation.',
   'POST /v1/embeddings': 'The same for embedding models.',
+  'GET /v1beta/models': 'As /v1/models.',
+  'GET /v1beta/models/:model': 'One of them.',
+  'POST /v1beta/models/:call': 'As /v1/chat/completions, in another protocol.',
   'POST /v1/rerank': 'The same for rerank models.',
   'POST /v1/images/generations': 'As /media/image.',
   'POST /v1/completions': 'As /v1/chat/completions, for texts.',
@@ -165,6 +168,9 @@ const routesOfKeys: Record<string, string> = {
   'POST /v1/audio/transcriptions': 'media:media:use',
   'POST /v1/audio/translations': 'media:media:use',
   'POST /v1/embeddings': 'chat:chat:use',
+  'GET /v1beta/models': 'any',
+  'GET /v1beta/models/:model': 'any',
+  'POST /v1beta/models/:call': 'chat:chat:use',
   'POST /v1/rerank': 'chat:chat:use',
   'POST /v1/images/generations': 'media:media:use',
   'POST /v1/audio/speech': 'media:media:use',
@@ -460,6 +466,10 @@ describe('the OpenAPI document', () => {
         }
         const isMessages = route.path.startsWith('/v1/messages');
         return JSON.stringify(own) !== (isMessages ? anthropic : openAi);
+      }
+      if (route.path.startsWith('/v1beta/')) {
+        const own = responses?.['default']?.content?.['application/json']?.schema;
+        return JSON.stringify(own) !== '{"$ref":"#/components/schemas/GeminiFailureView"}';
       }
       if (route.path.startsWith('/scim/')) {
         const own = responses?.['default']?.content?.['application/scim+json']?.schema;

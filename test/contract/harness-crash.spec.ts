@@ -3,7 +3,10 @@ import { BuiltHarness } from '../support/built-harness.js';
 import { isBuilt, killAll, START_MS } from '../support/built-process.js';
 import { CrashChecks, EDIT, PLAN, READ, shell, WRITE } from '../support/crash-checks.js';
 import { describeSandboxed } from '../support/sandbox.js';
+import { createProvider } from '../support/models.js';
 import { approvalDecision, DONE, FREE } from '../support/scripted-model.js';
+import { readFiles, startStrictUpstreams, STRICT_SERVICES } from '../support/strict-upstreams.js';
+import { eventually } from '../support/wait.js';
 
 const ASKED = { permissionMode: 'WORKSPACE_WRITE', approvalPolicy: 'ON_REQUEST' };
 const SLEEP = shell('sleep 600');
@@ -46,6 +49,41 @@ let checks: CrashChecks;
         expect(harness.content(run, 'a.txt')).toBe('two\n');
       }
       checks.quiet();
+    },
+    6 * START_MS,
+  );
+
+  it(
+    'goes on with what a thinking model sent with the calls before',
+    async () => {
+      const upstreams = await startStrictUpstreams(readFiles('a.txt', 'b.txt'));
+      try {
+        const { providerCode, path } = STRICT_SERVICES['deepseek-messages'];
+        await createProvider(harness.session, providerCode);
+        upstreams.holdAfter(2);
+        const service = { providerCode, apiHost: upstreams.url + path };
+        const run = await harness.beginAt('thinking', service, FREE);
+        await eventually(
+          () => upstreams.held,
+          (held) => held > 0,
+          START_MS,
+        );
+        await harness.kill();
+        upstreams.reset();
+        await harness.boot();
+
+        await checks.completed(run);
+        const results = await checks.results(run);
+        expect(results.map(({ toolError }) => toolError)).toEqual([false, false]);
+        // The service refuses a turn without the signed thinking of both calls.
+        expect(upstreams.refusals).toEqual([]);
+        expect(upstreams.calls).toHaveLength(1);
+        const thoughts = (await harness.messages(run)).flatMap(({ thinking }) => thinking ?? []);
+        expect(thoughts).toHaveLength(3);
+        checks.quiet();
+      } finally {
+        await upstreams.stop();
+      }
     },
     6 * START_MS,
   );

@@ -34,7 +34,8 @@ const COMMAND_TOOLS: Readonly<Record<string, Record<string, unknown>>> = {
   bash: { command: COMMAND, description: 'Prints a word' },
 };
 
-const runCommand: ToolChooser = (offered) => {
+const runCommand: ToolChooser = (offered, _question, steps) => {
+  if (steps > 0) return undefined;
   const name = offered.find((one) => COMMAND_TOOLS[one] !== undefined);
   const input = name === undefined ? undefined : COMMAND_TOOLS[name];
   return name === undefined || input === undefined ? undefined : { name, input };

@@ -42,6 +42,12 @@ export interface CrashRun {
   readonly workspace: string;
 }
 
+/** The event at which a run is held; `detail` is the tool or the iteration. */
+interface Gate {
+  readonly type: string;
+  readonly detail?: string;
+}
+
 /**
  * The built service as a process that is killed and started again, on one store and with one simulator. On PostgreSQL a
  * test can hold a run at a point: whatever stores an event of a kind waits then, with its transaction open.
@@ -139,13 +145,24 @@ export class BuiltHarness {
     name: string,
     session: Readonly<Record<string, unknown>>,
     steps: readonly ScriptStep[],
-    gate?: { readonly type: string; readonly detail?: string },
+    gate?: Gate,
+  ): Promise<CrashRun> {
+    const model = `model-${name}`;
+    this.simulator.script(...steps.map((step) => ({ ...step, match: { model } })));
+    return this.beginAt(name, { apiHost: this.simulator.url }, session, gate);
+  }
+
+  /** A run whose model is served at an address of its own. */
+  async beginAt(
+    name: string,
+    service: { readonly apiHost: string; readonly providerCode?: string },
+    session: Readonly<Record<string, unknown>>,
+    gate?: Gate,
   ): Promise<CrashRun> {
     const workspace = this.workspace(name);
     const modelName = `model-${name}`;
     const fields = { supportsTools: true, contextWindow: 64_000, apiKey: 'a-key' };
-    await createModel(this.session, { ...fields, modelName, apiHost: this.simulator.url });
-    this.simulator.script(...steps.map((step) => ({ ...step, match: { model: modelName } })));
+    await createModel(this.session, { ...fields, ...service, modelName });
     const body = {
       ...{ workspacePath: workspace, model: modelName, title: name, idempotencyKey: freshKey() },
       ...{ permissionMode: 'FULL_ACCESS', approvalPolicy: 'NEVER', ...session },
@@ -221,10 +238,7 @@ export class BuiltHarness {
    * From now on whatever stores such an event of the session waits; a tool.started only where the call is about to act, not
    * where it is stored with the end of a call that never did. PostgreSQL alone.
    */
-  async close(
-    sessionId: string,
-    { type, detail }: { readonly type: string; readonly detail?: string },
-  ): Promise<void> {
+  async close(sessionId: string, { type, detail }: Gate): Promise<void> {
     await this.gates?.query('INSERT INTO test_gate VALUES ($1, $2, $3)', [
       sessionId,
       type,

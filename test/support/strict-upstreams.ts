@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 
 /**
  * Stand-ins for services whose models think before they call a tool, and which refuse the next turn where it lacks what they sent
@@ -23,6 +24,11 @@ export interface StrictUpstreams {
   readonly refusals: readonly string[];
   /** Calls of models so far, as `service turn`. */
   readonly calls: readonly string[];
+  /** How many calls wait because of `holdAfter`. */
+  readonly held: number;
+  /** Calls after so many are left without an answer until `reset`. */
+  holdAfter(calls: number): void;
+  /** Forgets calls and refusals; calls are answered again, but not those that were held. */
   reset(): void;
   stop(): Promise<void>;
 }
@@ -57,6 +63,8 @@ interface TurnInput {
   /** The result that the request ends with. */
   readonly result: string | undefined;
   readonly question: string;
+  /** How often the model has called a tool since the question. */
+  readonly steps: number;
 }
 
 class Refusal extends Error {
@@ -76,19 +84,29 @@ const openAiRefusal = (message: string): Refusal =>
 /** What Google documents for calls that its model has not made. */
 const SKIPPED_SIGNATURE = 'skip_thought_signature_validator';
 
-/** Which of the offered tools is called, and with what. */
+/** Which of the offered tools is called, and with what, after so many steps since the question; undefined for an answer. */
 export type ToolChooser = (
   offered: readonly string[],
   question: string,
+  steps: number,
 ) => { readonly name: string; readonly input: Fields } | undefined;
 
-/** Calls the first tool with the last word of the question. */
-const firstTool: ToolChooser = ([name], question) => {
+/** Calls the first tool once, with the last word of the question. */
+const firstTool: ToolChooser = ([name], question, steps) => {
   const word = question.trim().split(/\s+/).at(-1) ?? '';
-  return name === undefined ? undefined : { name, input: { word } };
+  return name === undefined || steps > 0 ? undefined : { name, input: { word } };
 };
 
-/** A model calls a tool once after each question, and answers with its result. */
+/** Reads the files one after the other. */
+export function readFiles(...paths: readonly string[]): ToolChooser {
+  return (offered, _question, steps) => {
+    const path = paths[steps];
+    const name = 'read_file';
+    return path === undefined || !offered.includes(name) ? undefined : { name, input: { path } };
+  };
+}
+
+/** A model calls tools after each question as it is told to, and answers with the last result. */
 export async function startStrictUpstreams(
   choose: ToolChooser = firstTool,
 ): Promise<StrictUpstreams> {
@@ -96,12 +114,21 @@ export async function startStrictUpstreams(
   const refusals: string[] = [];
   const calls: string[] = [];
   let number = 0;
+  let answeredCalls = Infinity;
+  let held = 0;
+
+  /** The turn that a call belongs to. A client may give calls ids of its own; what it sends back then tells. */
+  const turnOf = (id: unknown, sentBack: unknown): Turn | undefined =>
+    turns.get(String(id)) ??
+    [...turns.values()].find(
+      ({ thinking, signature }) => sentBack === thinking || sentBack === signature,
+    );
 
   const turnFor = (input: TurnInput): Turn => {
     number += 1;
     const thinking = `Thought ${number}: look before answering.`;
     const signature = Buffer.from(`signature ${number}`).toString('base64');
-    const chosen = input.result === undefined && choose(input.tools, input.question);
+    const chosen = choose(input.tools, input.question, input.steps);
     if (!chosen)
       return { number, thinking, signature, text: `The tool says: ${input.result ?? 'nothing'}` };
     const id = `call_${number}`;
@@ -115,9 +142,11 @@ export async function startStrictUpstreams(
       const messages = listOf(body['messages']);
       if (listOf(body['tools']).length > 0) {
         for (const message of messages.filter(({ role }) => role === 'assistant')) {
-          const expected = turns.get(firstCallId(message) ?? '')?.thinking;
           const given = message['reasoning_content'];
-          if (typeof given !== 'string' || (given !== '' && expected && given !== expected)) {
+          const callId = firstCallId(message);
+          const expected = turnOf(callId, given)?.thinking;
+          const isOther = callId !== undefined && given !== '' && given !== expected;
+          if (typeof given !== 'string' || isOther) {
             throw openAiRefusal(
               'The `reasoning_content` in the thinking mode must be passed back to the API.',
             );
@@ -130,9 +159,9 @@ export async function startStrictUpstreams(
     gemini: (body, response) => {
       for (const message of listOf(body['messages']).filter(({ role }) => role === 'assistant')) {
         const [call] = listOf(message['tool_calls']);
-        const turn = call && turns.get(String(call['id']));
         const google = recordOf(recordOf(call?.['extra_content'])['google']);
         const given = google['thought_signature'];
+        const turn = call && turnOf(call['id'], given);
         if (call && given !== SKIPPED_SIGNATURE && (!turn || given !== turn.signature)) {
           const message = `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${String(recordOf(call['function'])['name'])}\`, position 2. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.`;
           throw new Refusal(message, [
@@ -162,10 +191,13 @@ export async function startStrictUpstreams(
         },
       ];
       for (const message of listOf(body['messages'])) {
-        const turn = turns.get(firstCallId(message) ?? '');
         const details = message['reasoning_details'];
+        const [first] = listOf(details);
+        const callId = firstCallId(message);
+        const turn = turnOf(callId, first?.['text']);
         // A message without them goes on without reasoning.
-        if (turn && details && JSON.stringify(details) !== JSON.stringify(detailsOf(turn))) {
+        const isSent = details !== undefined && callId !== undefined;
+        if (isSent && !isDeepStrictEqual(details, turn && detailsOf(turn))) {
           throw openAiRefusal(
             'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.',
           );
@@ -178,7 +210,7 @@ export async function startStrictUpstreams(
     anthropic: (body, response) => {
       const isThinking = thinks(body, false);
       for (const message of isThinking ? assistantsIn(body) : []) {
-        checkBlocks(message, turns, (turn) => [
+        checkBlocks(message, turnOf, (turn) => [
           { type: 'thinking', thinking: turn.thinking, signature: turn.signature },
           { type: 'redacted_thinking', data: turn.signature },
         ]);
@@ -191,7 +223,7 @@ export async function startStrictUpstreams(
       for (const message of isThinking ? assistantsIn(body) : []) {
         checkBlocks(
           message,
-          turns,
+          turnOf,
           (turn) => [{ type: 'thinking', thinking: turn.thinking, signature: turn.signature }],
           () =>
             openAiRefusal(
@@ -206,11 +238,11 @@ export async function startStrictUpstreams(
       const items = typeof body['input'] === 'string' ? [] : listOf(body['input']);
       for (const [at, item] of items.entries()) {
         if (item['type'] !== 'function_call') continue;
-        const turn = turns.get(String(item['call_id']));
         const before = items[at - 1];
+        const turn = turnOf(item['call_id'], before?.['encrypted_content']);
         // An item without the id of a stored one is taken as it is.
         const isStored = item['id'] !== undefined;
-        if (turn && isStored && before?.['encrypted_content'] !== turn.signature) {
+        if (isStored && before?.['encrypted_content'] !== turn?.signature) {
           throw openAiRefusal(
             `Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.`,
           );
@@ -228,6 +260,10 @@ export async function startStrictUpstreams(
   const server = createServer((request, response) => {
     void bodyOf(request).then((body) => {
       const service = request.url?.split('/')[1] as StrictService;
+      if (calls.length >= answeredCalls) {
+        held += 1;
+        return;
+      }
       try {
         services[service](body, response);
         calls.push(`${service} ${calls.length + 1}`);
@@ -244,9 +280,17 @@ export async function startStrictUpstreams(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     refusals,
     calls,
+    get held() {
+      return held;
+    },
+    holdAfter: (count) => {
+      answeredCalls = count;
+    },
     reset: () => {
       refusals.length = 0;
       calls.length = 0;
+      answeredCalls = Infinity;
+      held = 0;
     },
     stop: () => stopped(server),
   };
@@ -294,17 +338,21 @@ function chatInput(body: Fields): TurnInput {
     tools: listOf(body['tools']).map((tool) => String(recordOf(tool['function'])['name'])),
     result: last['role'] === 'tool' ? textOf(last['content']) : undefined,
     question: textOf(messages.findLast(({ role }) => role === 'user')?.['content']),
+    steps: stepsAfter(messages, ({ role }) => role === 'user'),
   };
 }
 
 function messagesInput(body: Fields): TurnInput {
   const messages = listOf(body['messages']);
   const last = messages.at(-1) ?? {};
-  const result = listOf(last['content']).find(({ type }) => type === 'tool_result');
+  const resultIn = ({ content }: Fields): Fields | undefined =>
+    listOf(content).find(({ type }) => type === 'tool_result');
+  const result = resultIn(last);
   return {
     tools: namesOf(body['tools']),
     result: result && textOf(result['content']),
     question: textOf(last['content']),
+    steps: stepsAfter(messages, (message) => message['role'] === 'user' && !resultIn(message)),
   };
 }
 
@@ -315,7 +363,15 @@ function responsesInput(body: Fields): TurnInput {
     tools: namesOf(body['tools']),
     result: last['type'] === 'function_call_output' ? textOf(last['output']) : undefined,
     question: typeof body['input'] === 'string' ? body['input'] : textOf(last['content']),
+    steps: stepsAfter(items, ({ role }) => role === 'user'),
   };
+}
+
+/** How many messages with calls, or calls, come after the last question. */
+function stepsAfter(entries: readonly Fields[], isQuestion: (entry: Fields) => boolean): number {
+  const later = entries.slice(entries.findLastIndex(isQuestion) + 1);
+  return later.filter(({ role, type }) => role === 'assistant' || /_call$/.test(String(type)))
+    .length;
 }
 
 /** Anthropic's models think where they are asked to, DeepSeek's unless they are told not to. */
@@ -331,7 +387,7 @@ function assistantsIn(body: Fields): Fields[] {
 /** Throws where the first blocks of a message with a call are not those that came with it. */
 function checkBlocks(
   message: Fields,
-  turns: ReadonlyMap<string, Turn>,
+  turnOf: (id: unknown, sentBack: unknown) => Turn | undefined,
   blocksOf: (turn: Turn) => Fields[],
   refusal = (): Refusal => {
     const text =
@@ -344,8 +400,9 @@ function checkBlocks(
 ): void {
   const content = listOf(message['content']);
   const call = content.find(({ type }) => type === 'tool_use');
-  const turn = call && turns.get(String(call['id']));
-  if (!turn) return;
+  if (!call) return;
+  const turn = turnOf(call['id'], content[0]?.['signature']);
+  if (!turn) throw refusal();
   const expected = blocksOf(turn);
   const given = content
     .slice(0, expected.length)
@@ -354,7 +411,7 @@ function checkBlocks(
         Object.keys(expected[content.indexOf(block)] ?? {}).map((name) => [name, block[name]]),
       ),
     );
-  if (JSON.stringify(given) !== JSON.stringify(expected)) throw refusal();
+  if (!isDeepStrictEqual(given, expected)) throw refusal();
 }
 
 function sendEvents(response: ServerResponse, events: readonly string[]): void {

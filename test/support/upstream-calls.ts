@@ -1,4 +1,5 @@
 import { systemCaller } from '../../src/platform/access/index.js';
+import { addFindings } from '../../src/model/findings/model.findings.js';
 import { UpstreamHealth } from '../../src/model/calls/upstream.health.js';
 import type { UsageLimiter } from '../../src/model/limits/usage.limiter.js';
 import { EventBus } from '../../src/platform/event/index.js';
@@ -48,11 +49,6 @@ export class TestHealth extends UpstreamHealth {
   }
 }
 
-function keepIn({ findings }: ResolvedModel, learned: Findings): Promise<void> {
-  for (const [name, value] of learned) findings?.set(name, value);
-  return Promise.resolve();
-}
-
 /** Calls without a store: `current` finds the model for each attempt, and what is counted goes to `counted`. */
 export function unstoredCalls(
   current: (model: never) => Promise<unknown> = (model) => Promise.resolve(model),
@@ -84,7 +80,7 @@ export function unstoredCalls(
     books as never,
     limiter as never,
     health,
-    { keep: (model: ResolvedModel, learned: Findings) => keepIn(model, learned) } as never,
     SETTINGS as never,
+    { keep: (model: ResolvedModel, learned: Findings) => addFindings(model, learned) } as never,
   );
 }

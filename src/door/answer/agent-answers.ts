@@ -65,8 +65,7 @@ export class AgentAnswers {
     const prompt = [planned.systemPrompt ?? '', ...system].filter((text) => text !== '');
     const plan = { ...planned, systemPrompt: prompt.join('\n\n') || undefined };
     const { model, bases } = plan;
-    const { adapter, connection } = model;
-    noteIgnored(call, adapter.protocol(connection.address), request.names, ignored);
+    noteIgnored(call, model, request.names, ignored);
     const { messages, found } = await this.planner.messages({
       caller,
       plan,

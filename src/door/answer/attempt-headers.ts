@@ -1,6 +1,8 @@
 import type { Response } from 'express';
+import type { Caller } from '../../platform/access/index.js';
 import { CallTrail } from '../../model/index.js';
 import type { LimitLeft } from '../../model/index.js';
+import { IgnoredParameters } from './ignored-parameters.js';
 
 const MESSAGES = /^\/v1\/messages(\/|$)/i;
 
@@ -51,15 +53,24 @@ function durationOf(seconds: number): string {
   return `${begin}${seconds % 60}s`;
 }
 
-/** The answer of a call, whose attempts and limits the headers of the response name, those of a failure as well. */
-export async function withAttempts<T>(
+/** One call that is answered in one piece. */
+export interface NamedCall {
+  readonly trail: CallTrail;
+  readonly ignored: IgnoredParameters;
+}
+
+/** The answer of a call. Headers of the response name its attempts, limits and ignored parameters, those of a failure as well. */
+export async function namingCall<T>(
+  caller: Pick<Caller, 'apiKey'>,
   response: Response,
-  call: (trail: CallTrail) => Promise<T>,
+  call: (named: NamedCall) => Promise<T>,
 ): Promise<T> {
   const trail = new CallTrail();
+  const ignored = IgnoredParameters.of(caller);
   try {
-    return await call(trail);
+    return await call({ trail, ignored });
   } finally {
     nameAttempts(response, trail);
+    ignored.name(response, trail);
   }
 }

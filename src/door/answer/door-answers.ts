@@ -291,12 +291,12 @@ export interface DetachedRun {
 
 /** Notes what the model that is called leaves out. Throws where the key is strict, so that a fallback is passed over. */
 function noted(
-  { adapter, connection }: ResolvedChatModel,
+  model: ResolvedChatModel,
   call: Omit<ReadCall, 'format'>,
   { request, ignored }: CallInProgress,
 ): EmulatedChoice {
   ignored.beginModel();
-  return noteIgnored(call, adapter.protocol(connection.address), request.names, ignored);
+  return noteIgnored(call, model, request.names, ignored);
 }
 
 /**

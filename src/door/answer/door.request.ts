@@ -2,6 +2,7 @@ import type { Failure } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { InvalidResponseFormatError } from '../../agent/index.js';
 import type { FormatNames, Source, TurnPart } from '../../agent/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
 import { NO_EFFORT } from '../../provider/index.js';
 import type {
   ChatCall,
@@ -16,6 +17,10 @@ import type { IgnoredParameters } from './ignored-parameters.js';
 /** A request whose answer counts as open until it is written. */
 export interface HeldRequest {
   readonly stream: boolean;
+  /** What was left out of it before it was held; nothing when absent. */
+  readonly ignored?: IgnoredParameters;
+  /** What keeps a silent stream open, where clients of the protocol take no comments. */
+  readonly ping?: string;
   /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for whole. */
   failureEvent(failure: Failure): string;
 }
@@ -138,7 +143,7 @@ const NAMES = {
  */
 export function noteIgnored(
   call: Omit<ReadCall, 'format'>,
-  protocol: ChatProtocolName,
+  model: ResolvedChatModel,
   names: ParameterNames,
   ignored: IgnoredParameters,
 ): EmulatedChoice {
@@ -149,11 +154,8 @@ export function noteIgnored(
       msg`tool_choice calls for a tool, and there is none. Send tools, or remove it.`,
     );
   }
-  const honoured = HONOURED[protocol];
-  const isLacking = (hint: Hint): boolean => !honoured.has(hint);
-  for (const hint of Object.keys(NAMES) as (keyof typeof NAMES)[]) {
-    if (call[hint] !== undefined && isLacking(hint)) ignored.addOfModel(NAMES[hint]);
-  }
+  noteLacking(call, model, ignored);
+  const isLacking = (hint: Hint): boolean => !honouredBy(model).has(hint);
   // Not to think is said to these protocols by other means.
   if (call.effort !== undefined && call.effort !== NO_EFFORT && isLacking('effort')) {
     ignored.addOfModel(names.effort);
@@ -166,6 +168,21 @@ export function noteIgnored(
   const required = call.toolChoice === 'required' && isLacking('toolChoice');
   if (required) ignored.requireLenient('tool_choice');
   return { oneByOne, required };
+}
+
+/** The same of the hints that all clients write alike. */
+export function noteLacking(
+  call: Pick<ChatCall, keyof typeof NAMES>,
+  model: ResolvedChatModel,
+  ignored: IgnoredParameters,
+): void {
+  for (const hint of Object.keys(NAMES) as (keyof typeof NAMES)[]) {
+    if (call[hint] !== undefined && !honouredBy(model).has(hint)) ignored.addOfModel(NAMES[hint]);
+  }
+}
+
+function honouredBy({ adapter, connection }: ResolvedChatModel): ReadonlySet<Hint> {
+  return HONOURED[adapter.protocol(connection.address)];
 }
 
 /** What Plinth sees to where the protocol of a model has no word for it. */

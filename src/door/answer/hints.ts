@@ -118,6 +118,14 @@ export const COMPLETION_HINTS: Hints = {
   perf_metrics_in_response: oneOf(false),
 };
 
+/** The same for completions of texts. */
+export const TEXT_HINTS: Hints = {
+  ...COMPLETION_HINTS,
+  frequency_penalty: oneOf(0),
+  presence_penalty: oneOf(0),
+  top_k: oneOf(0, -1),
+};
+
 /** The same for messages, from the reference of Anthropic (November 2026), its betas included. */
 export const MESSAGE_HINTS: Hints = {
   ...ABOUT_THE_CALL,
@@ -147,6 +155,27 @@ export const RESPONSE_HINTS: Hints = {
   truncation: oneOf('disabled'),
   context_management: never,
   moderation: never,
+};
+
+/** The same of the Gemini protocol, from the reference of Google and its SDK (November 2026). */
+export const CONTENT_HINTS: Hints = {
+  // The address names it.
+  model: always,
+  labels: always,
+  store: oneOf(false),
+  serviceTier: oneOf('unspecified', 'standard', 'SERVICE_TIER_UNSPECIFIED', 'STANDARD'),
+  safetySettings: isEmpty,
+};
+
+/** Those of its generationConfig. */
+export const GENERATION_HINTS: Hints = {
+  responseLogprobs: oneOf(false),
+  logprobs: oneOf(0),
+  mediaResolution: oneOf('MEDIA_RESOLUTION_UNSPECIFIED'),
+  enableEnhancedCivicAnswers: oneOf(false),
+  routingConfig: never,
+  modelSelectionConfig: never,
+  modelConfig: never,
 };
 
 export const EMBEDDING_HINTS: Hints = {
@@ -182,6 +211,8 @@ export const RERANK_HINTS: Hints = {
   instruction: never,
   raw_scores: never,
 };
+
+export const MODERATION_HINTS: Hints = ABOUT_THE_CALL;
 
 export const IMAGE_HINTS: Hints = {
   ...ABOUT_THE_CALL,
@@ -238,14 +269,22 @@ export function withoutNeutral(
   );
 }
 
-/** The body without the hints, of which those that would have changed something are noted. Anything but an object stays as it is. */
-export function withoutHints(body: unknown, hints: Hints, ignored: IgnoredParameters): unknown {
+/**
+ * The body without the hints, of which those that would have changed something are noted, with `place` before their names. Anything
+ * but an object stays as it is.
+ */
+export function withoutHints(
+  body: unknown,
+  hints: Hints,
+  ignored: IgnoredParameters,
+  place = '',
+): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   return Object.fromEntries(
     Object.entries(body).filter(([name, value]) => {
       const isNeutral = Object.hasOwn(hints, name) ? hints[name] : undefined;
       if (!isNeutral) return true;
-      if (value !== null && !isNeutral(value)) ignored.add(name);
+      if (value !== null && !isNeutral(value)) ignored.add(place + name);
       return false;
     }),
   );

@@ -1,24 +1,8 @@
 import type { Response } from 'express';
 import type { Caller } from '../../platform/access/index.js';
+import { setIgnoredParameters } from '../../platform/http/index.js';
+import type { CallTrail } from '../../model/index.js';
 import { UnsupportedParameterError } from './door.errors.js';
-
-/** Names the parameters that the model does not know and that were left out. The log of requests has it, too. */
-const IGNORED_HEADER = 'x-plinth-ignored';
-
-/** Longest value of the header, so that a client with many odd parameters still gets its answer. */
-const MAX_HEADER_CHARS = 1_000;
-
-/** The answer of a call; a header of the response names what of the request was left out. */
-export async function namingIgnored<T>(
-  caller: Pick<Caller, 'apiKey'>,
-  response: Response,
-  call: (ignored: IgnoredParameters) => Promise<T>,
-): Promise<T> {
-  const ignored = IgnoredParameters.of(caller);
-  const answer = await call(ignored);
-  ignored.name(response);
-  return answer;
-}
 
 /**
  * The hints of one request that are left out for its model. A hint says how to answer, never what is asked, so that it ends no
@@ -56,12 +40,11 @@ export class IgnoredParameters {
     if (this.isStrict) throw new UnsupportedParameterError(param);
   }
 
-  /** Names them in the header of an answer that has not begun. */
-  name(response: Response): void {
-    const names = [...new Set([...this.ofRequest, ...this.ofModel])];
-    if (names.length === 0 || response.headersSent) return;
-    // Names are fields of JSON, and a header takes printable characters alone.
-    const list = names.map((name) => name.replaceAll(/[^\w.[\]-]/g, '_')).join(', ');
-    response.setHeader(IGNORED_HEADER, list.slice(0, MAX_HEADER_CHARS));
+  /**
+   * Names them for the client and the request log, with those of the trail: what the service that answers refuses by name, and was
+   * not sent.
+   */
+  name(response: Response, { leftOut }: CallTrail): void {
+    setIgnoredParameters(response, [...new Set([...this.ofRequest, ...this.ofModel, ...leftOut])]);
   }
 }

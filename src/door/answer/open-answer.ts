@@ -51,7 +51,7 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
     private readonly response: Response,
     private readonly pingMs: number,
   ) {
-    this.ignored = IgnoredParameters.of(caller);
+    this.ignored = request.ignored ?? IgnoredParameters.of(caller);
     if (request.stream) {
       const limitMs = SILENT_INTERVALS * pingMs;
       this.silence = setTimeout(() => this.hasBegun || this.begin({ comment: true }), limitMs);
@@ -86,13 +86,14 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
   private begin(start: { readonly comment: boolean }): SseWriter {
     clearTimeout(this.silence);
     this.nameCall();
-    this.writer = new SseWriter(this.response, this.pingMs);
+    this.writer = new SseWriter(this.response, this.pingMs, { ping: this.request.ping });
     this.writer.start(start);
     return this.writer;
   }
 
   finish(): void {
     setEnvelopeCode(this.response, 200);
+    this.nameCall();
     this.writer?.end();
   }
 
@@ -108,15 +109,16 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
     this.nameCall();
   }
 
-  /** In headers: which model answers, and what of the request it does not know. */
+  /** In headers: which model answers, and what of the request it does not know. The request log is told of the latter by the end, too. */
   private nameCall(): void {
-    nameAttempts(this.response, this.trail);
-    this.ignored.name(this.response);
+    if (!this.hasBegun) nameAttempts(this.response, this.trail);
+    this.ignored.name(this.response, this.trail);
   }
 
   /** Ends a stream with the event of its failure. */
   fail(code: number, event: string): void {
     setEnvelopeCode(this.response, code);
+    this.nameCall();
     this.writer?.write(event);
     this.writer?.end();
   }

@@ -5,7 +5,7 @@ import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
-import { withAttempts } from '../answer/attempt-headers.js';
+import { namingCall } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
 import { requestIdHeader } from './anthropic.errors.js';
 import { MessagesBody, TokenCountBody } from './anthropic.dto.js';
@@ -59,7 +59,7 @@ export class AnthropicController {
   ): Promise<TokenCountView> {
     response.set(requestIdHeader());
     const { headers } = response.req;
-    return withAttempts(response, (trail) =>
+    return namingCall(caller, response, ({ trail }) =>
       this.counts.count(caller, body, { headers, signal, trail }),
     );
   }

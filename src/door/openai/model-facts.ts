@@ -109,7 +109,7 @@ export function anthropicModel(model: ListedModel): AnthropicModelView {
 const yes = { supported: true };
 const no = { supported: false };
 
-/** But for images, what POST /v1/messages does with every model: it takes each type of thinking, and checks JSON of a schema itself. */
+/** But for images, what POST /v1/messages does with every model: it takes each type of thinking, reads files, and checks JSON of a schema itself. */
 function capabilities(sees: boolean): object {
   return {
     batch: no,
@@ -123,7 +123,7 @@ function capabilities(sees: boolean): object {
     },
     effort: { ...no, low: no, medium: no, high: no, max: no, xhigh: null },
     image_input: { supported: sees },
-    pdf_input: no,
+    pdf_input: yes,
     server_tools: { ...no, code_execution: no, web_search: no },
     structured_outputs: yes,
     thinking: { ...yes, types: { adaptive: yes, enabled: yes, disabled: yes, between_tools: no } },

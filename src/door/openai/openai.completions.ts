@@ -14,11 +14,15 @@ import {
   textsOfTokens,
   UpstreamCalls,
 } from '../../model/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatCall, ChatMessage, ChatPart, FinishReason, Usage } from '../../provider/index.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
 import { ParameterError, UnfinishedAnswerError, UnknownModelError } from '../answer/door.errors.js';
+import { noteLacking } from '../answer/door.request.js';
 import type { HeldRequest } from '../answer/door.request.js';
+import { TEXT_HINTS, withoutHints } from '../answer/hints.js';
+import { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
 import { openAiFailure } from './openai.errors.js';
 
@@ -30,16 +34,6 @@ const USUAL_MAX_TOKENS = 16;
 
 const promptText = plainText(MAX_PROMPT_CHARS);
 const promptTokens = z.array(z.number().int().min(0)).min(1).max(MAX_PROMPT_TOKENS);
-/** Hints, which are left out and named in a header where they would say something. */
-const HINTS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  best_of: (value) => value !== 1,
-  logprobs: (value) => value !== null && value !== false,
-  frequency_penalty: (value) => value !== 0,
-  presence_penalty: (value) => value !== 0,
-  logit_bias: (value) => Object.keys(value ?? {}).length > 0,
-  user: () => false,
-};
-const IGNORED_HEADER = 'x-plinth-ignored';
 
 const completionRequest = z.strictObject({
   model: modelName,
@@ -65,7 +59,10 @@ type CompletionRequest = z.output<typeof completionRequest>;
 
 /** One request while it is answered. */
 class HeldCompletion implements HeldRequest {
-  constructor(readonly stream: boolean) {}
+  constructor(
+    readonly stream: boolean,
+    readonly ignored: IgnoredParameters,
+  ) {}
 
   failureEvent(failure: Parameters<HeldRequest['failureEvent']>[0]): string {
     return event(openAiFailure(failure).body);
@@ -87,15 +84,16 @@ export class OpenAiCompletions {
 
   /** One choice for each prompt, one after the other. Fails as a call of a model, and with ParameterError. */
   async answer(caller: Caller, body: unknown, response: Response): Promise<void> {
-    const { request, ignored } = requestOf(body);
+    const ignored = IgnoredParameters.of(caller);
+    const request = parameters(completionRequest, withoutHints(body, TEXT_HINTS, ignored));
     const { model: name, stream, echo } = request;
     // An agent answers conversations.
     if (agentIdIn(name) !== undefined) throw new UnknownModelError(name);
     const model = await this.models.resolveChat(caller, name);
     const prompts = await textsOf(request.prompt);
-    if (ignored.length > 0) response.setHeader(IGNORED_HEADER, ignored.join(', '));
     const { attempts, ...limits } = turnLimits(this.config);
-    await this.answers.hold(caller, new HeldCompletion(stream), response, async (open) => {
+    const held = new HeldCompletion(stream, ignored);
+    await this.answers.hold(caller, held, response, async (open) => {
       const { signal, trail } = open;
       const use = { caller, feature: 'chat', trail } as const;
       const writer = new TextCompletionWriter(request);
@@ -104,7 +102,12 @@ export class OpenAiCompletions {
         const options = { use, limits, signal, attempts, isResolved: prompt === prompts[0] };
         const begin = writer.begin(call.messages, echo ? prompt : '');
         if (stream && begin !== '') await open.write(begin);
-        for await (const parts of this.calls.stream(model, () => call, options)) {
+        const callFor = (called: ResolvedChatModel): typeof call => {
+          ignored.beginModel();
+          noteLacking(call, called, ignored);
+          return call;
+        };
+        for await (const parts of this.calls.stream(model, callFor, options)) {
           const events = writer.add(parts);
           if (stream && events !== '') await open.write(events);
         }
@@ -117,14 +120,6 @@ export class OpenAiCompletions {
       } else open.answer(JSON.stringify(writer.whole()));
     });
   }
-}
-
-function requestOf(body: unknown): { request: CompletionRequest; ignored: readonly string[] } {
-  const given = Object.entries((body ?? {}) as Readonly<Record<string, unknown>>);
-  const ignored = given.filter(([name, value]) => value !== null && HINTS[name]?.(value));
-  const others = given.filter(([name]) => !(name in HINTS));
-  const request = parameters(completionRequest, body && Object.fromEntries(others));
-  return { request, ignored: ignored.map(([name]) => name) };
 }
 
 async function textsOf(prompts: CompletionRequest['prompt']): Promise<readonly string[]> {

@@ -16,9 +16,8 @@ import type { FormFile } from '../../platform/http/index.js';
 import { requestIdHeader, VERSION } from '../anthropic/anthropic.errors.js';
 import { ModelsQuery } from '../anthropic/anthropic.dto.js';
 import { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
-import { withAttempts } from '../answer/attempt-headers.js';
+import { namingCall } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
-import { namingIgnored } from '../answer/ignored-parameters.js';
 import { CompletionRequest } from './chat-completions.protocol.js';
 import {
   ChatCompletionBody,
@@ -166,10 +165,8 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<EmbeddingsView> {
-    return namingIgnored(caller, response, (ignored) =>
-      withAttempts(response, (trail) =>
-        this.embeddings.embed(caller, body, { signal, trail, ignored }),
-      ),
+    return namingCall(caller, response, (call) =>
+      this.embeddings.embed(caller, body, { signal, ...call }),
     );
   }
 
@@ -185,10 +182,8 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<RerankView> {
-    return namingIgnored(caller, response, (ignored) =>
-      withAttempts(response, (trail) =>
-        this.reranking.rerank(caller, body, { signal, trail, ignored }),
-      ),
+    return namingCall(caller, response, (call) =>
+      this.reranking.rerank(caller, body, { signal, ...call }),
     );
   }
 
@@ -204,8 +199,8 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<object> {
-    return withAttempts(response, (trail) =>
-      this.moderation.moderate(caller, body, { signal, trail }),
+    return namingCall(caller, response, (call) =>
+      this.moderation.moderate(caller, body, { signal, ...call }),
     );
   }
 
@@ -220,10 +215,8 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<ImagesView> {
-    return namingIgnored(caller, response, (ignored) =>
-      withAttempts(response, (trail) =>
-        this.media.image(caller, body, { ignored, disconnected, trail }),
-      ),
+    return namingCall(caller, response, (call) =>
+      this.media.image(caller, body, { disconnected, ...call }),
     );
   }
 
@@ -241,8 +234,8 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<ImagesView> {
     const disconnected = whileConnected(response);
-    return withAttempts(response, (trail) =>
-      this.media.edit(caller, body, files, { disconnected, trail }),
+    return namingCall(caller, response, (call) =>
+      this.media.edit(caller, body, files, { disconnected, ...call }),
     );
   }
 

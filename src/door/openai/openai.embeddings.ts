@@ -8,10 +8,9 @@ import {
   ModelResolver,
   textsOfTokens,
 } from '../../model/index.js';
-import type { CallTrail } from '../../model/index.js';
+import type { NamedCall } from '../answer/attempt-headers.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
 import { EMBEDDING_HINTS, withoutHints } from '../answer/hints.js';
-import type { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { modelName, parameters } from '../answer/parameters.js';
 import type { EmbeddingsView } from './openai.view.js';
 
@@ -42,10 +41,8 @@ function requestOf(body: unknown) {
   return parameters(Array.isArray(first) ? ofTokenLists : ofTexts, body);
 }
 
-interface RequestContext {
+interface RequestContext extends NamedCall {
   readonly signal: AbortSignal;
-  readonly trail: CallTrail;
-  readonly ignored: IgnoredParameters;
 }
 
 /** POST /v1/embeddings. */

@@ -46,6 +46,11 @@ export const openAiFailures: FailureShape = {
   advice: pathAdvice,
 };
 
+/** The code of a failure in the words of the protocol. */
+export function openAiCode(failure: Failure): string | undefined {
+  return fieldsOf(statusOf(failure), failure.error).code;
+}
+
 export function openAiFailure(failure: Failure): ShapedFailure {
   const { error: thrown } = failure;
   // Its text says nothing of the cause, and the status may.

@@ -7,12 +7,12 @@ import { msg } from '../../platform/message/index.js';
 import type { FormFile } from '../../platform/http/index.js';
 import { ContentService, MediaService, NoImageError } from '../../media/index.js';
 import { ModelResolver } from '../../model/index.js';
-import type { CallTrail, ResolvedMediaModel } from '../../model/index.js';
+import type { ResolvedMediaModel } from '../../model/index.js';
 import type { MediaResult } from '../../provider/index.js';
 import { ParameterError, reasonOf, UnsupportedParameterError } from '../answer/door.errors.js';
-import { withAttempts } from '../answer/attempt-headers.js';
+import { namingCall } from '../answer/attempt-headers.js';
+import type { NamedCall } from '../answer/attempt-headers.js';
 import { IMAGE_HINTS, SPEECH_HINTS, withoutHints } from '../answer/hints.js';
-import { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
 import { formFields, formFlag, formNumber } from './form-fields.js';
 import type { ImagesView } from './openai.view.js';
@@ -44,9 +44,7 @@ const speechRequest = z.strictObject({
   stream_format: z.literal('audio').nullish(),
 });
 
-interface ImageContext {
-  readonly ignored: IgnoredParameters;
-  readonly trail: CallTrail;
+interface MediaContext extends NamedCall {
   /** Aborts when the client closes the connection. */
   readonly disconnected: AbortSignal;
 }
@@ -69,6 +67,8 @@ const editRequest = z.looseObject({
 });
 
 type MadeImage = Pick<MediaResult, 'url' | 'dataUrl' | 'b64Json'>;
+
+type FinishedMedium = Awaited<ReturnType<MediaService['finished']>>;
 
 interface ImageAnswer {
   readonly format: 'url' | 'b64_json' | null | undefined;
@@ -99,7 +99,7 @@ export class OpenAiMedia {
   async image(
     caller: Caller,
     body: unknown,
-    { ignored, disconnected, trail }: ImageContext,
+    { ignored, disconnected, trail }: MediaContext,
   ): Promise<ImagesView> {
     const request = parameters(imageRequest, withoutHints(body, IMAGE_HINTS, ignored));
     const { model, prompt, size, seed, response_format: format } = request;
@@ -131,7 +131,7 @@ export class OpenAiMedia {
     caller: Caller,
     body: unknown,
     files: readonly FormFile[],
-    { disconnected, trail }: { readonly disconnected: AbortSignal; readonly trail: CallTrail },
+    { disconnected, trail }: MediaContext,
   ): Promise<ImagesView> {
     const request = parameters(editRequest, body);
     const {
@@ -202,7 +202,30 @@ export class OpenAiMedia {
 
   /** Sound in its own type. Fails like MediaService and ContentService, and with ParameterError. */
   async speech(caller: Caller, body: unknown, { response, disconnected }: Listener): Promise<void> {
-    const ignored = IgnoredParameters.of(caller);
+    const made = await namingCall(caller, response, (call) =>
+      this.sound(caller, body, { disconnected, ...call }),
+    );
+    const { b64Json, mimeType, id } = made;
+    if (b64Json !== null) {
+      setEnvelopeCode(response, 200);
+      response.status(200).type(mimeType ?? 'audio/mpeg');
+      response.send(Buffer.from(b64Json, 'base64'));
+      return;
+    }
+    if (id === null) {
+      throw new ParameterError(
+        'model',
+        msg`The service of this model answers the address of a sound. Use POST /media/speech, or another model.`,
+      );
+    }
+    await this.contents.sendResult(id, { ...made, type: 'audio' }, { response, disconnected });
+  }
+
+  private async sound(
+    caller: Caller,
+    body: unknown,
+    { ignored, disconnected, trail }: MediaContext,
+  ): Promise<FinishedMedium> {
     const request = parameters(speechRequest, withoutHints(body, SPEECH_HINTS, ignored));
     const { model, input, voice, response_format: responseFormat, speed, instructions } = request;
     const { adapter } = await this.models.resolveMedia(caller, model, ['audio']);
@@ -217,25 +240,7 @@ export class OpenAiMedia {
       ...(!adapter.lookUpPrediction && speed && { speed }),
       ...(!adapter.lookUpPrediction && instructions && { instructions }),
     };
-    const begun = await withAttempts(response, (trail) =>
-      this.media.speech(caller, asked, disconnected, trail),
-    );
-    const made = await this.media.finished(caller, model, begun, disconnected);
-    const { b64Json, mimeType } = made;
-    ignored.name(response);
-    if (b64Json !== null) {
-      setEnvelopeCode(response, 200);
-      response.status(200).type(mimeType ?? 'audio/mpeg');
-      response.send(Buffer.from(b64Json, 'base64'));
-      return;
-    }
-    if (begun.id === null) {
-      throw new ParameterError(
-        'model',
-        msg`The service of this model answers the address of a sound. Use POST /media/speech, or another model.`,
-      );
-    }
-    const sound = { ...made, type: 'audio' } as const;
-    await this.contents.sendResult(begun.id, sound, { response, disconnected });
+    const begun = await this.media.speech(caller, asked, disconnected, trail);
+    return { ...(await this.media.finished(caller, model, begun, disconnected)), id: begun.id };
   }
 }

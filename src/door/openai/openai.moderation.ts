@@ -6,10 +6,11 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { msg } from '../../platform/message/index.js';
 import { ModelResolver, ModelService, UpstreamCalls } from '../../model/index.js';
-import type { CallTrail } from '../../model/index.js';
 import type { ModelCallOptions, Moderation } from '../../provider/index.js';
 import { turnLimits } from '../../chat/index.js';
+import type { NamedCall } from '../answer/attempt-headers.js';
 import { ParameterError } from '../answer/door.errors.js';
+import { MODERATION_HINTS, withoutHints } from '../answer/hints.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
 
 const MAX_INPUTS = 1_000;
@@ -46,9 +47,12 @@ export class OpenAiModeration {
   async moderate(
     caller: Caller,
     body: unknown,
-    { signal, trail }: { readonly signal: AbortSignal; readonly trail: CallTrail },
+    { signal, trail, ignored }: NamedCall & { readonly signal: AbortSignal },
   ): Promise<object> {
-    const { input, model: asked } = parameters(moderationRequest, body);
+    const { input, model: asked } = parameters(
+      moderationRequest,
+      withoutHints(body, MODERATION_HINTS, ignored),
+    );
     const name = asked ?? (await this.usualModel(caller));
     const model = await this.models.resolveMedia(caller, name, ['moderation']);
     const { adapter, connection, modelName: id } = model;

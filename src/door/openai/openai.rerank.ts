@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import { ModelResolver, RerankClient } from '../../model/index.js';
-import type { CallTrail } from '../../model/index.js';
+import type { NamedCall } from '../answer/attempt-headers.js';
 import { RERANK_HINTS, withoutHints } from '../answer/hints.js';
-import type { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
 import type { RerankView } from './openai.view.js';
 
@@ -23,10 +22,8 @@ const rerankRequest = z.strictObject({
   return_documents: z.boolean().nullish(),
 });
 
-interface RequestContext {
+interface RequestContext extends NamedCall {
   readonly signal: AbortSignal;
-  readonly trail: CallTrail;
-  readonly ignored: IgnoredParameters;
 }
 
 /** POST /v1/rerank, in the form that the services for reranking have in common (https://docs.cohere.com/reference/rerank). */

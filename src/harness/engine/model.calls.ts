@@ -5,7 +5,7 @@ import type { Config } from '../../platform/config/index.js';
 import { CallTrail, LimitReachedError, ModelResolver, UpstreamCalls } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { DomainError } from '../../platform/error/index.js';
-import { ProviderUnavailableError, UpstreamError } from '../../provider/index.js';
+import { ProviderUnavailableError, readToolCall, UpstreamError } from '../../provider/index.js';
 import type {
   ChatCall,
   ChatPart,
@@ -423,9 +423,16 @@ function chatCall(
   };
 }
 
-/** PostgreSQL stores neither half a character nor NUL; in JSON they can be escaped, in arguments that are none they are replaced. */
-function storableArguments({ arguments: text, input, invalid }: ToolCall): string {
-  if (invalid) return storableText(text);
+/**
+ * PostgreSQL stores neither lone surrogates nor NUL. In JSON they can be escaped; in invalid arguments they are replaced, and where
+ * that would make them valid, the whole text is stored as a JSON string, so that the call stays invalid.
+ */
+function storableArguments(call: ToolCall): string {
+  const { arguments: text, input } = call;
+  if (call.invalid) {
+    const stored = storableText(text);
+    return readToolCall({ ...call, arguments: stored }).invalid ? stored : JSON.stringify(stored);
+  }
   return text.isWellFormed() ? text : JSON.stringify(input);
 }
 
@@ -532,7 +539,7 @@ export function failureOf(error: UpstreamError): {
   readonly kind: 'unavailable' | 'refused';
   readonly error: UpstreamError;
 } {
-  const mayPass = error.retryable || PASSING.includes(error.kind);
+  const mayPass = error.retryable || (PASSING.includes(error.kind) && !error.isExhausted);
   return { kind: mayPass ? 'unavailable' : 'refused', error };
 }
 

@@ -232,11 +232,11 @@ export const LOOP_WINDOW = 96;
  */
 export function loopVerdict(calls: readonly PastCall[]): LoopVerdict {
   const findings = [
-    // First, because it says more than that a call was repeated.
+    // First, because they say more than that a call was repeated.
     judged('refused_call', refused(calls), INVALID),
+    judged('invalid_input', invalid(calls), INVALID),
     judged('identical_call', identical(calls), IDENTICAL),
     judged('alternating_calls', alternating(calls), ALTERNATING_PAIRS),
-    judged('invalid_input', invalid(calls), INVALID),
   ];
   const stop = findings.find((one) => one?.stop)?.stop;
   if (stop) return { stop };

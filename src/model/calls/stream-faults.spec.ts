@@ -16,7 +16,10 @@ const chats = new ChatAdapterRegistry(http);
 /** What the fallback answers. */
 const SAID = 'It was said elsewhere.';
 const ASKED = { messages: [{ role: 'user', content: SAID } as const] };
-const BODY = { ...ASKED, model: 'as-asked', max_tokens: 100, stream: true };
+const BODIES = {
+  messages: { ...ASKED, model: 'as-asked', max_tokens: 100, stream: true },
+  input: { input: ASKED.messages, model: 'as-asked', max_output_tokens: 100, stream: true },
+};
 /** Of the fallback. */
 const ECHO = 'sim--echo';
 const [FIRST, SECOND] = [1, 2];
@@ -108,6 +111,8 @@ function failed({ text, kind }: StreamFault): Outcome {
 }
 
 const protocolOf = (code: string) => chats.get(code).protocol(failing.url);
+const bodyOf = (code: string) =>
+  protocolOf(code) === 'responses' ? BODIES.input : BODIES.messages;
 
 /** What `run` comes to with each vendor that has the fault, beside what is expected of all of them. */
 async function withEach<T>(
@@ -158,7 +163,10 @@ describe.each(FAULTS)('with a fallback, the fault %s', (_, fault) => {
       async (code) => {
         const { calls, asked, attempted } = callsOf(code, fault);
         const passed: string[] = [];
-        const stream = partsOf(calls.relayStream(asked, BODY, relayOptionsOf(fault)), passed);
+        const stream = partsOf(
+          calls.relayStream(asked, bodyOf(code), relayOptionsOf(fault)),
+          passed,
+        );
         const outcome = await outcomeOf(stream, attempted);
         const own = await relayedBy(calls, fallbackOf(code));
         return { ...outcome, isTheFallbacks: neutral(passed.join('')) === neutral(own) };
@@ -188,7 +196,10 @@ async function* partsOf(
 /** What the model streams when it is called alone. */
 async function relayedBy(calls: UpstreamCalls, model: ResolvedChatModel): Promise<string> {
   const passed: string[] = [];
-  const stream = partsOf(calls.relayStream(model, BODY, relayOptionsOf({})), passed);
+  const stream = partsOf(
+    calls.relayStream(model, bodyOf(model.providerCode), relayOptionsOf({})),
+    passed,
+  );
   await outcomeOf(stream, []);
   expect(passed.join('')).toContain('said');
   return passed.join('');

@@ -35,7 +35,7 @@ import type {
   TokenCount,
   Transcript,
 } from '../../provider/index.js';
-import { ModelFindings } from '../findings/model.findings.js';
+import { findingsOf, ModelFindings } from '../findings/model.findings.js';
 import { CallBooks } from '../books/call.books.js';
 import { UsageLimiter } from '../limits/usage.limiter.js';
 import type { LimitedCall } from '../limits/usage.limiter.js';
@@ -163,8 +163,8 @@ export class UpstreamCalls {
     private readonly books: CallBooks,
     private readonly limits: UsageLimiter,
     private readonly health: UpstreamHealth,
-    private readonly findings: ModelFindings,
     @Inject(CONFIG) private readonly config: Config,
+    private readonly findings: ModelFindings,
   ) {}
 
   /** As ChatAdapter.stream; opened again as retryBeforeFirstPart does. */
@@ -539,11 +539,13 @@ export class UpstreamCalls {
   /** What an attempt is sent with: it tells what it learns of its service. */
   private sendingOf<M extends ResolvedModel>(
     attempt: Attempt,
-    { limits, signal, use: { trail } }: CallOptions<M>,
+    { limits, signal, use }: CallOptions<M>,
   ): ModelCallOptions {
+    const { trail } = use;
     const { model } = attempt.start;
     const findings: ServiceFindings = {
-      known: model.findings ?? NO_FINDINGS,
+      known: findingsOf(model),
+      isStrict: isStrict(use),
       keep: (learned) => this.findings.keep(model, learned),
       leftOut: (names) => {
         attempt.leftOut = names;
@@ -642,7 +644,6 @@ function isRepeated<M extends ResolvedModel>(
 /** What a call was to be made with was wrong. */
 class NotCalledError extends Error {}
 
-const NO_FINDINGS: ServiceFindings['known'] = new Map();
 /** What it throws at once, instead of its promise, is no call. */
 function made<T>(make: () => Promise<T>): Promise<T> {
   try {
@@ -705,6 +706,11 @@ function settleCompletion(
 ): void {
   const called = toolCalls.map((call) => call.name + call.arguments).join('');
   attempt.answered(usage, text + reasoning + called);
+}
+
+/** Below /v1 an API key can want each parameter honoured. An agent's own parameters are not those of the request. */
+function isStrict({ caller: { door, apiKey }, agentId }: ModelUse): boolean {
+  return door === 'v1' && apiKey?.strictParameters === true && agentId === undefined;
 }
 
 /** An image counts as its address. */

@@ -18,7 +18,7 @@ import type { UpstreamErrorKind } from '../../provider/index.js';
 import { localized } from '../../platform/http/index.js';
 import type { Steps } from '../../platform/http/index.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
-import { describeFinding } from '../findings/model.findings.js';
+import { describeFinding, findingsOf } from '../findings/model.findings.js';
 import { ModelAdapters } from '../model.adapters.js';
 import type { ModelTestBody } from '../model.dto.js';
 import { ModelResolver } from '../model.resolver.js';
@@ -50,7 +50,7 @@ export class ModelDiagnosis {
   ): Promise<DiagnosisView> {
     const model = await this.models.resolveForTest(caller, id);
     const findings = (): Pick<DiagnosisView, 'findings'> => {
-      const learned = [...(model.findings ?? [])].map((finding) => describeFinding(...finding));
+      const learned = [...findingsOf(model)].map((finding) => describeFinding(...finding));
       return learned.length > 0 ? { findings: learned } : {};
     };
     const log = new StepLog(steps.send);

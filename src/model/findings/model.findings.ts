@@ -3,12 +3,28 @@ import { TenantRevision } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
-import type { Findings, FindingValue } from '../../provider/index.js';
+import { FILLED_IN } from '../../provider/index.js';
+import type { Findings, FindingValue, ModelConnection } from '../../provider/index.js';
 import { ModelRepository } from '../model.repository.js';
 import type { ResolvedModel } from '../model.resolver.js';
 
 /** More than a service has parameters. */
 const MAX_FINDINGS = 100;
+
+const NONE: Findings = new Map();
+
+/** Findings since a model was resolved. Its copies share the connection. */
+const LEARNED = new WeakMap<ModelConnection, Map<string, FindingValue>>();
+
+/** All that is known of the service of a model. */
+export function findingsOf({ connection, findings = NONE }: ResolvedModel): Findings {
+  return LEARNED.get(connection) ?? findings;
+}
+
+/** Adds findings for all calls of the resolved model in this process. */
+export function addFindings(model: ResolvedModel, learned: Findings): void {
+  LEARNED.set(model.connection, new Map([...findingsOf(model), ...learned]));
+}
 
 /**
  * What calls of a model have learned of its service, kept with its record: parameters that the service refuses, and its
@@ -25,8 +41,8 @@ export class ModelFindings {
   ) {}
 
   /** A limit that was learned; undefined where none was. */
-  limitOf({ findings }: ResolvedModel, name: 'maxInputs'): number | undefined {
-    const limit = findings?.get(name);
+  limitOf(model: ResolvedModel, name: 'maxInputs'): number | undefined {
+    const limit = findingsOf(model).get(name);
     return typeof limit === 'number' ? limit : undefined;
   }
 
@@ -35,9 +51,9 @@ export class ModelFindings {
    * Never fails: what cannot be stored is learned again.
    */
   async keep(model: ResolvedModel, learned: Findings): Promise<void> {
-    const { tenantId, id, findings } = model;
-    if ((findings?.size ?? 0) >= MAX_FINDINGS) return;
-    for (const [name, value] of learned) findings?.set(name, value);
+    const { tenantId, id } = model;
+    if (findingsOf(model).size >= MAX_FINDINGS) return;
+    addFindings(model, learned);
     try {
       await this.database.transaction(async () => {
         const isNew = await this.models.addFindings(model, Object.fromEntries(learned));
@@ -59,6 +75,9 @@ export function describeFinding(name: string, value: FindingValue): Message {
   if (name === 'role') {
     const refused = value === 'system' ? 'developer' : 'system';
     return msg`The role ${refused} is sent as ${value}: the service refuses it.`;
+  }
+  if (value === FILLED_IN) {
+    return msg`${name} is filled in where a conversation lacks it: the service requires it.`;
   }
   if (value !== '') {
     const refused = value === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';

@@ -116,10 +116,16 @@ function readCredentials(request: AuthenticatedRequest, inQuery: boolean): Crede
   return token && clientId ? { token, clientId } : undefined;
 }
 
-/** The API key of the headers. One in the query would be in the logs of every proxy. */
+/** Where clients of OpenAI, Anthropic, Azure and Google send a key. */
+const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
+
+/** The API key of the first of the headers. One in the query would be in the logs of every proxy. */
 function readKey({ headers }: AuthenticatedRequest): string | undefined {
-  const sent = headers.authorization?.replace(/^Bearer\s+/i, '').trim() ?? headers['x-api-key'];
-  return typeof sent === 'string' && sent.startsWith(API_KEY_PREFIX) ? sent : undefined;
+  const name = KEY_HEADERS.find((one) => headers[one] !== undefined);
+  const sent = name && headers[name];
+  if (typeof sent !== 'string') return undefined;
+  const key = name === 'authorization' ? sent.replace(/^Bearer\s+/i, '').trim() : sent;
+  return key.startsWith(API_KEY_PREFIX) ? key : undefined;
 }
 
 function text(value: unknown): string | undefined {

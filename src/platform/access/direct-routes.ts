@@ -85,7 +85,7 @@ export class DirectRoutes implements OnApplicationBootstrap {
   }
 
   readonly serve: RequestHandler = (request: Request, response: Response, next: NextFunction) => {
-    const route = request.method === 'POST' ? this.routes.get(request.originalUrl) : undefined;
+    const route = request.method === 'POST' ? this.routes.get(request.url) : undefined;
     if (route) this.answer(route, request, response).catch(next);
     else next();
   };

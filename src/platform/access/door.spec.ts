@@ -5,6 +5,7 @@ it.each([
   ['/v1', 'v1'],
   ['/v1/models', 'v1'],
   ['/V1/chat/completions', 'v1'],
+  ['/v1beta/models', 'v1'],
   ['/v10/models', 'rest'],
   ['/system/v1/list', 'rest'],
   ['/scim/v2/Users', 'scim'],

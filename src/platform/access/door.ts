@@ -8,6 +8,6 @@ export type Origin = (typeof ORIGINS)[number];
 
 /** By its path: `v1` is what clients of other vendors call, `scim` what directories call, `rest` everything else. */
 export function doorOf({ path }: { readonly path: string }): Door {
-  if (/^\/v1(\/|$)/i.test(path)) return 'v1';
+  if (/^\/v1(beta)?(\/|$)/i.test(path)) return 'v1';
   return /^\/scim(\/|$)/i.test(path) ? 'scim' : 'rest';
 }

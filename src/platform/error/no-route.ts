@@ -19,12 +19,14 @@ export class NoRouteError extends DomainError {
 /** What is wrong with the address or the method of a request that no route has taken. */
 export function noRouteError(request: Request, { advice }: FailureShape): NoRouteError {
   const { method, path } = request;
+  // As the client wrote it, where it is another name of the path.
+  const written = request.originalUrl.split('?', 1)[0] ?? path;
   const methods = methodsOf(request, path);
   if (methods.length > 0) {
     const allow = methods.join(', ');
-    return new NoRouteError(405, msg`${path} does not take ${method}. Use ${allow}.`, allow);
+    return new NoRouteError(405, msg`${written} does not take ${method}. Use ${allow}.`, allow);
   }
-  const message = msg`There is no ${method} ${path}.`;
+  const message = msg`There is no ${method} ${written}.`;
   const more = advice?.(path, (other) => methodsOf(request, other).length > 0);
   return new NoRouteError(404, more === undefined ? message : sentences([message, more]));
 }

@@ -82,6 +82,7 @@ export {
   TimeRangeField,
   wireTime,
 } from './time.js';
+export { ignoredParameters, setIgnoredParameters } from './ignored-parameters.js';
 export { inOrder } from './in-order.js';
 export { JSON_BODY, ReadsJson } from './json-body.js';
 export { currentRequest, requestContext } from './request-context.js';

@@ -11,6 +11,13 @@ const HEADERS = {
 /** Default time after which a client that does not read a full buffer is disconnected. */
 const STALLED_MS = 10 * 60_000;
 
+interface SseOptions {
+  /** Default STALLED_MS. */
+  readonly stalledMs?: number | undefined;
+  /** What is written in place of comments, for clients that take none. */
+  readonly ping?: string | undefined;
+}
+
 /** All open writers of the process, so that one timer serves every ping. */
 const open = new Set<SseWriter>();
 let keepAliveTimer: NodeJS.Timeout | undefined;
@@ -22,12 +29,17 @@ let keepAliveTimer: NodeJS.Timeout | undefined;
 export class SseWriter {
   private lastWrite = Date.now();
   private ended = false;
+  private readonly stalledMs: number;
+  private readonly ping: string | undefined;
 
   constructor(
     readonly response: ServerResponse,
     private readonly pingMs: number,
-    private readonly stalledMs = STALLED_MS,
-  ) {}
+    options: SseOptions = {},
+  ) {
+    this.stalledMs = options.stalledMs ?? STALLED_MS;
+    this.ping = options.ping;
+  }
 
   /**
    * Sends the headers and a first comment at once, so that proxies and clients know the stream is open. The
@@ -38,7 +50,7 @@ export class SseWriter {
     if (!this.response.hasHeader('Connection')) this.response.setHeader('Connection', 'keep-alive');
     this.response.writeHead(200, HEADERS);
     this.response.socket?.setNoDelay(true);
-    if (comment) this.write(': connected\n\n');
+    if (comment) this.write(this.ping ?? ': connected\n\n');
     open.add(this);
     keepAliveTimer ??= setInterval(keepAliveAll, 1_000).unref();
     this.onClose(() => this.forget());
@@ -81,7 +93,7 @@ export class SseWriter {
     const silent = now - this.lastWrite;
     if (this.ended || this.response.writableNeedDrain) {
       if (silent >= this.stalledMs) this.response.destroy();
-    } else if (silent >= this.pingMs) this.write(': ping\n\n');
+    } else if (silent >= this.pingMs) this.write(this.ping ?? ': ping\n\n');
   }
 
   private forget(): void {

@@ -36,11 +36,14 @@ ${Object.entries(ENVELOPE_CODES)
 
 While the process is stopping, the HTTP status is 503, too. Health routes use the HTTP status alone. The
 routes below \`/v1\` speak the protocol of OpenAI: HTTP statuses, and \`{error: {message, type, param, code}}\`;
-those below \`/v1/messages\` that of Anthropic: \`{type: 'error', error: {type, message}, request_id}\`.
+those below \`/v1/messages\` that of Anthropic: \`{type: 'error', error: {type, message}, request_id}\`. The paths of Azure
+(\`/openai/deployments/{model}/…\`, \`/openai/v1/…\`) are other names of those below \`/v1\`. The routes below \`/v1beta\`
+speak the protocol of Gemini: HTTP statuses, and \`{error: {code, message, status}}\`.
 
 **Signing in.** \`POST /auth/login\` answers an \`access_token\`. Send it as \`Authorization: Bearer …\` together with the
 id of the client it was issued to as \`clientid\`. Each route names the permission it needs as \`x-permission\`.
-Programs send an API key (\`POST /system/apikey\`) as \`Authorization: Bearer sk-plinth-…\` instead, without \`clientid\`. Where any
+Programs send an API key (\`POST /system/apikey\`) as \`Authorization: Bearer sk-plinth-…\` or in the header
+\`x-api-key\`, \`api-key\` or \`x-goog-api-key\` instead, without \`clientid\`. Where any
 signed-in user may call a route, \`x-key-permission\` is what a key needs; without it the route refuses keys.
 
 **Reading.** Ids are numbers; those of chat sessions, messages and files are strings. Digit strings are accepted for

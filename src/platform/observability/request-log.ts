@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Level, Logger } from 'pino';
 import type { Caller } from '../access/index.js';
 import { envelopeCode } from '../error/index.js';
-import { currentRequest } from '../http/index.js';
+import { currentRequest, ignoredParameters } from '../http/index.js';
 import type { Metrics } from './metrics.js';
 
 const PATH_LENGTH = 500;
@@ -38,7 +38,7 @@ export function requestLog(logger: Logger, metrics: Pick<Metrics, 'answered'>): 
         ms: Math.round(ms * 10) / 10,
         bytes: request.socket.bytesWritten - sentBefore,
         // Parameters of a model call that were left out.
-        ignored: response.getHeader('x-plinth-ignored'),
+        ignored: ignoredParameters(response),
         ...(aborted && { aborted }),
       });
     });

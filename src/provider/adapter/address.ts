@@ -93,13 +93,16 @@ export function endpointOf(address: string, form: AddressForm): string {
   }
   const given = [form.endpoint, ...(form.siblings ?? [])].find((known) => path.endsWith(known));
   if (given !== undefined) path = withoutSlashes(path.slice(0, -given.length));
-  if (given !== form.endpoint && path !== '') {
-    for (const [ending, completed] of form.bases ?? []) path = path.replace(ending, completed);
-  }
+  if (given !== form.endpoint && path !== '') path = completedBase(path, form.bases);
   for (const [ending, completed] of Object.entries(form.endings ?? {})) {
     if (path.endsWith(ending)) path = path.slice(0, -ending.length) + completed;
   }
   return `${url.origin}${path === '' ? form.prefix : path}${form.endpoint}${url.search}`;
+}
+
+/** The path of a base that a vendor documents, as the table completes it. */
+export function completedBase(path: string, bases: Bases = []): string {
+  return bases.reduce((base, [ending, completed]) => base.replace(ending, completed), path);
 }
 
 /** Parameters of a query that hold a credential, by their names. */

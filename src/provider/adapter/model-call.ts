@@ -78,7 +78,7 @@ export async function postToModel(
   options: ModelCallOptions,
 ): Promise<OutboundResponse> {
   const { findings } = options;
-  const adapted = new AdaptedBody(body, findings?.known);
+  const adapted = new AdaptedBody(body, findings?.known, findings?.isStrict);
   for (let repeats = 0; ; repeats++) {
     const sent = {
       method: 'POST',

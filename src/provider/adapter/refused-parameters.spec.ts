@@ -1,9 +1,9 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { AdaptedBody } from './refused-parameters.js';
 
-// Refusals as services write them. Sources, read in November 2026: issues of Azure/azure-sdk-for-net (45719), run-llama/llama_index
-// (20865), FlowiseAI/Flowise (2866), partITech/php-mistral (76), BerriAI/litellm (13609, 37470), cloudwego/eino (994),
-// anthropics/anthropic-sdk-python (739), and the error references of OpenAI, Anthropic, Google AI, Voyage and Moonshot.
+// Refusals in the wording of public reports, each named after its service: issues of Azure/azure-sdk-for-net (45719), run-llama/llama_index
+// (20865), FlowiseAI/Flowise (2866), partITech/php-mistral (76), BerriAI/litellm (13609, 37470), cloudwego/eino (994) and
+// anthropics/anthropic-sdk-python (739). Those of services without a report there have the form of their error reference.
 
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
@@ -422,6 +422,15 @@ describe('nothing is left out', () => {
     expect(result.body).toEqual({ model: 'm', messages: MESSAGES, ...body });
     expect(result.learned.size).toBe(0);
   });
+});
+
+it('of the responses protocol, store is sent whatever the service says, which would store the answer without it', () => {
+  const refusal = openAi("Unsupported parameter: 'store'", 'store', 'unsupported_parameter');
+  const body = { model: 'm', input: 'Hello', store: false };
+  const result = new AdaptedBody(body, new Map([['store', '']]));
+  expect(result.adapt(JSON.stringify(refusal))).toBe(false);
+  expect(result.body).toEqual(body);
+  expect(adapted({ store: false }, refusal).body).toEqual({ model: 'm', messages: MESSAGES });
 });
 
 describe('states that a service no longer accepts are left out once', () => {

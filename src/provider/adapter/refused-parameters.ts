@@ -1,5 +1,6 @@
 import { isRecord } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
+import { FILLED_IN, missingStateIn, withStandIn } from './missing-state.js';
 import { jsonIn } from './vendor-error.js';
 
 /** What is sent in place of what a service refuses, '' for nothing; or a limit of the service. */
@@ -14,6 +15,8 @@ export type Findings = ReadonlyMap<string, FindingValue>;
 /** Keeps what one call learns of a service. Without it a call still adapts itself, but nothing is remembered or reported. */
 export interface ServiceFindings {
   readonly known: Findings;
+  /** What would be missed is sent, so that the service refuses it. */
+  readonly isStrict?: boolean;
   /** Called once a service has accepted what it refused before. Never fails. */
   keep(learned: Findings): Promise<void>;
   /** Told which parameters are not sent although a caller may have set them. */
@@ -29,6 +32,8 @@ interface Remedy {
   readonly isByValue?: true;
   /** Spellings in refusals beside the name. */
   readonly spelling?: RegExp;
+  /** Whether the body can do without it; every body when absent. */
+  readonly isDispensable?: (body: JsonRecord) => boolean;
 }
 
 const SILENT: Remedy = { isSilent: true };
@@ -72,7 +77,8 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   enable_thinking: NAMED,
   chat_template_kwargs: NAMED,
   strict: WORD,
-  store: WORD,
+  // Services of the responses protocol store every answer where it does not say that they shall not.
+  store: { isWord: true, isDispensable: (body) => 'messages' in body },
   metadata: WORD,
   user: WORD,
   include: WORD,
@@ -104,7 +110,11 @@ export class AdaptedBody {
   private readonly omitted = new Set<string>();
   private sent: unknown;
 
-  constructor(original: unknown, known: Findings = new Map()) {
+  constructor(
+    original: unknown,
+    known: Findings = new Map(),
+    private readonly isStrict = false,
+  ) {
     this.sent = original;
     for (const [name, value] of known) {
       if (typeof value === 'string') this.apply(name, value);
@@ -135,17 +145,30 @@ export class AdaptedBody {
 
   private apply(name: string, value: string): boolean {
     if (!isRecord(this.sent)) return false;
+    const missed = value === '' ? missedWithout(name) : undefined;
+    if (missed !== undefined && this.isStrict) return false;
     const changed = changedBody(this.sent, name, value);
     if (changed === this.sent) return false;
+    if (
+      value === FILLED_IN &&
+      has(this.sent, 'thinking') &&
+      changed['thinking'] !== this.sent['thinking']
+    ) {
+      this.omitted.add('thinking');
+    }
     this.sent = changed;
     this.tried.add(`${name}:${value}`);
-    const [parameter = name] = name.split('=');
-    if (name === TOP_P_BESIDE) this.omitted.add('top_p');
-    else if (value === '' && REMEDIES[parameter] && !REMEDIES[parameter].isSilent) {
-      this.omitted.add(parameter);
-    }
+    if (missed !== undefined) this.omitted.add(missed);
     return true;
   }
+}
+
+/** The parameter that may be missed without what a finding takes out. */
+function missedWithout(finding: string): string | undefined {
+  if (finding === TOP_P_BESIDE) return 'top_p';
+  const [parameter = finding] = finding.split('=');
+  const remedy = REMEDIES[parameter];
+  return remedy && !remedy.isSilent ? parameter : undefined;
 }
 
 interface Refused {
@@ -159,7 +182,10 @@ interface Refused {
 function refusedIn(refusal: string, body: JsonRecord): readonly Refused[] {
   const refused: Refused[] = [];
   for (const clause of clausesOf(refusal)) {
-    if (STATE_REFUSED.test(clause)) refused.push({ name: STATES, value: '', isLasting: false });
+    const missing = missingStateIn(clause);
+    if (missing) refused.push(missing);
+    else if (STATE_REFUSED.test(clause))
+      refused.push({ name: STATES, value: '', isLasting: false });
     else refused.push(...refusedByClause(clause, body));
   }
   return refused;
@@ -182,7 +208,7 @@ function refusedByClause(clause: string, body: JsonRecord): readonly Refused[] {
     if (has(body, one) && named(one, said)) return [{ name: older, value: other, isLasting }];
   }
   return Object.entries(REMEDIES).flatMap(([name, { isByValue }]) => {
-    if (!has(body, name) || !named(name, said)) return [];
+    if (!isDispensable(body, name) || !named(name, said)) return [];
     const value = valueAt(body, name);
     const isOfValue = isByValue && typeof value === 'string' && quotes(value, said);
     return [{ name: isOfValue ? `${name}=${value}` : name, value: '', isLasting }];
@@ -314,6 +340,12 @@ function placeIn({ param, loc }: JsonRecord): string | undefined {
   return places.length === 1 || last === 'strict' ? last : undefined;
 }
 
+/** Whether the body has the parameter and can do without it. */
+function isDispensable(body: JsonRecord, name: string): boolean {
+  const remedy = REMEDIES[name];
+  return remedy !== undefined && has(body, name) && (remedy.isDispensable?.(body) ?? true);
+}
+
 function has(body: JsonRecord, name: string): boolean {
   return name === 'strict' ? withoutStrict(body) !== body : valueAt(body, name) !== undefined;
 }
@@ -329,13 +361,14 @@ function valueAt(body: JsonRecord, name: string): unknown {
 /** The body as the finding says; the same object where it has nothing to do with it. */
 function changedBody(body: JsonRecord, finding: string, value: string): JsonRecord {
   if (finding === STATES) return withoutStates(body);
+  if (value === FILLED_IN) return withStandIn(body, finding);
   if (finding === TOP_P_BESIDE) {
     return has(body, 'temperature') && has(body, 'top_p') ? without(body, 'top_p') : body;
   }
   if (finding === ROLE) return withRole(body, value);
   if (finding === OUTPUT_LIMITS[0]) return withLimitAs(body, value);
   const [name = '', only] = finding.split('=');
-  if (!REMEDIES[name] || !has(body, name)) return body;
+  if (!isDispensable(body, name)) return body;
   if (name === 'strict') return withoutStrict(body);
   if (only !== undefined && valueAt(body, name) !== only) return body;
   return without(body, name === 'disable_parallel_tool_use' ? `tool_choice.${name}` : name);

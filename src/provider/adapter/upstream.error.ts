@@ -126,8 +126,9 @@ function failureOf(
 }
 
 function kindOf(meaning: VendorMeaning | undefined, status: number | undefined): UpstreamErrorKind {
+  // As OpenAI answers it, whose clients know 429 `insufficient_quota`.
+  if (meaning === 'exhausted' || status === 402) return 'rate-limit';
   if (meaning === 'refused-content') return 'invalid-request';
-  if (meaning === 'exhausted') return status === 402 ? 'invalid-request' : 'rate-limit';
   if (meaning !== undefined) return meaning;
   return status === undefined ? 'invalid-request' : kindOfStatus(status);
 }

@@ -8,9 +8,9 @@ import {
 } from './upstream.error.js';
 import { errorIn, isWebPage } from './vendor-error.js';
 
-// Bodies as services answer them. Sources, read in November 2026: the error references of OpenAI, Azure OpenAI, Anthropic, Google AI,
-// Amazon Bedrock, DashScope (Model Studio), Zhipu, MiniMax, Moonshot and DeepSeek; issues of BerriAI/litellm, vllm-project/vllm,
-// ggml-org/llama.cpp, FlowiseAI/Flowise and ollama/ollama; packages/ai/src/utils/overflow.ts of earendil-works/pi.
+// Bodies in the wording of public reports, each named after its service: issues of BerriAI/litellm, vllm-project/vllm, ggml-org/llama.cpp,
+// FlowiseAI/Flowise and ollama/ollama that quote what a service answered, and the patterns in packages/ai/src/utils/overflow.ts of
+// earendil-works/pi. The form around a text is that of the service's error reference; few were compared with it word by word.
 
 const credential = 'sk-live-Ab12Cd34Ef56Gh78';
 const secrets = { credential, address: 'https://models.acme-inner.lan/v1' };
@@ -548,7 +548,7 @@ describe('what a service says reaches the reader', () => {
         },
       },
       {
-        kind: 'invalid-request',
+        kind: 'rate-limit',
         says: 'Insufficient Balance',
         retryable: false,
         isExhausted: true,

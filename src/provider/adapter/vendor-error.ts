@@ -193,16 +193,16 @@ function statusIn(error: unknown): number | undefined {
 /** A limit by time is none of the window. */
 const BY_TIME =
   /rate.?limit|per.?(?:second|minute|hour|day)|\b[RT]P[MD]\b|too many requests|throttl/i;
-/** The answer that was asked for is too long, not what was sent. */
+/** The answer that was asked for is too long, not what was sent. Beside a plus, it is a part of what must fit the window. */
 const OUTPUT_TOO_LARGE =
-  /max_(?:completion_|output_|new_)?tokens\b['"`]*[^.]{0,80}?(?:too large|too high|must be (?:less|at most|<)|should be|valid range|at most)/i;
+  /(?<!\+\s?['"`]?)max_(?:completion_|output_|new_)?tokens\b['"`]*[^.]{0,80}?(?:too large|too high|must be (?:less|at most|<)|should be|valid range|at most)/i;
 
 /**
  * A request that is longer than the model's context window, in the words of: OpenAI, Azure, Anthropic, Bedrock, Gemini, xAI, Groq,
  * Mistral, OpenRouter, Together, vLLM, SGLang, TGI, llama.cpp, LM Studio, Ollama, DashScope, Kimi, GLM, MiniMax, Cohere.
  */
 const TOO_LONG: readonly RegExp[] = [
-  /context[ _-]?(?:length|window|size)[ _-]?exceeded|exceed_context_size/i,
+  /context[ _-]?(?:length|window|size)(?: (?:has been|was|is))?[ _-]?exceeded|exceed_context_size/i,
   /\b(?:prompt|input|messages?|conversation|request) (?:is |are |was )?too long\b/i,
   /\bprompt exceeds max/i,
   /\bmax(?:imum)? (?:context|prompt|input|sequence)[ -](?:length|size|window)/i,
@@ -238,7 +238,10 @@ const MEANING_OF_CODE: readonly (readonly [VendorMeaning, RegExp])[] = [
   ['not-found', /not_?found|no_?such_?model|model_not_exist/i],
   ['rate-limit', /rate_?limit|quota|throttl|too_?many|resource_exhausted|limit_?burst/i],
   ['timeout', /time_?out|deadline_exceeded/i],
-  ['overloaded', /overload|unavailable|server_?error|api_error|internal|engine_busy/i],
+  [
+    'overloaded',
+    /overload|unavailable|server_?error|api_error|internal|engine_busy|capacity_?exceeded/i,
+  ],
 ];
 
 /** In texts without a code. */
@@ -254,7 +257,7 @@ const MEANING_OF_TEXT: readonly (readonly [VendorMeaning, RegExp])[] = [
   ['rate-limit', /rate.?limit|too many requests|请求过于频繁|频率|并发/iu],
   [
     'overloaded',
-    /overloaded|temporarily unavailable|service unavailable|internal server error|server (?:is )?busy|try again later/i,
+    /overloaded|capacity exceeded|temporarily unavailable|service unavailable|internal server error|server (?:is )?busy|try again later/i,
   ],
 ];
 

@@ -27,7 +27,7 @@ describe('an address without a route', () => {
     ['GET', '/models', OPENAI, 'Add /v1 to the base address: /v1/models.'],
     ['GET', '/models/gpt-4o', OPENAI, 'Add /v1 to the base address: /v1/models/gpt-4o.'],
     ['POST', '/images/generations', OPENAI, 'Add /v1 to the base address'],
-    ['POST', '/openai/v1/chat/completions', OPENAI, '/v1/chat/completions.'],
+    ['POST', '/openai/chat/completions', OPENAI, '/v1/chat/completions.'],
     ['POST', '/api/v1/chat/completions', OPENAI, '/v1/chat/completions.'],
     ['POST', '/api/chat', OPENAI, 'Add /v1 to the base address.'],
     ['POST', '/mcp', OPENAI, 'Add /v1 to the base address.'],

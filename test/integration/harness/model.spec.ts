@@ -64,23 +64,27 @@ const content = (path: string): string | undefined => {
 
 const lastSent = (): SentMessage[] => sentTo(harness.simulator).at(-1) ?? [];
 
-describe('a model that cuts its arguments', () => {
+describe('a model whose arguments cannot be used', () => {
   const half = '{"path":"new.txt","content":"half of wh';
   const whole = '{"path":"new.txt","content":"whole"}';
   const cuts: readonly (readonly [string, ScriptStep])[] = [
-    ['though it says that it has finished', calling('write_file', half)],
     ['at its length', { toolCalls: call('write_file', half), finishReason: 'length' }],
     [
       'at its length, by chance after a whole call',
       { toolCalls: call('write_file', whole), length: true },
     ],
     ['at a filter', { toolCalls: call('write_file', whole), finishReason: 'content_filter' }],
-    ['with text instead of JSON', calling('write_file', 'path=new.txt')],
-    ['with a list', calling('write_file', '["new.txt"]')],
-    ['with one object after another', calling('write_file', `${whole}${whole}`)],
+  ];
+  const unreadable: readonly (readonly [string, ScriptStep])[] = [
+    ['cuts them though it says that it has finished', calling('write_file', half)],
+    ['writes text instead of JSON', calling('write_file', 'path=new.txt')],
+    ['writes a list', calling('write_file', '["new.txt"]')],
+    ['writes one object after another', calling('write_file', `${whole}${whole}`)],
+    ['writes JSON in a string', calling('write_file', JSON.stringify(whole))],
+    ['writes a control character', calling('write_file', whole.replace('whole', '\0'))],
   ];
 
-  it.each(cuts)('%s: nothing is written, and it is told', async (_, cut) => {
+  it.each(cuts)('is cut %s: nothing is written, and it is told', async (_, cut) => {
     const run = await finished(FREE, [PLAN, cut, DONE]);
     expect(run).toMatchObject({ status: 'COMPLETED', stopReason: 'END_TURN' });
     expect(content('new.txt')).toBeUndefined();
@@ -90,6 +94,23 @@ describe('a model that cuts its arguments', () => {
     expect(notes.at(-1)?.content).toMatch(/nothing of it was carried out/);
     const begun = await eventsOf(run, 'tool.started');
     expect(begun.map(({ data }) => data['toolName'])).toEqual(['plan_create']);
+  });
+
+  it.each(unreadable)('%s: nothing is written, and the call fails', async (_, answer) => {
+    const run = await finished(FREE, [PLAN, answer, DONE]);
+    expect(run).toMatchObject({ status: 'COMPLETED', stopReason: 'END_TURN' });
+    expect(content('new.txt')).toBeUndefined();
+    expect((await toolResults(harness, run)).at(-1)).toMatchObject({
+      toolName: 'write_file',
+      toolError: true,
+      metadata: { code: 'INVALID_ARGUMENTS' },
+      content: expect.stringContaining('Nothing was done'),
+    });
+    expect(lastSent().at(-1)).toMatchObject({
+      role: 'tool',
+      content: expect.stringContaining('Nothing was done'),
+    });
+    expect(await eventsOf(run, 'file.changed')).toEqual([]);
   });
 
   it('again and again ends the run', async () => {

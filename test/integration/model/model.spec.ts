@@ -119,6 +119,7 @@ describe('models', () => {
         modelDimension: 384,
         apiHost,
         hasApiKey: true,
+        authType: 'bearer',
         keyWeight: 1,
         keys: [],
         fallbackIds: [],

@@ -53,7 +53,7 @@ export interface Reference {
   /** The rest of the request is such that a stranger's would be accepted, if it were not for the id. */
   readonly body?: (id: string, by: Member, world: World) => object | Promise<object>;
   readonly query?: (id: string, by: Member, world: World) => string | Promise<string>;
-  /** The other parameters of the path, by their names. */
+  /** The other parameters of the path, by their names; also how the id stands in its own. */
   readonly path?: (by: Member, world: World, id: string) => Promise<Record<string, string>>;
   /** What is answered for an id that names nothing: 404, or an empty list with 200. */
   readonly code?: number;
@@ -595,6 +595,14 @@ export const references: Record<string, Record<string, Reference>> = {
   },
   'GET /v1/conversations/:id/items/:itemId': itemReferences,
   'DELETE /v1/conversations/:id/items/:itemId': itemReferences,
+  'GET /v1beta/models/:model': { model: { kind: modelName } },
+  'POST /v1beta/models/:call': {
+    call: {
+      kind: modelName,
+      path: (_by, _world, id) => Promise.resolve({ call: `${id}:generateContent` }),
+      body: () => ({ contents: [{ parts: [{ text: 'Hello' }] }] }),
+    },
+  },
   'POST /v1/embeddings': {
     model: { kind: modelName, body: (name) => ({ model: name, input: 'Hello' }) },
   },

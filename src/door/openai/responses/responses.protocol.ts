@@ -15,7 +15,7 @@ import type {
 } from '../../answer/door.request.js';
 import { encodeState } from '../../answer/encoded-state.js';
 import type { IgnoredParameters } from '../../answer/ignored-parameters.js';
-import { openAiFailure } from '../openai.errors.js';
+import { openAiCode } from '../openai.errors.js';
 import { loadedTools, newId } from './input-items.js';
 import { CALL_PREFIXES, callFields, OfferedTools } from './offered-tools.js';
 import type { CallFields } from './offered-tools.js';
@@ -434,11 +434,16 @@ export function withoutState(item: object): JsonObject {
   return others;
 }
 
+/** Codes that clients act on: they shorten the conversation, wait, or give up. */
+const CODES = new Set(['context_length_exceeded', 'rate_limit_exceeded', 'insufficient_quota']);
+
 /** What failed, in the words of the protocol. */
 export function errorOf(failure: Failure): { readonly code: string; readonly message: string } {
-  const { status } = openAiFailure(failure);
-  const { message } = failure;
-  return { code: status === 429 ? 'rate_limit_exceeded' : 'server_error', message };
+  const code = openAiCode(failure);
+  return {
+    code: code !== undefined && CODES.has(code) ? code : 'server_error',
+    message: failure.message,
+  };
 }
 
 function responseOf(

@@ -5,8 +5,9 @@ import { setEnvelopeCode } from '../../../platform/error/index.js';
 import type { Failure } from '../../../platform/error/index.js';
 import { localized } from '../../../platform/http/index.js';
 import { msg } from '../../../platform/message/index.js';
-import { estimateMessageTokens, ModelResolver, tokenCounter } from '../../../model/index.js';
+import { ModelResolver } from '../../../model/index.js';
 import { agentIdIn } from '../../answer/agent-answers.js';
+import { tokensOfCall } from '../../answer/counted-call.js';
 import { DoorAnswers } from '../../answer/door-answers.js';
 import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
 import { IgnoredParameters } from '../../answer/ignored-parameters.js';
@@ -137,27 +138,10 @@ export class Responses {
     const read = await this.read(caller, body);
     const { given } = read;
     const request = new ResponsesRequest(read.body, given, { ...read, keep: undefined });
-    const { messages, tools = [] } = request.translate(new IgnoredParameters(false));
+    const call = request.translate(new IgnoredParameters(false));
     if (agentIdIn(given.model) !== undefined) throw new UnsupportedParameterError('model');
     const model = await this.models.resolveChat(caller, given.model);
-    const counter = await tokenCounter(model.modelName);
-    const count = (text: string): number => counter.count(text);
-    const counts = [
-      ...messages.map((message) => {
-        if (message.role !== 'user' || typeof message.content === 'string') {
-          return estimateMessageTokens(
-            message as Parameters<typeof estimateMessageTokens>[0],
-            count,
-          );
-        }
-        const content = message.content.map((part) =>
-          part.type === 'file' ? ({ type: 'image-url', url: '' } as const) : part,
-        );
-        return estimateMessageTokens({ role: 'user', content }, count);
-      }),
-      ...tools.map((one) => count(JSON.stringify(one))),
-    ];
-    const input_tokens = counts.reduce((sum, one) => sum + one, 0);
+    const input_tokens = await tokensOfCall(call, model.modelName);
     return { object: 'response.input_tokens', input_tokens };
   }
 

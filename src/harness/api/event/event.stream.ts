@@ -56,7 +56,7 @@ export class EventStream {
     private readonly frames: StreamFrames,
   ) {
     this.isInboxStale = frames.countInbox !== undefined;
-    this.writer = new SseWriter(response, PING_MS, STALLED_MS);
+    this.writer = new SseWriter(response, PING_MS, { stalledMs: STALLED_MS });
     this.writer.onClose(() => this.ending.abort());
     place.onEnd(() => this.ending.abort());
   }

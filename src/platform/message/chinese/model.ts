@@ -24,6 +24,8 @@ export const model: Texts = {
     'The role {0} is sent as {1}: the service refuses it.':
       '角色 {0} 以 {1} 发送：服务拒绝该角色。',
     '{0} is sent as {1}: the service refuses it.': '{0} 以 {1} 发送：服务拒绝该参数。',
+    '{0} is filled in where a conversation lacks it: the service requires it.':
+      '会话中缺少 {0} 时会自动补上：该服务要求它。',
     '{0} is left out: the service refuses it.': '{0} 不再发送：服务拒绝该参数。',
     'Connected.': '已连接。',
     'The proxy has connected to the service.': '代理已连接服务。',

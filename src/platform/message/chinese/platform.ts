@@ -5,8 +5,8 @@ export const platform: Texts = {
     'The form could not be read: {0}. Send it again as multipart/form-data.':
       '无法读取表单：{0:phrase}。请以 multipart/form-data 重新发送。',
     '$property must be 0 or at least {0}': '$property 必须为 0，或至少为 {0}',
-    'No valid API key was sent, or the sign-in has ended. Send a key of Plinth as Authorization: Bearer sk-plinth-… or as x-api-key, or sign in again.':
-      '没有发送有效的 API 密钥，或登录已结束。请以 Authorization: Bearer sk-plinth-… 或 x-api-key 发送 Plinth 的密钥，或重新登录。',
+    'No valid API key was sent, or the sign-in has ended. Send a key of Plinth as Authorization: Bearer sk-plinth-… or as x-api-key, api-key or x-goog-api-key, or sign in again.':
+      '没有发送有效的 API 密钥，或登录已结束。请以 Authorization: Bearer sk-plinth-… 或 x-api-key、api-key、x-goog-api-key 发送 Plinth 的密钥，或重新登录。',
     'You need the permission {0}. Ask an administrator for it.':
       '您需要权限 {0:phrase}。请联系管理员授予。',
     'This API key is limited to chosen {0} and cannot change others. Use a key without this limit, or sign in.':

@@ -353,7 +353,6 @@ function pieceOf(call: JsonRecord): ToolCallPiece {
 function toCompletion(
   answer: unknown,
   secrets: Secrets,
-  withThinking: boolean,
   { omittedCalls }: ChatCall,
 ): ChatCompletion {
   throwIfError(answer, secrets);
@@ -380,7 +379,6 @@ function toCompletion(
     reason: raw === '' ? 'stop' : toFinishReason(raw),
     raw,
     usage: usageIn(record, choice),
-    withThinking,
     omittedCalls,
     stateDataOf: (found) => collector.data(found),
   });
@@ -414,6 +412,8 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['error', 'error'],
 ]);
 
+/** Gemini adds the cause: `content_filter: SAFETY`. */
 function toFinishReason(raw: string): FinishReason {
-  return FINISH_REASONS.get(raw) ?? FINISH_REASONS.get(raw.toLowerCase()) ?? 'other';
+  const [word = raw] = raw.toLowerCase().split(':');
+  return FINISH_REASONS.get(raw) ?? FINISH_REASONS.get(word.trim()) ?? 'other';
 }

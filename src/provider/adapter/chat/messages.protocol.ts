@@ -376,12 +376,7 @@ export class MessagesStream extends AnswerStream {
 }
 
 /** Maps an answer in one piece. Throws UpstreamError. */
-function toCompletion(
-  answer: unknown,
-  secrets: Secrets,
-  withThinking: boolean,
-  call: ChatCall,
-): ChatCompletion {
+function toCompletion(answer: unknown, secrets: Secrets, call: ChatCall): ChatCompletion {
   throwIfError(answer, secrets);
   const answerTool = answerToolOf(call)?.name;
   if (!isRecord(answer) || !Array.isArray(answer['content'])) {
@@ -407,7 +402,6 @@ function toCompletion(
     reason: answerReason(raw, content.some(isAnswer)),
     raw,
     usage: usage ? toUsage(usage) : undefined,
-    withThinking,
     omittedCalls: call.omittedCalls,
     stateDataOf: () => stateOf(thinking),
   });

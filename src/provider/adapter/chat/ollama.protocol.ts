@@ -173,7 +173,6 @@ function failureIn({ error }: JsonRecord): unknown {
 function toCompletion(
   answer: unknown,
   secrets: Secrets,
-  withThinking: boolean,
   { omittedCalls }: ChatCall,
 ): ChatCompletion {
   throwIfError(answer, secrets);
@@ -190,7 +189,6 @@ function toCompletion(
     reason: toFinishReason(raw),
     raw,
     usage: toUsage(answer),
-    withThinking,
     omittedCalls,
     stateDataOf: ({ thinkingInText }) => stateOf(reasoning, thinkingInText),
   });

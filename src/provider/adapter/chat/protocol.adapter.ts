@@ -57,12 +57,7 @@ export interface ChatProtocol {
   /** A new one for each streamed answer. */
   answerStream(secrets: Secrets, withThinking: boolean, call: ChatCall): AnswerStream;
   /** Maps an answer in one piece. Throws UpstreamError. */
-  toCompletion(
-    answer: unknown,
-    secrets: Secrets,
-    withThinking: boolean,
-    call: ChatCall,
-  ): ChatCompletion;
+  toCompletion(answer: unknown, secrets: Secrets, call: ChatCall): ChatCompletion;
 }
 
 /** Where a service has its list of models: what is in the place of the end of the endpoint. */
@@ -347,7 +342,7 @@ function completionIn(
 ): ChatCompletion {
   const filter = KeyFilter.of(connection);
   try {
-    const whole = protocol.toCompletion(answer, connection, true, call);
+    const whole = protocol.toCompletion(answer, connection, call);
     if (!isRelayed && isEmpty(whole)) throwIfEmpty(whole.finish.reason, expectationOf(call));
     const completion = {
       ...whole,

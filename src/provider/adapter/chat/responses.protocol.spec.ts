@@ -164,7 +164,7 @@ describe('what a model thought', () => {
 
 describe('an answer', () => {
   it('in one piece has the same as its stream', () => {
-    const whole = protocol.toCompletion(JSON.parse(fixture('answer.json')), secrets, true, CALL);
+    const whole = protocol.toCompletion(JSON.parse(fixture('answer.json')), secrets, CALL);
     expect(whole).toMatchObject({
       text: 'Grüß Gott 👋🏽\n',
       reasoning: '**Reading**\n\n用户问好。',
@@ -221,19 +221,14 @@ describe('an answer', () => {
     const parts = streamed({ type: 'response.incomplete', response });
     expect(parts).toMatchObject([{ type: 'finish', reason }]);
     const item = { type: 'message', content: [{ type: 'output_text', text: 'A' }] };
-    const whole = protocol.toCompletion({ ...response, output: [item] }, secrets, true, CALL);
+    const whole = protocol.toCompletion({ ...response, output: [item] }, secrets, CALL);
     expect(whole.finish.reason).toBe(reason);
   });
 
   it('that declines counts as filtered', () => {
     const item = { type: 'message', content: [{ type: 'refusal', refusal: 'I cannot.' }] };
     expect(streamed(done([item])).at(-1)).toMatchObject({ reason: 'content-filter' });
-    const whole = protocol.toCompletion(
-      { status: 'completed', output: [item] },
-      secrets,
-      true,
-      CALL,
-    );
+    const whole = protocol.toCompletion({ status: 'completed', output: [item] }, secrets, CALL);
     expect(whole).toMatchObject({ text: 'I cannot.', finish: { reason: 'content-filter' } });
   });
 
@@ -253,7 +248,7 @@ describe('an answer', () => {
 
   it('that fails in one piece says why, and one without output is none', () => {
     const read = (answer: unknown): unknown =>
-      failureOf(() => protocol.toCompletion(answer, secrets, true, CALL));
+      failureOf(() => protocol.toCompletion(answer, secrets, CALL));
     const error = { code: 'server_error', message: 'It broke' };
     expect(read({ status: 'failed', error, output: [] })).toMatchObject({
       message: expect.stringContaining('It broke'),

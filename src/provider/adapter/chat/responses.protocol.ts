@@ -426,7 +426,6 @@ const responseSchema = z.looseObject({
 function toCompletion(
   answer: unknown,
   secrets: Secrets,
-  withThinking: boolean,
   { omittedCalls }: ChatCall,
 ): ChatCompletion {
   if (isRecord(answer)) throwIfFailed(answer, secrets, textIn(answer, 'status'));
@@ -443,12 +442,10 @@ function toCompletion(
   const completion = completionOf({
     text: contents.map((part) => textIn(part, 'text') ?? '').join(''),
     refusal: contents.map((part) => textIn(part, 'refusal') ?? '').join(''),
-    reasoning: withThinking
-      ? output
-          .filter(({ type }) => type === 'reasoning')
-          .map(thoughtIn)
-          .join('')
-      : '',
+    reasoning: output
+      .filter(({ type }) => type === 'reasoning')
+      .map(thoughtIn)
+      .join(''),
     toolCalls: output.flatMap((item, index) => callIn(item, index) ?? []),
     reason,
     raw: output.length === 0 ? '' : raw,

@@ -328,8 +328,6 @@ interface WholeAnswer {
   readonly reason: FinishReason;
   readonly raw: string;
   readonly usage?: Usage | undefined;
-  /** False: thinking in the text is left out. */
-  readonly withThinking?: boolean;
   /** As in the call. */
   readonly omittedCalls: OmittedCalls | undefined;
   /** What the service wants back with the answer, of thinking in its text and what it has sent with the calls. */
@@ -346,7 +344,7 @@ export interface FoundState {
 
 /** Throws UpstreamError for tool calls that cannot be used, unless they are omitted, and for an answer that holds nothing. */
 export function completionOf(answer: WholeAnswer): ChatCompletion {
-  const { reasoning, refusal = '', reason, raw, usage, omittedCalls, withThinking = true } = answer;
+  const { reasoning, refusal = '', reason, raw, usage, omittedCalls } = answer;
   const collector = new ToolCallCollector();
   for (const piece of answer.toolCalls) collector.add(piece);
   const toolCalls = collector.finish(reason, omittedCalls, true);
@@ -361,7 +359,7 @@ export function completionOf(answer: WholeAnswer): ChatCompletion {
   });
   return {
     text: text + refusal,
-    reasoning: withThinking ? reasoning + thinking : '',
+    reasoning: reasoning + thinking,
     toolCalls,
     ...(data && { providerState: { origin: UNSTAMPED, data } }),
     finish: { reason: finalReason(reason, toolCalls.length > 0, refusal !== ''), raw },

@@ -71,7 +71,6 @@ const whole = (message: object, finish: string | null = 'stop', rest: object = {
       PROTOCOL.toCompletion(
         { choices: [{ index: 0, message, finish_reason: finish }], ...rest },
         secrets,
-        true,
         CALL,
       ),
     ),
@@ -355,7 +354,7 @@ describe('what services want back with a call of a tool', () => {
     const [signed, redacted, unsigned] = BLOCKS;
     const use = { type: 'tool_use', id: 'a', name: 'look', input: {} };
     const content = [signed, redacted, { type: 'text', text: 'Well.' }, unsigned, use];
-    const answer = MESSAGES.toCompletion({ content, stop_reason: 'tool_use' }, secrets, true, CALL);
+    const answer = MESSAGES.toCompletion({ content, stop_reason: 'tool_use' }, secrets, CALL);
     expect(answer.providerState?.data).toEqual(state);
     expect(sent(MESSAGES, state)).toEqual({ role: 'assistant', content: [...BLOCKS, use] });
   });
@@ -619,7 +618,7 @@ describe('calls of tools as services write them', () => {
     ];
     const expected = { text: 'Found.', thinking: '', calls: [BOTH[0]] };
     expect(shown(read(MESSAGES, sse(...events)))).toMatchObject(expected);
-    const answer = MESSAGES.toCompletion({ content, stop_reason: 'tool_use' }, secrets, true, CALL);
+    const answer = MESSAGES.toCompletion({ content, stop_reason: 'tool_use' }, secrets, CALL);
     expect(shown(partsOf(answer))).toMatchObject(expected);
   });
 });
@@ -691,7 +690,7 @@ describe('fields beside each other', () => {
 
   it('reads an older completion in one piece', () => {
     const answer = { choices: [{ text: 'Hello', finish_reason: 'stop' }] };
-    expect(PROTOCOL.toCompletion(answer, secrets, true, CALL)).toMatchObject({ text: 'Hello' });
+    expect(PROTOCOL.toCompletion(answer, secrets, CALL)).toMatchObject({ text: 'Hello' });
   });
 });
 

@@ -6,7 +6,7 @@ import { jsonOf, postFormToModel } from '../model-call.js';
 import type { ModelConnection } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
-import { FAMILY_ENDPOINTS, withoutEndpoint } from '../address.js';
+import { completedBase, FAMILY, FAMILY_ENDPOINTS, withoutEndpoint } from '../address.js';
 import type { Secrets } from '../safe-text.js';
 import {
   getMedia,
@@ -163,10 +163,13 @@ const ENDPOINTS = [
   ...FAMILY_ENDPOINTS,
 ];
 
-/** The base that paths are appended to: the address without slashes at its end, and always with `/v1`. Throws InvalidAddressError. */
+/** A base without a version gets one; Gemini and DeepInfra have the compatible API below their version. */
+const BASES = [...FAMILY.bases, [/(?<!\/v\d[^/]*(?:\/openai)?)$/, '/v1']] as const;
+
+/** The base that paths are appended to, as the chat models of the same address have it. Throws InvalidAddressError. */
 export function mediaSyncBase(address: string): string {
   const { origin, path } = withoutEndpoint(address, ENDPOINTS);
-  return `${origin}${path.endsWith('/v1') ? path : `${path}/v1`}`;
+  return `${origin}${completedBase(path, BASES)}`;
 }
 
 function requestTo(path: string, connection: ModelConnection): LookupRequest {

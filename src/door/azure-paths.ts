@@ -1,0 +1,59 @@
+import type { Request, RequestHandler } from 'express';
+
+/** What Azure has below the path of a deployment (learn.microsoft.com, Azure OpenAI REST API reference, November 2026). */
+const ENDPOINTS = [
+  ...['chat/completions', 'completions', 'embeddings', 'responses', 'rerank', 'moderations'],
+  ...['images/(?:generations|edits|variations)', 'audio/(?:speech|transcriptions|translations)'],
+].join('|');
+/** A deployment stands for a model. Clients do not encode the slashes of its name. */
+const DEPLOYMENT = new RegExp(String.raw`^\/openai\/deployments\/(.+?)\/(${ENDPOINTS})\/?$`, 'i');
+/** The interface of the newer generation, whose requests name the model. The Messages protocol is not part of it. */
+const NEWER = /^\/openai\/v1\/(?!messages(?:\/|$))(.+)$/i;
+/** Of the older one, what belongs to no deployment. There is no such path without a version. */
+const OLDER = /^\/openai\/(?!v\d|deployments\/)(.+)$/i;
+const VERSION = 'api-version';
+
+/**
+ * Makes the paths of Azure OpenAI other names of those below /v1, before anything reads them: access, limits, body and answer are
+ * those of the same route. The version is not looked at, because there is only one.
+ */
+export const azurePaths: RequestHandler = (request, _response, next) => {
+  if (/^\/openai\//i.test(request.url)) rename(request);
+  next();
+};
+
+function rename(request: Request): void {
+  const { path, query } = request;
+  const [, deployment, endpoint] = DEPLOYMENT.exec(path) ?? [];
+  const older = query[VERSION] === undefined ? undefined : OLDER.exec(path)?.[1];
+  const rest = endpoint ?? NEWER.exec(path)?.[1] ?? older;
+  if (rest === undefined) return;
+  if (deployment !== undefined) nameModel(request, decoded(deployment));
+  const others = new URLSearchParams(request.url.split('?').slice(1).join('?'));
+  others.delete(VERSION);
+  request.url = `/v1/${rest}${others.size > 0 ? `?${others.toString()}` : ''}`;
+}
+
+/** The body names the model, whether it is read as JSON or as a form, and whatever it names itself. */
+function nameModel(request: Request, model: string): void {
+  let body: unknown;
+  Object.defineProperty(request, 'body', {
+    configurable: true,
+    enumerable: true,
+    get: () => {
+      const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+      return isObject ? Object.assign(body as object, { model }) : body;
+    },
+    set: (value: unknown) => {
+      body = value;
+    },
+  });
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

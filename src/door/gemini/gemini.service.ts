@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import type { Caller } from '../../platform/access/index.js';
+import { TurnPlanner } from '../../chat/index.js';
+import { ModelResolver } from '../../model/index.js';
+import type { AnthropicModelView } from '../anthropic/anthropic.view.js';
+import { agentIdIn } from '../answer/agent-answers.js';
+import { tokensOfCall } from '../answer/counted-call.js';
+import { DoorAnswers } from '../answer/door-answers.js';
+import { UnsupportedParameterError } from '../answer/door.errors.js';
+import { namingCall } from '../answer/attempt-headers.js';
+import type { IgnoredParameters } from '../answer/ignored-parameters.js';
+import { modelName, parameters } from '../answer/parameters.js';
+import { OpenAiModels } from '../openai/openai.models.js';
+import { USUAL_PAGE } from './gemini.dto.js';
+import type { GeminiModelsQuery } from './gemini.dto.js';
+import { UnknownMethodError } from './gemini.errors.js';
+import type { GeminiModelsView, GeminiModelView, GeminiTokensView } from './gemini.view.js';
+import { GenerateContentRequest } from './generate-content.protocol.js';
+import { camelKeys } from './schema.js';
+
+/** What is asked of a model: `<model>:<method>`, of which a model may have colons in its name. */
+const CALL = /^(?:models\/)?(.*):(\w+)$/s;
+const PREFIX = 'models/';
+
+interface GeminiCall {
+  /** As in the address, decoded. */
+  readonly call: string;
+  readonly body: unknown;
+}
+
+/** The models of the Gemini interface, and what they are asked for. */
+@Injectable()
+export class Gemini {
+  constructor(
+    private readonly answers: DoorAnswers,
+    private readonly listed: OpenAiModels,
+    private readonly models: ModelResolver,
+    private readonly planner: TurnPlanner,
+  ) {}
+
+  /** Throws UnknownMethodError, ParameterError, and what DoorAnswers throws. */
+  async run(caller: Caller, { call, body }: GeminiCall, response: Response): Promise<void> {
+    const [, name = '', method = call] = CALL.exec(call) ?? [];
+    if (!['generateContent', 'streamGenerateContent', 'countTokens'].includes(method)) {
+      throw new UnknownMethodError(method);
+    }
+    const model = parameters(modelName, name);
+    const { alt } = response.req.query;
+    if (alt !== undefined && alt !== 'json' && alt !== 'sse')
+      throw new UnsupportedParameterError('alt');
+    if (method === 'countTokens') {
+      const counted = await namingCall(caller, response, ({ ignored }) =>
+        this.countTokens(caller, model, { body, ignored }),
+      );
+      response.status(200).json(counted);
+      return;
+    }
+    const pieces = alt === 'sse' ? 'events' : 'array';
+    const form = method === 'generateContent' ? 'whole' : pieces;
+    await this.answers.answer(caller, new GenerateContentRequest(model, body, form), response);
+  }
+
+  /** By the vocabulary of the model or as an estimate; for an agent with its prompt, but without what it may find or call. */
+  private async countTokens(
+    caller: Caller,
+    model: string,
+    { body, ignored }: { readonly body: unknown; readonly ignored: IgnoredParameters },
+  ): Promise<GeminiTokensView> {
+    const { generateContentRequest, ...plain } = camelKeys(body ?? {}) as Record<string, unknown>;
+    const asked = body === undefined ? body : (generateContentRequest ?? plain);
+    const request = new GenerateContentRequest(model, asked, 'whole').translate(ignored);
+    const agentId = agentIdIn(model);
+    if (agentId === undefined) {
+      const { modelName: known } = await this.models.resolveChat(caller, model);
+      return { totalTokens: await tokensOfCall(request, known) };
+    }
+    const { model: own, systemPrompt } = await this.planner.plan(caller, { agentId });
+    const prompt = systemPrompt ? [{ role: 'system', content: systemPrompt } as const] : [];
+    const messages = [...prompt, ...request.messages];
+    return { totalTokens: await tokensOfCall({ messages }, own.modelName) };
+  }
+
+  /** A page of those that generate content. Throws ParameterError for a token that is none of the list. */
+  async list(
+    caller: Caller,
+    { pageSize = USUAL_PAGE, pageToken }: GeminiModelsQuery,
+  ): Promise<GeminiModelsView> {
+    const { data, has_more, last_id } = await this.listed.listForMessages(caller, {
+      limit: pageSize,
+      ...(pageToken && { after_id: pageToken }),
+    });
+    return {
+      models: data.map(geminiModel),
+      ...(has_more && last_id !== null && { nextPageToken: last_id }),
+    };
+  }
+
+  /** Throws UnknownModelError. */
+  async get(caller: Caller, id: string): Promise<GeminiModelView> {
+    const name = id.startsWith(PREFIX) ? id.slice(PREFIX.length) : id;
+    return geminiModel(await this.listed.getForMessages(caller, name));
+  }
+}
+
+function geminiModel(model: AnthropicModelView): GeminiModelView {
+  const { id, display_name, max_input_tokens: input, max_tokens: output } = model;
+  return {
+    name: PREFIX + id,
+    baseModelId: id,
+    version: '001',
+    displayName: display_name,
+    ...(input !== null && { inputTokenLimit: input }),
+    ...(output !== null && { outputTokenLimit: output }),
+    supportedGenerationMethods: ['generateContent', 'countTokens'],
+  };
+}
