@@ -34,6 +34,7 @@ const LOGOUTS = /^\/auth\/sso\/.*\/backchannel-logout$/;
 
 /** Bodies that are accepted as they are, for routes whose references do not give one. */
 const acceptedBodies: Record<string, object> = {
+  'POST /v1/conversations': { metadata: {} },
   'POST /agent/agent/export': {},
   'POST /monitor/logininfor/export': {},
   'POST /monitor/operlog/export': {},
@@ -124,7 +125,7 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
     const text = await body.text();
     if (
       sent.path.startsWith('/v1/') &&
-      (statusCode !== 200 || text.startsWith('{"input_tokens":'))
+      (statusCode !== 200 || /^\{("input_tokens"|.*"object"):/.test(text))
     ) {
       const wrong = faultBelowV1(statusCode, text);
       return wrong === undefined ? undefined : `${label}: ${wrong}`;

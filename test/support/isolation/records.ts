@@ -243,6 +243,20 @@ export const responseConversation: RecordKind = {
   },
 };
 
+/** An item of such a conversation. */
+export const conversationItem: RecordKind = {
+  owner: 'user',
+  missing: `msg_${'0'.repeat(32)}`,
+  make: async ({ session }) => {
+    const items = [{ role: 'user', content: fresh('What was said ') }];
+    const { text } = await session.raw('POST', '/v1/conversations', { items });
+    const { id } = JSON.parse(text) as { id: string };
+    const list = await session.raw('GET', `/v1/conversations/${id}/items`);
+    const { first_id: itemId } = JSON.parse(list.text) as { first_id: string };
+    return itemId;
+  },
+};
+
 /** Of a colleague too: the record is one of the tenant, but only its user may see it. */
 export const chatMessage: RecordKind = {
   owner: 'user',

@@ -16,6 +16,7 @@ import {
   chatAnswer,
   chatMessage,
   chatSession,
+  conversationItem,
   responseConversation,
   storedResponse,
   client,
@@ -91,6 +92,17 @@ function agentWith(field: string): Reference['body'] & object {
 function changedKey(field: string): Reference['body'] & object {
   return async (ids, by, world) => ({ id: await apiKey.make(by, world), [field]: ids });
 }
+
+const itemReferences: Record<string, Reference> = {
+  id: {
+    kind: responseConversation,
+    path: async (by, world) => ({ itemId: await conversationItem.make(by, world) }),
+  },
+  itemId: {
+    kind: conversationItem,
+    path: async (by, world) => ({ id: await responseConversation.make(by, world) }),
+  },
+};
 
 /** One entry for each parameter of each route that names a record. The suite fails when one is missing. */
 export const references: Record<string, Record<string, Reference>> = {
@@ -581,8 +593,8 @@ export const references: Record<string, Record<string, Reference>> = {
   'POST /v1/conversations/:id/items': {
     id: { kind: responseConversation, body: () => ({ items: [{ role: 'user', content: 'x' }] }) },
   },
-  'GET /v1/conversations/:id/items/:itemId': { id: { kind: responseConversation } },
-  'DELETE /v1/conversations/:id/items/:itemId': { id: { kind: responseConversation } },
+  'GET /v1/conversations/:id/items/:itemId': itemReferences,
+  'DELETE /v1/conversations/:id/items/:itemId': itemReferences,
   'GET /v1beta/models/:model': { model: { kind: modelName } },
   'POST /v1beta/models/:call': {
     call: {
