@@ -193,7 +193,7 @@ export async function startStrictUpstreams(
       for (const message of listOf(body['messages'])) {
         const details = message['reasoning_details'];
         const [first] = listOf(details);
-        const turn = details && turnOf(firstCallId(message), first?.['text']);
+        const turn = turnOf(firstCallId(message), first?.['text']);
         // A message without them goes on without reasoning.
         if (details && !isDeepStrictEqual(details, turn && detailsOf(turn))) {
           throw openAiRefusal(

@@ -8,7 +8,7 @@ import { agentIdIn } from '../answer/agent-answers.js';
 import { tokensOfCall } from '../answer/counted-call.js';
 import { DoorAnswers } from '../answer/door-answers.js';
 import { UnsupportedParameterError } from '../answer/door.errors.js';
-import { namingIgnored } from '../answer/ignored-parameters.js';
+import { namingCall } from '../answer/attempt-headers.js';
 import type { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { modelName, parameters } from '../answer/parameters.js';
 import { OpenAiModels } from '../openai/openai.models.js';
@@ -50,7 +50,7 @@ export class Gemini {
     if (alt !== undefined && alt !== 'json' && alt !== 'sse')
       throw new UnsupportedParameterError('alt');
     if (method === 'countTokens') {
-      const counted = await namingIgnored(caller, response, (ignored) =>
+      const counted = await namingCall(caller, response, ({ ignored }) =>
         this.countTokens(caller, model, { body, ignored }),
       );
       response.status(200).json(counted);
