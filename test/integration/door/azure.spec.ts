@@ -37,6 +37,16 @@ function client(options: AzureClientOptions = {}): AzureOpenAI {
   return new AzureOpenAI({ endpoint, apiKey: key, apiVersion: VERSION, maxRetries: 0, ...options });
 }
 
+/** A second of silence. */
+function wave(): Buffer<ArrayBuffer> {
+  const bytes = Buffer.alloc(44 + 16_000);
+  bytes.write('RIFF', 0, 'latin1');
+  bytes.write('WAVEfmt ', 8, 'latin1');
+  bytes.writeUInt32LE(16, 16);
+  bytes.writeUInt32LE(16_000, 28);
+  return bytes;
+}
+
 /** A request by its key alone. */
 function program(headers: Record<string, string> = { 'api-key': key }): Session {
   return new Session(world.plinth.url, headers);
@@ -74,9 +84,9 @@ describe('the client of Azure', () => {
   });
 
   it('has sound written down and images drawn', async () => {
-    const file = await toFile(Buffer.from('sound'), 'a.wav', { type: 'audio/wav' });
+    const file = await toFile(wave(), 'a.wav', { type: 'audio/wav' });
     const { text } = await azure.audio.transcriptions.create({ model: 'whisper', file });
-    expect(text).toContain('5 bytes of audio/wav');
+    expect(text).toContain('16044 bytes of audio/wav');
     const { data } = await azure.images.generate({ model: 'painter', prompt: 'A house' });
     expect(data).toHaveLength(1);
   });
@@ -126,7 +136,7 @@ describe('a path of Azure', () => {
 
   it.each([undefined, 'gone'])('names the model of a form that names %s', async (model) => {
     const form = new FormData();
-    form.append('file', new Blob(['sound'], { type: 'audio/wav' }), 'a.wav');
+    form.append('file', new Blob([wave()], { type: 'audio/wav' }), 'a.wav');
     if (model !== undefined) form.append('model', model);
     const path = `/openai/deployments/whisper/audio/transcriptions?api-version=${VERSION}`;
     const answer = await fetch(world.plinth.url + path, {
@@ -134,7 +144,7 @@ describe('a path of Azure', () => {
     });
     expect([answer.status, await answer.json()]).toMatchObject([
       200,
-      { text: expect.stringContaining('5 bytes of audio/wav') },
+      { text: expect.stringContaining('16044 bytes of audio/wav') },
     ]);
   });
 
