@@ -4,7 +4,7 @@ import { request } from 'undici';
 import { DomainError, InvalidInputError } from '../../src/platform/error/index.js';
 import { inputPipe } from '../../src/platform/http/index.js';
 import { references } from '../support/isolation/references.js';
-import { createWorld } from '../support/isolation/world.js';
+import { COMMON_MODEL, createWorld } from '../support/isolation/world.js';
 import type { Member, World } from '../support/isolation/world.js';
 import { oddBodies, oddIds, oddQueries, oddQueryValues, oddValues } from '../support/odd-input.js';
 import { done, PASSWORD } from '../support/people.js';
@@ -23,7 +23,7 @@ const LIMIT_MS = 10_000;
  */
 const CODES = [200, 400, 401, 403, 404, 405, 409, 429];
 
-/** HTTP statuses of failures below /v1, also of those of the service behind a model. */
+/** HTTP statuses of failures below /v1 and /v1beta, also of those of the service behind a model. */
 const STATUSES = [...CODES, 413, 502, 503, 504];
 
 /** A browser is led on, to the sign-in page at least. */
@@ -124,7 +124,7 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
     const type = String(headers['content-type']);
     const text = await body.text();
     if (
-      sent.path.startsWith('/v1/') &&
+      /^\/v1(beta)?\//.test(sent.path) &&
       (statusCode !== 200 || /^\{("input_tokens"|.*"object"):/.test(text))
     ) {
       const wrong = faultBelowV1(statusCode, text);
@@ -222,9 +222,11 @@ async function worthAsking(
   return [...accepted.slice(0, mostAccepted), ...refused.slice(0, 1)];
 }
 
-/** A path in which every parameter is one that names nothing. */
+/** A path in which every parameter is one that names nothing, but for a call of a model, whose body would not be read. */
 function anyPath({ path }: Route): string {
-  return path.replace(/:\w+/g, '987654321');
+  return path.replace(/:\w+/g, (name) =>
+    name === ':call' ? `${COMMON_MODEL}:generateContent` : '987654321',
+  );
 }
 
 function withBody(): Route[] {

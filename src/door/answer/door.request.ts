@@ -21,6 +21,7 @@ export interface HeldRequest {
   readonly ignored?: IgnoredParameters;
   /** What keeps a silent stream open, where clients of the protocol take no comments. */
   readonly ping?: string;
+  readonly names?: HintNames;
   /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for whole. */
   failureEvent(failure: Failure): string;
 }

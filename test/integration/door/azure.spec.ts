@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import OpenAI, { AzureOpenAI } from 'openai';
+import OpenAI, { AzureOpenAI, toFile } from 'openai';
 import type { AzureClientOptions } from 'openai';
 import { makeKey } from '../../support/api-keys.js';
 import { closeDoors, failureOf, openDoors, SERVICE_KEY } from '../../support/doors.js';
@@ -20,6 +20,9 @@ beforeAll(async () => {
   world = await openDoors();
   const service = { apiHost: `${world.simulator.url}/v1`, apiKey: SERVICE_KEY };
   await createModel(world.admin, { ...service, modelName: 'team/sim-chat' });
+  const whisper = { modelName: 'whisper', category: 'transcription' };
+  await createModel(world.admin, { ...service, ...whisper });
+  await createModel(world.admin, { ...service, modelName: 'painter', category: 'image' });
   const permissions = ['chat:chat:use', 'media:media:use'];
   ({ key } = await makeKey(world.admin, { permissions, doors: ['v1'] }));
   azure = client();
@@ -32,6 +35,16 @@ afterAll(() => closeDoors(world));
 function client(options: AzureClientOptions = {}): AzureOpenAI {
   const endpoint = world.plinth.url;
   return new AzureOpenAI({ endpoint, apiKey: key, apiVersion: VERSION, maxRetries: 0, ...options });
+}
+
+/** A second of silence. */
+function wave(): Buffer<ArrayBuffer> {
+  const bytes = Buffer.alloc(44 + 16_000);
+  bytes.write('RIFF', 0, 'latin1');
+  bytes.write('WAVEfmt ', 8, 'latin1');
+  bytes.writeUInt32LE(16, 16);
+  bytes.writeUInt32LE(16_000, 28);
+  return bytes;
 }
 
 /** A request by its key alone. */
@@ -68,6 +81,14 @@ describe('the client of Azure', () => {
 
     const listed = await azure.models.list();
     expect(listed.data.map(({ id }) => id)).toContain('sim-chat');
+  });
+
+  it('has sound written down and images drawn', async () => {
+    const file = await toFile(wave(), 'a.wav', { type: 'audio/wav' });
+    const { text } = await azure.audio.transcriptions.create({ model: 'whisper', file });
+    expect(text).toContain('16044 bytes of audio/wav');
+    const { data } = await azure.images.generate({ model: 'painter', prompt: 'A house' });
+    expect(data).toHaveLength(1);
   });
 
   it('gets failures in the form of OpenAI', async () => {
@@ -111,6 +132,20 @@ describe('a path of Azure', () => {
     const path = `/openai/deployments/${name}/chat/completions?api-version=${VERSION}`;
     const { status, text } = await program().raw('POST', path, { messages });
     expect([status, JSON.parse(text)]).toMatchObject([200, { model: 'team/sim-chat' }]);
+  });
+
+  it.each([undefined, 'gone'])('names the model of a form that names %s', async (model) => {
+    const form = new FormData();
+    form.append('file', new Blob([wave()], { type: 'audio/wav' }), 'a.wav');
+    if (model !== undefined) form.append('model', model);
+    const path = `/openai/deployments/whisper/audio/transcriptions?api-version=${VERSION}`;
+    const answer = await fetch(world.plinth.url + path, {
+      ...{ method: 'POST', headers: { 'api-key': key }, body: form },
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { text: expect.stringContaining('16044 bytes of audio/wav') },
+    ]);
   });
 
   it('is held to the permissions of the route that it stands for', async () => {

@@ -6,6 +6,7 @@ import type { DoorWorld } from '../../support/doors.js';
 import { createModel } from '../../support/models.js';
 import { answering, callingTools, ScriptedAdapter } from '../../support/scripted-adapter.js';
 import { Session } from '../../support/session.js';
+import { eventually } from '../../support/wait.js';
 
 // Requests as @google/genai 1 (August 2026) and the REST examples of ai.google.dev (November 2026) send them, by raw HTTP.
 
@@ -460,5 +461,36 @@ describe('countTokens', () => {
     const generateContentRequest = { model: 'models/sim-chat', contents, tools };
     expect(await tokens({ generateContentRequest })).toBeGreaterThan(plain);
     expect(await tokens({ contents }, `agent-${world.agentId}`)).toBeGreaterThan(plain);
+  });
+});
+
+describe('a stream in which nothing comes', () => {
+  let silent: DoorWorld;
+
+  beforeAll(async () => {
+    silent = await openDoors({ CHAT_PING_SECONDS: '1' });
+  });
+
+  afterAll(() => closeDoors(silent));
+
+  it('begins with an empty text, because clients of the protocol take no comments', async () => {
+    silent.simulator.script({ hold: true, status: 503 });
+    const path = '/v1beta/models/sim-messages:streamGenerateContent?alt=sse';
+    // Resolves with the headers of the answer.
+    const answer = await fetch(silent.plinth.url + path, {
+      method: 'POST',
+      headers: { ...silent.admin.headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ contents }),
+    });
+    await eventually(
+      () => silent.simulator.held,
+      (held) => held === 1,
+    );
+    silent.simulator.release();
+    const events = (await answer.text()).split('\n\n').filter((one) => one !== '');
+    const last = events.pop() ?? '';
+    expect(events.length).toBeGreaterThan(0);
+    expect(textOf(piecesOf(`${events.join('\n\n')}\n\n`))).toBe('');
+    expect(JSON.parse(last)).toMatchObject({ error: { code: 503, status: 'UNAVAILABLE' } });
   });
 });
