@@ -98,6 +98,8 @@ export class Attempt {
         case 'finish':
           this.isFinished = true;
           break;
+        case 'provider-state':
+          break;
       }
     }
   }

@@ -229,7 +229,7 @@ describe('the default provider of the AI SDK', () => {
         model: provider(model),
         messages: [
           { role: 'user', content: 'What is new?' },
-          ...first.response.messages,
+          ...first.responseMessages,
           { role: 'user', content: 'Is it?' },
         ],
       });

@@ -222,8 +222,8 @@ describe.each(SERVICES)('a model of %s', (model) => {
           maxRetries: 0,
         };
         if (at === 0) {
-          const { text, response } = await generateText(call);
-          messages.push(...response.messages);
+          const { text, responseMessages } = await generateText(call);
+          messages.push(...responseMessages);
           answers.push(text);
         } else {
           const failures: unknown[] = [];
