@@ -357,11 +357,24 @@ describe('a browser of another site', () => {
 
     expect(headers['access-control-allow-origin']).toBe(ORIGIN);
     expect(exposed.sort()).toEqual([
+      'anthropic-ratelimit-requests-limit',
+      'anthropic-ratelimit-requests-remaining',
+      'anthropic-ratelimit-requests-reset',
+      'anthropic-ratelimit-tokens-limit',
+      'anthropic-ratelimit-tokens-remaining',
+      'anthropic-ratelimit-tokens-reset',
       'content-disposition',
       'request-id',
       'retry-after',
       'x-plinth-attempts',
+      'x-plinth-ignored',
       'x-plinth-model',
+      'x-ratelimit-limit-requests',
+      'x-ratelimit-limit-tokens',
+      'x-ratelimit-remaining-requests',
+      'x-ratelimit-remaining-tokens',
+      'x-ratelimit-reset-requests',
+      'x-ratelimit-reset-tokens',
       'x-request-id',
       'x-should-retry',
     ]);

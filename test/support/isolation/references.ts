@@ -822,6 +822,8 @@ export const references: Record<string, Record<string, Reference>> = {
 
 /** Parameters with the name of a reference that are none, each with the reason. */
 export const noReferences: Record<string, string> = {
+  'POST /coding/harness/sessions/:sessionId/runs model':
+    'Found among the models of the own tenant, as that of the session, which is tried with others.',
   'GET /auth/sso/providers tenantId':
     'Says where one wants to sign in; the names of its providers are shown to all.',
   'GET /auth/sso/:provider/start provider':
