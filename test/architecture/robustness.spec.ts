@@ -125,7 +125,7 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
     const text = await body.text();
     if (
       /^\/v1(beta)?\//.test(sent.path) &&
-      (statusCode !== 200 || /^\{("input_tokens"|.*"object"):/.test(text))
+      (statusCode !== 200 || /^\{("input_tokens"|"models"|"totalTokens"|.*"object"):/.test(text))
     ) {
       const wrong = faultBelowV1(statusCode, text);
       return wrong === undefined ? undefined : `${label}: ${wrong}`;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
+import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import { TurnPlanner } from '../../chat/index.js';
 import { ModelResolver } from '../../model/index.js';
@@ -18,6 +19,8 @@ import { UnknownMethodError } from './gemini.errors.js';
 import type { GeminiModelsView, GeminiModelView, GeminiTokensView } from './gemini.view.js';
 import { GenerateContentRequest } from './generate-content.protocol.js';
 import { camelKeys } from './schema.js';
+
+const ANY_BODY = z.looseObject({});
 
 /** What is asked of a model: `<model>:<method>`, of which a model may have colons in its name. */
 const CALL = /^(?:models\/)?(.*):(\w+)$/s;
@@ -46,19 +49,20 @@ export class Gemini {
       throw new UnknownMethodError(method);
     }
     const model = parameters(modelName, name);
+    const asked = parameters(ANY_BODY, body);
     const { alt } = response.req.query;
     if (alt !== undefined && alt !== 'json' && alt !== 'sse')
       throw new UnsupportedParameterError('alt');
     if (method === 'countTokens') {
       const counted = await namingCall(caller, response, ({ ignored }) =>
-        this.countTokens(caller, model, { body, ignored }),
+        this.countTokens(caller, model, { body: asked, ignored }),
       );
       response.status(200).json(counted);
       return;
     }
     const pieces = alt === 'sse' ? 'events' : 'array';
     const form = method === 'generateContent' ? 'whole' : pieces;
-    await this.answers.answer(caller, new GenerateContentRequest(model, body, form), response);
+    await this.answers.answer(caller, new GenerateContentRequest(model, asked, form), response);
   }
 
   /** By the vocabulary of the model or as an estimate; for an agent with its prompt, but without what it may find or call. */
