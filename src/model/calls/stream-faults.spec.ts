@@ -207,5 +207,5 @@ async function relayedBy(calls: UpstreamCalls, model: ResolvedChatModel): Promis
 
 /** Without what differs between two answers of the simulator. */
 function neutral(text: string): string {
-  return text.replaceAll(/"(id|created)":("[^"]*"|\d+)/g, '"$1":0');
+  return text.replaceAll(/"(id|item_id|created|created_at)":("[^"]*"|\d+)/g, '"$1":0');
 }
