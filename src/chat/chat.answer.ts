@@ -26,7 +26,6 @@ import {
 import type { ErrorDetails } from './chat.frames.js';
 import { StepRepository } from './step/step.repository.js';
 import type { StoredStep } from './step/step.entity.js';
-import { storableValue } from './storable-text.js';
 import { endedCall, stepMessages } from './step/turn.steps.js';
 import { publicMessage } from './chat.turn.js';
 import { inlineEnding } from './inline-content.js';
@@ -115,7 +114,7 @@ export class ChatAnswer {
       durationMs: turn.durationMs,
       sources,
       structured,
-      providerState: turn.providerState && storableValue(turn.providerState),
+      providerState: turn.providerState,
       ...(turn.steps.all.length > 0 && { steps: turn.steps.unsaved }),
     });
     if (result === 'refused') turn.write(errorFrames(NOT_STORED));

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
-import { acrossTenants, Database } from '../platform/database/index.js';
+import { acrossTenants, Database, storableJson } from '../platform/database/index.js';
 import { msg } from '../platform/message/index.js';
 import type { ProviderState } from '../provider/index.js';
 import type { StoredMessage } from './chat.history.js';
 import { WRITING } from './message.entity.js';
 import type { MessageState, StoredSource } from './message.entity.js';
 import type { StoredStep } from './step/step.entity.js';
+import { storableText } from './storable-text.js';
 
 /** Where a turn goes that does not follow the current branch of its session. */
 export type TurnPlace =
@@ -259,7 +260,7 @@ export class TurnRepository {
   /** Stores the answer and ends the turn. Storing it again changes nothing. */
   async finish({ tenantId, userId }: AnswerOwner, answer: TurnAnswer): Promise<void> {
     const { usage, sessionId, structured = false, providerState } = answer;
-    const state = providerState ? JSON.stringify(providerState) : null;
+    const state = providerState ? storableJson(providerState, storableText) : null;
     const values = [
       tenantId,
       userId,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
+import { Database, storableJson } from '../../platform/database/index.js';
 import { WRITING } from '../message.entity.js';
+import { storableText } from '../storable-text.js';
 import type { StoredStep } from './step.entity.js';
 
 /** The answer that a step belongs to, with its text so far. */
@@ -75,7 +76,7 @@ export class StepRepository {
       JSON.stringify(step.calls),
       step.inputTokens,
       step.outputTokens,
-      step.providerState ? JSON.stringify(step.providerState) : null,
+      step.providerState ? storableJson(step.providerState, storableText) : null,
     ]);
   }
 

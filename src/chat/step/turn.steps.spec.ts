@@ -26,13 +26,6 @@ describe('the messages of a step', () => {
     expect(stored({})[0]).not.toHaveProperty('providerState');
   });
 
-  it('have of a state what the database can hold', () => {
-    const [answer] = stored({}, { 'a\0': ['b\0', '\ud800c', 7, null, true] });
-    expect(answer).toMatchObject({
-      providerState: { data: { a: ['b', '\ufffdc', 7, null, true] } },
-    });
-  });
-
   it.each(['{"at":', '[1]', '"{}"', 'at 1'])(
     'have an invalid call as it was written: %s',
     (text) => {

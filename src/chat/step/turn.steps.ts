@@ -1,7 +1,7 @@
 import type { CallResult, DecidedCall } from '../../agent/index.js';
 import { readToolCall } from '../../provider/index.js';
 import type { ChatMessage, ProviderState, Usage } from '../../provider/index.js';
-import { storableText, storableValue } from '../storable-text.js';
+import { storableText } from '../storable-text.js';
 import type { StoredCall, StoredStep } from './step.entity.js';
 
 /** Between the texts that a model writes before and after the calls of tools, in the text of the answer. */
@@ -53,7 +53,7 @@ export class TurnSteps {
         content: '',
         durationMs: null,
       })),
-      providerState: answer.providerState ? storableValue(answer.providerState) : null,
+      providerState: answer.providerState ?? null,
       inputTokens: answer.usage?.inputTokens ?? null,
       outputTokens: answer.usage?.outputTokens ?? null,
       isSaved: false,

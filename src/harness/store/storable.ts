@@ -1,3 +1,4 @@
+import { storableJson as jsonOf } from '../../platform/database/index.js';
 import { inTurns } from '../protocol/turns.js';
 
 /** Text that PostgreSQL can hold: it has neither NUL nor half a character. */
@@ -7,15 +8,7 @@ export function storableText(text: string): string {
 
 /** The value as JSON text whose strings and names jsonb can hold. */
 export function storableJson(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'string' ? storableText(part) : withStorableNames(part),
-  );
-}
-
-function withStorableNames(part: unknown): unknown {
-  if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
-  if (Object.keys(part).every((name) => storableText(name) === name)) return part;
-  return Object.fromEntries(Object.entries(part).map(([name, one]) => [storableText(name), one]));
+  return jsonOf(value, storableText);
 }
 
 /** A list as `storableJson`, made in pieces, so that a long one does not block the process. */

@@ -19,6 +19,7 @@ export {
   unavailableError,
 } from './violation.js';
 export { SharedReads } from './shared-reads.js';
+export { storableJson } from './storable.js';
 export { withLongStatements, withStatementLimit } from './statement-limit.js';
 export { acrossTenants, boundTenant, inTenant } from './tenant-binding.js';
 export { requestedOrder, TenantScoped } from './tenant-scoped.js';

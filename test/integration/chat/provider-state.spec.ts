@@ -91,7 +91,7 @@ function lastWordOf({ content }: ChatMessage): string | undefined {
 }
 
 describe('what a service wants back with a tool call', () => {
-  it('is sent to it within the turn and in later ones, and shown to nobody', async () => {
+  it('is sent to it within the turn and in later ones, and not shown to anyone', async () => {
     const sessionId = await newSession();
     const last = { ...STATE, data: { text: 'the-signature-of-the-service' } };
     scripted.then(callingTools([CALL], { thinking: 'Hm.', state: STATE }), [
@@ -114,6 +114,20 @@ describe('what a service wants back with a tool call', () => {
     for (const text of [reply.raw, again.raw, shown, logged]) {
       expect(text).not.toContain('the-signature-of-the-service');
     }
+  });
+
+  it('is kept without what the database cannot hold', async () => {
+    const sessionId = await newSession();
+    const odd = { ...STATE, data: { 'a\0': ['b\0', '\ud800c', 7, null] } };
+    scripted.then(callingTools([CALL], { state: odd }), [
+      { type: 'provider-state', providerState: odd },
+      ...answering('42.'),
+    ]);
+    expect((await ask(sessionId, 'What is 6*7?')).done).toBe(true);
+    scripted.then(answering('Indeed.'));
+    await ask(sessionId, 'Sure?');
+    const kept = { providerState: { ...STATE, data: { a: ['b', '\ufffdc', 7, null] } } };
+    expect(lastSent().filter(({ role }) => role === 'assistant')).toMatchObject([kept, kept]);
   });
 
   it('is not sent with an answer that had none', async () => {
