@@ -7,8 +7,30 @@ import { estimateMessageTokens } from './model-window.js';
 export const REMOVED_RESULT =
   '[The result was removed, because the conversation is longer than the model can read. Call the tool again, for less, if you need it.]';
 
-/** Of what was too long, in its estimated tokens. */
+/** Share of the estimated tokens that is kept after an overflow. */
 const KEPT_SHARE = 0.5;
+
+interface Shortening<M> {
+  readonly tokensOf: (message: M) => number;
+  /** The message with the remark in place of a tool's result; undefined for any other message. */
+  readonly shorten: (message: M) => M | undefined;
+}
+
+/** The messages with the oldest results of tools shortened until `excess` tokens are saved, or as many as can be. */
+export function withoutOldResults<M>(
+  messages: readonly M[],
+  excess: number,
+  { tokensOf, shorten }: Shortening<M>,
+): M[] {
+  let left = excess;
+  return messages.map((message) => {
+    const short = left > 0 ? shorten(message) : undefined;
+    const saved = short === undefined ? 0 : tokensOf(message) - tokensOf(short);
+    if (short === undefined || saved <= 0) return message;
+    left -= saved;
+    return short;
+  });
+}
 
 /** The messages of one call, and what happens when they are longer than the window of the model. */
 export interface FittedCall {
@@ -75,13 +97,10 @@ export function shortened(
     if (isOfHistory && isLeftOut) excess -= estimateMessageTokens(message);
     else kept.push(message);
   }
-  const fitting = kept.map((message): ChatMessage => {
-    if (excess <= 0 || message.role !== 'tool') return message;
-    const short = { ...message, content: REMOVED_RESULT };
-    const saved = estimateMessageTokens(message) - estimateMessageTokens(short);
-    if (saved <= 0) return message;
-    excess -= saved;
-    return short;
+  const fitting = withoutOldResults<ChatMessage>(kept, excess, {
+    tokensOf: (message) => estimateMessageTokens(message),
+    shorten: (message) =>
+      message.role === 'tool' ? { ...message, content: REMOVED_RESULT } : undefined,
   });
   const isShorter = fitting.length < messages.length || fitting.some((one, at) => one !== kept[at]);
   return isShorter ? fitting : undefined;

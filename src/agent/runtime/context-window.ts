@@ -1,7 +1,7 @@
 import { ToolMessage } from '@langchain/core/messages';
 import type { BaseMessage } from '@langchain/core/messages';
 import { toChatMessages } from '../../langchain/index.js';
-import { estimateMessageTokens, REMOVED_RESULT } from '../../model/index.js';
+import { estimateMessageTokens, REMOVED_RESULT, withoutOldResults } from '../../model/index.js';
 import type { TokenCounter } from '../../model/index.js';
 
 /** Counts the messages of one turn; each of them once. */
@@ -16,16 +16,15 @@ export class ContextWindow {
 
   /** The messages without the oldest tool results as far as needed for `tokens`; the newest ones go last. */
   within(messages: BaseMessage[], tokens: number): BaseMessage[] {
-    let excess = this.tokensOf(messages) - tokens;
+    const excess = this.tokensOf(messages) - tokens;
     if (excess <= 0) return messages;
-    return messages.map((message) => {
-      if (excess <= 0 || !ToolMessage.isInstance(message)) return message;
-      const { tool_call_id, name = '', status = 'success' } = message;
-      const short = new ToolMessage({ tool_call_id, name, status, content: REMOVED_RESULT });
-      const saved = this.tokensOfOne(message) - this.tokensOfOne(short);
-      if (saved <= 0) return message;
-      excess -= saved;
-      return short;
+    return withoutOldResults<BaseMessage>(messages, excess, {
+      tokensOf: (message) => this.tokensOfOne(message),
+      shorten: (message) => {
+        if (!ToolMessage.isInstance(message)) return undefined;
+        const { tool_call_id, name = '', status = 'success' } = message;
+        return new ToolMessage({ tool_call_id, name, status, content: REMOVED_RESULT });
+      },
     });
   }
 
