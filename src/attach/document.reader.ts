@@ -35,7 +35,7 @@ export class DocumentReader {
     return this.parsed({ content, name, byteSize }, signal);
   }
 
-  /** The same of a file that is not stored. `name` has the suffix of its type. */
+  /** Text of a file that is not stored. `name` has the suffix of its type. */
   textOf(content: Buffer, name: string, signal: AbortSignal): Promise<string> {
     const file = { content: Readable.from([content]), name, byteSize: content.length };
     return this.parsed(file, signal);

@@ -45,7 +45,7 @@ export class ChatMessage {
   @Varchar(20) role: MessageRole;
   @Text() content: string;
   @Text(nullable) reasoning: string | null;
-  /** What the service wants back with the last text; read for a turn alone, and never shown. */
+  /** Provider state of the last text. Only turns read it; it is never shown. */
   @Jsonb({ ...nullable, select: false }) providerState?: ProviderState | null;
   @Varchar(200, nullable) modelName: string | null;
   /** The agent that wrote the answer. */

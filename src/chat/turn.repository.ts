@@ -67,7 +67,7 @@ export interface TurnAnswer {
   readonly sources?: readonly StoredSource[] | undefined;
   /** The steps that are not stored yet. */
   readonly steps?: readonly StoredStep[] | undefined;
-  /** What the service wants back with the last text. */
+  /** Provider state of the last text. */
   readonly providerState?: ProviderState | undefined;
   /** The content was checked against a schema. */
   readonly structured?: boolean | undefined;

@@ -55,7 +55,7 @@ const MAX_RECOVERIES = 3;
 /** So many unusable answers in a row end a run. */
 const MAX_UNUSABLE = 5;
 
-/** What is left of a call of the model when it was not too long. */
+/** Results of a model call other than an overflow. */
 type EndedCall = Exclude<ModelResult, { readonly kind: 'overflow' }>;
 
 type StepResult = 'next' | 'ended' | 'parked' | 'recover';

@@ -5,7 +5,6 @@ import { makeKey } from '../../support/api-keys.js';
 import { Harness } from '../../support/harness.js';
 import { createModel } from '../../support/models.js';
 import { runProgram } from '../../support/programs.js';
-import { ADMIN_PASSWORD } from '../../support/template.js';
 
 /** The programs of client/README.md, each with what it prints on the demo's models. */
 const EXAMPLES = [
@@ -23,6 +22,7 @@ const PERMISSIONS = [
   'system:attach:add',
   'system:attach:list',
   'system:fragment:list',
+  'coding:harness:use',
 ];
 
 describe('an example of the README', () => {
@@ -55,8 +55,6 @@ describe('an example of the README', () => {
         PLINTH_URL: world.plinth.url,
         PLINTH_KEY: apiKey,
         PLINTH_WORKSPACE: world.workspace,
-        PLINTH_USER: 'admin',
-        PLINTH_PASSWORD: ADMIN_PASSWORD,
       }),
     ).toMatch(printed);
   });
