@@ -90,11 +90,21 @@ describe('a scan', () => {
     },
   );
 
-  it('takes what lies beside a SKILL.md for a part of that skill', async () => {
+  it('takes what lies beside a SKILL.md for a part of that skill, and names the skills in it', async () => {
     putSkill('.agents/skills', 'outer');
+    putSkill('.agents/skills/outer', 'near');
     putSkill('.agents/skills/outer/examples', 'inner');
+    putSkill('.agents/skills/outer/node_modules', 'of-packages');
 
-    expect(await scan()).toMatchObject({ skills: [{ name: 'outer' }], skipped: [] });
+    const { skills, skipped } = await scan();
+    expect(skills).toMatchObject([{ name: 'outer' }]);
+    expect(skipped.map(({ path }) => path)).toEqual([
+      '.agents/skills/outer/examples/inner',
+      '.agents/skills/outer/near',
+    ]);
+    expect(skipped[0]?.reason).toBe(
+      'It is inside the skill .agents/skills/outer, whose files are not looked through for skills. Move it beside that.',
+    );
   });
 
   it('keeps the first skill of a name', async () => {

@@ -33,6 +33,8 @@ class Scan {
   readonly skills = new Map<string, SkillInfo>();
   readonly skipped: SkillProblem[] = [];
   private entries = 0;
+  /** Files and folders of skills that were looked through for skills in them. */
+  private innerEntries = 0;
   /** The folder being scanned. */
   private at: readonly string[] = [];
 
@@ -89,9 +91,36 @@ class Scan {
     await this.attempt(path, {}, async () => {
       await closing(await parent.folder([name]), async (folder) => {
         const isSkill = await this.skill(root, folder, path);
-        if (!isSkill) await this.folders(root, folder, path);
+        if (isSkill) await this.innerSkills(root, folder, { path, outer: path.join('/') });
+        else await this.folders(root, folder, path);
       });
     });
+  }
+
+  /** Names the skills in the folder of another one. A skill may have more files than a scan looks through: then the rest is not looked at. */
+  private async innerSkills(
+    root: SkillRoot,
+    skill: OpenFolder,
+    { path, outer }: { readonly path: readonly string[]; readonly outer: string },
+  ): Promise<void> {
+    if (path.length - namesOf(root).length > SKILL_LIMITS.depth) return;
+    this.signal.throwIfAborted();
+    const entries = (await skill.entries(SKILL_LIMITS.entries - this.innerEntries)) ?? [];
+    this.innerEntries += entries.length;
+    for (const entry of entries.filter((one) => one.isDirectory())) {
+      if (SKIPPED_FOLDERS.has(entry.name)) continue;
+      const inner = [...path, entry.name];
+      await this.attempt(inner, { mayBeMissing: true }, async () => {
+        await closing(await skill.folder([entry.name]), async (folder) => {
+          if (await hasEntryFile(folder)) {
+            this.skip(
+              inner,
+              msg`It is inside the skill ${outer}, whose files are not looked through for skills. Move it beside that.`,
+            );
+          } else await this.innerSkills(root, folder, { path: inner, outer });
+        });
+      });
+    }
   }
 
   /** Adds the skill of the folder; false when it has no SKILL.md. The other files of the folder belong to the skill. */
@@ -187,9 +216,16 @@ class Scan {
   }
 }
 
+async function hasEntryFile(folder: OpenFolder): Promise<boolean> {
+  return folder.stat(ENTRY_FILE).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
 /**
  * Finds the skills below the roots, root by root, folders ordered by name; the first of a name wins. A missing
- * root has none. A folder with a SKILL.md is a skill and is not scanned further. What was left out is reported with
+ * root has none. A folder with a SKILL.md is a skill; skills in it are none, and are reported. What was left out is reported with
  * the reason; docs/WIRE.md (Skills) has the limits. When `timeLimit` aborts, by default after 30 s, the skills found
  * until then are returned; when `signal` aborts, its reason is thrown.
  */

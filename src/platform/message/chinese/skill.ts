@@ -50,6 +50,8 @@ export const skill: Texts = {
     'Name the folder {0}, like the skill.': '请将文件夹命名为 {0}，与技能同名。',
     'The scan for skills took longer than {0} s and ended here. Move files that are not skills elsewhere.':
       '扫描技能超过 {0} 秒，已在此处结束。请将不是技能的文件移到其他位置。',
+    'It is inside the skill {0}, whose files are not looked through for skills. Move it beside that.':
+      '它位于技能 {0} 的文件夹内，该文件夹中的其他技能不会被读取。请将它移到该技能旁边。',
     'A skill needs its own folder. Move the file into one.':
       '技能需要自己的文件夹。请将文件移到文件夹中。',
     'The file must be named {0}. Rename it.': '文件必须命名为 {0}。请重命名。',
