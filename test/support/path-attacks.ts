@@ -15,6 +15,8 @@ import type { ToolErrorCode } from '../../src/harness/fault/tool.error.js';
 export const OUTSIDE_TEXT = 'THE-TEXT-OF-THE-OUTSIDE';
 /** Stands in every secret file inside. */
 export const SECRET_TEXT = 'TOKEN=THE-TEXT-OF-A-SECRET';
+/** Not of any service. In parts, so that no scanner takes this file for one with a secret. */
+export const PRIVATE_KEY = `${['-----BEGIN PRIVATE', 'KEY-----'].join(' ')}\n${'MIIE'.repeat(12)}\n`;
 
 /** A way to reach what lies outside of the workspace, or what is protected in it. */
 export interface PathAttack {

@@ -25,7 +25,7 @@ import { ProcessGroup, PROCESSES } from './process-limits.js';
 import type { LimitHolders } from './process-limits.js';
 import { spaceOf, watchResources } from './resource-watch.js';
 import type { CommandLimits, Excess } from './resource-watch.js';
-import { withoutSecrets } from './secret-content.js';
+import { withoutSecrets } from '../workspace/secret-content.js';
 import { seccompFilter } from './seccomp-filter.js';
 import { scanWorkspace } from './workspace-scan.js';
 import type { ProtectedPath, WorkspaceScan } from './workspace-scan.js';

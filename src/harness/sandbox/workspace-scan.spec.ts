@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { PRIVATE_KEY } from '../../../test/support/path-attacks.js';
 import { plantedPathsIn, scanWorkspace } from './workspace-scan.js';
 import type { ProtectedPath, ScanLimits } from './workspace-scan.js';
 
@@ -40,6 +41,25 @@ describe('scanWorkspace', () => {
       'a/.mcp.json': 'read-only',
       'credentials/x': 'hidden-file',
       '.github': 'pinned',
+    });
+  });
+
+  it('hides settings with a private key, whatever they are called, but for those of packages', async () => {
+    for (const path of ['deploy/access.json', 'node_modules/p/access.json', 'a.test.ts']) {
+      put(path);
+      writeFileSync(join(root, path), PRIVATE_KEY);
+    }
+    expect(await covers()).toEqual({ 'deploy/access.json': 'hidden-file' });
+  });
+
+  it('covers what version control other than git keeps, also in packages', async () => {
+    put('.hg/hgrc', 'node_modules/p/.svn/wc.db', 'node_modules/p/.mvn/x', '.cargo/config.toml');
+    expect(await covers()).toEqual({
+      '.hg': 'read-only',
+      '.hg/hgrc': 'hidden-file',
+      'node_modules/p/.svn': 'read-only',
+      '.cargo': 'pinned',
+      '.cargo/config.toml': 'read-only',
     });
   });
 

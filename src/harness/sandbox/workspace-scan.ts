@@ -6,6 +6,8 @@ import {
   classifyName,
   isHead,
   isRepository,
+  isVersionControl,
+  PROTECTED_FILES,
   PROTECTED_FOLDERS,
   repositoryPart,
   UNPROTECTED,
@@ -13,7 +15,7 @@ import {
 import type { PathClass } from '../workspace/protected-path.js';
 import { bufferOf, bytesOf, entriesIn, foldersAbove, joined, ordered, textOf } from './mount.js';
 import type { BytePath, Cover, Mount } from './mount.js';
-import { holdsSecret } from './secret-content.js';
+import { holdsSecret } from '../workspace/secret-content.js';
 
 /**
  * Packages bring protected names by the thousand, and no program obeys them there but repositories; secrets are looked for
@@ -23,11 +25,13 @@ const PACKAGES = 'node_modules';
 
 /** Folders of the root that hold protected ones and could be swapped for others. */
 const HOLDERS: ReadonlySet<string> = new Set(
-  PROTECTED_FOLDERS.filter((path) => path.includes('/')).map((path) => path.split('/', 1).join()),
+  [...PROTECTED_FOLDERS, ...PROTECTED_FILES]
+    .filter((path) => path.includes('/'))
+    .map((path) => path.split('/', 1).join()),
 );
 
 /** Folders that hold nothing but credentials. */
-const SECRET_FOLDERS: ReadonlySet<string> = new Set(['.ssh', '.aws']);
+const SECRET_FOLDERS: ReadonlySet<string> = new Set(['.ssh', '.aws', '.gnupg']);
 
 /** Longer paths are not looked at: the kernel takes 4,095 bytes, and there must be room for a name below them. */
 const PATH_BYTES = 3_700;
@@ -273,8 +277,8 @@ class Scan {
   ): Promise<Folder | undefined> {
     const path = joined(folder.path, entry.name);
     const isRepositoryOwn = protection === 'GIT';
-    const isProtected = isRepositoryOwn || (protection === 'PROTECTED' && !folder.ofPackages);
-    if (isProtected && !folder.covered && !repositoryPart(textOf(entry.name))) {
+    const isProtected = isObeyed(protection, textOf(entry.name), folder);
+    if (isProtected && !folder.covered && !isPartOfRepository(protection, textOf(entry.name))) {
       // What is planted goes with all that is in it.
       if ((await this.note(path)) === 'planted') return undefined;
     }
@@ -293,7 +297,8 @@ class Scan {
       this.hide(path, false);
       return undefined;
     }
-    const hidden = secret && (await this.isSecret(path, entry));
+    const { ofPackages } = folder;
+    const hidden = await this.isSecret({ path, ofPackages, isNamedSo: secret }, entry);
     if (hidden) this.hide(path, entry.isDirectory());
     // A hidden folder is looked through all the same: what is in it was there before.
     if (hidden && !entry.isDirectory()) return undefined;
@@ -330,11 +335,14 @@ class Scan {
     return found && `${found.dev}:${found.ino}:${found.birthtimeNs}`;
   }
 
-  /** Whether what has the name of a secret is one. */
-  private async isSecret(path: BytePath, entry: Dirent): Promise<boolean> {
-    if (!this.covers) return false;
-    if (entry.isDirectory()) return SECRET_FOLDERS.has(entry.name.toLowerCase());
-    return holdsSecret(this.at(path), textOf(entry.name));
+  /** Whether it is a secret, by its name and its content. Settings of packages are no one's secrets. */
+  private async isSecret(
+    { path, ofPackages, isNamedSo }: Pick<Folder, 'path' | 'ofPackages'> & { isNamedSo: boolean },
+    entry: Dirent,
+  ): Promise<boolean> {
+    if (!this.covers || (ofPackages && !isNamedSo)) return false;
+    if (entry.isDirectory()) return isNamedSo && SECRET_FOLDERS.has(entry.name.toLowerCase());
+    return holdsSecret(this.at(path), { name: textOf(entry.name), isNamedSo });
   }
 
   private holder(path: BytePath, entry: Dirent): void {
@@ -378,7 +386,8 @@ class Scan {
   }
 
   private async gitConfig(path: BytePath): Promise<void> {
-    if (await holdsSecret(this.at(path), 'config')) this.mount(path, 'redacted-file');
+    if (await holdsSecret(this.at(path), { name: 'config', isNamedSo: true }))
+      this.mount(path, 'redacted-file');
   }
 
   private async link(
@@ -397,7 +406,10 @@ class Scan {
     const found = await stat(this.at(target)).catch(() => undefined);
     if (!found) return;
     if (!secret) this.mount(target, 'read-only');
-    else if (found.isDirectory() || (await holdsSecret(this.at(target), name))) {
+    else if (
+      found.isDirectory() ||
+      (await holdsSecret(this.at(target), { name, isNamedSo: true }))
+    ) {
       this.hide(target, found.isDirectory());
     }
   }
@@ -480,6 +492,20 @@ class Scan {
       throw tooLarge(`has more than ${mounts} secret and protected files`);
     }
   }
+}
+
+function isObeyed(
+  protection: PathClass['protection'],
+  name: string,
+  { ofPackages }: Pick<Folder, 'ofPackages'>,
+): boolean {
+  if (protection === 'PROTECTED') return !ofPackages || isVersionControl(name);
+  return protection === 'GIT';
+}
+
+/** Names of which a repository could be made are noted with their folder. */
+function isPartOfRepository(protection: PathClass['protection'], name: string): boolean {
+  return protection === 'GIT' && repositoryPart(name) !== undefined;
 }
 
 function tooLarge(what: string): ToolError {

@@ -1,4 +1,5 @@
 import type { PathProtection } from '../protocol/policy.js';
+import { OBEYED_FILES, VERSION_CONTROL } from './obeyed-files.js';
 
 export interface PathClass {
   readonly protection: PathProtection;
@@ -6,132 +7,78 @@ export interface PathClass {
   readonly secret: boolean;
 }
 
-/** Folders whose files other programs run or obey: agents, editors, hooks, pipelines. */
-export const PROTECTED_FOLDERS: readonly string[] = [
-  '.agents',
-  '.claude',
-  '.codex',
-  '.cursor',
-  '.vscode',
-  '.idea',
-  '.zed',
-  '.fleet',
-  '.gemini',
-  '.windsurf',
-  '.kiro',
-  '.roo',
-  '.continue',
-  '.opencode',
-  '.trae',
-  '.husky',
-  '.githooks',
-  '.devcontainer',
-  '.circleci',
-  '.buildkite',
-  '.woodpecker',
-  '.ssh',
-  '.github/workflows',
-  '.github/actions',
-];
+/** Folders of the table, all in lower case. */
+export const PROTECTED_FOLDERS: readonly string[] = OBEYED_FILES.flatMap(
+  ({ folders = [] }) => folders,
+);
 
-/** Files of the same kind. */
-export const PROTECTED_FILES: readonly string[] = [
-  '.mcp.json',
-  '.gitlab-ci.yml',
-  '.gitlab-ci.yaml',
-  '.travis.yml',
-  'bitbucket-pipelines.yml',
-  'azure-pipelines.yml',
-  'jenkinsfile',
-  '.drone.yml',
-  '.woodpecker.yml',
-  '.woodpecker.yaml',
-  'appveyor.yml',
-  '.appveyor.yml',
-  'cloudbuild.yaml',
-  'cloudbuild.yml',
-  '.pre-commit-config.yaml',
-  'lefthook.yml',
-  'lefthook.yaml',
-  '.lefthook.yml',
-  '.lefthook.yaml',
-  'lefthook-local.yml',
-  '.gitmodules',
-  '.gitattributes',
-  '.gitconfig',
-  '.envrc',
-  'mise.toml',
-  '.mise.toml',
-  '.bazelrc',
-  '.npmrc',
-  '.yarnrc',
-  '.yarnrc.yml',
-  '.pnpmfile.cjs',
-  '.profile',
-  '.xprofile',
-  '.login',
-  '.logout',
-  '.bashrc',
-  '.bash_profile',
-  '.bash_login',
-  '.bash_logout',
-  '.bash_aliases',
-  '.zshrc',
-  '.zprofile',
-  '.zshenv',
-  '.zlogin',
-  '.zlogout',
-  '.kshrc',
-  '.cshrc',
-  '.tcshrc',
-  '.inputrc',
-  '.vimrc',
-  '.exrc',
-  '.gdbinit',
-  '.lldbinit',
-  'config.fish',
-];
+/** Files of the table, some of them with a `*`. */
+export const PROTECTED_FILES: readonly string[] = OBEYED_FILES.flatMap(({ files = [] }) => files);
+
+const VERSION_CONTROL_FOLDERS: ReadonlySet<string> = new Set(VERSION_CONTROL.folders);
+
+/** Endings of settings: source code may be named `secrets`. */
+const SECRET_ENDINGS = ['yml', 'yaml', 'json', 'toml', 'ini', 'properties', 'xml', 'txt', 'env'];
+const SECRET_PLACES = ['.docker/config.json', '.kube/config', '.config/gh/hosts.yml', '.hg/hgrc'];
 
 /** What classifyPath calls secret, as patterns of gitignore without regard to case; the samples of `.env` included. */
 export const SECRET_PATTERNS: readonly string[] = [
-  '.env*',
-  '*.pem',
-  '*.key',
-  '*.p12',
-  '*.pfx',
-  'id_{rsa,dsa,ecdsa,ed25519}*',
-  '.npmrc',
-  '.netrc',
-  '.pgpass',
-  '.pypirc',
-  '.htpasswd',
-  'credentials*',
-  '.git-credentials',
-  '.ssh',
-  '.aws',
-  '**/.docker/config.json',
-  '**/.kube/config',
+  ...[
+    '.env*',
+    '*.env',
+    '*.pem',
+    '*.key',
+    '*.p12',
+    '*.pfx',
+    '*.jks',
+    '*.keystore',
+    '*.kdbx',
+    '*.ppk',
+  ],
+  ...['*.ovpn', '*.tfvars', '*.tfvars.json', '*.tfstate', '*.tfstate.backup'],
+  ...['id_rsa*', 'id_dsa*', 'id_ecdsa*', 'id_ed25519*'],
+  ...['.npmrc', '.netrc', '_netrc', '.pgpass', 'pgpass.conf', '.pypirc', '.htpasswd', '.my.cnf'],
+  ...['.mylogin.cnf', '.s3cfg', '.boto', '.dockercfg', '.terraformrc', 'terraform.rc'],
+  ...['.vault-token', '.vault_pass*', '.git-credentials', 'kubeconfig', '*.kubeconfig'],
+  ...['rclone.conf', '.rclone.conf', 'local.settings.json', 'sftp-config.json'],
+  ...['credentials*', '*-credentials.json', '*_credentials.json', 'client_secret*.json'],
+  ...['*service-account*.json', '*service_account*.json', '*serviceaccount*.json'],
+  ...['*firebase-adminsdk*.json', 'application_default_credentials.json'],
+  ...['.secret', '.secrets', 'secret.*', 'secrets.*'].flatMap((name) =>
+    name.endsWith('.*') ? SECRET_ENDINGS.map((ending) => name.replace('*', ending)) : [name],
+  ),
+  ...['.ssh', '.aws', '.gnupg'],
+  ...SECRET_PLACES.map((place) => `**/${place}`),
   '**/.git/config',
   // What the harness itself had not finished writing when it was stopped (unfinished-file.ts).
   '.plinth-*.tmp',
 ];
 
 /** They show which variables there are, and no value. */
-const SAMPLE = /^\.env\.(example|sample|template|dist)$/;
+const SAMPLE = /^\.env\.(example|sample|template|dist)$|^(example|sample|template)\.env$/;
 /** The public half of a key is no secret, and neither is source code that merely begins with id_. */
-const SECRET_NAME =
-  /^(\.env.*|.*\.(pem|key|p12|pfx)|id_(rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*|id_[^.]+|credentials.*|\.plinth-.*\.tmp|\.(git-credentials|ssh|aws|npmrc|netrc|pgpass|pypirc|htpasswd))$/;
-const SECRET_PLACES = ['.docker/config.json', '.kube/config'];
+const PUBLIC_KEY = /\.pub$/;
+const PRIVATE_KEY_NAME = /^id_[^.]+$/;
 /** In a folder of git, also for a submodule or a worktree: addresses of remotes may hold passwords. */
 const GIT_CONFIG = /^config(\.worktree)?$/;
 
-const NAMES: ReadonlySet<string> = new Set([...PROTECTED_FOLDERS, ...PROTECTED_FILES]);
-/** The last names of places that only count in a certain folder. */
+const PROTECTED = [...PROTECTED_FOLDERS, ...PROTECTED_FILES];
+const NAMES: ReadonlySet<string> = new Set(PROTECTED.filter((name) => !/[/*]/.test(name)));
+/** Places that only count in a certain folder. */
+const PLACES: ReadonlySet<string> = new Set(PROTECTED.filter((name) => name.includes('/')));
+const PATTERN = anyOf(PROTECTED.filter((name) => name.includes('*')));
+const SECRET_NAME = anyOf(SECRET_PATTERNS.filter((pattern) => !pattern.includes('/')));
 const LAST_NAMES: ReadonlySet<string> = new Set(
-  [...PROTECTED_FOLDERS, ...SECRET_PLACES]
-    .filter((path) => path.includes('/'))
-    .map((path) => path.slice(path.lastIndexOf('/') + 1)),
+  [...PLACES, ...SECRET_PLACES].map((path) => path.slice(path.lastIndexOf('/') + 1)),
 );
+
+/** Whether a name is one of these, in which `*` stands for any text. */
+function anyOf(names: readonly string[]): RegExp {
+  const alternatives = names.map((name) =>
+    name.replace(/[.+]/g, String.raw`\$&`).replaceAll('*', '.*'),
+  );
+  return new RegExp(`^(?:${alternatives.join('|')})$`);
+}
 
 /** Of a path in whose way nothing stands. */
 export const UNPROTECTED: PathClass = { protection: 'NONE', secret: false };
@@ -169,12 +116,18 @@ function stricter(one: PathProtection, other: PathProtection): PathProtection {
 function protectionOf(name: string, place: string): PathProtection {
   // What NTFS may call a .git folder.
   if (name === '.git' || name === 'git~1') return 'GIT';
-  return NAMES.has(name) || PROTECTED_FOLDERS.includes(place) ? 'PROTECTED' : 'NONE';
+  return NAMES.has(name) || PLACES.has(place) || PATTERN.test(name) ? 'PROTECTED' : 'NONE';
+}
+
+/** Whether version control other than git keeps its state in a folder of this name. */
+export function isVersionControl(name: string): boolean {
+  return VERSION_CONTROL_FOLDERS.has(folded(name));
 }
 
 /** A folder may have such a name: what is in it is as secret as it. */
 function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name) && !SAMPLE.test(name);
+  if (SAMPLE.test(name) || PUBLIC_KEY.test(name)) return false;
+  return SECRET_NAME.test(name) || PRIVATE_KEY_NAME.test(name);
 }
 
 /**

@@ -16,7 +16,7 @@ const REPOSITORY = 'HEAD objects refs hooks config';
 
 /** Names that git and other programs obey, wherever they are below the folder. */
 function obeyed(folder: string): string[] {
-  const names = ['.git', '.vscode', '.husky', '.npmrc', '.envrc'];
+  const names = ['.git', '.hg', '.vscode', '.husky', '.npmrc', '.envrc'];
   const paths = readdirSync(folder, { recursive: true, encoding: 'latin1' });
   return paths.filter((path) => names.includes(path.split('/').at(-1)?.toLowerCase() ?? ''));
 }
@@ -117,6 +117,7 @@ describeWithSandbox('what a command plants', () => {
     ],
     ['where scans do not look', 'mkdir -p vendor/.git node_modules/.git .venv/.git dist/a/.git'],
     ['behind a link in the place of its folder', 'mkdir -p real/.git; ln -s real link'],
+    ['in packages', 'mkdir -p node_modules/p/.hg; echo x > node_modules/p/.hg/hgrc'],
     ['as a link', 'mkdir sub real; ln -s ../real sub/.git; ln -s /nowhere sub/.vscode'],
     ['as what is no file', 'mkdir -p a b/.vscode; mkfifo a/.git b/.vscode/pipe'],
     ['with other cases', 'mkdir -p a/.Git b/.VSCODE; touch a/.NPMRC'],

@@ -23,6 +23,7 @@ import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { sha256 } from '../../protocol/ids.js';
 import { classifyName, UNPROTECTED } from '../../workspace/protected-path.js';
 import type { PathClass } from '../../workspace/protected-path.js';
+import { isSecretContent } from '../../workspace/secret-content.js';
 import { PATH_BYTES } from '../../workspace/workspace-path.js';
 import { blobPath } from '../blob.path.js';
 import { FOLDER_MODE, LINK_MODE } from '../../workspace/file-operation.js';
@@ -238,7 +239,10 @@ function read(file: WalkedFile, keepFor: Place | false): ManifestFile {
     if (!stats.isFile() || stats.size > limit) return found;
     if (!keepFor) return { ...found, sha256: hashOf(opened, limit) };
     const content = contentOf(opened, stats.size);
-    return content ? { ...found, sha256: keep(content, keepFor), kept: true } : found;
+    if (content === undefined) return found;
+    const named = { name: posix.basename(file.path), isNamedSo: false };
+    if (isSecretContent(content, named)) return { ...found, sha256: sha256(content) };
+    return { ...found, sha256: keep(content, keepFor), kept: true };
   } finally {
     closeSync(opened);
   }

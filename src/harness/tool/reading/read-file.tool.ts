@@ -1,9 +1,11 @@
+import { posix } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { ToolError } from '../../fault/tool.error.js';
 import type { PolicySubject } from '../../protocol/policy.js';
 import { inTurns } from '../../protocol/turns.js';
 import { SecretMask } from '../../store/secret-mask.js';
+import { isJudgedByContent, opensSecret } from '../../workspace/secret-content.js';
 import { utf8Text } from '../../workspace/utf8-text.js';
 import type { Workspace, WorkspaceEntry, WorkspaceFile } from '../../workspace/workspace.js';
 import { clipped, counted, pathText, ShownLines, sizeOf, TimeLimit } from '../answer.js';
@@ -43,12 +45,12 @@ export class ReadFileTool implements ReadTool<Input> {
     return `read ${path}`;
   }
 
-  /** Whether the file is secret. NOT_FOUND names similar paths; SECRET_PATH for a link to a secret file. */
+  /** Whether the file is secret, by its name or its content. NOT_FOUND names similar paths; SECRET_PATH for a link to a secret file. */
   async subject({ path: given }: Input, { workspace }: ToolContext): Promise<PolicySubject> {
     const path = workspace.pathOf(given);
     const realPath = await withSuggestions(workspace, path, () => workspace.realPathOf(path));
     requireNoSecretLink(workspace, path, realPath);
-    return { kind: 'read', secret: workspace.classify(path).secret };
+    return { kind: 'read', secret: await isSecret(workspace, path) };
   }
 
   async run(given: Input, context: ToolContext): Promise<ToolOutcome> {
@@ -172,6 +174,14 @@ function linesFrom(
     if (total >= offset && lines.length < limit) lines.push(text.slice(start));
   }
   return { lines, total };
+}
+
+async function isSecret(workspace: Workspace, path: string): Promise<boolean> {
+  if (workspace.classify(path).secret) return true;
+  const named = { name: posix.basename(path), isNamedSo: false };
+  if (!isJudgedByContent(named)) return false;
+  // What cannot be opened is refused when it is read.
+  return workspace.withFile(path, (file) => opensSecret(file, named)).catch(() => false);
 }
 
 /** Refused whatever the policy says: consent to a name is no consent to what is behind it. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { SECRET_TEXT } from '../../../../test/support/path-attacks.js';
+import { PRIVATE_KEY, SECRET_TEXT } from '../../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../../test/support/swapping.js';
 import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { sha256 } from '../../protocol/ids.js';
@@ -125,6 +125,10 @@ describe('read_file', () => {
     expect(await here.subject(read, { path: 'b.txt' })).toEqual({ kind: 'read', secret: false });
     expect(await here.subject(read, { path: '.env' })).toEqual({ kind: 'read', secret: true });
     expect(await here.subject(read, { path: '.ENV' })).toEqual({ kind: 'read', secret: true });
+    here.put('access.json', PRIVATE_KEY);
+    expect(await here.subject(read, { path: 'access.json' })).toEqual({
+      ...{ kind: 'read', secret: true },
+    });
     expect((await here.call(read, { path: '.env' })).content).toContain(SECRET_TEXT);
     await expect(here.subject(read, { path: 'notes.txt' })).rejects.toMatchObject({
       code: 'SECRET_PATH',

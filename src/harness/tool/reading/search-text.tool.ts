@@ -1,8 +1,10 @@
+import { posix } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { OpenFile } from '../../../platform/filesystem/index.js';
 import type { PolicySubject } from '../../protocol/policy.js';
 import { SecretMask } from '../../store/secret-mask.js';
+import { opensSecret } from '../../workspace/secret-content.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 import { askedFor, counted, pathText, ShownLines, TimeLimit } from '../answer.js';
 import { FileSearch, invalidPattern, searchPlace, withShownFile } from './file-search.js';
@@ -106,7 +108,7 @@ export class SearchTextTool implements ReadTool<Input> {
       const [first] = lines;
       if (!first) return;
       const confirmed =
-        (await withShownFile(workspace, first.path, (file) => this.confirmed(file, lines))) ?? [];
+        (await withShownFile(workspace, first.path, (file) => this.shown(file, lines))) ?? [];
       const kept = upToMatches(confirmed, MATCHES - matches);
       matches += kept.filter(({ isMatch }) => isMatch).length;
       if (kept.length > 0) files.set(first.path, [...(files.get(first.path) ?? []), ...kept]);
@@ -124,6 +126,13 @@ export class SearchTextTool implements ReadTool<Input> {
       if (matches === 0) time.check();
       return { files, matches, end: 'time' };
     }
+  }
+
+  /** Nothing of a file whose content makes it a secret. */
+  private async shown(file: OpenFile, lines: readonly FoundLine[]): Promise<ConfirmedLine[]> {
+    const name = posix.basename(lines[0]?.path ?? '');
+    if (await opensSecret(file, { name, isNamedSo: false })) return [];
+    return this.confirmed(file, lines);
   }
 
   /**

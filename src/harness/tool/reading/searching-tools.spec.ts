@@ -2,7 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { checkOutside, OUTSIDE_TEXT, SECRET_TEXT } from '../../../../test/support/path-attacks.js';
+import {
+  PRIVATE_KEY,
+  checkOutside,
+  OUTSIDE_TEXT,
+  SECRET_TEXT,
+} from '../../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../../test/support/swapping.js';
 import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { GlobFilesTool } from './glob-files.tool.js';
@@ -141,6 +146,14 @@ describe('search_text', () => {
       expect(await here.codeOf(search, { pattern: 'TOKEN', path })).toBe('SECRET_PATH');
     }
     expect(await here.codeOf(search, { pattern: 'TOKEN', path: '.git' })).toBe('PROTECTED_PATH');
+  });
+
+  it('shows nothing of a file whose content makes it a secret', async () => {
+    here.put('access.json', `{"TOKEN":1}\n${PRIVATE_KEY}`);
+    here.put('other.json', '{"TOKEN":2}\n');
+    const { content } = await here.call(search, { pattern: 'TOKEN|BEGIN' });
+    expect(content).toContain('other.json');
+    expect(content).not.toMatch(/access\.json|BEGIN/);
   });
 
   it('shows 100 matches, and the part of a long line that fits', async () => {
