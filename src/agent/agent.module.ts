@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditNames } from '../platform/audit/index.js';
+import { IdentityModule } from '../identity/index.js';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { MetadataModule } from '../metadata/index.js';
@@ -9,6 +10,7 @@ import { RetrievalModule } from '../retrieval/index.js';
 import { SkillModule } from '../skill/index.js';
 import { Agent } from './agent.entity.js';
 import { AgentController, McpToolController, WorkflowController } from './agent.controller.js';
+import { AgentBases } from './agent.bases.js';
 import { AgentRepository } from './agent.repository.js';
 import { AgentService } from './agent.service.js';
 import { ResponseFormats } from './format/response-formats.js';
@@ -19,6 +21,7 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
   imports: [
     TypeOrmModule.forFeature([Agent]),
     FragmentModule,
+    IdentityModule,
     KnowledgeModule,
     MetadataModule,
     ModelModule,
@@ -27,6 +30,7 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
   ],
   controllers: [AgentController, McpToolController, WorkflowController],
   providers: [
+    AgentBases,
     AgentRepository,
     AgentService,
     ResponseFormats,

@@ -23,6 +23,8 @@ export interface AgentForChat {
   readonly id: number;
   readonly name: string;
   readonly modelId: number;
+  /** The creator; null for the service itself, and once the user is deleted. */
+  readonly userId: number | null;
   readonly systemPrompt: string | undefined;
   /** The existing bases, in the order of binding. */
   readonly knowledgeIds: readonly number[];
@@ -64,7 +66,7 @@ interface AgentRow extends Omit<AgentForChat, OwnSetting | 'skills'> {
   readonly useSkills: boolean;
 }
 
-const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", m.id IS NOT NULL AS "hasModel",
+const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", a.user_id AS "userId", m.id IS NOT NULL AS "hasModel",
       CASE WHEN a.system_prompt ~ '\\S' THEN a.system_prompt END AS "systemPrompt",
       a.enable_thinking = '1' AS "enableThinking", a.temperature, a.top_p AS "topP", a.max_tokens AS "maxTokens",
       a.response_format AS "responseFormat", a.skill_names AS "skillNames", a.filter, a.status,
@@ -133,6 +135,19 @@ export class AgentRepository {
     const named = (models: boolean): Map<number, string> =>
       new Map(rows.filter(({ isModel }) => isModel === models).map(({ id, name }) => [id, name]));
     return { models: named(true), knowledge: named(false) };
+  }
+
+  /** The agents that have the base bound, by name. */
+  async boundTo(
+    tenantId: string,
+    knowledgeId: number,
+    limit: number,
+  ): Promise<{ readonly name: string; readonly userId: number | null }[]> {
+    return this.database.query(
+      `SELECT agent_name AS name, user_id AS "userId" FROM agent
+        WHERE tenant_id = $1 AND knowledge_ids @> to_jsonb($2::bigint) ORDER BY agent_name, id LIMIT $3`,
+      [tenantId, knowledgeId, limit],
+    );
   }
 
   /** Removes a knowledge base from every agent, without changing their update time. */

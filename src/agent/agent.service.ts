@@ -8,6 +8,7 @@ import { defined } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { phrase } from '../platform/message/index.js';
 import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
+import type { KnowledgeBase } from '../knowledge/index.js';
 import { readFilter } from '../metadata/index.js';
 import { ModelService } from '../model/index.js';
 import { SkillCatalogue } from '../skill/index.js';
@@ -23,6 +24,7 @@ import {
   UnknownSkillError,
   UnknownToolError,
 } from './agent.errors.js';
+import { AgentBases } from './agent.bases.js';
 import { AgentRepository } from './agent.repository.js';
 import type { AgentForChat, AgentValues } from './agent.repository.js';
 import { toAgentOptionView, toAgentView } from './agent.view.js';
@@ -66,17 +68,21 @@ export class AgentService {
     private readonly runtimes: AgentRuntimes,
     private readonly database: Database,
     private readonly audit: AuditLog,
+    private readonly bases: AgentBases,
     contents: KnowledgeContents,
   ) {
     contents.join({
       deleting: (caller, knowledge) => this.agents.unbind(caller.tenantId, knowledge.id),
+      losing: (knowledge) => this.bases.withoutAccessTo(knowledge),
     });
   }
 
   async list(caller: Caller, query: AgentListQuery): Promise<Page<AgentView>> {
     const page = await this.agents.page(caller, query);
     const names = await this.agents.boundNames(caller.tenantId, page.rows);
-    return page.map((agent) => toAgentView(agent, names));
+    const searched = await this.bases.of(caller.tenantId, page.rows);
+    const byAgent = new Map(page.rows.map((agent, place) => [agent, searched[place]]));
+    return page.map((agent) => toAgentView(agent, names, byAgent.get(agent) ?? []));
   }
 
   async rows(caller: Caller, query: AgentListQuery): Promise<readonly AgentView[]> {
@@ -86,7 +92,15 @@ export class AgentService {
   async get(caller: Caller, id: number): Promise<AgentView> {
     requireWithinKey(caller, 'agents', [id], LABEL);
     const agent = await this.agents.agents.get(caller.tenantId, id);
-    return toAgentView(agent, await this.agents.boundNames(caller.tenantId, [agent]));
+    const names = await this.agents.boundNames(caller.tenantId, [agent]);
+    const [searched = []] = await this.bases.of(caller.tenantId, [agent]);
+    return toAgentView(agent, names, searched);
+  }
+
+  /** The bases that the agent searches now, in the order of binding: a base that its creator may no longer read is none. */
+  async basesOf({ tenantId }: Caller, agent: AgentForChat): Promise<KnowledgeBase[]> {
+    const [searched = []] = await this.bases.of(tenantId, [agent]);
+    return searched;
   }
 
   /** The enabled agents, for every signed-in user. */

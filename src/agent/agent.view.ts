@@ -34,6 +34,11 @@ export class AgentView extends View({
   skillNames: texts({ example: ['pdf'] }),
   knowledgeIds: integers({ example: [1], description: 'Deleted ones are left out' }),
   knowledgeNames: texts({ example: ['Handbook'], description: 'In the order of the ids' }),
+  unreadableKnowledgeIds: integers({
+    example: [],
+    description:
+      'Of knowledgeIds, those that the creator of the agent may not read now, so that the agent does not search them',
+  }),
   filter: nullable(
     schema<object>({
       type: 'object',
@@ -86,7 +91,12 @@ export interface BoundNames {
   readonly knowledge: ReadonlyMap<number, string>;
 }
 
-export function toAgentView(agent: Agent, names: BoundNames): AgentView {
+/** `searched`: the bases that the agent searches now. */
+export function toAgentView(
+  agent: Agent,
+  names: BoundNames,
+  searched: readonly { readonly id: number }[],
+): AgentView {
   const knowledgeIds = agent.knowledgeIds.filter((id) => names.knowledge.has(id));
   return AgentView.of(agent, {
     agentDescribe: agent.agentDescribe ?? '',
@@ -96,6 +106,7 @@ export function toAgentView(agent: Agent, names: BoundNames): AgentView {
     mcpToolNames: [],
     knowledgeIds,
     knowledgeNames: knowledgeIds.map((id) => names.knowledge.get(id) ?? ''),
+    unreadableKnowledgeIds: knowledgeIds.filter((id) => !searched.some((base) => base.id === id)),
     remark: agent.remark ?? '',
   });
 }

@@ -117,7 +117,7 @@ export class TurnPlanner {
 
   /**
    * The agent's model and knowledge bases take precedence over those of the request. The caller needs read access to a
-   * base that the request names; those of an agent were checked when they were bound. Throws a DomainError for what
+   * base that the request names; those of an agent are passed on by its creator. Throws a DomainError for what
    * cannot be used.
    */
   async plan(caller: Caller, body: PlannedBody): Promise<TurnPlan> {
@@ -130,7 +130,7 @@ export class TurnPlanner {
     const agent = await this.agents.forChat(caller, body.agentId);
     const model = await this.models.resolveChatById(caller, agent.modelId);
     const runtime = this.runtimes.forModel(agent.runtime, model);
-    const bound = await this.knowledge.ofTenant(caller.tenantId, agent.knowledgeIds);
+    const bound = await this.agents.basesOf(caller, agent);
     const bases = bound.length > 0 ? bound : await this.requested(caller, body);
     return planOf(body, { runtime, model, bases, agent, format });
   }

@@ -5,6 +5,7 @@ export {
   isOfSession,
   MOST_RETRIEVED,
   NoEmbeddingModelError,
+  readableBy,
   requireSplitSettings,
   splitSettings,
 } from './knowledge.rules.js';

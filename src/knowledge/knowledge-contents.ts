@@ -18,6 +18,8 @@ export interface KnowledgeParticipant {
   isIndexed?(tenantId: string, knowledgeId: number): Promise<boolean>;
   /** Parses every document again with the new settings; `before` has the former ones. */
   reindex?(caller: Caller, knowledge: KnowledgeBase, before: KnowledgeBase): Promise<void>;
+  /** The names of the agents that can no longer read the base, which has just ceased to be shared. */
+  losing?(knowledge: KnowledgeBase): Promise<readonly string[]>;
   /** Locks the content of the bases until the open transaction, which deletes them, ends. */
   holding?(tenantId: string, knowledgeIds: readonly number[]): Promise<void>;
   /**
@@ -61,6 +63,14 @@ export class KnowledgeContents {
     for (const participant of this.participants) {
       await participant.reindex?.(caller, knowledge, before);
     }
+  }
+
+  async losing(knowledge: KnowledgeBase): Promise<string[]> {
+    const names: string[] = [];
+    for (const participant of this.participants) {
+      names.push(...((await participant.losing?.(knowledge)) ?? []));
+    }
+    return names;
   }
 
   async holding(tenantId: string, knowledgeIds: readonly number[]): Promise<void> {

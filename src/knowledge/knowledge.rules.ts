@@ -8,7 +8,23 @@ import type { KnowledgeBase } from './knowledge.entity.js';
 export function mayRead(caller: Caller, knowledge: KnowledgeBase): boolean {
   if (isOfSession(knowledge)) return knowledge.userId === caller.userId;
   if (!isWithinKey(caller, 'knowledgeBases', knowledge.id)) return false;
-  return mayWrite(caller, knowledge) || knowledge.share === 1;
+  return mayWrite(caller, knowledge) || isShared(knowledge);
+}
+
+/** Those of the bases that the reader may read. Without a reader, the shared ones. */
+export function readableBy(
+  reader: Caller | undefined,
+  bases: readonly KnowledgeBase[],
+): KnowledgeBase[] {
+  return bases.filter((base) => (reader ? mayRead(reader, base) : isShared(base)));
+}
+
+/** Whether every user of the tenant may read it. */
+export function isShared({
+  share,
+  sessionId,
+}: Pick<KnowledgeBase, 'share' | 'sessionId'>): boolean {
+  return share === 1 && sessionId === null;
 }
 
 /** The base of a chat session changes with the files that are sent in it, and in no other way. */

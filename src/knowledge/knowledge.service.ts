@@ -19,6 +19,7 @@ import { KnowledgeContents } from './knowledge-contents.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 import {
   isOfSession,
+  isShared,
   ReindexNeededError,
   mayRead,
   mayWrite,
@@ -37,6 +38,9 @@ const LABEL = phrase`The knowledge base`;
 
 /** The user has chosen the files for the question, so no fragment is too dissimilar. */
 const SESSION_SETTINGS = { similarityThreshold: 0, enableHybrid: 1 } as const;
+
+/** Agents that one message names. */
+const MOST_NAMED = 20;
 
 /** The settings on which stored vectors depend. */
 type IndexSetting = 'embeddingModel' | 'vectorModel';
@@ -101,7 +105,11 @@ export class KnowledgeService {
       });
       const after = { ...before, ...values };
       if (reindex) await this.contents.reindex(caller, after, before);
-      const notices = [notice, reindex ? undefined : await this.languageNotice(after, before)];
+      const notices = [
+        notice,
+        reindex ? undefined : await this.languageNotice(after, before),
+        isShared(before) && !isShared(after) ? await this.lossNotice(after) : undefined,
+      ];
       return new Answer(null, messageWith(joined(notices)));
     });
   }
@@ -249,6 +257,16 @@ export class KnowledgeService {
   ): Promise<Message | undefined> {
     if (language === before.language || !(await this.contents.isIndexed(tenantId, id))) return;
     return msg`Documents that are parsed already keep the language they were indexed in. Send reindex: true to parse them again.`;
+  }
+
+  /** What can no longer read the base because it is not shared any more. */
+  private async lossNotice(knowledge: KnowledgeBase): Promise<Message | undefined> {
+    const names = await this.contents.losing(knowledge);
+    if (names.length === 0) return undefined;
+    const shown = names.slice(0, MOST_NAMED).join(', ');
+    return names.length > MOST_NAMED
+      ? msg`Agents whose creators may not read it no longer search it: ${shown} and ${names.length - MOST_NAMED} more.`
+      : msg`Agents whose creators may not read it no longer search it: ${shown}.`;
   }
 
   /** The views of the bases, with what their contents report. */

@@ -1,4 +1,5 @@
-import type { KnowledgeBase, KnowledgeService } from '../../knowledge/index.js';
+import type { KnowledgeBase } from '../../knowledge/index.js';
+import type { AgentBases } from '../agent.bases.js';
 import { ToolFailure } from './agent-tool.js';
 import type { ToolTurn } from './agent-tool.js';
 import { quotable } from './quotation.js';
@@ -21,15 +22,16 @@ export function shownName(name: string): string {
   return quotable(short);
 }
 
-/** The bases of the turn as they are stored now, without those that were deleted since it began. */
+/** The bases of the turn as they are stored now, without those that were deleted since it began, or that may no longer be read. */
 export async function currentBases(
-  knowledge: KnowledgeService,
-  { caller, bases }: ToolTurn,
+  agents: AgentBases,
+  { caller, agentId, bases }: ToolTurn,
 ): Promise<KnowledgeBase[]> {
-  const ids = bases.map(({ id }) => id);
-  const current = await knowledge.ofTenant(caller.tenantId, ids);
+  const current = await agents.stillOf(caller, agentId, bases);
   if (current.length > 0) return current;
-  throw new ToolFailure('The knowledge bases of this agent were deleted. Answer without them.');
+  throw new ToolFailure(
+    'The knowledge bases of this agent were deleted, or its creator may no longer read them. Answer without them.',
+  );
 }
 
 /** The base with that name or id, or all of them. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { DocumentRepository } from '../../fragment/index.js';
 import type { DocumentFragment, DocumentInfo, FragmentRange } from '../../fragment/index.js';
-import { KnowledgeService } from '../../knowledge/index.js';
+import { AgentBases } from '../agent.bases.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { currentBases, listOf, shownName, withoutBases } from './bases.js';
@@ -48,7 +48,7 @@ export class ReadDocumentTool implements AgentTool<Input> {
   readonly description = `Reads a document from its beginning, or a range of its fragments or pages, such as what comes before and after a fragment that was found. Returns at most ${MOST_FRAGMENTS} fragments and about 30,000 characters, numbered, and says how to go on. Use search_knowledge to find a passage. ${HOW_TO_USE}`;
 
   constructor(
-    private readonly knowledge: KnowledgeService,
+    private readonly bases: AgentBases,
     private readonly documents: DocumentRepository,
   ) {}
 
@@ -68,7 +68,7 @@ export class ReadDocumentTool implements AgentTool<Input> {
   }
 
   private async find(named: string, context: ToolContext): Promise<DocumentInfo> {
-    const bases = await currentBases(this.knowledge, context);
+    const bases = await currentBases(this.bases, context);
     const found = await this.documents.find(
       context.caller.tenantId,
       bases.map(({ id }) => id),

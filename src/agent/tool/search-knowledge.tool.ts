@@ -6,7 +6,7 @@ import { isUnavailable } from '../../platform/database/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { DocumentRepository } from '../../fragment/index.js';
 import type { DocumentInfo } from '../../fragment/index.js';
-import { KnowledgeService } from '../../knowledge/index.js';
+import { AgentBases } from '../agent.bases.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import {
   allOf,
@@ -121,7 +121,7 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
   constructor(
     @Inject(CONFIG)
     private readonly config: Pick<Config, 'CHAT_RETRIEVED_PIECES' | 'CHAT_RETRIEVED_CHARACTERS'>,
-    private readonly knowledge: KnowledgeService,
+    private readonly bases: AgentBases,
     private readonly documents: DocumentRepository,
     private readonly metadata: MetadataRepository,
     private readonly retrieval: RetrievalService,
@@ -134,7 +134,7 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
 
   async run(given: Input, context: ToolContext): Promise<ToolOutcome> {
     const { query, knowledge, limit } = given;
-    const chosen = chosenBases(await currentBases(this.knowledge, context), knowledge);
+    const chosen = chosenBases(await currentBases(this.bases, context), knowledge);
     const keys = given.filter && (await this.keys(chosen, context));
     const filter = allOf(context.filter, filterOf(given, keys));
     const among = await this.named(chosen, given, { ...context, filter });

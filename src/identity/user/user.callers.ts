@@ -57,6 +57,16 @@ export class UserCallers {
     return user ? this.find({ userId: user.id, homeTenantId, tenantId }) : undefined;
   }
 
+  /** The same where it is not known whether the user belongs to the tenant, or works in it as a super administrator. */
+  async working({
+    userId,
+    tenantId,
+  }: Omit<UserInTenant, 'homeTenantId'>): Promise<Caller | undefined> {
+    const ofTenant = await this.find({ userId, homeTenantId: tenantId, tenantId });
+    if (ofTenant !== undefined || tenantId === HOME_TENANT) return ofTenant;
+    return this.find({ userId, homeTenantId: HOME_TENANT, tenantId });
+  }
+
   private async current({
     userId,
     homeTenantId,

@@ -7,9 +7,10 @@ import { KnowledgeService } from '../../../src/knowledge/index.js';
 import { systemCaller, TenantRevision } from '../../../src/platform/access/index.js';
 import { SkillCatalogue } from '../../../src/skill/index.js';
 import { pdfOf } from '../../support/documents/pdf.js';
+import { createAgent } from '../../support/agents.js';
 import { attachmentsOf, createKnowledge, settled, upload } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
-import { makeTenant } from '../../support/people.js';
+import { done as ok, makeRole, makeTenant, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
@@ -134,6 +135,34 @@ describe('the tools of agents', () => {
     const rows = await attachmentsOf(admin, knowledgeId);
     return rows.find(({ name }) => name === document)?.docId ?? '';
   }
+
+  it('search no base whose sharing was taken back in the middle of a turn', async () => {
+    const role = await makeRole(admin, 'makes-agents', ['agent:agent:*']);
+    const { session } = await makeUser(plinth, admin, 'maker', [role]);
+    const modelId = await createModel(admin, {
+      apiHost: `${simulator.url}/v1`,
+      modelName: 'sim--echo',
+    });
+    const share = async (value: 0 | 1): Promise<unknown> =>
+      ok(await admin.put('/system/info', { id: office, share: value }));
+    await share(1);
+    const { id: agentId } = await createAgent(session, modelId, { knowledgeIds: [office] });
+    const context = { ...(await turn([office])), agentId };
+    const search = { query: 'When does the office open?' };
+    const [document] = await attachmentsOf(admin, office);
+    const read = { document: document?.docId };
+    expect((await done('search_knowledge', search, context)).content).toContain('at nine');
+    await done('read_document', read, context);
+    await share(0);
+    for (const [name, input] of [
+      ['search_knowledge', search],
+      ['read_document', read],
+    ] as const) {
+      expect(await failure(name, input, context)).toContain('may no longer read them');
+    }
+    await share(1);
+    await done('search_knowledge', search, context);
+  });
 
   it('are offered as an agent can use them', async () => {
     const names = tools.all.map(({ name }) => name);

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AgentService } from '../../../src/agent/index.js';
+import { systemCaller } from '../../../src/platform/access/index.js';
 import { agentBody, agentForChat, agentOptions, createAgent } from '../../support/agents.js';
 import type { AgentRow } from '../../support/agents.js';
 import { createKnowledge } from '../../support/knowledge.js';
@@ -112,6 +114,68 @@ describe('agents and those who use them', () => {
     });
   });
 
+  describe('the bases that its creator may no longer read', () => {
+    let creator: Session;
+    let creatorId: number;
+
+    beforeAll(async () => {
+      const permissions = ['agent:agent:*', 'system:info:*'];
+      const role = await makeRole(admin, 'makes-agents', permissions);
+      ({ session: creator, id: creatorId } = await makeUser(plinth, admin, 'maker', [role]));
+    });
+
+    async function searched(id: number): Promise<number[]> {
+      const agents = plinth.app.get(AgentService, { strict: false });
+      const agent = await agentForChat(plinth, id);
+      const bases = await agents.basesOf(systemCaller('000000', 0), agent);
+      const { data } = done(await admin.get<AgentRow>(`/agent/agent/${id}`));
+      const rows = done(await admin.get<AgentRow[]>('/agent/agent/list')).rows ?? [];
+      const inList = rows.find((row) => row.id === id);
+      expect(inList?.['unreadableKnowledgeIds']).toEqual(data['unreadableKnowledgeIds']);
+      const ids = bases.map((base) => base.id);
+      expect(data.knowledgeIds.filter((one) => !ids.includes(one))).toEqual(
+        data['unreadableKnowledgeIds'],
+      );
+      return ids;
+    }
+
+    const share = (id: number, value: 0 | 1) => admin.put('/system/info', { id, share: value });
+
+    it('are no longer searched when they are not shared any more, and are named', async () => {
+      const base = await createKnowledge(admin, { name: 'Shared for a while', share: 1 });
+      const other = await createKnowledge(admin, { name: 'Always shared', share: 1 });
+      const bound = { knowledgeIds: [base, other] };
+      const { id } = await createAgent(creator, modelId, { ...bound, agentName: 'Loses one' });
+      const ofAdmin = await createAgent(admin, modelId, { ...bound, agentName: 'Keeps both' });
+      expect(await searched(id)).toEqual([base, other]);
+
+      const { msg } = done(await share(base, 0));
+      expect(msg).toContain('no longer search it: Loses one.');
+      expect(await searched(id)).toEqual([other]);
+      expect(await searched(ofAdmin.id)).toEqual([base, other]);
+
+      done(await creator.put('/agent/agent', { id, remark: 'saved', ...bound }));
+      expect(await searched(id)).toEqual([other]);
+      done(await share(base, 1));
+      expect(await searched(id)).toEqual([base, other]);
+    });
+
+    it('are the private ones while the creator is disabled, and after the user is deleted', async () => {
+      const own = await createKnowledge(creator, { name: 'Own' });
+      const shared = await createKnowledge(admin, { name: 'Of all', share: 1 });
+      const { id } = await createAgent(creator, modelId, { knowledgeIds: [own, shared] });
+      expect(await searched(id)).toEqual([own, shared]);
+      const status = (value: string) =>
+        admin.put('/system/user/changeStatus', { userId: creatorId, status: value });
+      done(await status('1'));
+      expect(await searched(id)).toEqual([shared]);
+      done(await status('0'));
+      expect(await searched(id)).toEqual([own, shared]);
+      done(await admin.delete(`/system/user/${creatorId}`));
+      expect(await searched(id)).toEqual([shared]);
+    });
+  });
+
   describe('in a conversation', () => {
     it('is all that it needs', async () => {
       const base = await createKnowledge(admin, { name: 'Of a conversation' });
@@ -128,6 +192,7 @@ describe('agents and those who use them', () => {
 
       expect(await agentForChat(plinth, id)).toEqual({
         id,
+        userId: 1,
         name: 'Speaker',
         modelId,
         systemPrompt: PROMPT,
@@ -146,6 +211,7 @@ describe('agents and those who use them', () => {
 
       expect(await agentForChat(plinth, id)).toEqual({
         id,
+        userId: 1,
         name: agentName,
         modelId,
         knowledgeIds: [],

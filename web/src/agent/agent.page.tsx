@@ -184,6 +184,9 @@ function AgentForm({ agent, choices }: FormProps) {
     label: model.modelDescribe || model.modelName,
   }));
   const isUnlisted = agent && !modelChoices.some(({ value }) => value === String(agent.modelId));
+  const lost = (agent?.unreadableKnowledgeIds ?? []).map(
+    (id) => agent?.knowledgeNames[agent.knowledgeIds.indexOf(id)] ?? String(id),
+  );
   const baseChoices = new Map([
     ...(agent?.knowledgeIds.map((id, place): [string, string] => [
       String(id),
@@ -214,6 +217,11 @@ function AgentForm({ agent, choices }: FormProps) {
       {!canEdit && (
         <Alert mb="md" color="gray">
           {t('readOnly')}
+        </Alert>
+      )}
+      {lost.length > 0 && (
+        <Alert mb="md" color="yellow">
+          {t('lost', { names: lost.join(', ') })}
         </Alert>
       )}
       <form
