@@ -28,7 +28,7 @@ import {
 import { DirectRoutes } from './platform/access/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
-import { closeHalfSent, inOrder, requestContext } from './platform/http/index.js';
+import { closeHalfSent, inOrder, oneHost, requestContext } from './platform/http/index.js';
 import {
   createLogger,
   Metrics,
@@ -118,6 +118,7 @@ export async function createApp(
       closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS),
       requestLog(logger, app.get(Metrics)),
       securityHeaders(),
+      oneHost(FAILURE_SHAPES),
       doorAddresses,
     ),
   );

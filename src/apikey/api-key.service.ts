@@ -97,7 +97,9 @@ export class ApiKeyService {
 
   /** What the caller can choose for a key. */
   permissions(caller: Caller): PermissionInfo[] {
-    const held = permissionCatalogue.filter(({ permission }) => mayAny(caller, [permission]));
+    const held = permissionCatalogue.filter(
+      ({ permission, superAdminOnly }) => !superAdminOnly && mayAny(caller, [permission]),
+    );
     return [...keyPermissionCatalogue, ...held];
   }
 

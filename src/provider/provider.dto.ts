@@ -15,8 +15,8 @@ import { msg, phrase } from '../platform/message/index.js';
 const INTEGER = 2_147_483_647;
 const CODE = {
   max: 50,
-  pattern: /^\S+$/,
-  patternMessage: phrase`must not be empty or hold spaces`,
+  pattern: /^[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u,
+  patternMessage: phrase`must not be empty or hold spaces or invisible characters`,
 };
 const STATUS = '0 enabled, 1 disabled';
 

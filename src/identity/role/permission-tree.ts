@@ -43,7 +43,8 @@ export function permissionTree(caller: Caller, held: readonly string[] = []): Pe
     const shown = permissionCatalogue.filter(
       (info) =>
         info.group === group &&
-        (mayAny(caller, [info.permission]) || held.includes(info.permission)),
+        ((!info.superAdminOnly && mayAny(caller, [info.permission])) ||
+          held.includes(info.permission)),
     );
     if (shown.length === 0) return [];
     const id = numberOf(`group ${group}`);

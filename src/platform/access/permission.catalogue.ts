@@ -7,6 +7,8 @@ export interface PermissionInfo {
   readonly description: string;
   /** Concerns the whole installation: only super administrators can assign it to a role. */
   readonly installation: boolean;
+  /** Only super administrators may do it, whatever roles and keys hold: not offered to either. */
+  readonly superAdminOnly: boolean;
 }
 
 const verbs: Readonly<Record<string, string>> = {
@@ -26,6 +28,7 @@ interface Group {
   /** Further actions with their descriptions. */
   readonly more?: Readonly<Record<string, string>>;
   readonly installation?: boolean;
+  readonly superAdminOnly?: boolean;
 }
 
 function group({
@@ -34,6 +37,7 @@ function group({
   actions,
   more = {},
   installation = false,
+  superAdminOnly = false,
 }: Group): PermissionInfo[] {
   return [
     ...actions.map((action): [string, string] => [action, `${verbs[action] ?? action}: ${name}`]),
@@ -43,12 +47,19 @@ function group({
     group: name,
     description,
     installation,
+    superAdminOnly,
   }));
 }
 
 /** All permissions. Role editors read them from GET /system/permission/list; routes can require no others. */
 export const permissionCatalogue: readonly PermissionInfo[] = [
-  ...group({ name: 'tenants', prefix: 'system:tenant', actions: crud, installation: true }),
+  ...group({
+    name: 'tenants',
+    prefix: 'system:tenant',
+    actions: crud,
+    installation: true,
+    superAdminOnly: true,
+  }),
   ...group({ name: 'clients', prefix: 'system:client', actions: crud, installation: true }),
   ...group({
     name: 'users',

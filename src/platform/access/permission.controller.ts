@@ -21,7 +21,7 @@ export class PermissionController {
   @AnswersPage(PermissionView)
   list(@CurrentCaller() caller: Caller): Page<PermissionView> {
     const grantable = permissionCatalogue.filter(
-      (info) => isSuperAdmin(caller) || !info.installation,
+      (info) => !info.superAdminOnly && (isSuperAdmin(caller) || !info.installation),
     );
     const rows = grantable.map((info) => PermissionView.of(info));
     return new Page(rows, rows.length);

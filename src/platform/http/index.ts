@@ -8,6 +8,7 @@ export {
   NoBody,
   SmallBody,
 } from './body.interceptor.js';
+export { oneHost } from './one-host.js';
 export { BodyModule } from './body.module.js';
 export { BodyBudget, UnreadableBodyError } from './body.reader.js';
 export { FormFiles, ReceivesForm } from './form.interceptor.js';

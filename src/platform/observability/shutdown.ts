@@ -3,12 +3,12 @@ import { setImmediate as nextPhase, setTimeout as sleep } from 'node:timers/prom
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Request, RequestHandler, Response } from 'express';
-import { answered, msg } from '../message/index.js';
+import type { RequestHandler, Response } from 'express';
+import { msg } from '../message/index.js';
 import { OpenStreams } from '../access/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { setEnvelopeCode, shapeFor } from '../error/index.js';
+import { answerRefusal } from '../error/index.js';
 import type { FailureShape } from '../error/index.js';
 import { JobQueue } from '../queue/index.js';
 
@@ -100,9 +100,10 @@ export class Shutdown implements OnModuleDestroy, OnApplicationShutdown {
       response.once('close', () => this.forget(response));
       // The client opens another connection for its next request, which the load balancer gives to another process.
       if (this.stopping) response.set('Connection', 'close');
-      if (this.phase === 'closing' && !ANSWERED.test(request.path))
-        refuse(request, response, shapes);
-      else next();
+      if (this.phase === 'closing' && !ANSWERED.test(request.path)) {
+        response.set('Retry-After', '5');
+        answerRefusal(request, response, { code: 503, message: STOPPING, shapes });
+      } else next();
     };
   }
 
@@ -128,16 +129,4 @@ export class Shutdown implements OnModuleDestroy, OnApplicationShutdown {
     this.open.delete(response);
     if (this.phase === 'closing' && this.open.size === 0) this.empty.abort();
   }
-}
-
-function refuse(request: Request, response: Response, shapes: readonly FailureShape[]): void {
-  const code = 503;
-  const message = answered(STOPPING, response);
-  const shape = shapeFor(request, shapes);
-  setEnvelopeCode(response, code);
-  response.set('Retry-After', '5');
-  const shaped = shape?.answer({ code, message, error: undefined });
-  if (shaped?.type !== undefined) response.type(shaped.type);
-  response.set(shaped?.headers ?? {});
-  response.status(code).json(shaped?.body ?? { code, msg: message, data: null });
 }

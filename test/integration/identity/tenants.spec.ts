@@ -144,6 +144,16 @@ describe('tenants', () => {
     ]) {
       expect(answer).toMatchObject({ code: 403 });
     }
+    for (const path of [
+      '/system/permission/list',
+      '/system/apikey/permissions',
+      '/system/menu/treeselect',
+    ]) {
+      const { text } = await root.raw('GET', path);
+      expect([path, text.includes('system:client:'), text.includes('system:tenant:')]).toEqual([
+        ...[path, true, false],
+      ]);
+    }
     // Even a role that holds the permissions does not make a super administrator.
     const permissions = ['system:tenant:list', 'system:tenant:query'];
     done(await root.post('/system/role', { roleName: 'T', roleKey: 'tenants', permissions }));

@@ -154,7 +154,18 @@ describe('providers', () => {
     [{ providerCode: 'x', name: '  ' }, 'providerName must not be empty.'],
     [{ name: 'x' }, 'providerCode is required'],
     [{ providerCode: 'x', name: '\u200b\u2060' }, 'providerName must not be empty.'],
-    [{ name: 'x', providerCode: 'a b' }, 'providerCode must not be empty or hold spaces'],
+    [
+      { name: 'x', providerCode: 'a b' },
+      'providerCode must not be empty or hold spaces or invisible characters',
+    ],
+    [
+      { name: 'x', providerCode: 'custom\u200b_api' },
+      'providerCode must not be empty or hold spaces or invisible characters',
+    ],
+    [
+      { name: 'x', providerCode: 'custom_api\u00ad' },
+      'providerCode must not be empty or hold spaces or invisible characters',
+    ],
     [{ name: 'x', providerCode: 'x', status: 2 }, 'status must be 0 (enabled) or 1 (disabled)'],
     [{ name: 'x', providerCode: 'x', sortOrder: 'first' }, 'sortOrder must be a whole number'],
     [

@@ -54,6 +54,19 @@ describe('request bodies', () => {
   });
   afterAll(() => plinth.stop());
 
+  it.each([
+    [
+      '/system/user/list',
+      '"code":400,"msg":"The request has more than one Host header. Send one."',
+    ],
+    ['/v1/models', '"error":{"message":"The request has more than one Host header. Send one."'],
+  ])('are not looked at in a request with two Host headers: %s', async (path, shown) => {
+    const { answer, closed } = await begin(plinth, 'GET', path, { Host: 'elsewhere' });
+    await closed;
+    expect(answer()).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer()).toContain(shown);
+  });
+
   it('are not waited for before the caller is known: each route answers without them', async () => {
     const routes = routeTable(plinth.app).filter(
       ({ method, rule }) => method !== 'GET' && rule?.kind !== 'public',

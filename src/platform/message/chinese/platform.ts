@@ -88,6 +88,8 @@ export const platform: Texts = {
       '该文件不是 .xlsx 工作簿，或已损坏。请重新保存为 .xlsx 后上传。',
     'The workbook is too large. Split it, and remove sheets that are not needed.':
       '工作簿过大。请拆分，并删除不需要的工作表。',
+    'The request has more than one Host header. Send one.':
+      '请求包含多个 Host 请求头。请只发送一个。',
     'Plinth is stopping. Try again in a moment.': 'Plinth 正在停止。请稍后再试。',
     'Remove it; enter the key in its own field.': '请将其移除；密钥请填写在专门的字段中。',
     'Remove the # and what follows.': '请去掉 # 及其后的内容。',

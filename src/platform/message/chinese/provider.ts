@@ -118,7 +118,8 @@ export const provider: Texts = {
       '{0} 个模型使用 {1}，在有可用的已启用供应商之前无法调用。',
   },
   phrases: {
-    'must not be empty or hold spaces': '不能为空或包含空格',
+    'must not be empty or hold spaces or invisible characters':
+      '不能为空，也不能包含空格或不可见字符',
     'The provider': '供应商',
   },
 };
