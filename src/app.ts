@@ -1,4 +1,5 @@
 import { IncomingMessage, maxHeaderSize, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import { Socket } from 'node:net';
 import { NestFactory } from '@nestjs/core';
 import type { RequestHandler } from 'express';
@@ -139,11 +140,14 @@ export async function createApp(
     ),
   );
   serveOpenApi(app, ANSWERS, config.PUBLIC_URL);
-  const server = app.getHttpServer();
+  limitTimes(app.getHttpServer(), config);
+  return app;
+}
+
+function limitTimes(server: Server, config: Config): void {
   server.headersTimeout = config.REQUEST_HEADER_TIMEOUT_SECONDS * 1_000;
   server.requestTimeout = config.REQUEST_BODY_TIMEOUT_SECONDS * 1_000;
   server.keepAliveTimeout = 65_000;
-  return app;
 }
 
 /**
