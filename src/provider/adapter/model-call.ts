@@ -60,6 +60,8 @@ export interface ModelRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
+  /** The caller ends the text at the stop sequences itself, so that the service may refuse them. */
+  readonly endsAtStop?: true;
   /** The connection itself, or more; its identity replaces the key in the headers. */
   readonly secrets: Secrets & CallIdentity;
 }
@@ -74,11 +76,12 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
  */
 export async function postToModel(
   http: OutboundHttp,
-  { body, headers, ...request }: ModelRequest,
+  { body, headers, endsAtStop, ...request }: ModelRequest,
   options: ModelCallOptions,
 ): Promise<OutboundResponse> {
   const { findings } = options;
-  const adapted = new AdaptedBody(body, findings?.known, findings?.isStrict);
+  const { known, isStrict } = findings ?? {};
+  const adapted = new AdaptedBody(body, known, { isStrict, endsAtStop });
   for (let repeats = 0; ; repeats++) {
     const sent = {
       method: 'POST',

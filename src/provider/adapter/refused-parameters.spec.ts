@@ -271,12 +271,27 @@ describe('a parameter that is refused by name is left out', () => {
       ['max_tokens', 'max_completion_tokens'],
     ]);
     const asked = { model: 'm', seed: 1, temperature: 0.2, max_tokens: 9, ...USAGE };
-    const strict = new AdaptedBody(asked, known, true);
+    const strict = new AdaptedBody(asked, known, { isStrict: true });
     expect(strict.adapt("'temperature' is not supported")).toBe(false);
     expect([strict.body, strict.leftOut]).toEqual([
       { model: 'm', seed: 1, temperature: 0.2, max_completion_tokens: 9 },
       [],
     ]);
+  });
+
+  test.each([
+    // openai: BittnerPierre/AI-Agent-Casebook issue 133; xAI: lidge-jun/opencodex 5278 and BerriAI/litellm 12635.
+    openAi("Unsupported parameter: 'stop' is not supported with this model.", 'stop', null),
+    { code: 'invalid-argument', error: 'Model grok-4.6 does not support parameter stop.' },
+    { code: '400', error: 'Argument not supported on this model: stop' },
+  ])('stop sequences only where the caller sees to them: %j', (refusal) => {
+    const text = JSON.stringify(refusal);
+    const asked = { model: 'm', messages: MESSAGES, stop: ['END'] };
+    const seenTo = new AdaptedBody(asked, undefined, { endsAtStop: true, isStrict: true });
+    expect([seenTo.adapt(text), seenTo.leftOut]).toEqual([true, []]);
+    expect(seenTo.body).not.toHaveProperty('stop');
+    expect(new AdaptedBody(asked).adapt(text)).toBe(false);
+    expect(new AdaptedBody(asked, seenTo.learned).body).toEqual(asked);
   });
 
   it('for this request alone where the refusal says so', () => {

@@ -30,6 +30,8 @@ interface Remedy {
   readonly isWord?: true;
   /** The service may take other values of it. */
   readonly isByValue?: true;
+  /** Only where the caller ends the text at the stop sequences itself. */
+  readonly isStop?: true;
   /** Spellings in refusals beside the name. */
   readonly spelling?: RegExp;
   /** Whether the body can do without it; every body when absent. */
@@ -40,10 +42,11 @@ const SILENT: Remedy = { isSilent: true };
 const NAMED: Remedy = {};
 const WORD: Remedy = { isWord: true };
 const BY_VALUE: Remedy = { isByValue: true };
+const STOP: Remedy = { isSilent: true, isStop: true };
 
 /**
  * The parameters that a call can do without, by their places in a body. All others stay, because the answer would be one to
- * another request: model, messages, tools, formats, stop sequences, the number of answers, dimensions.
+ * another request: model, messages, tools, formats, the number of answers, dimensions.
  */
 const REMEDIES: Readonly<Record<string, Remedy>> = {
   stream_options: SILENT,
@@ -59,6 +62,8 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   presence_penalty: NAMED,
   frequency_penalty: NAMED,
   repetition_penalty: NAMED,
+  stop: { ...STOP, isWord: true, spelling: /\bon this model: stop\b/i },
+  stop_sequences: STOP,
   logit_bias: NAMED,
   logprobs: NAMED,
   top_logprobs: NAMED,
@@ -102,6 +107,13 @@ const STATES = 'provider states';
 export const MAX_REPEATS = 4;
 const MAX_FINDING_CHARS = 60;
 
+interface AdaptedBodySettings {
+  /** As in ServiceFindings. */
+  readonly isStrict?: boolean | undefined;
+  /** As in ModelRequest. */
+  readonly endsAtStop?: boolean | undefined;
+}
+
 /** A body that is adapted to what its service refuses, from earlier calls and from refusals of this one. */
 export class AdaptedBody {
   /** What the refusals of this call have taught, to be kept once the service has accepted the body. */
@@ -113,7 +125,7 @@ export class AdaptedBody {
   constructor(
     original: unknown,
     known: Findings = new Map(),
-    private readonly isStrict = false,
+    private readonly settings: AdaptedBodySettings = {},
   ) {
     this.sent = original;
     for (const [name, value] of known) {
@@ -146,7 +158,8 @@ export class AdaptedBody {
   private apply(name: string, value: string): boolean {
     if (!isRecord(this.sent)) return false;
     const missed = value === '' ? missedWithout(name, this.sent) : undefined;
-    if (missed !== undefined && this.isStrict) return false;
+    if (missed !== undefined && this.settings.isStrict) return false;
+    if (REMEDIES[name]?.isStop && !this.settings.endsAtStop) return false;
     const changed = changedBody(this.sent, name, value);
     if (changed === this.sent) return false;
     if (

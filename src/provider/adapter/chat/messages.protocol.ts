@@ -96,6 +96,8 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
   const isInText = call.responseFormat && answerTool === undefined;
   const messages = isInText ? withInstruction(call.messages, call.responseFormat) : call.messages;
   const system = messages.filter((message) => message.role === 'system');
+  // Anthropic refuses sequences of white space alone (API reference, 2026-11). The text ends at them all the same.
+  const stop = call.stop?.filter((sequence) => sequence.trim() !== '');
   return {
     model: call.model,
     max_tokens: call.maxTokens ?? DEFAULT_MAX_TOKENS,
@@ -107,7 +109,7 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
     temperature: call.temperature,
     top_p: call.topP,
     top_k: call.topK,
-    ...(call.stop?.length && { stop_sequences: call.stop }),
+    ...(stop?.length && { stop_sequences: stop }),
     ...(call.effort !== undefined &&
       call.effort !== NO_EFFORT && { output_config: { effort: call.effort } }),
   };

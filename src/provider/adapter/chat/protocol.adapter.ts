@@ -29,7 +29,7 @@ import type {
 } from './chat.adapter.js';
 import { EventRelay } from './relay.js';
 import type { ReadAnswer, RelayForm } from './relay.js';
-import { throwIfEmpty } from './stream-mapping.js';
+import { stoppedCompletion, throwIfEmpty } from './stream-mapping.js';
 import type { AnswerExpectation, AnswerStream } from './stream-mapping.js';
 import {
   lacksTextCompletion,
@@ -345,7 +345,7 @@ function completionIn(
     const whole = protocol.toCompletion(answer, connection, call);
     if (!isRelayed && isEmpty(whole)) throwIfEmpty(whole.finish.reason, expectationOf(call));
     const completion = {
-      ...whole,
+      ...stoppedCompletion(whole, call.stop),
       ...(call.thinking === false && { reasoning: '' }),
       ...(whole.providerState && { providerState: { ...whole.providerState, origin } }),
     };
@@ -368,11 +368,12 @@ function isEmpty({ text, reasoning, toolCalls }: ChatCompletion): boolean {
 }
 
 /** After the result of a tool, some models end without a word: Claude says `end_turn` with an empty content. */
-function expectationOf({ messages, responseFormat }: ChatCall): AnswerExpectation {
+function expectationOf({ messages, responseFormat, stop }: ChatCall): AnswerExpectation {
   const isAfterTool = messages.at(-1)?.role === 'tool';
   return {
     isJson: responseFormat !== undefined,
     refusesEmpty: isAfterTool ? 'unless-stopped' : 'always',
+    stop,
   };
 }
 
@@ -421,6 +422,7 @@ function requestOf(
     headers: protocol.headers(connection),
     body: protocol.body(call, stream),
     secrets: connection,
+    endsAtStop: true,
   };
 }
 

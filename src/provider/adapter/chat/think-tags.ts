@@ -1,3 +1,5 @@
+import { lengthOfBegun } from './stop-sequences.js';
+
 /**
  * Thinking that stands in the text of an answer, between tags at its start. Services write it so whose server does not know the
  * format of the model: DeepSeek R1, Qwen3, GLM and MiniMax M2 (`<think>`), Gemini's compatible endpoint (`<thought>`), Seed-OSS,
@@ -220,14 +222,6 @@ function loneClosingIn(text: string): number {
 
 function isQuote(character: string): boolean {
   return character !== '' && QUOTES.includes(character);
-}
-
-/** How many of the last characters may begin the tag. */
-function lengthOfBegun(text: string, tag: string): number {
-  for (let length = Math.min(text.length, tag.length - 1); length > 0; length -= 1) {
-    if (text.endsWith(tag.slice(0, length))) return length;
-  }
-  return 0;
 }
 
 function lengthOfBegunTag(text: string): number {
