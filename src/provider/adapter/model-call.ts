@@ -10,6 +10,7 @@ import type { ServiceFindings } from './refused-parameters.js';
 import { cutError, parseJson, errorOfAnswer, upstreamErrorOf } from './upstream.error.js';
 import type { UpstreamError } from './upstream.error.js';
 import { KeyFilter } from './key-filter.js';
+import { retryAfterMs } from './retry-after.js';
 import type { Secrets } from './safe-text.js';
 
 /** Where a model lives, as its record holds it. */
@@ -182,7 +183,7 @@ async function exchange(
       status,
       body: text,
       contentType: headers['content-type'],
-      retryAfter: headers['retry-after'],
+      retryAfterMs: retryAfterMs(headers),
     };
     return { failure: { error: errorOfAnswer(answer, known), text } };
   } catch (error) {
