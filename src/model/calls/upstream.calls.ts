@@ -90,7 +90,8 @@ export interface CallOptions<M extends ResolvedModel> {
   /** The model alone is called, for a test of what it can do. */
   readonly withoutFallbacks?: boolean;
   /**
-   * Called when nothing of the answer has come and the request is longer than the window of the model. The call is made again, with
+   * Called when nothing of the answer has come, the request is longer than the window of the model, and no fallback is known to have a
+   * larger one. The call is made again, with
    * what `callOf` answers by then; what it throws is what the call fails with. Without it, such a call fails.
    */
   readonly overflow?: (error: UpstreamError) => void;
@@ -626,6 +627,7 @@ function retriesOf<M extends ResolvedModel>(
     ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
     beforeRetry: async (error, number) => {
       const isTooLong = error instanceof UpstreamError && error.kind === 'context-length';
+      if (isTooLong && (await route.afterOverflow(error))) return;
       if (isTooLong && overflow && !signal.aborted) overflow(error);
       else await route.afterFailure(error, number);
     },
