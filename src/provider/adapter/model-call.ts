@@ -61,8 +61,8 @@ export interface ModelRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** The caller ends the text at the stop sequences itself, so that the service may refuse them. */
-  readonly endsAtStop?: true;
+  /** Parameters that this call can do without, and others cannot: the service may refuse them. */
+  readonly optional?: readonly string[];
   /** The connection itself, or more; its identity replaces the key in the headers. */
   readonly secrets: Secrets & CallIdentity;
 }
@@ -77,12 +77,12 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
  */
 export async function postToModel(
   http: OutboundHttp,
-  { body, headers, endsAtStop, ...request }: ModelRequest,
+  { body, headers, optional, ...request }: ModelRequest,
   options: ModelCallOptions,
 ): Promise<OutboundResponse> {
   const { findings } = options;
   const { known, isStrict } = findings ?? {};
-  const adapted = new AdaptedBody(body, known, { isStrict, endsAtStop });
+  const adapted = new AdaptedBody(body, known, { isStrict, optional });
   for (let repeats = 0; ; repeats++) {
     const sent = {
       method: 'POST',
@@ -93,7 +93,7 @@ export async function postToModel(
     if (answer.failure) {
       const { error, text } = answer.failure;
       const isRefusal = REFUSALS.has(error.status ?? 0) && repeats < MAX_REPEATS;
-      if (!isRefusal || options.signal.aborted || !adapted.adapt(text)) throw error;
+      if (!isRefusal || options.signal.aborted || !adapted.adapt(text, error.status)) throw error;
       continue;
     }
     if (adapted.learned.size > 0) await findings?.keep(adapted.learned);

@@ -287,11 +287,29 @@ describe('a parameter that is refused by name is left out', () => {
   ])('stop sequences only where the caller sees to them: %j', (refusal) => {
     const text = JSON.stringify(refusal);
     const asked = { model: 'm', messages: MESSAGES, stop: ['END'] };
-    const seenTo = new AdaptedBody(asked, undefined, { endsAtStop: true, isStrict: true });
+    const seenTo = new AdaptedBody(asked, undefined, { optional: ['stop'], isStrict: true });
     expect([seenTo.adapt(text), seenTo.leftOut]).toEqual([true, []]);
     expect(seenTo.body).not.toHaveProperty('stop');
     expect(new AdaptedBody(asked).adapt(text)).toBe(false);
     expect(new AdaptedBody(asked, seenTo.learned).body).toEqual(asked);
+  });
+
+  it('the number of dimensions, whatever a refusal says, only where the caller can do without', () => {
+    const asked = { model: 'm', input: ['a'], dimensions: 9 };
+    // SiliconFlow, code 20015 of its error reference, 2026-11.
+    const unnamed = '{"code":20015,"message":"The parameter is invalid. Please check again."}';
+    const optional = ['dimensions'];
+    const guessed = new AdaptedBody(asked, undefined, { optional });
+    expect(guessed.adapt(unnamed, 500)).toBe(false);
+    expect(guessed.adapt('{"message":"batch size is invalid"}', 400)).toBe(false);
+    expect([guessed.adapt(unnamed, 400), [...guessed.learned]]).toEqual([
+      true,
+      [['dimensions', '']],
+    ]);
+    expect(guessed.body).not.toHaveProperty('dimensions');
+    // A client has asked for another size than that of the record.
+    expect(new AdaptedBody(asked).adapt(unnamed, 400)).toBe(false);
+    expect(new AdaptedBody(asked, guessed.learned).body).toEqual(asked);
   });
 
   it('for this request alone where the refusal says so', () => {

@@ -422,7 +422,8 @@ function requestOf(
     headers: protocol.headers(connection),
     body: protocol.body(call, stream),
     secrets: connection,
-    endsAtStop: true,
+    // The text ends there in any case.
+    optional: ['stop', 'stop_sequences'],
   };
 }
 
