@@ -546,7 +546,7 @@ export class UpstreamCalls {
     const { model } = attempt.start;
     const findings: ServiceFindings = {
       known: findingsOf(model),
-      isStrict: isStrict(use),
+      isStrict: isStrict(use, model),
       keep: (learned) => this.findings.keep(model, learned),
       leftOut: (names) => {
         attempt.leftOut = names;
@@ -710,9 +710,13 @@ function settleCompletion(
   attempt.answered(usage, text + reasoning + called);
 }
 
-/** Below /v1 an API key can want each parameter honoured. An agent's own parameters are not those of the request. */
-function isStrict({ caller: { door, apiKey }, agentId }: ModelUse): boolean {
-  return door === 'v1' && apiKey?.strictParameters === true && agentId === undefined;
+/** Below /v1 an API key or a model can want each parameter honoured. An agent's own parameters are not those of the request. */
+function isStrict(
+  { caller: { door, apiKey }, agentId }: ModelUse,
+  { strictParameters }: ResolvedModel,
+): boolean {
+  const isWanted = apiKey?.strictParameters === true || strictParameters === true;
+  return door === 'v1' && isWanted && agentId === undefined;
 }
 
 /** An image counts as its address. */
