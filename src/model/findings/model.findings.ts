@@ -3,7 +3,7 @@ import { TenantRevision } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
-import { FILLED_IN } from '../../provider/index.js';
+import { FILLED_IN, NOT_OPENED, OPENED_FINDING } from '../../provider/index.js';
 import type { Findings, FindingValue, ModelConnection } from '../../provider/index.js';
 import { ModelRepository } from '../model.repository.js';
 import type { ResolvedModel } from '../model.resolver.js';
@@ -71,6 +71,11 @@ export function describeFinding(name: string, value: FindingValue): Message {
     return name === 'maxInputs'
       ? msg`A call has at most ${value} texts: the service refuses more.`
       : msg`${name} is at most ${value}: the service refuses more.`;
+  }
+  if (name === OPENED_FINDING) {
+    return value === NOT_OPENED
+      ? msg`Answers begin with text.`
+      : msg`Answers begin inside of thinking: only the closing tag comes.`;
   }
   if (name === 'role') {
     const refused = value === 'system' ? 'developer' : 'system';

@@ -31,6 +31,7 @@ import { EventRelay } from './relay.js';
 import type { ReadAnswer, RelayForm } from './relay.js';
 import { stoppedCompletion, throwIfEmpty } from './stream-mapping.js';
 import type { AnswerExpectation, AnswerStream } from './stream-mapping.js';
+import { beginsInside, openedFinding } from './think-tags.js';
 import {
   lacksTextCompletion,
   readTextCompletion,
@@ -107,7 +108,9 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const origin = originOf(protocol, connection, call.model);
     const request = requestOf(protocol, withOwnStates(call, origin), connection, true);
     const answer = protocol.answerStream(connection, withThinking, call);
-    answer.expect(expectationOf(call));
+    const { findings } = options;
+    const isInside = beginsInside(protocol.name, call.model, findings?.known);
+    answer.expect({ ...expectationOf(call), beginsInside: isInside });
     const response = await postToModel(this.http, request, options);
     if (!streams(response)) {
       const json = await jsonOf(response, connection);
@@ -121,6 +124,9 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
       for (;;) {
         const read = await reader.next();
         const { parts, failure, isLast } = filter === undefined ? read : filter.read(read);
+        if (isLast && failure === undefined && answer.beganInside !== undefined) {
+          await findings?.keep(openedFinding(answer.beganInside));
+        }
         // The state comes with the finish or after it.
         if (parts.length > 0) yield answer.isFinished ? stamped(parts, origin) : parts;
         if (failure !== undefined) throw failure;

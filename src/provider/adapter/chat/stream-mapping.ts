@@ -37,6 +37,8 @@ export interface AnswerExpectation {
   readonly refusesEmpty?: 'always' | 'unless-stopped';
   /** The text ends before the first of these. */
   readonly stop?: readonly string[] | undefined;
+  /** The text begins inside of thinking, whose opening tag the template of the model has written. */
+  readonly beginsInside?: boolean;
 }
 
 /** Maps one streamed answer to parts. A protocol says how it reads an event. Does no I/O. */
@@ -65,6 +67,11 @@ export abstract class AnswerStream {
   /** The finish reason or the end mark was received: the answer itself is complete. */
   get isFinished(): boolean {
     return this.state.isFinished;
+  }
+
+  /** Whether the text began inside of thinking, where that was not as expected. Known at the end. */
+  get beganInside(): boolean | undefined {
+    return this.state.beganInside;
   }
 
   /** To be called before anything is read. */
@@ -181,6 +188,18 @@ class AnswerState {
   expect(expectation: AnswerExpectation): void {
     this.expectation = expectation;
     if (expectation.stop?.length) this.stops = new StopSequences(expectation.stop);
+    // Before JSON, a closing tag is waited for in any case.
+    if (expectation.beginsInside && !expectation.isJson) this.tags.beginInside();
+  }
+
+  get beganInside(): boolean | undefined {
+    if (this.tags.hasClosedAlone) return true;
+    return this.isUnclosed ? false : undefined;
+  }
+
+  /** What was taken for thinking is an answer that has ended. */
+  private get isUnclosed(): boolean {
+    return this.tags.unclosed !== '' && this.finish?.reason !== 'length';
   }
 
   get isFinished(): boolean {
@@ -270,6 +289,7 @@ class AnswerState {
 
   end(parts: ChatPart[], dataOf: () => StateData | undefined): void {
     this.addSegments(this.tags.end(), parts);
+    if (this.isFinished && this.isUnclosed) this.passText(this.tags.unclosed, parts);
     if (this.stops) pushText(this.stops.end(), parts);
     if (!this.isFinished) throw cutError();
     const { reason, raw } = this.finish ?? { reason: 'stop' };
