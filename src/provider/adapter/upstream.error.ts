@@ -28,6 +28,13 @@ export type UpstreamErrorKind =
   | 'cut'
   | 'aborted';
 
+const CAUSED_BY_INPUT: ReadonlySet<UpstreamErrorKind> = new Set([
+  'invalid-request',
+  'context-length',
+  'content',
+  'protocol',
+]);
+
 interface UpstreamErrorDetails {
   readonly kind: UpstreamErrorKind;
   readonly message: Message;
@@ -66,6 +73,11 @@ export class UpstreamError extends DomainError {
     if (details.status !== undefined) this.status = details.status;
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.vendorText !== undefined) this.vendorText = details.vendorText;
+  }
+
+  /** Whether the texts of the call may have caused the failure. Any other one concerns the model or its service. */
+  get mayBeCausedByInput(): boolean {
+    return CAUSED_BY_INPUT.has(this.kind);
   }
 
   /** The same failure in other words, without what it was caused by. */
