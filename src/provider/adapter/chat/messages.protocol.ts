@@ -22,6 +22,7 @@ import type {
   ProviderState,
   ResponseFormat,
 } from './chat.adapter.js';
+import { cloudEndpoint, cloudRequest } from './messages.clouds.js';
 import { withInstruction } from './response-format.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
@@ -35,7 +36,8 @@ export function messages(own: Vendor['address']): ChatProtocol {
   const form = { ...MESSAGES_FAMILY, ...own, endpoint: '/messages' };
   return {
     name: 'messages',
-    endpoint: (address) => endpointOf(address, form),
+    endpoint: (address) => cloudEndpoint(address) ?? endpointOf(address, form),
+    placed: cloudRequest,
     headers: headersOf,
     body: toMessagesBody,
     answerStream: (secrets, withThinking, call) =>
@@ -49,6 +51,7 @@ export function messages(own: Vendor['address']): ChatProtocol {
       isUsageAlone: () => false,
     },
     countEndpoint: (address) =>
+      cloudEndpoint(address) ??
       endpointOf(address, form).replace(/\/messages(?=\?|$)/, '/messages/count_tokens'),
   };
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
+import { AWS_EVENT_STREAM, serverSentEvents } from '../aws-event-stream.js';
 import { bearerOf, postForJson, jsonOf, jsonTextOf, postToModel } from '../model-call.js';
 import { KeyFilter } from '../key-filter.js';
 import { besideEndpoint, listModels, MAX_OFFERED_MODELS } from '../model-list.js';
@@ -28,6 +29,7 @@ import type {
   TokenCount,
 } from './chat.adapter.js';
 import { EventRelay } from './relay.js';
+import type { RequestForm } from './messages.clouds.js';
 import type { ReadAnswer, RelayForm } from './relay.js';
 import { stoppedCompletion, throwIfEmpty } from './stream-mapping.js';
 import type { AnswerExpectation, AnswerStream } from './stream-mapping.js';
@@ -47,6 +49,8 @@ export interface ChatProtocol {
   endpoint(address: string): string;
   headers(connection: ModelConnection): Record<string, string>;
   body(call: ChatCall, stream: boolean): object;
+  /** The request where its place depends on the model; undefined where the service has no such request. */
+  placed?(request: ModelRequest, form: RequestForm): ModelRequest | undefined;
   /** How requests of clients of the protocol are passed on; undefined where no clients speak it. */
   readonly relayed?: RelayForm;
   /** Where texts are completed; undefined where no service of the protocol does that. */
@@ -193,7 +197,11 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
   ): AsyncGenerator<RelayedRead, void, void> {
     const protocol = this.protocolAt(connection.address);
     const form = formOf(protocol);
-    const request = relayedRequest(protocol, body, connection, headers);
+    const request = placedRequest(
+      protocol,
+      relayedRequest(protocol, body, connection, headers),
+      true,
+    );
     const relay = new EventRelay(protocol.answerStream(connection, true, RELAYED_CALL), {
       form,
       secrets: connection,
@@ -234,7 +242,11 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     { headers, ...options }: RelayOptions,
   ): Promise<RelayedAnswer> {
     const protocol = this.protocolAt(connection.address);
-    const request = relayedRequest(protocol, body, connection, headers);
+    const request = placedRequest(
+      protocol,
+      relayedRequest(protocol, body, connection, headers),
+      false,
+    );
     const text = await jsonTextOf(await postToModel(this.http, request, options));
     const answer = parseJson(text);
     const { usage } = completionIn(protocol, answer, connection, {
@@ -253,8 +265,12 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const { address } = connection;
     const protocol = this.protocolAt(address);
     if (!protocol.countEndpoint) return undefined;
-    const url = protocol.countEndpoint(address);
-    const request = { ...relayedRequest(protocol, body, connection, headers), url };
+    const counted = {
+      ...relayedRequest(protocol, body, connection, headers),
+      url: protocol.countEndpoint(address),
+    };
+    const request = protocol.placed ? protocol.placed(counted, 'count') : counted;
+    if (!request) return undefined;
     try {
       const answer = await postForJson(this.http, request, options);
       return tokenCountSchema.safeParse(answer).data;
@@ -423,7 +439,7 @@ function requestOf(
   connection: ModelConnection,
   stream: boolean,
 ): ModelRequest {
-  return {
+  const request = {
     url: protocol.endpoint(connection.address),
     headers: protocol.headers(connection),
     body: protocol.body(call, stream),
@@ -431,6 +447,15 @@ function requestOf(
     // The text ends there in any case.
     optional: ['stop', 'stop_sequences'],
   };
+  return placedRequest(protocol, request, stream);
+}
+
+function placedRequest(
+  protocol: ChatProtocol,
+  request: ModelRequest,
+  stream: boolean,
+): ModelRequest {
+  return protocol.placed?.(request, stream ? 'stream' : 'whole') ?? request;
 }
 
 /** Reads a streamed answer to its end: the protocol's mark, or soon after the finish reason, or the connection's. */
@@ -444,7 +469,9 @@ class AnswerReader {
     private readonly answer: ReadAnswer,
     private readonly signal: AbortSignal,
   ) {
-    this.body = response.body[Symbol.asyncIterator]();
+    const isFramed = AWS_EVENT_STREAM.test(response.headers['content-type'] ?? '');
+    const body = isFramed ? serverSentEvents(response.body) : response.body;
+    this.body = body[Symbol.asyncIterator]();
   }
 
   async next(): Promise<ReadParts> {
