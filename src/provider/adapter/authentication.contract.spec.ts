@@ -10,9 +10,13 @@ import {
 } from '@jest/globals';
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text as textOfStream } from 'node:stream/consumers';
 import { awsChunk, awsFrame } from '../../../test/support/aws-event-frames.js';
 import { ProxyServer } from '../../../test/support/proxy-server.js';
@@ -126,7 +130,7 @@ class Cloud {
     );
   }
 
-  private issue(): object {
+  issue(): object {
     const token = `cloud-token-${this.issued.length + 1}`;
     this.issued.push(token);
     return { token_type: 'Bearer', access_token: token, expires_in: this.expiresIn };
@@ -215,6 +219,41 @@ function isSignedByGoogleKey(assertion: string): boolean {
       Buffer.from(signature, 'base64url'),
     )
   );
+}
+
+const HOST_SECRET = 'the-secret-of-the-host';
+
+/**
+ * The services of clouds at their hosts: managed identity at App Service and at virtual machines (Microsoft Learn), the metadata
+ * server of Google (Google Cloud documentation) and the endpoint of ECS containers (AWS documentation), read 2026-11.
+ */
+function answerOfHost(request: IncomingMessage, response: ServerResponse): void {
+  const { headers } = request;
+  const { pathname, searchParams } = new URL(request.url ?? '', 'http://host');
+  const json = (value: object): void =>
+    void response
+      .writeHead(200, { 'content-type': 'application/json', 'metadata-flavor': 'Google' })
+      .end(JSON.stringify(value));
+  const isOfAzure = /^https:\/\/cognitiveservices\.azure\.com\/?$/.test(
+    searchParams.get('resource') ?? '',
+  );
+  const expires_on = String(Math.floor(Date.now() / 1_000) + 3_600);
+  if (pathname === '/msi/token' && isOfAzure && headers['x-identity-header'] === HOST_SECRET) {
+    json({ ...cloud.issue(), expires_on, resource: 'r' });
+  } else if (pathname === '/metadata/identity/oauth2/token' && isOfAzure && headers['metadata']) {
+    json({ ...cloud.issue(), expires_on, resource: 'r' });
+  } else if (pathname === '/aws/credentials' && headers.authorization === HOST_SECRET) {
+    json({
+      AccessKeyId: aws.accessKeyId,
+      SecretAccessKey: aws.secretAccessKey,
+      Token: aws.sessionToken,
+      Expiration: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+  } else if (headers['metadata-flavor'] === 'Google' && pathname.endsWith('/default/token')) {
+    json(cloud.issue());
+  } else if (headers['metadata-flavor'] === 'Google' && pathname.endsWith('/instance')) {
+    json({});
+  } else response.writeHead(404, { 'metadata-flavor': 'Google' }).end();
 }
 
 let cloud = new Cloud();
@@ -459,25 +498,94 @@ it('an exception in a stream of Bedrock is the error that it says', async () => 
 });
 
 describe('the identity of the host', () => {
-  const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
-  const before = names.map((name) => process.env[name]);
+  const before = new Map<string, string | undefined>();
+  const hostServer = createHttpServer((request, response) => answerOfHost(request, response));
+  let host = '';
+
+  beforeAll(async () => {
+    hostServer.listen(0, '127.0.0.1');
+    await once(hostServer, 'listening');
+    host = `127.0.0.1:${(hostServer.address() as AddressInfo).port}`;
+  });
 
   beforeEach(() => {
-    process.env['AWS_ACCESS_KEY_ID'] = aws.accessKeyId;
-    process.env['AWS_SECRET_ACCESS_KEY'] = aws.secretAccessKey;
-    process.env['AWS_SESSION_TOKEN'] = aws.sessionToken;
+    // What the machine itself has is not looked at.
+    const nowhere = '/nonexistent/plinth';
+    setEnvironment({
+      AWS_SHARED_CREDENTIALS_FILE: nowhere,
+      AWS_CONFIG_FILE: nowhere,
+      CLOUDSDK_CONFIG: nowhere,
+      AWS_ACCESS_KEY_ID: undefined,
+      AWS_PROFILE: undefined,
+      AZURE_CLIENT_ID: undefined,
+      GOOGLE_APPLICATION_CREDENTIALS: undefined,
+    });
   });
 
   afterEach(() => {
-    for (const [at, name] of names.entries()) {
-      const value = before[at];
+    setEnvironment(Object.fromEntries(before));
+    before.clear();
+  });
+
+  afterAll(() => {
+    hostServer.closeAllConnections();
+    hostServer.close();
+  });
+
+  function setEnvironment(values: Readonly<Record<string, string | undefined>>): void {
+    for (const [name, value] of Object.entries(values)) {
+      if (!before.has(name)) before.set(name, process.env[name]);
       if (value === undefined) Reflect.deleteProperty(process.env, name);
       else process.env[name] = value;
     }
+  }
+
+  it('is that of the environment of AWS', async () => {
+    setEnvironment({
+      AWS_ACCESS_KEY_ID: aws.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: aws.secretAccessKey,
+      AWS_SESSION_TOKEN: aws.sessionToken,
+    });
+    expect((await complete(connectionTo(BEDROCK, 'aws', undefined, true))).text).toBe('hi');
   });
 
-  it('is used where the operator allows it', async () => {
-    expect((await complete(connectionTo(BEDROCK, 'aws', undefined, true))).text).toBe('hi');
+  it('is that of a container of AWS', async () => {
+    setEnvironment({
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://${host}/aws/credentials`,
+      AWS_CONTAINER_AUTHORIZATION_TOKEN: HOST_SECRET,
+    });
+    await complete(connectionTo(BEDROCK, 'aws', undefined, true));
+    expect(cloud.calls[0]?.headers['x-amz-security-token']).toBe(aws.sessionToken);
+  });
+
+  it.each([
+    ['App Service', { IDENTITY_ENDPOINT: '/msi/token', IDENTITY_HEADER: HOST_SECRET }],
+    ['a virtual machine', { AZURE_POD_IDENTITY_AUTHORITY_HOST: '' }],
+  ])('is the managed one of Azure: %s', async (_, settings) => {
+    const [[name = '', path = ''] = [], ...others] = Object.entries(settings);
+    setEnvironment({ [name]: `http://${host}${path}`, ...Object.fromEntries(others) });
+    await complete(connectionTo(AZURE, 'entra', undefined, true));
+    expect(cloud.calls[0]?.headers.authorization).toBe('Bearer cloud-token-1');
+  });
+
+  it('is that of the file that Google names', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plinth-adc-'));
+    try {
+      const file = join(folder, 'key.json');
+      await writeFile(file, JSON.stringify({ ...google, project_id: 'p' }));
+      setEnvironment({ GOOGLE_APPLICATION_CREDENTIALS: file });
+      await complete(connectionTo(VERTEX, 'google', undefined, true));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    expect(cloud.calls[0]?.headers.authorization).toBe('Bearer cloud-token-1');
+    expect(proxy.asked).toContain(`${GOOGLE_LOGIN}:443`);
+  });
+
+  it('is that of the metadata server of Google', async () => {
+    setEnvironment({ GCE_METADATA_HOST: host });
+    await complete(connectionTo(VERTEX, 'google', undefined, true));
+    expect(cloud.calls[0]?.headers.authorization).toBe('Bearer cloud-token-1');
   });
 
   it.each(['aws', 'entra', 'google'] as const)('is refused for %s elsewhere', async (authType) => {
