@@ -17,7 +17,7 @@ export interface ServiceFindings {
   readonly known: Findings;
   /** What would be missed is sent, so that the service refuses it. */
   readonly isStrict?: boolean;
-  /** Called once a service has accepted what it refused before. Never fails. */
+  /** Keeps what a call has learned once the service has answered it. Never fails. */
   keep(learned: Findings): Promise<void>;
   /** Told which parameters are not sent although a caller may have set them. */
   leftOut(names: readonly string[]): void;

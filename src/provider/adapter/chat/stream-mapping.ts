@@ -89,7 +89,7 @@ export abstract class AnswerStream {
     return end;
   }
 
-  /** Of the event that readRepeated has read. */
+  /** Text of the last event that readRepeated has read. */
   get repeatedText(): string {
     return this.repeated.text;
   }
