@@ -178,7 +178,8 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const origin = originOf(protocol, connection, call.model);
     const request = requestOf(protocol, withOwnStates(call, origin), connection, false);
     const answer = await postForJson(this.http, request, options);
-    return completionIn(protocol, answer, connection, { call, origin });
+    const isInside = beginsInside(protocol.name, call.model, options.findings?.known);
+    return completionIn(protocol, answer, connection, { call, origin, beginsInside: isInside });
   }
 
   protocol(address: string): ChatProtocolName {
@@ -353,6 +354,8 @@ interface ReadCompletion {
   readonly origin: string;
   /** The client judges an answer that holds nothing. */
   readonly isRelayed?: true;
+  /** As in AnswerExpectation. */
+  readonly beginsInside?: boolean;
 }
 
 /** The completion in an answer. Only its calls of tools can still hold the key, in escapes. */
@@ -360,11 +363,12 @@ function completionIn(
   protocol: ChatProtocol,
   answer: unknown,
   connection: ModelConnection,
-  { call, origin, isRelayed }: ReadCompletion,
+  { call, origin, isRelayed, beginsInside: isInside = false }: ReadCompletion,
 ): ChatCompletion {
   const filter = KeyFilter.of(connection);
   try {
-    const whole = protocol.toCompletion(answer, connection, call);
+    const read = protocol.toCompletion(answer, connection, call);
+    const whole = isInside && !call.responseFormat ? withUnfinishedThinking(read) : read;
     if (!isRelayed && isEmpty(whole)) throwIfEmpty(whole.finish.reason, expectationOf(call));
     const completion = {
       ...stoppedCompletion(whole, call.stop),
@@ -383,6 +387,13 @@ function completionIn(
     const failure = upstreamErrorOf(error);
     throw filter?.error(failure) ?? failure;
   }
+}
+
+/** An answer that reached its limit inside of the thinking with which answers of the model begin has no text. */
+function withUnfinishedThinking(completion: ChatCompletion): ChatCompletion {
+  const { text, reasoning, finish } = completion;
+  const isUnfinished = finish.reason === 'length' && reasoning === '';
+  return isUnfinished ? { ...completion, text: '', reasoning: text } : completion;
 }
 
 function isEmpty({ text, reasoning, toolCalls }: ChatCompletion): boolean {

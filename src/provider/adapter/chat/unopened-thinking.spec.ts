@@ -86,6 +86,23 @@ it.each(['deepseek-ai/DeepSeek-R1', 'qwq-32b', 'Qwen3-30B-A3B-Thinking-2507', 'T
   },
 );
 
+it('that reaches the limit of an answer in one piece is no text', async () => {
+  const completed = async (content: string, more: object = {}) => {
+    const choices = [{ message: { content }, finish_reason: 'length' }];
+    answer = (response) => {
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ choices }));
+    };
+    const call = { model: 'qwq', messages: [{ role: 'user', content: 'Hi' }] as const, ...more };
+    const options = { limits, signal: new AbortController().signal };
+    const { text, reasoning } = await adapter.complete(call, { address }, options);
+    return [text, reasoning];
+  };
+  expect(await completed('Let me see')).toEqual(['', 'Let me see']);
+  expect(await completed('Let me see', { thinking: false })).toEqual(['', '']);
+  expect(await completed('Hm.</think>Par', { thinking: false })).toEqual(['Par', '']);
+  expect(await completed('Let me see', { model: 'm' })).toEqual(['Let me see', '']);
+});
+
 it('arrives as it is written', async () => {
   const released = Promise.withResolvers<unknown>();
   answer = (response) => {
