@@ -21,7 +21,7 @@ const MAX_DEPTH = 6;
 const MAX_LISTED = 10;
 
 /** The headers of an answer in which a service asks to wait. */
-export interface RetryHeaders {
+interface RetryHeaders {
   readonly 'retry-after'?: string | readonly string[] | undefined;
   /** OpenAI and Azure. */
   readonly 'retry-after-ms'?: string | readonly string[] | undefined;
