@@ -171,6 +171,11 @@ const modelFields = {
     clearable: true,
     description: `Can see pictures${UNKNOWN}`,
   }),
+  strictParameters: Flag({
+    optional: true,
+    description:
+      'true: below /v1, a parameter that the model does not know is refused with its name. Default false: it is left out and named in the header x-plinth-ignored',
+  }),
   inputPrice: Decimal({
     optional: true,
     clearable: true,

@@ -52,6 +52,8 @@ export class Model {
   @Integer(nullable) maxOutput: number | null;
   @Flag(nullable) supportsTools: boolean | null;
   @Flag(nullable) supportsVision: boolean | null;
+  /** Requests of the compatible API are refused where the model does not know one of their parameters. */
+  @Flag({ default: false }) strictParameters: boolean;
   @Numeric({ precision: 14, scale: 6, nullable: true }) inputPrice: number | null;
   @Numeric({ precision: 14, scale: 6, nullable: true }) outputPrice: number | null;
   @Numeric({ precision: 14, scale: 6, nullable: true }) cachedInputPrice: number | null;

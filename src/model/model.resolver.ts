@@ -115,6 +115,8 @@ export interface ResolvedModel {
   readonly maxOutput?: number;
   readonly supportsTools?: boolean;
   readonly supportsVision?: boolean;
+  /** Requests below /v1 are refused where it does not know one of their parameters. */
+  readonly strictParameters?: boolean;
   /** Per million tokens, in the operator's currency. */
   readonly inputPrice?: number;
   readonly outputPrice?: number;
@@ -442,6 +444,7 @@ export class ModelResolver {
       maxOutput: model.maxOutput ?? undefined,
       supportsTools: model.supportsTools ?? undefined,
       supportsVision: model.supportsVision ?? undefined,
+      strictParameters: model.strictParameters,
       inputPrice: model.inputPrice ?? undefined,
       outputPrice: model.outputPrice ?? undefined,
       priceVersion: model.priceVersion ?? undefined,

@@ -47,6 +47,9 @@ export class ModelView extends View({
   maxOutput: nullable(integer({ ...unknown })),
   supportsTools: nullable(flag({ ...unknown })),
   supportsVision: nullable(flag({ ...unknown })),
+  strictParameters: flag({
+    description: 'Whether a parameter that the model does not know is refused',
+  }),
   inputPrice: nullable(decimal({ ...unknown })),
   outputPrice: nullable(decimal({ ...unknown })),
   cachedInputPrice: nullable(decimal({ description: 'null: as other tokens' })),

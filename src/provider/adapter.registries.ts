@@ -10,6 +10,7 @@ import { MESSAGES_PATH, parseAddress } from './adapter/address.js';
 import { chatCompletions } from './adapter/chat/chat-completions.protocol.js';
 import type { ChatCompletionsPreset } from './adapter/chat/chat-completions.protocol.js';
 import type { ChatAdapter } from './adapter/chat/chat.adapter.js';
+import { BEDROCK_MESSAGES, VERTEX_MESSAGES } from './adapter/chat/messages.clouds.js';
 import { messages } from './adapter/chat/messages.protocol.js';
 import { ollama } from './adapter/chat/ollama.protocol.js';
 import { isResponsesAddress, responses } from './adapter/chat/responses.protocol.js';
@@ -237,6 +238,7 @@ const chatCompletionsPresets: readonly ChatVendor[] = [
     code: 'bedrock',
     label: 'Amazon Bedrock',
     address: { prefix: '/openai/v1', endings: { '/openai': '/openai/v1' } },
+    messagesAt: BEDROCK_MESSAGES,
     dialect: { ...NEWER, json: 'text' },
   },
   // Vertex AI's chat completions (Google Cloud, Vertex AI, OpenAI compatibility, 2026-11), below a project and a location.
@@ -247,6 +249,7 @@ const chatCompletionsPresets: readonly ChatVendor[] = [
       prefix: '/v1',
       endings: { '/endpoints': '/endpoints/openapi' },
     },
+    messagesAt: VERTEX_MESSAGES,
     dialect: USUAL,
   },
 ];

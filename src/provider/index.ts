@@ -75,7 +75,9 @@ export type {
 } from './adapter/model-call.js';
 export { MAX_OFFERED_MODELS } from './adapter/model-list.js';
 export type { OfferedModel } from './adapter/model-list.js';
+export { RERANK_DIALECT } from './adapter/rerank/query-documents.protocol.js';
 export { FILLED_IN } from './adapter/missing-state.js';
+export { NOT_OPENED, OPENED_FINDING } from './adapter/chat/think-tags.js';
 export type { Findings, FindingValue, ServiceFindings } from './adapter/refused-parameters.js';
 export { MaskedText } from './adapter/masked-text.js';
 export type { AdapterNames } from './adapter/named-adapter.js';

@@ -35,14 +35,6 @@ interface Waiting extends SmallDocument {
   readonly alone: boolean;
 }
 
-/** Failures that one of the texts may have caused. The others concern the model or the service. */
-const CAUSED_BY_TEXTS: readonly string[] = [
-  'invalid-request',
-  'context-length',
-  'content',
-  'protocol',
-];
-
 /**
  * The small documents of one model that are ingested at the same time share embedding calls. A document waits as long as
  * no call is free; while one is free, it waits only for documents that are being prepared, and not longer than lingerMs.
@@ -184,5 +176,5 @@ function textsOf(documents: readonly SmallDocument[]): number {
 }
 
 function mayBeCausedByText(error: unknown): boolean {
-  return error instanceof UpstreamError && !error.retryable && CAUSED_BY_TEXTS.includes(error.kind);
+  return error instanceof UpstreamError && !error.retryable && error.mayBeCausedByInput;
 }

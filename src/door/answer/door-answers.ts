@@ -293,13 +293,13 @@ export interface DetachedRun {
   release(): void;
 }
 
-/** Notes what the model that is called leaves out. Throws where the key is strict, so that a fallback is passed over. */
+/** Notes what the model that is called leaves out. Throws where it or the key is strict, so that a fallback is passed over. */
 function noted(
   model: ResolvedChatModel,
   call: Omit<ReadCall, 'format'>,
   { request, ignored }: CallInProgress,
 ): EmulatedChoice {
-  ignored.beginModel();
+  ignored.beginModel(model);
   return noteIgnored(call, model, request.names, ignored);
 }
 

@@ -138,7 +138,7 @@ const NAMES = {
 
 /**
  * Notes the hints that the protocol of the model has no word for, and answers what Plinth sees to in its place, where it can
- * check that. Adapters leave the others out. Throws ParameterError, and UnsupportedParameterError where the key is strict.
+ * check that. Adapters leave the others out. Throws ParameterError, and UnsupportedParameterError where the key or the model is strict.
  */
 export function noteIgnored(
   call: Omit<ReadCall, 'format'>,

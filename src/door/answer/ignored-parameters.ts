@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import type { Caller } from '../../platform/access/index.js';
 import { setIgnoredParameters } from '../../platform/http/index.js';
-import type { CallTrail } from '../../model/index.js';
+import type { CallTrail, ResolvedModel } from '../../model/index.js';
 import { UnsupportedParameterError } from './door.errors.js';
 
 /** What a protocol calls the hints that others write differently. */
@@ -21,19 +21,20 @@ const HINTS_OF_SERVICES: Readonly<Record<string, keyof HintNames>> = {
 
 /**
  * The hints of one request that are left out for its model. A hint says how to answer, never what is asked, so that it ends no
- * call, unless the API key of the caller is strict.
+ * call, unless the API key of the caller or the model is strict.
  */
 export class IgnoredParameters {
   private readonly ofRequest = new Set<string>();
   private readonly ofModel = new Set<string>();
+  private hasStrictModel = false;
 
-  constructor(private readonly isStrict: boolean) {}
+  constructor(private readonly hasStrictKey: boolean) {}
 
   static of({ apiKey }: Pick<Caller, 'apiKey'>): IgnoredParameters {
     return new IgnoredParameters(apiKey?.strictParameters === true);
   }
 
-  /** Throws UnsupportedParameterError where the key is strict. */
+  /** Throws UnsupportedParameterError where the key or the model is strict. */
   add(param: string): void {
     this.requireLenient(param);
     this.ofRequest.add(param);
@@ -45,14 +46,16 @@ export class IgnoredParameters {
     this.ofModel.add(param);
   }
 
-  /** Another model is called. */
-  beginModel(): void {
+  /** The model, or another one, is called. Throws UnsupportedParameterError where it is strict and the request has lost a hint. */
+  beginModel({ strictParameters = false }: Pick<ResolvedModel, 'strictParameters'>): void {
     this.ofModel.clear();
+    this.hasStrictModel = strictParameters;
+    for (const param of this.ofRequest) this.requireLenient(param);
   }
 
-  /** Throws UnsupportedParameterError where the key is strict: what Plinth does in place of the service is not what was asked for. */
+  /** Throws UnsupportedParameterError where the key or the model is strict: what Plinth does in place of the service is not what was asked for. */
   requireLenient(param: string): void {
-    if (this.isStrict) throw new UnsupportedParameterError(param);
+    if (this.hasStrictKey || this.hasStrictModel) throw new UnsupportedParameterError(param);
   }
 
   /**

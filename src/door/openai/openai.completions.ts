@@ -103,7 +103,7 @@ export class OpenAiCompletions {
         const begin = writer.begin(call.messages, echo ? prompt : '');
         if (stream && begin !== '') await open.write(begin);
         const callFor = (called: ResolvedChatModel): typeof call => {
-          ignored.beginModel();
+          ignored.beginModel(called);
           noteLacking(call, called, ignored);
           return call;
         };

@@ -62,6 +62,7 @@ export class OpenAiEmbeddings {
     const asked = withoutHints(body, EMBEDDING_HINTS, ignored);
     const { model: id, input, encoding_format, dimensions } = requestOf(asked);
     const model = await this.models.resolveEmbedding(caller, id);
+    ignored.beginModel(model);
     const texts = isText(input) ? input : await decoded(input);
     const { vectors, inputTokens } = await this.client.embedAsAsked(model, texts, {
       use: { caller, feature: 'embedding', trail },

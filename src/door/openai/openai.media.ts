@@ -104,8 +104,9 @@ export class OpenAiMedia {
     const request = parameters(imageRequest, withoutHints(body, IMAGE_HINTS, ignored));
     const { model, prompt, size, seed, response_format: format } = request;
     const count = request.n ?? 1;
-    if (count > 1) ignored.requireLenient('n');
     const resolved = await this.models.resolveMedia(caller, model, ['image']);
+    ignored.beginModel(resolved);
+    if (count > 1) ignored.requireLenient('n');
     const asked = {
       ...{ model, prompt },
       ...(size && size !== ANY_SIZE && { size }),
@@ -228,7 +229,9 @@ export class OpenAiMedia {
   ): Promise<FinishedMedium> {
     const request = parameters(speechRequest, withoutHints(body, SPEECH_HINTS, ignored));
     const { model, input, voice, response_format: responseFormat, speed, instructions } = request;
-    const { adapter } = await this.models.resolveMedia(caller, model, ['audio']);
+    const resolved = await this.models.resolveMedia(caller, model, ['audio']);
+    ignored.beginModel(resolved);
+    const { adapter } = resolved;
     // Services of predictions take a voice and a format, and nothing else.
     if (adapter.lookUpPrediction && speed) ignored.add('speed');
     if (adapter.lookUpPrediction && instructions) ignored.add('instructions');

@@ -55,6 +55,7 @@ export class OpenAiModeration {
     );
     const name = asked ?? (await this.usualModel(caller));
     const model = await this.models.resolveMedia(caller, name, ['moderation']);
+    ignored.beginModel(model);
     const { adapter, connection, modelName: id } = model;
     const make = (options: ModelCallOptions): Promise<Moderation> => {
       const calling = adapter.moderate?.({ model: id, input }, connection, options);

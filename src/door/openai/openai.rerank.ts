@@ -44,6 +44,7 @@ export class OpenAiRerank {
     const { model: id, query, top_n, return_documents } = request;
     const texts = request.documents.map((one) => (typeof one === 'string' ? one : one.text));
     const model = await this.models.resolveRerank(caller, id);
+    ignored.beginModel(model);
     const ranked = await this.client.rerank(model, query, texts, {
       use: { caller, feature: 'rerank', trail },
       topN: top_n ?? texts.length,

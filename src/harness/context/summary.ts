@@ -70,10 +70,7 @@ export class SummaryWriter {
       job.signal.throwIfAborted();
       if (!(error instanceof UpstreamError)) throw error;
       this.logger.warn({ msg: 'Failed to summarize run', err: error });
-      const isRefusal = ['content', 'protocol', 'invalid-request', 'context-length'].includes(
-        error.kind,
-      );
-      if (!isRefusal) return { failure: error };
+      if (!error.mayBeCausedByInput) return { failure: error };
       return { text: storableText(plainSummary(wish, characters)) };
     }
   }

@@ -18,6 +18,20 @@ describe('the tokens of a relayed body', () => {
     expect(estimateBodyTokens(body)).toBe(2 * ONE + IMAGE_TOKENS);
   });
 
+  it('of responses include the instructions, and nothing that is encrypted', () => {
+    const image_url = `data:image/png;base64,${DATA}`;
+    const content = [
+      { type: 'input_text', text: WORDS },
+      { type: 'input_image', image_url },
+    ];
+    const reasoning = { type: 'reasoning', id: 'rs_1', encrypted_content: DATA };
+    const input = [{ type: 'message', role: 'user', content }, reasoning];
+
+    const body = { model: 'm', instructions: WORDS, input };
+    expect(estimateBodyTokens(body)).toBe(2 * ONE + IMAGE_TOKENS);
+    expect(estimateBodyTokens({ input: WORDS })).toBe(ONE);
+  });
+
   it('of the messages protocol include the system prompt, and no bytes of images', () => {
     const source = { type: 'base64', media_type: 'image/png', data: DATA };
     const body = {

@@ -1,16 +1,16 @@
 import type { RelayedBody } from '../../provider/index.js';
 import { estimateTokens, IMAGE_TOKENS } from '../model-window.js';
 
-/** Where a body of chat-completions or of the messages protocol has what the model reads. */
-const READ = ['system', 'messages', 'tools', 'functions'] as const;
+/** Where the bodies of the protocols have what the model reads. */
+const READ = ['system', 'instructions', 'messages', 'input', 'tools', 'functions'] as const;
 
 /** Values of these names say nothing to the model. */
 const STRUCTURE = new Set([
-  ...['role', 'type', 'id', 'tool_call_id', 'detail'],
-  ...['tool_use_id', 'signature', 'cache_control'],
+  ...['role', 'type', 'id', 'tool_call_id', 'call_id', 'status', 'detail'],
+  ...['tool_use_id', 'signature', 'encrypted_content', 'cache_control'],
 ]);
 
-/** Images of both protocols. */
+/** Images of the protocols. */
 const IMAGES = new Set(['image_url', 'source']);
 
 /** Tokens of what a relayed body gives a model to read, as estimateMessageTokens counts them. */

@@ -52,6 +52,8 @@ export class CallRoute<M extends ResolvedModel> {
   private stages: readonly Stage<M>[] | undefined;
   private chosen: Chosen<M> | undefined;
   private total = 0;
+  /** The request is longer than this window: fallbacks must be known to have a larger one. */
+  private exceededWindow: number | undefined;
   private readonly startedAt = performance.now();
   /** Keys, by their places. */
   private readonly refused = new Set<string>();
@@ -87,8 +89,7 @@ export class CallRoute<M extends ResolvedModel> {
     const { stage, model } = chosen;
     this.total += 1;
     this.judge(error, chosen);
-    const { longestMs, mostAttempts } = options;
-    if (this.total >= mostAttempts || performance.now() - this.startedAt > longestMs) {
+    if (!this.mayGoElsewhere) {
       for (const one of this.stages ?? []) one.isOver ||= one.id !== undefined;
     }
     const next = (await this.find(true)) ?? (await this.find(false));
@@ -101,7 +102,29 @@ export class CallRoute<M extends ResolvedModel> {
       // Its record may have changed meanwhile.
       next.stage.model = undefined;
     }
-    this.chosen = isHelped ? next : ((await this.find(false, next.stage)) ?? next);
+    const again = isHelped ? undefined : await this.find(false, (one) => one === next.stage);
+    this.chosen = again ?? next;
+  }
+
+  /**
+   * The request is longer than the window of the model. Whether there is to be another attempt, at a fallback that is known to
+   * have a larger one.
+   */
+  async afterOverflow(error: UpstreamError): Promise<boolean> {
+    const { chosen } = this;
+    if (!chosen || this.options.signal.aborted) return false;
+    this.total += 1;
+    chosen.stage.failure = error;
+    if (!this.mayGoElsewhere) return false;
+    const before = this.exceededWindow;
+    this.exceededWindow = Math.max(before ?? 0, chosen.model.contextWindow ?? 0);
+    const isFallback = ({ id }: Stage<M>): boolean => id !== undefined;
+    const next = (await this.find(true, isFallback)) ?? (await this.find(false, isFallback));
+    if (next) {
+      chosen.stage.isOver = true;
+      this.chosen = next;
+    } else this.exceededWindow = before;
+    return next !== undefined;
   }
 
   /** No call of the model is made after all. */
@@ -109,6 +132,12 @@ export class CallRoute<M extends ResolvedModel> {
     if (!this.isProbe) return;
     this.isProbe = false;
     this.health.left(model);
+  }
+
+  /** Neither the attempts nor the time of the call are used up. */
+  private get mayGoElsewhere(): boolean {
+    const { longestMs, mostAttempts } = this.options;
+    return this.total < mostAttempts && performance.now() - this.startedAt <= longestMs;
   }
 
   private use({ stage, model }: Chosen<M>): M {
@@ -144,14 +173,18 @@ export class CallRoute<M extends ResolvedModel> {
   }
 
   /** The first model that may be tried: of those that are not put aside, or of all, with those first that were not tried. */
-  private async find(onlyAvailable: boolean, only?: Stage<M>): Promise<Chosen<M> | undefined> {
+  private async find(
+    onlyAvailable: boolean,
+    mayBe: (stage: Stage<M>) => boolean = () => true,
+  ): Promise<Chosen<M> | undefined> {
     const stages = this.stages ?? [];
     const order = onlyAvailable
       ? stages
       : stages.toSorted((one, other) => Number(!!one.failure) - Number(!!other.failure));
     for (const stage of order) {
-      if (stage.isOver || (only && stage !== only)) continue;
+      if (stage.isOver) continue;
       const model = await this.modelOf(stage);
+      if (!mayBe(stage) || !this.isLargeEnough(stage)) continue;
       const keys = model && this.keysOf(model);
       if (!keys || keys.length === 0) {
         stage.isOver = true;
@@ -163,6 +196,12 @@ export class CallRoute<M extends ResolvedModel> {
       if (chosen) return { stage, model: chosen };
     }
     return undefined;
+  }
+
+  private isLargeEnough({ id, model }: Stage<M>): boolean {
+    const { exceededWindow } = this;
+    if (exceededWindow === undefined || id === undefined) return true;
+    return (model?.contextWindow ?? 0) > exceededWindow;
   }
 
   /** The model with each key that was not refused in this call. */

@@ -192,6 +192,56 @@ describe('a stream with a fallback', () => {
     expect(failure).toMatchObject({ status: 503 });
   });
 
+  describe('whose request is longer than the window of its model', () => {
+    const tooLong = { error: { message: 'prompt is too long', code: 'context_length_exceeded' } };
+    const overflow = { match: { model: 'sim-chat' }, status: 400, body: JSON.stringify(tooLong) };
+    const asked = (more: Partial<ResolvedChatModel>) => modelOf('sim-chat', more);
+
+    it('goes to the first fallback that is known to have a larger one, and to no other', async () => {
+      const fallbacks = [
+        fallbackOf({ id: 2 }),
+        fallbackOf({ id: 3, contextWindow: 8_000 }),
+        fallbackOf({ id: 4, contextWindow: 16_000, modelName: 'sim--status-503' }),
+        fallbackOf({ id: 5, contextWindow: 9_000 }),
+      ];
+      first.script(overflow);
+      const { text, booked } = await run(asked({ contextWindow: 8_000 }), { fallbacks });
+      expect(text).toBe(WORDS);
+      expect(booked).toEqual([
+        [1, 1, 'context-length'],
+        [2, 4, 'overloaded'],
+        [3, 5, 'ok'],
+      ]);
+    });
+
+    it('fails as it did where there is none', async () => {
+      first.script(overflow);
+      const fallbacks = [fallbackOf(), fallbackOf({ id: 3, contextWindow: 4_000 })];
+      const { failure, booked } = await run(asked({ contextWindow: 8_000 }), { fallbacks });
+      expect(failure).toMatchObject({ kind: 'context-length', vendorText: 'prompt is too long' });
+      expect(booked).toHaveLength(1);
+    });
+
+    it('is made shorter only where there is none', async () => {
+      const shortened: unknown[] = [];
+      for (const contextWindow of [16_000, 4_000]) {
+        first.script(overflow);
+        const fallback = fallbackOf({ contextWindow });
+        const calls = unstoredCalls(undefined, [], { fallbacks: [fallback], health });
+        const model = asked({ contextWindow: 8_000, fallbackIds: [SECOND] });
+        const trail = new CallTrail();
+        await calls.complete(model, () => ASKED, {
+          use: { ...TRYING, trail },
+          limits: LIMITS,
+          signal: new AbortController().signal,
+          overflow: () => shortened.push(contextWindow),
+        });
+        expect(trail.attempts.map(({ outcome }) => outcome)).toEqual(['context-length', 'ok']);
+      }
+      expect(shortened).toEqual([4_000]);
+    });
+  });
+
   it('ends after so many attempts', async () => {
     const broken = (id: number) => fallbackOf({ id, modelName: 'sim--status-404' });
     const fallbacks = Array.from({ length: 20 }, (_, at) => broken(at + 2));

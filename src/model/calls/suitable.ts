@@ -32,7 +32,7 @@ export function needsOfBody(body: RelayedBody, tokens: number): Needs {
     const offered = body[name];
     return Array.isArray(offered) && offered.length > 0;
   });
-  return { tools, images: hasImage(body['messages']), tokens };
+  return { tools, images: hasImage(body['messages']) || hasImage(body['input']), tokens };
 }
 
 function hasImage(value: unknown): boolean {
@@ -48,7 +48,7 @@ export function relaysAlike(fallback: ResolvedChatModel, asked: ResolvedChatMode
   return fallback.adapter.canRelay(fallback.connection.address, protocol);
 }
 
-const OUTPUT_LIMITS = ['max_tokens', 'max_completion_tokens'];
+const OUTPUT_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
 
 /** The body for the model. A fallback that can write less is asked for less. */
 export function bodyFor(

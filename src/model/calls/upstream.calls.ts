@@ -90,7 +90,8 @@ export interface CallOptions<M extends ResolvedModel> {
   /** The model alone is called, for a test of what it can do. */
   readonly withoutFallbacks?: boolean;
   /**
-   * Called when nothing of the answer has come and the request is longer than the window of the model. The call is made again, with
+   * Called when nothing of the answer has come, the request is longer than the window of the model, and no fallback is known to have a
+   * larger one. The call is made again, with
    * what `callOf` answers by then; what it throws is what the call fails with. Without it, such a call fails.
    */
   readonly overflow?: (error: UpstreamError) => void;
@@ -545,7 +546,7 @@ export class UpstreamCalls {
     const { model } = attempt.start;
     const findings: ServiceFindings = {
       known: findingsOf(model),
-      isStrict: isStrict(use),
+      isStrict: isStrict(use, model),
       keep: (learned) => this.findings.keep(model, learned),
       leftOut: (names) => {
         attempt.leftOut = names;
@@ -626,6 +627,7 @@ function retriesOf<M extends ResolvedModel>(
     ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
     beforeRetry: async (error, number) => {
       const isTooLong = error instanceof UpstreamError && error.kind === 'context-length';
+      if (isTooLong && (await route.afterOverflow(error))) return;
       if (isTooLong && overflow && !signal.aborted) overflow(error);
       else await route.afterFailure(error, number);
     },
@@ -708,9 +710,13 @@ function settleCompletion(
   attempt.answered(usage, text + reasoning + called);
 }
 
-/** Below /v1 an API key can want each parameter honoured. An agent's own parameters are not those of the request. */
-function isStrict({ caller: { door, apiKey }, agentId }: ModelUse): boolean {
-  return door === 'v1' && apiKey?.strictParameters === true && agentId === undefined;
+/** Below /v1 an API key or a model can want each parameter honoured. An agent's own parameters are not those of the request. */
+function isStrict(
+  { caller: { door, apiKey }, agentId }: ModelUse,
+  { strictParameters }: ResolvedModel,
+): boolean {
+  const isWanted = apiKey?.strictParameters === true || strictParameters === true;
+  return door === 'v1' && isWanted && agentId === undefined;
 }
 
 /** An image counts as its address. */

@@ -3,7 +3,7 @@ import { TenantRevision } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
-import { FILLED_IN } from '../../provider/index.js';
+import { FILLED_IN, NOT_OPENED, OPENED_FINDING, RERANK_DIALECT } from '../../provider/index.js';
 import type { Findings, FindingValue, ModelConnection } from '../../provider/index.js';
 import { ModelRepository } from '../model.repository.js';
 import type { ResolvedModel } from '../model.resolver.js';
@@ -72,6 +72,11 @@ export function describeFinding(name: string, value: FindingValue): Message {
       ? msg`A call has at most ${value} texts: the service refuses more.`
       : msg`${name} is at most ${value}: the service refuses more.`;
   }
+  if (name === OPENED_FINDING) {
+    return value === NOT_OPENED
+      ? msg`Answers begin with text.`
+      : msg`Answers begin inside of thinking: only the closing tag comes.`;
+  }
   if (name === 'role') {
     const refused = value === 'system' ? 'developer' : 'system';
     return msg`The role ${refused} is sent as ${value}: the service refuses it.`;
@@ -79,6 +84,7 @@ export function describeFinding(name: string, value: FindingValue): Message {
   if (value === FILLED_IN) {
     return msg`${name} is filled in where a conversation lacks it: the service requires it.`;
   }
+  if (name === RERANK_DIALECT) return msg`Documents are sent in the form of ${value}.`;
   if (value !== '') {
     const refused = value === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
     return msg`${refused} is sent as ${value}: the service refuses it.`;

@@ -11,7 +11,7 @@ import { CallBooks } from '../books/call.books.js';
 import type { Attempt } from '../calls/attempt.js';
 import type { LimitLeft } from '../calls/call.trail.js';
 import type { ModelUse, ModelUser } from '../calls/model-use.js';
-import type { ResolvedModel } from '../model.resolver.js';
+import type { ResolvedChatModel, ResolvedModel } from '../model.resolver.js';
 import { LimitReachedError } from './limit.errors.js';
 import type { SetLimit } from './limit.repository.js';
 import { ReservationRepository } from './reservation.repository.js';
@@ -152,10 +152,13 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   /** The same for a body that is passed on. */
-  bodyWithMaximum(model: ResolvedModel, { caller }: ModelUse, body: RelayedBody): RelayedBody {
+  bodyWithMaximum(model: ResolvedChatModel, { caller }: ModelUse, body: RelayedBody): RelayedBody {
     if (outputLimitIn(body) !== undefined || !limitsOf(model, caller).some(isBudget)) return body;
     const others = Object.entries(body).filter(([name]) => !isOutputLimit(name));
-    return { ...Object.fromEntries(others), max_tokens: this.mostOutput(model) };
+    const { adapter, connection } = model;
+    const isOfResponses = adapter.protocol(connection.address) === 'responses';
+    const field = isOfResponses ? 'max_output_tokens' : 'max_tokens';
+    return { ...Object.fromEntries(others), [field]: this.mostOutput(model) };
   }
 
   private mostOutput({ maxOutput, contextWindow = Infinity }: ResolvedModel): number {

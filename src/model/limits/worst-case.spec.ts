@@ -132,6 +132,14 @@ it('count as text what looks like an image where a model reads text', () => {
   const read = mostBodyTokens({ messages: [{ role: 'user', content: [result] }] });
   expect(read).toBeGreaterThan(IMAGE_TOKENS);
   expect(read).toBeLessThan(IMAGE_TOKENS + 500);
+
+  const shown = { type: 'input_image', image_url: `data:image/png;base64,${PIXELS}` };
+  const seen = { input: [{ type: 'message', role: 'user', content: [shown] }] };
+  expect(mostBodyTokens(seen)).toBeGreaterThan(IMAGE_TOKENS);
+  expect(mostBodyTokens(seen)).toBeLessThan(IMAGE_TOKENS + 500);
+  const hidden = { type: 'input_file', file_id: 'file_1' };
+  const withFile = { input: [{ type: 'message', role: 'user', content: [hidden] }] };
+  expect(mostBodyTokens(withFile, 40_000)).toBe(40_000);
 });
 
 it('reads the limit of an answer by all of its names, and how many answers are asked for', () => {

@@ -79,12 +79,16 @@ function ofMessage(message: ChatMessage): number {
 
 /** The same for a body that is passed on, with all of its fields, also those that are not known here. */
 export function mostBodyTokens(
-  { messages, ...body }: RelayedBody,
+  { messages, input, ...body }: RelayedBody,
   contextWindow = LARGEST_WINDOW,
 ): number {
   const instructions = body['tools'] || body['functions'] ? INSTRUCTION_TOKENS : 0;
-  const shown = FRAME_TOKENS + instructions + ofValue(body) + ofList(messages, ofContent);
-  const isAll = !Array.isArray(messages) || !messages.some(hidesContent);
+  const lists = [messages, input];
+  const shown = lists.reduce<number>(
+    (sum, list) => sum + ofList(list, ofContent),
+    FRAME_TOKENS + instructions + ofValue(body),
+  );
+  const isAll = !lists.some((list) => Array.isArray(list) && list.some(hidesContent));
   return isAll ? shown : Math.max(shown, contextWindow);
 }
 
@@ -147,7 +151,7 @@ function ofPart(part: unknown): number {
   if (!isRecord(part)) return ofValue(part);
   const { type } = part;
   if (type === 'tool_result') return ofContent(part);
-  if (type !== 'image' && type !== 'image_url') return ofValue(part);
+  if (type !== 'image' && type !== 'image_url' && type !== 'input_image') return ofValue(part);
   return IMAGE_TOKENS + ofFields(part, (field) => ofValue(withoutPixels(field)));
 }
 

@@ -109,6 +109,32 @@ describe('the URL of chat models', () => {
     ['custom_api', 'https://x.test/v1//chat/completions', 'https://x.test/v1/chat/completions'],
     ['custom_api', 'http://[::1]:8000', 'http://[::1]:8000/v1/chat/completions'],
     ['custom_messages', 'https://x.test', 'https://x.test/v1/messages'],
+    ['custom_messages', 'https://x.test/model', 'https://x.test/model/v1/messages'],
+    [
+      'custom_messages',
+      'https://bedrock-runtime.us-east-1.amazonaws.com',
+      'https://bedrock-runtime.us-east-1.amazonaws.com/model',
+    ],
+    [
+      'bedrock',
+      'https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude/invoke',
+      'https://bedrock-runtime.us-east-1.amazonaws.com/model',
+    ],
+    [
+      'bedrock',
+      'https://bedrock-runtime.us-east-1.amazonaws.com',
+      'https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1/chat/completions',
+    ],
+    [
+      'vertex',
+      'https://v.test/v1/projects/p/locations/l/publishers/anthropic/',
+      'https://v.test/v1/projects/p/locations/l/publishers/anthropic/models',
+    ],
+    [
+      'vertex',
+      'https://v.test/v1/projects/p/locations/l/publishers/anthropic/models/c@1:streamRawPredict',
+      'https://v.test/v1/projects/p/locations/l/publishers/anthropic/models',
+    ],
     ['custom_messages', 'https://x.test/v1/messages', 'https://x.test/v1/messages'],
     ['custom_messages', 'https://x.test/anthropic', 'https://x.test/anthropic/v1/messages'],
     ['custom_messages', 'https://x.test/gateway', 'https://x.test/gateway/v1/messages'],

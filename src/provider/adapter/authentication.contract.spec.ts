@@ -10,10 +10,15 @@ import {
 } from '@jest/globals';
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text as textOfStream } from 'node:stream/consumers';
+import { awsChunk, awsFrame } from '../../../test/support/aws-event-frames.js';
 import { ProxyServer } from '../../../test/support/proxy-server.js';
 import { sigV4Problem } from '../../../test/support/sigv4-verifier.js';
 import { makeCertificates } from '../../../test/support/test-certificates.js';
@@ -58,7 +63,11 @@ const google = {
 
 /** A cloud: token endpoints that verify what they are given, and services that take nothing but their tokens. */
 class Cloud {
-  readonly calls: { readonly headers: IncomingMessage['headers']; readonly target: string }[] = [];
+  readonly calls: {
+    readonly headers: IncomingMessage['headers'];
+    readonly target: string;
+    readonly body: string;
+  }[] = [];
   issued: string[] = [];
   expiresIn = 3_600;
   /** Holds token requests back until it is resolved. */
@@ -90,7 +99,7 @@ class Cloud {
         ? json(200, this.issue())
         : json(400, { error: 'invalid_grant', error_description: 'Invalid JWT Signature.' });
     }
-    this.calls.push({ headers: request.headers, target });
+    this.calls.push({ headers: request.headers, target, body });
     const problem =
       host === BEDROCK
         ? sigV4Problem(
@@ -108,6 +117,7 @@ class Cloud {
     if (problem !== undefined) {
       return json(401, { error: { message: `Refused: ${problem} (${authorization ?? ''})` } });
     }
+    if (/\/(?:models|model)\//.test(target)) return answerOfClaude(target, body, response);
     const isEmbedding = target.endsWith('/embeddings');
     return json(
       200,
@@ -120,7 +130,7 @@ class Cloud {
     );
   }
 
-  private issue(): object {
+  issue(): object {
     const token = `cloud-token-${this.issued.length + 1}`;
     this.issued.push(token);
     return { token_type: 'Bearer', access_token: token, expires_in: this.expiresIn };
@@ -148,6 +158,47 @@ class Cloud {
   }
 }
 
+const CLAUDE_EVENTS = [
+  { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello.' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+  { type: 'message_stop' },
+] as const;
+
+/** As Vertex AI and Bedrock answer for Claude (anthropics/anthropic-sdk-typescript, packages/vertex-sdk and bedrock-sdk, 2026-08). */
+function answerOfClaude(target: string, body: string, response: ServerResponse): ServerResponse {
+  const { model, stream, anthropic_version: version } = JSON.parse(body) as Record<string, unknown>;
+  const isBedrock = target.startsWith('/model/');
+  const expected = isBedrock ? 'bedrock-2023-05-31' : 'vertex-2023-10-16';
+  const isCount = target.includes('count-tokens');
+  if ((model !== undefined && !isCount) || version !== expected || (isBedrock && stream)) {
+    return response.writeHead(400).end(`Refused: ${body}`);
+  }
+  const json = { 'content-type': 'application/json' };
+  if (isCount) return response.writeHead(200, json).end('{"input_tokens":7}');
+  if (target.endsWith('/invoke-with-response-stream')) {
+    response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
+    const isBusy = body.includes('busy');
+    if (!isBusy) return response.end(Buffer.concat(CLAUDE_EVENTS.map(awsChunk)));
+    const headers = { ':exception-type': 'throttlingException', ':message-type': 'exception' };
+    return response.end(awsFrame(headers, { message: 'Too many requests, please wait.' }));
+  }
+  if (target.endsWith(':streamRawPredict')) {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    return response.end(CLAUDE_EVENTS.map(sseOf).join(''));
+  }
+  const content = [{ type: 'text', text: 'Hello.' }];
+  const usage = { input_tokens: 3, output_tokens: 2 };
+  return response
+    .writeHead(200, json)
+    .end(JSON.stringify({ type: 'message', content, stop_reason: 'end_turn', usage }));
+}
+
+const sseOf = (event: { readonly type: string }): string =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+
 function isSignedByGoogleKey(assertion: string): boolean {
   const [head = '', claims = '', signature = ''] = assertion.split('.');
   const { iss, aud, scope, exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as {
@@ -168,6 +219,41 @@ function isSignedByGoogleKey(assertion: string): boolean {
       Buffer.from(signature, 'base64url'),
     )
   );
+}
+
+const HOST_SECRET = 'the-secret-of-the-host';
+
+/**
+ * The services of clouds at their hosts: managed identity at App Service and at virtual machines (Microsoft Learn), the metadata
+ * server of Google (Google Cloud documentation) and the endpoint of ECS containers (AWS documentation), read 2026-11.
+ */
+function answerOfHost(request: IncomingMessage, response: ServerResponse): void {
+  const { headers } = request;
+  const { pathname, searchParams } = new URL(request.url ?? '', 'http://host');
+  const json = (value: object): void =>
+    void response
+      .writeHead(200, { 'content-type': 'application/json', 'metadata-flavor': 'Google' })
+      .end(JSON.stringify(value));
+  const isOfAzure = /^https:\/\/cognitiveservices\.azure\.com\/?$/.test(
+    searchParams.get('resource') ?? '',
+  );
+  const expires_on = String(Math.floor(Date.now() / 1_000) + 3_600);
+  if (pathname === '/msi/token' && isOfAzure && headers['x-identity-header'] === HOST_SECRET) {
+    json({ ...cloud.issue(), expires_on, resource: 'r' });
+  } else if (pathname === '/metadata/identity/oauth2/token' && isOfAzure && headers['metadata']) {
+    json({ ...cloud.issue(), expires_on, resource: 'r' });
+  } else if (pathname === '/aws/credentials' && headers.authorization === HOST_SECRET) {
+    json({
+      AccessKeyId: aws.accessKeyId,
+      SecretAccessKey: aws.secretAccessKey,
+      Token: aws.sessionToken,
+      Expiration: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+  } else if (headers['metadata-flavor'] === 'Google' && pathname.endsWith('/default/token')) {
+    json(cloud.issue());
+  } else if (headers['metadata-flavor'] === 'Google' && pathname.endsWith('/instance')) {
+    json({});
+  } else response.writeHead(404, { 'metadata-flavor': 'Google' }).end();
 }
 
 let cloud = new Cloud();
@@ -327,26 +413,179 @@ describe('a signature of AWS', () => {
   });
 });
 
+describe.each([
+  {
+    code: 'vertex',
+    address: `https://${VERTEX}/v1/projects/p/locations/us-central1/publishers/anthropic`,
+    identity: { authType: 'google', credential: JSON.stringify(google) },
+    model: 'claude-sonnet-4-5@20250929',
+    path: '/v1/projects/p/locations/us-central1/publishers/anthropic/models',
+    places: [':rawPredict', ':streamRawPredict'],
+  },
+  {
+    code: 'bedrock',
+    address: `https://${BEDROCK}/model`,
+    identity: { authType: 'aws', credential: JSON.stringify(aws) },
+    model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    path: '/model',
+    places: ['/invoke', '/invoke-with-response-stream'],
+  },
+] as const)('Claude at $code', ({ code, address, identity, model, path, places }) => {
+  const connection: ModelConnection = { address, ...identity };
+  const adapter = () => {
+    const found = chatAdapters(http).find((one) => one.code === code);
+    if (found === undefined) throw new Error(`There is no adapter ${code}.`);
+    return found;
+  };
+  const call = (content = 'Hello') => ({ model, messages: [{ role: 'user', content } as const] });
+  const name = encodeURIComponent(model).replace('%40', '@');
+
+  it('answers in one piece and as a stream, each at its own place', async () => {
+    expect(await adapter().complete(call(), connection, options())).toMatchObject({
+      text: 'Hello.',
+      usage: { inputTokens: 3, outputTokens: 2 },
+    });
+    const parts = [];
+    for await (const some of adapter().stream(call(), connection, options())) parts.push(...some);
+    expect(parts).toMatchObject([
+      { type: 'text-delta', text: 'Hello.' },
+      { type: 'usage', usage: { outputTokens: 2 } },
+      { type: 'finish', reason: 'stop' },
+    ]);
+    expect(cloud.calls.map(({ target }) => target)).toEqual(
+      places.map((place) => `${path}/${name}${place}`),
+    );
+    expect(cloud.calls[0]?.headers).not.toHaveProperty('x-api-key');
+  });
+
+  it('is relayed as events of the protocol, betas included', async () => {
+    const body = { ...call(), max_tokens: 9, stream: true };
+    const headers = { 'anthropic-beta': 'a-1,b-2' };
+    expect(adapter().canRelay(address, 'messages')).toBe(true);
+    let bytes = '';
+    const relayed = adapter().relayStream(body, connection, { ...options(), headers });
+    for await (const read of relayed) bytes += String(read.bytes);
+    expect(bytes).toBe(CLAUDE_EVENTS.map(sseOf).join(''));
+    const sent = cloud.calls[0];
+    const inBody = JSON.parse(sent?.body ?? '{}') as {
+      readonly anthropic_beta?: readonly string[];
+    };
+    const inHeader = sent?.headers['anthropic-beta']?.toString().split(',');
+    expect([inBody.anthropic_beta, inHeader]).toEqual(
+      code === 'bedrock' ? [['a-1', 'b-2'], undefined] : [undefined, ['a-1', 'b-2']],
+    );
+  });
+
+  it('counts tokens where the cloud does', async () => {
+    const counted = await adapter().relayCount(call(), connection, options());
+    expect(counted).toEqual(code === 'vertex' ? { input_tokens: 7 } : undefined);
+  });
+});
+
+it('an exception in a stream of Bedrock is the error that it says', async () => {
+  const adapter = chatAdapters(http).find(({ code }) => code === 'custom_messages');
+  const call = { model: 'm', messages: [{ role: 'user', content: 'busy' } as const] };
+  const connection = connectionTo(BEDROCK, 'aws', aws);
+  const reading = adapter?.stream(
+    call,
+    { ...connection, address: `https://${BEDROCK}` },
+    options(),
+  );
+  await expect(reading?.[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    kind: 'rate-limit',
+    vendorText: 'Too many requests, please wait.',
+  });
+});
+
 describe('the identity of the host', () => {
-  const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
-  const before = names.map((name) => process.env[name]);
+  const before = new Map<string, string | undefined>();
+  const hostServer = createHttpServer((request, response) => answerOfHost(request, response));
+  let host = '';
+
+  beforeAll(async () => {
+    hostServer.listen(0, '127.0.0.1');
+    await once(hostServer, 'listening');
+    host = `127.0.0.1:${(hostServer.address() as AddressInfo).port}`;
+  });
 
   beforeEach(() => {
-    process.env['AWS_ACCESS_KEY_ID'] = aws.accessKeyId;
-    process.env['AWS_SECRET_ACCESS_KEY'] = aws.secretAccessKey;
-    process.env['AWS_SESSION_TOKEN'] = aws.sessionToken;
+    // What the machine itself has is not looked at.
+    const nowhere = '/nonexistent/plinth';
+    setEnvironment({
+      AWS_SHARED_CREDENTIALS_FILE: nowhere,
+      AWS_CONFIG_FILE: nowhere,
+      CLOUDSDK_CONFIG: nowhere,
+      AWS_ACCESS_KEY_ID: undefined,
+      AWS_PROFILE: undefined,
+      AZURE_CLIENT_ID: undefined,
+      GOOGLE_APPLICATION_CREDENTIALS: undefined,
+    });
   });
 
   afterEach(() => {
-    for (const [at, name] of names.entries()) {
-      const value = before[at];
+    setEnvironment(Object.fromEntries(before));
+    before.clear();
+  });
+
+  afterAll(() => {
+    hostServer.closeAllConnections();
+    hostServer.close();
+  });
+
+  function setEnvironment(values: Readonly<Record<string, string | undefined>>): void {
+    for (const [name, value] of Object.entries(values)) {
+      if (!before.has(name)) before.set(name, process.env[name]);
       if (value === undefined) Reflect.deleteProperty(process.env, name);
       else process.env[name] = value;
     }
+  }
+
+  it('is that of the environment of AWS', async () => {
+    setEnvironment({
+      AWS_ACCESS_KEY_ID: aws.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: aws.secretAccessKey,
+      AWS_SESSION_TOKEN: aws.sessionToken,
+    });
+    expect((await complete(connectionTo(BEDROCK, 'aws', undefined, true))).text).toBe('hi');
   });
 
-  it('is used where the operator allows it', async () => {
-    expect((await complete(connectionTo(BEDROCK, 'aws', undefined, true))).text).toBe('hi');
+  it('is that of a container of AWS', async () => {
+    setEnvironment({
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://${host}/aws/credentials`,
+      AWS_CONTAINER_AUTHORIZATION_TOKEN: HOST_SECRET,
+    });
+    await complete(connectionTo(BEDROCK, 'aws', undefined, true));
+    expect(cloud.calls[0]?.headers['x-amz-security-token']).toBe(aws.sessionToken);
+  });
+
+  it.each([
+    ['App Service', { IDENTITY_ENDPOINT: '/msi/token', IDENTITY_HEADER: HOST_SECRET }],
+    ['a virtual machine', { AZURE_POD_IDENTITY_AUTHORITY_HOST: '' }],
+  ])('is the managed one of Azure: %s', async (_, settings) => {
+    const [[name = '', path = ''] = [], ...others] = Object.entries(settings);
+    setEnvironment({ [name]: `http://${host}${path}`, ...Object.fromEntries(others) });
+    await complete(connectionTo(AZURE, 'entra', undefined, true));
+    expect(cloud.calls[0]?.headers.authorization).toBe('Bearer cloud-token-1');
+  });
+
+  it('is that of the file that Google names', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plinth-adc-'));
+    try {
+      const file = join(folder, 'key.json');
+      await writeFile(file, JSON.stringify({ ...google, project_id: 'p' }));
+      setEnvironment({ GOOGLE_APPLICATION_CREDENTIALS: file });
+      await complete(connectionTo(VERTEX, 'google', undefined, true));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    expect(cloud.calls[0]?.headers.authorization).toBe('Bearer cloud-token-1');
+    expect(proxy.asked).toContain(`${GOOGLE_LOGIN}:443`);
+  });
+
+  it('is that of the metadata server of Google', async () => {
+    setEnvironment({ GCE_METADATA_HOST: host });
+    await complete(connectionTo(VERTEX, 'google', undefined, true));
+    expect(cloud.calls[0]?.headers.authorization).toBe('Bearer cloud-token-1');
   });
 
   it.each(['aws', 'entra', 'google'] as const)('is refused for %s elsewhere', async (authType) => {

@@ -333,7 +333,12 @@ async function googleToken(client: CloudClient, credential: string): Promise<Exp
   const scopes = ['https://www.googleapis.com/auth/cloud-platform'];
   const transporterOptions = { fetchImplementation: client.fetch };
   if (credential === '') {
-    const auth = new GoogleAuth({ scopes, clientOptions: { transporterOptions } });
+    // A token needs no project, to learn of which the library runs gcloud.
+    const auth = new GoogleAuth({
+      scopes,
+      projectId: 'none',
+      clientOptions: { transporterOptions },
+    });
     const source = await auth.getClient();
     const { token } = await source.getAccessToken();
     if (!token) throw new Error('The host has no token of Google.');

@@ -10,6 +10,7 @@ import type { ServiceFindings } from './refused-parameters.js';
 import { cutError, parseJson, errorOfAnswer, upstreamErrorOf } from './upstream.error.js';
 import type { UpstreamError } from './upstream.error.js';
 import { KeyFilter } from './key-filter.js';
+import { retryAfterMs } from './retry-after.js';
 import type { Secrets } from './safe-text.js';
 
 /** Where a model lives, as its record holds it. */
@@ -60,6 +61,8 @@ export interface ModelRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
+  /** Parameters that this call can do without, and others cannot: the service may refuse them. */
+  readonly optional?: readonly string[];
   /** The connection itself, or more; its identity replaces the key in the headers. */
   readonly secrets: Secrets & CallIdentity;
 }
@@ -74,11 +77,12 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
  */
 export async function postToModel(
   http: OutboundHttp,
-  { body, headers, ...request }: ModelRequest,
+  { body, headers, optional, ...request }: ModelRequest,
   options: ModelCallOptions,
 ): Promise<OutboundResponse> {
   const { findings } = options;
-  const adapted = new AdaptedBody(body, findings?.known, findings?.isStrict);
+  const { known, isStrict } = findings ?? {};
+  const adapted = new AdaptedBody(body, known, { isStrict, optional });
   for (let repeats = 0; ; repeats++) {
     const sent = {
       method: 'POST',
@@ -89,7 +93,7 @@ export async function postToModel(
     if (answer.failure) {
       const { error, text } = answer.failure;
       const isRefusal = REFUSALS.has(error.status ?? 0) && repeats < MAX_REPEATS;
-      if (!isRefusal || options.signal.aborted || !adapted.adapt(text)) throw error;
+      if (!isRefusal || options.signal.aborted || !adapted.adapt(text, error.status)) throw error;
       continue;
     }
     if (adapted.learned.size > 0) await findings?.keep(adapted.learned);
@@ -179,7 +183,7 @@ async function exchange(
       status,
       body: text,
       contentType: headers['content-type'],
-      retryAfter: headers['retry-after'],
+      retryAfterMs: retryAfterMs(headers),
     };
     return { failure: { error: errorOfAnswer(answer, known), text } };
   } catch (error) {

@@ -271,12 +271,45 @@ describe('a parameter that is refused by name is left out', () => {
       ['max_tokens', 'max_completion_tokens'],
     ]);
     const asked = { model: 'm', seed: 1, temperature: 0.2, max_tokens: 9, ...USAGE };
-    const strict = new AdaptedBody(asked, known, true);
+    const strict = new AdaptedBody(asked, known, { isStrict: true });
     expect(strict.adapt("'temperature' is not supported")).toBe(false);
     expect([strict.body, strict.leftOut]).toEqual([
       { model: 'm', seed: 1, temperature: 0.2, max_completion_tokens: 9 },
       [],
     ]);
+  });
+
+  test.each([
+    // openai: BittnerPierre/AI-Agent-Casebook issue 133; xAI: lidge-jun/opencodex 5278 and BerriAI/litellm 12635.
+    openAi("Unsupported parameter: 'stop' is not supported with this model.", 'stop', null),
+    { code: 'invalid-argument', error: 'Model grok-4.6 does not support parameter stop.' },
+    { code: '400', error: 'Argument not supported on this model: stop' },
+  ])('stop sequences only where the caller sees to them: %j', (refusal) => {
+    const text = JSON.stringify(refusal);
+    const asked = { model: 'm', messages: MESSAGES, stop: ['END'] };
+    const seenTo = new AdaptedBody(asked, undefined, { optional: ['stop'], isStrict: true });
+    expect([seenTo.adapt(text), seenTo.leftOut]).toEqual([true, []]);
+    expect(seenTo.body).not.toHaveProperty('stop');
+    expect(new AdaptedBody(asked).adapt(text)).toBe(false);
+    expect(new AdaptedBody(asked, seenTo.learned).body).toEqual(asked);
+  });
+
+  it('the number of dimensions, whatever a refusal says, only where the caller can do without', () => {
+    const asked = { model: 'm', input: ['a'], dimensions: 9 };
+    // SiliconFlow, code 20015 of its error reference, 2026-11.
+    const unnamed = '{"code":20015,"message":"The parameter is invalid. Please check again."}';
+    const optional = ['dimensions'];
+    const guessed = new AdaptedBody(asked, undefined, { optional });
+    expect(guessed.adapt(unnamed, 500)).toBe(false);
+    expect(guessed.adapt('{"message":"batch size is invalid"}', 400)).toBe(false);
+    expect([guessed.adapt(unnamed, 400), [...guessed.learned]]).toEqual([
+      true,
+      [['dimensions', '']],
+    ]);
+    expect(guessed.body).not.toHaveProperty('dimensions');
+    // A client has asked for another size than that of the record.
+    expect(new AdaptedBody(asked).adapt(unnamed, 400)).toBe(false);
+    expect(new AdaptedBody(asked, guessed.learned).body).toEqual(asked);
   });
 
   it('for this request alone where the refusal says so', () => {

@@ -17,7 +17,7 @@ export interface ServiceFindings {
   readonly known: Findings;
   /** What would be missed is sent, so that the service refuses it. */
   readonly isStrict?: boolean;
-  /** Called once a service has accepted what it refused before. Never fails. */
+  /** Keeps what a call has learned once the service has answered it. Never fails. */
   keep(learned: Findings): Promise<void>;
   /** Told which parameters are not sent although a caller may have set them. */
   leftOut(names: readonly string[]): void;
@@ -30,6 +30,10 @@ interface Remedy {
   readonly isWord?: true;
   /** The service may take other values of it. */
   readonly isByValue?: true;
+  /** Only calls that say so can do without it. */
+  readonly isOptional?: true;
+  /** Left out as well where a refusal names nothing. */
+  readonly isGuessed?: true;
   /** Spellings in refusals beside the name. */
   readonly spelling?: RegExp;
   /** Whether the body can do without it; every body when absent. */
@@ -40,10 +44,13 @@ const SILENT: Remedy = { isSilent: true };
 const NAMED: Remedy = {};
 const WORD: Remedy = { isWord: true };
 const BY_VALUE: Remedy = { isByValue: true };
+const OPTIONAL: Remedy = { isSilent: true, isOptional: true };
+/** A model of one fixed size refuses the number of dimensions in many words, even the right one. */
+const SIZE: Remedy = { ...OPTIONAL, isGuessed: true };
 
 /**
  * The parameters that a call can do without, by their places in a body. All others stay, because the answer would be one to
- * another request: model, messages, tools, formats, stop sequences, the number of answers, dimensions.
+ * another request: model, messages, tools, formats, the number of answers.
  */
 const REMEDIES: Readonly<Record<string, Remedy>> = {
   stream_options: SILENT,
@@ -59,6 +66,10 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   presence_penalty: NAMED,
   frequency_penalty: NAMED,
   repetition_penalty: NAMED,
+  stop: { ...OPTIONAL, isWord: true, spelling: /\bon this model: stop\b/i },
+  stop_sequences: OPTIONAL,
+  dimensions: SIZE,
+  output_dimension: SIZE,
   logit_bias: NAMED,
   logprobs: NAMED,
   top_logprobs: NAMED,
@@ -102,6 +113,13 @@ const STATES = 'provider states';
 export const MAX_REPEATS = 4;
 const MAX_FINDING_CHARS = 60;
 
+interface AdaptedBodySettings {
+  /** As in ServiceFindings. */
+  readonly isStrict?: boolean | undefined;
+  /** As in ModelRequest. */
+  readonly optional?: readonly string[] | undefined;
+}
+
 /** A body that is adapted to what its service refuses, from earlier calls and from refusals of this one. */
 export class AdaptedBody {
   /** What the refusals of this call have taught, to be kept once the service has accepted the body. */
@@ -113,7 +131,7 @@ export class AdaptedBody {
   constructor(
     original: unknown,
     known: Findings = new Map(),
-    private readonly isStrict = false,
+    private readonly settings: AdaptedBodySettings = {},
   ) {
     this.sent = original;
     for (const [name, value] of known) {
@@ -130,11 +148,21 @@ export class AdaptedBody {
     return [...this.omitted];
   }
 
-  /** Whether the body is another one now, because the text of a refusal names what the service does not take. */
-  adapt(refusal: string): boolean {
+  /**
+   * Whether the body is another one now, because the text of a refusal names what the service does not take, or, with status 400 or
+   * 422, names nothing.
+   */
+  adapt(refusal: string, status?: number): boolean {
     if (!isRecord(this.sent)) return false;
+    const isChanged = this.adaptTo(refusedIn(refusal, this.sent));
+    if (isChanged || (status !== 400 && status !== 422) || OF_INPUTS.test(refusal))
+      return isChanged;
+    return this.adaptTo(guessedIn(this.sent));
+  }
+
+  private adaptTo(refused: readonly Refused[]): boolean {
     let isChanged = false;
-    for (const { name, value, isLasting } of refusedIn(refusal, this.sent)) {
+    for (const { name, value, isLasting } of refused) {
       // A service that refuses both of two names is not asked again and again.
       if (this.tried.has(`${name}:${value}`) || !this.apply(name, value)) continue;
       isChanged = true;
@@ -146,7 +174,8 @@ export class AdaptedBody {
   private apply(name: string, value: string): boolean {
     if (!isRecord(this.sent)) return false;
     const missed = value === '' ? missedWithout(name, this.sent) : undefined;
-    if (missed !== undefined && this.isStrict) return false;
+    if (missed !== undefined && this.settings.isStrict) return false;
+    if (REMEDIES[name]?.isOptional && !this.settings.optional?.includes(name)) return false;
     const changed = changedBody(this.sent, name, value);
     if (changed === this.sent) return false;
     if (
@@ -188,6 +217,15 @@ function refusedIn(refusal: string, body: JsonRecord): readonly Refused[] {
     else refused.push(...refusedByClause(clause, body));
   }
   return refused;
+}
+
+/** There are too many texts, or they are too long. */
+const OF_INPUTS = /batch|too many|at most|tokens?\b|\blength\b|too long/i;
+
+function guessedIn(body: JsonRecord): readonly Refused[] {
+  return Object.entries(REMEDIES).flatMap(([name, { isGuessed }]) =>
+    isGuessed && has(body, name) ? [{ name, value: '', isLasting: true }] : [],
+  );
 }
 
 function refusedByClause(clause: string, body: JsonRecord): readonly Refused[] {

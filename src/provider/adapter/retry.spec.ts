@@ -1,7 +1,8 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { msg } from '../../platform/message/index.js';
 import { retryBeforeFirstPart, retryCall } from './retry.js';
-import { retryAfterMs, UpstreamError } from './upstream.error.js';
+import { retryAfterMs } from './retry-after.js';
+import { UpstreamError } from './upstream.error.js';
 
 const busy = (after?: number): UpstreamError =>
   new UpstreamError({
@@ -123,6 +124,13 @@ test.each([
   ['soon', undefined],
   ['', undefined],
   [undefined, undefined],
+  ['9'.repeat(40), 24 * 3_600_000],
 ])('Retry-After %s is %s ms', (header, expected) => {
-  expect(retryAfterMs(header, Date.parse('2026-11-20T10:00:00Z'))).toBe(expected);
+  const now = Date.parse('2026-11-20T10:00:00Z');
+  expect(retryAfterMs({ 'retry-after': header }, now)).toBe(expected);
+});
+
+test('milliseconds are more exact than Retry-After', () => {
+  expect(retryAfterMs({ 'retry-after': '2', 'retry-after-ms': '1241' })).toBe(1_241);
+  expect(retryAfterMs({ 'retry-after': '2', 'retry-after-ms': 'soon' })).toBe(2_000);
 });

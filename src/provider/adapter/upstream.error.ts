@@ -28,6 +28,13 @@ export type UpstreamErrorKind =
   | 'cut'
   | 'aborted';
 
+const CAUSED_BY_INPUT: ReadonlySet<UpstreamErrorKind> = new Set([
+  'invalid-request',
+  'context-length',
+  'content',
+  'protocol',
+]);
+
 interface UpstreamErrorDetails {
   readonly kind: UpstreamErrorKind;
   readonly message: Message;
@@ -68,6 +75,11 @@ export class UpstreamError extends DomainError {
     if (details.vendorText !== undefined) this.vendorText = details.vendorText;
   }
 
+  /** Whether the texts of the call may have caused the failure. Any other one concerns the model or its service. */
+  get mayBeCausedByInput(): boolean {
+    return CAUSED_BY_INPUT.has(this.kind);
+  }
+
   /** The same failure in other words, without what it was caused by. */
   withMessage(message: Message): UpstreamError {
     return new UpstreamError({ ...this, message });
@@ -82,17 +94,17 @@ interface Answer {
   readonly status: number;
   readonly body: string;
   readonly contentType?: string | undefined;
-  readonly retryAfter?: string | undefined;
+  /** What its headers ask for. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** What an answer with an error status means, in words that a user may read. */
 export function errorOfAnswer(
-  { status, body, contentType, retryAfter }: Answer,
+  { status, body, contentType, retryAfterMs }: Answer,
   secrets: Secrets,
 ): UpstreamError {
-  const after = retryAfterMs(retryAfter);
   const said = readVendorError(isWebPage(body, contentType) ? '' : body);
-  return failureOf(said, status, secrets, after);
+  return failureOf(said, status, secrets, retryAfterMs);
 }
 
 /** An error object inside of an answer or a stream. */
@@ -111,17 +123,19 @@ function failureOf(
   said: VendorError,
   status: number | undefined,
   secrets: Secrets,
-  after?: number,
+  requestedMs?: number,
 ): UpstreamError {
   const meaning = meaningOf(said, status);
   const isExhausted = meaning === 'exhausted' || status === 402;
+  const retryable = !isExhausted && mayPass(meaning, status);
+  const retryAfterMs = requestedMs ?? (retryable ? said.retryAfterMs : undefined);
   return new UpstreamError({
     kind: kindOf(meaning, status),
     ...(status !== undefined && { status }),
     ...(isExhausted && { isExhausted }),
-    retryable: !isExhausted && mayPass(meaning, status),
+    retryable,
     ...withVendorText(leadOf(meaning, status), said.text, secrets),
-    ...(after !== undefined && { retryAfterMs: after }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 }
 
@@ -287,16 +301,4 @@ export function cutError(): UpstreamError {
     message: msg`The provider ended the answer before it was finished. Try again.`,
     retryable: true,
   });
-}
-
-/**
- * Reads Retry-After (RFC 9110, 10.2.3): seconds, or an HTTP date. Answers milliseconds from now, never
- * negative; undefined if there is none or it cannot be read.
- */
-export function retryAfterMs(header: string | undefined, now = Date.now()): number | undefined {
-  const value = header?.trim() ?? '';
-  if (value === '') return undefined;
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1_000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

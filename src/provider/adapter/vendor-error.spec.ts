@@ -626,6 +626,51 @@ describe('what a service says reaches the reader', () => {
   });
 });
 
+describe('how long a service asks to wait', () => {
+  // Gemini: google-gemini/gemini-cli, error reference of Google (google.rpc.RetryInfo); OpenAI: openai/openai-dotnet issue 404; Azure:
+  // icereed/paperless-gpt issue 814. Read 2026-11.
+  const gemini = {
+    error: {
+      code: 429,
+      message: 'You exceeded your current quota. Please retry in 38.203s.',
+      status: 'RESOURCE_EXHAUSTED',
+      details: [
+        { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [] },
+        { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '38s' },
+      ],
+    },
+  };
+  const openAi = (wait: string): unknown => ({
+    error: {
+      message: `Rate limit reached for gpt-4o-mini on tokens per min (TPM): Limit 100000, Used 96749. Please try again in ${wait}. Visit https://x.test.`,
+      code: 'rate_limit_exceeded',
+    },
+  });
+
+  test.each<[string, number, unknown, number | undefined]>([
+    ['Gemini', 429, [gemini], 38_000],
+    ['Gemini without details', 429, { error: { ...gemini.error, details: [] } }, 38_203],
+    ['OpenAI', 429, openAi('1.2s'), 1_200],
+    ['OpenAI', 429, openAi('20ms'), 20],
+    ['OpenAI', 429, openAi('6m0s'), 360_000],
+    ['Groq', 429, openAi('7m12.345s'), 432_345],
+    ['OpenAI, cut to a day', 429, openAi('114h18m0s'), 24 * 3_600_000],
+    ['Azure', 429, { error: { message: 'Too many. Please retry after 45 seconds.' } }, 45_000],
+    ['in Chinese', 429, { error: { message: '请求过于频繁，请 5 秒后重试' } }, 5_000],
+    ['overloaded', 503, { error: { message: 'Busy, try again in about 2 minutes' } }, 120_000],
+    ['nothing', 429, { error: { message: 'Please try again later, in a minute.' } }, undefined],
+    ['no use', 400, { error: { message: 'Remove the image and try again in 5s.' } }, undefined],
+  ])('%s (%s): %j', (_, status, body, expected) => {
+    expect(failure(status, body).retryAfterMs).toBe(expected);
+  });
+
+  test('by a header, which counts first, and in an event of a stream', () => {
+    const answer = { status: 429, body: JSON.stringify(openAi('9s')), retryAfterMs: 2_000 };
+    expect(errorOfAnswer(answer, secrets).retryAfterMs).toBe(2_000);
+    expect(errorInAnswer(openAi('9s'), secrets).retryAfterMs).toBe(9_000);
+  });
+});
+
 describe('an error in an answer with status 200', () => {
   test.each<[string, unknown, Expected]>([
     [

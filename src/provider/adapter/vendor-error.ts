@@ -1,5 +1,6 @@
 import { isRecord, recordIn, textIn } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
+import { retryDelayMs } from './retry-after.js';
 
 /** What a service says of a failure, in any of the forms of JSON and text that services have. */
 export interface VendorError {
@@ -9,6 +10,8 @@ export interface VendorError {
   readonly words: string;
   /** The HTTP status that is named in it. */
   readonly status: number | undefined;
+  /** How long it asks to wait. */
+  readonly retryAfterMs: number | undefined;
 }
 
 /** What the words of a failure mean, whatever its status is. */
@@ -54,7 +57,13 @@ export function readVendorError(value: unknown): VendorError {
   const json = typeof value === 'string' ? (jsonIn(value) ?? value) : value;
   const words: string[] = [];
   collectWords(json, words, 0);
-  return { text: textOf(json, 0), words: words.join(' '), status: statusIn(json) };
+  const text = textOf(json, 0);
+  return {
+    text,
+    words: words.join(' '),
+    status: statusIn(json),
+    retryAfterMs: retryDelayMs(json, text),
+  };
 }
 
 /** The error in an answer or an event whose status was 200; undefined where there is none. Costs little for a good one. */

@@ -501,3 +501,42 @@ describe('hints of other routes', () => {
     expect((await failureOf(OpenAI.APIError, call)).param).toBe('n');
   });
 });
+
+describe('a strict model', () => {
+  const STRICT = { apiKey: 'key', strictParameters: true };
+
+  beforeAll(async () => {
+    const strictly = { ...STRICT, apiHost: `${simulator.url}/v1` };
+    const chat = { ...strictly, providerCode: 'custom_messages', modelName: 'strict-messages' };
+    await createModel(world.admin, chat);
+    await createModel(world.admin, { ...strictly, modelName: 'strict-chat' });
+    await createModel(world.admin, { ...strictly, category: 'rerank', modelName: 'strict-rerank' });
+  });
+
+  it.each([
+    ['/chat/completions', { model: 'strict-messages', messages: QUESTION, seed: 4 }, 'seed'],
+    ['/chat/completions', { model: 'strict-messages', messages: QUESTION, store: true }, 'store'],
+    ['/completions', { model: 'strict-messages', prompt: 'x', best_of: 2 }, 'best_of'],
+    [
+      '/rerank',
+      { model: 'strict-rerank', query: 'x', documents: ['x'], rank_fields: ['a'] },
+      'rank_fields',
+    ],
+  ])('refuses on %s what it does not know', async (path, body, param) => {
+    const error = await failureOf(OpenAI.APIError, openai.post(path, { body }));
+    expect([error.status, error.code, error.param]).toEqual([400, 'unsupported_parameter', param]);
+    expect(simulator.requests).toEqual([]);
+  });
+
+  it('gets what its service refuses, and takes what it knows', async () => {
+    simulator.script({
+      status: 400,
+      body: JSON.stringify({ error: { message: "'temperature' is not supported" } }),
+    });
+    const body = { model: 'strict-chat', messages: QUESTION, temperature: 0.3, seed: 4 };
+    const error = await failureOf(OpenAI.APIError, openai.post('/chat/completions', { body }));
+    expect(error.message).toContain("'temperature' is not supported");
+    expect(simulator.requests).toHaveLength(1);
+    expect(await ask('/chat/completions', body)).toEqual([200, null]);
+  });
+});

@@ -339,6 +339,10 @@ describe('failures before an answer', () => {
     [{ status: 400 }, 400, 'upstream_invalid_request'],
     [{ status: 413 }, 413, 'upstream_invalid_request'],
     [{ status: 429, retryAfter: 7 }, 429, 'rate_limit_exceeded'],
+    [
+      { status: 429, body: '{"error":{"message":"Please try again in 6.1s."}}' },
+      ...([429, 'rate_limit_exceeded'] as const),
+    ],
     [{ status: 500 }, 503, 'upstream_overloaded'],
   ])('of a service with %j are told as %i %s', async (step, status, code) => {
     for (const name of [RELAYED, 'sim-messages']) {

@@ -73,7 +73,9 @@ beforeAll(async () => {
   });
   admin = await plinth.signIn();
   await createMediaModels(admin, simulator);
-  for (const code of ['custom_api', 'custom_messages']) await createProvider(admin, code);
+  for (const code of ['custom_api', 'custom_messages', 'custom_responses']) {
+    await createProvider(admin, code);
+  }
   const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
   const prices = { inputPrice: 1_000, outputPrice: 2_000 };
   models[FIXED] = await createModel(admin, { ...service, modelName: FIXED });
@@ -87,6 +89,11 @@ beforeAll(async () => {
     ...service,
     modelName: 'sim-messages',
     providerCode: 'custom_messages',
+  });
+  await createModel(admin, {
+    ...service,
+    modelName: 'sim-responses',
+    providerCode: 'custom_responses',
   });
   const embed = { ...service, category: 'vector', modelDimension: 64 };
   models['sim-embed-64'] = await createModel(admin, { ...embed, modelName: 'sim-embed-64' });
@@ -471,6 +478,11 @@ describe('a budget', () => {
     expect(await sent('sim-messages')).toBe(ANSWER_TOKENS);
     await sendChat(admin, { model: FIXED, content: 'Hello' });
     expect(simulator.requests.at(-1)?.body).toMatchObject({ max_tokens: ANSWER_TOKENS });
+    const body = { model: 'sim-responses', input: 'Hello' };
+    expect((await admin.raw('POST', '/v1/responses', body)).status).toBe(200);
+    const relayed = simulator.requests.at(-1)?.body;
+    expect(relayed).toMatchObject({ max_output_tokens: ANSWER_TOKENS });
+    expect(relayed).not.toHaveProperty('max_tokens');
   });
 
   it('counts what a stream has brought whose reader leaves, and gives the rest back', async () => {

@@ -340,6 +340,11 @@ function ModelForm({ model, providers }: FormProps) {
                 label={t('shownHelp')}
                 {...form.getInputProps('modelShow', { type: 'checkbox' })}
               />
+              <Switch
+                label={t('strict')}
+                description={t('strictHelp')}
+                {...form.getInputProps('strictParameters', { type: 'checkbox' })}
+              />
             </Stack>
 
             {hasAlternatives(category) && (

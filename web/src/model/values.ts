@@ -34,6 +34,7 @@ export function valuesOf(model: ModelView | undefined, category: string) {
     modelName: model?.modelName ?? '',
     modelDescribe: model?.modelDescribe ?? '',
     modelShow: (model?.modelShow ?? 'Y') === 'Y',
+    strictParameters: model?.strictParameters ?? false,
     modelDimension: orEmpty(model?.modelDimension),
     contextWindow: orEmpty(model?.contextWindow),
     maxOutput: orEmpty(model?.maxOutput),

@@ -27,6 +27,10 @@ export const model: Texts = {
     '{0} is filled in where a conversation lacks it: the service requires it.':
       '会话中缺少 {0} 时会自动补上：该服务要求它。',
     '{0} is left out: the service refuses it.': '{0} 不再发送：服务拒绝该参数。',
+    'Documents are sent in the form of {0}.': '文档按 {0} 的格式发送。',
+    'Answers begin with text.': '回答以正文开头。',
+    'Answers begin inside of thinking: only the closing tag comes.':
+      '回答以思考内容开头：只有结束标签。',
     'Connected.': '已连接。',
     'The proxy has connected to the service.': '代理已连接服务。',
     'The proxy was reached.': '已连接代理。',

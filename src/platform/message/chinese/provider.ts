@@ -65,6 +65,7 @@ export const provider: Texts = {
     'The provider answered no document.': '供应商没有返回文档。',
     'The provider answered a document that it was not given.': '供应商返回了未提供给它的文档。',
     'The provider answered the same document twice.': '供应商重复返回了同一个文档。',
+    'The provider sent a damaged event.': '供应商发送了损坏的事件。',
     'The provider sent a single event of more than 1 MiB, which is refused. Check that the address belongs to a model service.':
       '供应商发送的单个事件超过 1 MiB，已被拒绝。请检查该地址是否属于模型服务。',
     'The request is longer than the context window of the model. Shorten the conversation, or choose a model with a larger window.':

@@ -91,6 +91,9 @@ interface ChatCompletionsDialect {
   readonly json: 'schema' | 'schema-and-text' | 'object-and-text' | 'text';
 }
 
+/** OpenAI refuses more stop sequences (API reference, 2026-11). The text ends at the others all the same. */
+const MAX_STOP_COUNT = 4;
+
 /** The body of POST /chat/completions. */
 export function toChatCompletionsBody(
   call: ChatCall,
@@ -111,7 +114,7 @@ export function toChatCompletionsBody(
     temperature: call.temperature,
     top_p: call.topP,
     [dialect.maxOutputField]: call.maxTokens,
-    ...(call.stop?.length && { stop: call.stop }),
+    ...(call.stop?.length && { stop: call.stop.slice(0, MAX_STOP_COUNT) }),
     seed: call.seed,
     frequency_penalty: call.frequencyPenalty,
     presence_penalty: call.presencePenalty,

@@ -118,6 +118,7 @@ export interface ChatCall {
   readonly temperature?: number;
   readonly topP?: number;
   readonly maxTokens?: number;
+  /** The text ends before the first of these, whether the service has them or not. */
   readonly stop?: readonly string[];
   /** Only some protocols have it. */
   readonly seed?: number;

@@ -22,6 +22,7 @@ import type {
   ProviderState,
   ResponseFormat,
 } from './chat.adapter.js';
+import { cloudEndpoint, cloudRequest } from './messages.clouds.js';
 import { withInstruction } from './response-format.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
@@ -35,7 +36,8 @@ export function messages(own: Vendor['address']): ChatProtocol {
   const form = { ...MESSAGES_FAMILY, ...own, endpoint: '/messages' };
   return {
     name: 'messages',
-    endpoint: (address) => endpointOf(address, form),
+    endpoint: (address) => cloudEndpoint(address) ?? endpointOf(address, form),
+    placed: cloudRequest,
     headers: headersOf,
     body: toMessagesBody,
     answerStream: (secrets, withThinking, call) =>
@@ -49,6 +51,7 @@ export function messages(own: Vendor['address']): ChatProtocol {
       isUsageAlone: () => false,
     },
     countEndpoint: (address) =>
+      cloudEndpoint(address) ??
       endpointOf(address, form).replace(/\/messages(?=\?|$)/, '/messages/count_tokens'),
   };
 }
@@ -96,6 +99,8 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
   const isInText = call.responseFormat && answerTool === undefined;
   const messages = isInText ? withInstruction(call.messages, call.responseFormat) : call.messages;
   const system = messages.filter((message) => message.role === 'system');
+  // Anthropic refuses sequences of white space alone (API reference, 2026-11). The text ends at them all the same.
+  const stop = call.stop?.filter((sequence) => sequence.trim() !== '');
   return {
     model: call.model,
     max_tokens: call.maxTokens ?? DEFAULT_MAX_TOKENS,
@@ -107,7 +112,7 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
     temperature: call.temperature,
     top_p: call.topP,
     top_k: call.topK,
-    ...(call.stop?.length && { stop_sequences: call.stop }),
+    ...(stop?.length && { stop_sequences: stop }),
     ...(call.effort !== undefined &&
       call.effort !== NO_EFFORT && { output_config: { effort: call.effort } }),
   };

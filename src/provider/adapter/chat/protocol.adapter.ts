@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
+import { AWS_EVENT_STREAM, serverSentEvents } from '../aws-event-stream.js';
 import { bearerOf, postForJson, jsonOf, jsonTextOf, postToModel } from '../model-call.js';
 import { KeyFilter } from '../key-filter.js';
 import { besideEndpoint, listModels, MAX_OFFERED_MODELS } from '../model-list.js';
@@ -28,9 +29,11 @@ import type {
   TokenCount,
 } from './chat.adapter.js';
 import { EventRelay } from './relay.js';
+import type { RequestForm } from './messages.clouds.js';
 import type { ReadAnswer, RelayForm } from './relay.js';
-import { throwIfEmpty } from './stream-mapping.js';
+import { stoppedCompletion, throwIfEmpty } from './stream-mapping.js';
 import type { AnswerExpectation, AnswerStream } from './stream-mapping.js';
+import { beginsInside, openedFinding } from './think-tags.js';
 import {
   lacksTextCompletion,
   readTextCompletion,
@@ -46,6 +49,8 @@ export interface ChatProtocol {
   endpoint(address: string): string;
   headers(connection: ModelConnection): Record<string, string>;
   body(call: ChatCall, stream: boolean): object;
+  /** The request where its place depends on the model; undefined where the service has no such request. */
+  placed?(request: ModelRequest, form: RequestForm): ModelRequest | undefined;
   /** How requests of clients of the protocol are passed on; undefined where no clients speak it. */
   readonly relayed?: RelayForm;
   /** Where texts are completed; undefined where no service of the protocol does that. */
@@ -107,7 +112,9 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const origin = originOf(protocol, connection, call.model);
     const request = requestOf(protocol, withOwnStates(call, origin), connection, true);
     const answer = protocol.answerStream(connection, withThinking, call);
-    answer.expect(expectationOf(call));
+    const { findings } = options;
+    const isInside = beginsInside(protocol.name, call.model, findings?.known);
+    answer.expect({ ...expectationOf(call), beginsInside: isInside });
     const response = await postToModel(this.http, request, options);
     if (!streams(response)) {
       const json = await jsonOf(response, connection);
@@ -121,6 +128,9 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
       for (;;) {
         const read = await reader.next();
         const { parts, failure, isLast } = filter === undefined ? read : filter.read(read);
+        if (isLast && failure === undefined && answer.beganInside !== undefined) {
+          await findings?.keep(openedFinding(answer.beganInside));
+        }
         // The state comes with the finish or after it.
         if (parts.length > 0) yield answer.isFinished ? stamped(parts, origin) : parts;
         if (failure !== undefined) throw failure;
@@ -168,7 +178,8 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const origin = originOf(protocol, connection, call.model);
     const request = requestOf(protocol, withOwnStates(call, origin), connection, false);
     const answer = await postForJson(this.http, request, options);
-    return completionIn(protocol, answer, connection, { call, origin });
+    const isInside = beginsInside(protocol.name, call.model, options.findings?.known);
+    return completionIn(protocol, answer, connection, { call, origin, beginsInside: isInside });
   }
 
   protocol(address: string): ChatProtocolName {
@@ -187,7 +198,11 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
   ): AsyncGenerator<RelayedRead, void, void> {
     const protocol = this.protocolAt(connection.address);
     const form = formOf(protocol);
-    const request = relayedRequest(protocol, body, connection, headers);
+    const request = placedRequest(
+      protocol,
+      relayedRequest(protocol, body, connection, headers),
+      true,
+    );
     const relay = new EventRelay(protocol.answerStream(connection, true, RELAYED_CALL), {
       form,
       secrets: connection,
@@ -228,7 +243,11 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     { headers, ...options }: RelayOptions,
   ): Promise<RelayedAnswer> {
     const protocol = this.protocolAt(connection.address);
-    const request = relayedRequest(protocol, body, connection, headers);
+    const request = placedRequest(
+      protocol,
+      relayedRequest(protocol, body, connection, headers),
+      false,
+    );
     const text = await jsonTextOf(await postToModel(this.http, request, options));
     const answer = parseJson(text);
     const { usage } = completionIn(protocol, answer, connection, {
@@ -247,8 +266,12 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const { address } = connection;
     const protocol = this.protocolAt(address);
     if (!protocol.countEndpoint) return undefined;
-    const url = protocol.countEndpoint(address);
-    const request = { ...relayedRequest(protocol, body, connection, headers), url };
+    const counted = {
+      ...relayedRequest(protocol, body, connection, headers),
+      url: protocol.countEndpoint(address),
+    };
+    const request = protocol.placed ? protocol.placed(counted, 'count') : counted;
+    if (!request) return undefined;
     try {
       const answer = await postForJson(this.http, request, options);
       return tokenCountSchema.safeParse(answer).data;
@@ -331,6 +354,8 @@ interface ReadCompletion {
   readonly origin: Origin;
   /** The client judges an answer that holds nothing. */
   readonly isRelayed?: true;
+  /** As in AnswerExpectation. */
+  readonly beginsInside?: boolean;
 }
 
 /** The completion in an answer. Only its calls of tools can still hold the key, in escapes. */
@@ -338,14 +363,15 @@ function completionIn(
   protocol: ChatProtocol,
   answer: unknown,
   connection: ModelConnection,
-  { call, origin, isRelayed }: ReadCompletion,
+  { call, origin, isRelayed, beginsInside: isInside = false }: ReadCompletion,
 ): ChatCompletion {
   const filter = KeyFilter.of(connection);
   try {
-    const whole = protocol.toCompletion(answer, connection, call);
+    const read = protocol.toCompletion(answer, connection, call);
+    const whole = isInside && !call.responseFormat ? withUnfinishedThinking(read) : read;
     if (!isRelayed && isEmpty(whole)) throwIfEmpty(whole.finish.reason, expectationOf(call));
     const completion = {
-      ...whole,
+      ...stoppedCompletion(whole, call.stop),
       ...(call.thinking === false && { reasoning: '' }),
       ...(whole.providerState && {
         providerState: { ...whole.providerState, origin: origin() },
@@ -365,16 +391,24 @@ function completionIn(
   }
 }
 
+/** An answer that reached its limit inside of the thinking with which answers of the model begin has no text. */
+function withUnfinishedThinking(completion: ChatCompletion): ChatCompletion {
+  const { text, reasoning, finish } = completion;
+  const isUnfinished = finish.reason === 'length' && reasoning === '';
+  return isUnfinished ? { ...completion, text: '', reasoning: text } : completion;
+}
+
 function isEmpty({ text, reasoning, toolCalls }: ChatCompletion): boolean {
   return text.trim() === '' && reasoning === '' && toolCalls.length === 0;
 }
 
 /** After the result of a tool, some models end without a word: Claude says `end_turn` with an empty content. */
-function expectationOf({ messages, responseFormat }: ChatCall): AnswerExpectation {
+function expectationOf({ messages, responseFormat, stop }: ChatCall): AnswerExpectation {
   const isAfterTool = messages.at(-1)?.role === 'tool';
   return {
     isJson: responseFormat !== undefined,
     refusesEmpty: isAfterTool ? 'unless-stopped' : 'always',
+    stop,
   };
 }
 
@@ -428,12 +462,23 @@ function requestOf(
   connection: ModelConnection,
   stream: boolean,
 ): ModelRequest {
-  return {
+  const request = {
     url: protocol.endpoint(connection.address),
     headers: protocol.headers(connection),
     body: protocol.body(call, stream),
     secrets: connection,
+    // The text ends there in any case.
+    optional: ['stop', 'stop_sequences'],
   };
+  return placedRequest(protocol, request, stream);
+}
+
+function placedRequest(
+  protocol: ChatProtocol,
+  request: ModelRequest,
+  stream: boolean,
+): ModelRequest {
+  return protocol.placed?.(request, stream ? 'stream' : 'whole') ?? request;
 }
 
 /** Reads a streamed answer to its end: the protocol's mark, or soon after the finish reason, or the connection's. */
@@ -447,7 +492,9 @@ class AnswerReader {
     private readonly answer: ReadAnswer,
     private readonly signal: AbortSignal,
   ) {
-    this.body = response.body[Symbol.asyncIterator]();
+    const isFramed = AWS_EVENT_STREAM.test(response.headers['content-type'] ?? '');
+    const body = isFramed ? serverSentEvents(response.body) : response.body;
+    this.body = body[Symbol.asyncIterator]();
   }
 
   async next(): Promise<ReadParts> {

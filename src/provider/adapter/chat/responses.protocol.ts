@@ -65,7 +65,7 @@ function* piecesIn(event: JsonRecord): Generator<[place: string, piece: string]>
 /** The API refuses a lower limit. */
 const MIN_OUTPUT_TOKENS = 16;
 
-/** The body of POST /responses. The protocol has no stop sequences and no seed. */
+/** The body of POST /responses. The protocol has no stop sequences, which the adapter sees to, and no seed. */
 export function toResponsesBody(call: ChatCall, stream: boolean): Record<string, unknown> {
   const first = call.messages.findIndex(({ role }) => role !== 'system');
   const leading = first < 0 ? call.messages : call.messages.slice(0, first);

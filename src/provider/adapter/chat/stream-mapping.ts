@@ -6,6 +6,7 @@ import { endOfEvent } from '../stream-decoder.js';
 import type { StreamDecoder } from '../stream-decoder.js';
 import type { JsonRecord } from '../json-fields.js';
 import { RepeatedChunk } from './repeated-chunk.js';
+import { StopSequences } from './stop-sequences.js';
 import { splitThinking, ThinkTags } from './think-tags.js';
 import type { Segment } from './think-tags.js';
 import { ToolCallCollector } from './tool-calls.js';
@@ -34,6 +35,10 @@ export interface AnswerExpectation {
   readonly isJson?: boolean;
   /** Whether an answer without anything in it fails: never when absent; `unless-stopped`: not where the model says that it has ended. */
   readonly refusesEmpty?: 'always' | 'unless-stopped';
+  /** The text ends before the first of these. */
+  readonly stop?: readonly string[] | undefined;
+  /** The text begins inside of thinking, whose opening tag the template of the model has written. */
+  readonly beginsInside?: boolean;
 }
 
 /** Maps one streamed answer to parts. A protocol says how it reads an event. Does no I/O. */
@@ -54,9 +59,9 @@ export abstract class AnswerStream {
     this.state = new AnswerState(withThinking, omittedCalls);
   }
 
-  /** The protocol's end mark was received: nothing follows. */
+  /** The protocol's end mark was received, or a stop sequence: nothing follows. */
   get isOver(): boolean {
-    return this.ended;
+    return this.ended || this.state.hasStopped;
   }
 
   /** The finish reason or the end mark was received: the answer itself is complete. */
@@ -64,9 +69,14 @@ export abstract class AnswerStream {
     return this.state.isFinished;
   }
 
+  /** Whether the text began inside of thinking, where that was not as expected. Known at the end. */
+  get beganInside(): boolean | undefined {
+    return this.state.beganInside;
+  }
+
   /** To be called before anything is read. */
   expect(expectation: AnswerExpectation): void {
-    this.state.expectation = expectation;
+    this.state.expect(expectation);
   }
 
   /**
@@ -74,12 +84,12 @@ export abstract class AnswerStream {
    * its end, or 0 where it must be parsed. For a caller who knows that an event begins there.
    */
   readRepeated(bytes: Buffer, start: number, parts: ChatPart[]): number {
-    const end = this.ended ? 0 : this.repeated.endIn(bytes, start);
+    const end = this.isOver ? 0 : this.repeated.endIn(bytes, start);
     if (end > 0) this.state.addRepeated(this.repeated.text, parts);
     return end;
   }
 
-  /** Of the event that readRepeated has read. */
+  /** Text of the last event that readRepeated has read. */
   get repeatedText(): string {
     return this.repeated.text;
   }
@@ -91,7 +101,7 @@ export abstract class AnswerStream {
 
   /** Reads one event, already parsed; `text` is its JSON. For a caller that splits the stream itself. Throws UpstreamError. */
   readParsed(event: JsonRecord, text: string, parts: ChatPart[]): void {
-    if (!this.ended) this.ended = this.readEvent(event, text, parts);
+    if (!this.isOver) this.ended = this.readEvent(event, text, parts);
   }
 
   /** The same for the mark after the last event. */
@@ -142,7 +152,7 @@ export abstract class AnswerStream {
   }
 
   private next(event: string, parts: ChatPart[]): void {
-    if (this.ended || event === '') return;
+    if (this.isOver || event === '') return;
     if (isEndMark(event)) this.readEndMark();
     else this.readParsed(parseRecord(event, this.secrets), event, parts);
   }
@@ -166,15 +176,39 @@ class AnswerState {
   /** Text other than white space, or a refusal. */
   private hasText = false;
   private calledTools = false;
-  expectation: AnswerExpectation = {};
+  private expectation: AnswerExpectation = {};
+  /** Undefined where the request has none. */
+  private stops: StopSequences | undefined;
 
   constructor(
     private readonly withThinking: boolean,
     private readonly omittedCalls: OmittedCalls | undefined,
   ) {}
 
+  expect(expectation: AnswerExpectation): void {
+    this.expectation = expectation;
+    if (expectation.stop?.length) this.stops = new StopSequences(expectation.stop);
+    // Before JSON, a closing tag is waited for in any case.
+    if (expectation.beginsInside && !expectation.isJson) this.tags.beginInside();
+  }
+
+  get beganInside(): boolean | undefined {
+    if (this.tags.hasClosedAlone) return true;
+    return this.isUnclosed ? false : undefined;
+  }
+
+  /** What was taken for thinking is an answer that has ended. */
+  private get isUnclosed(): boolean {
+    return this.tags.unclosed !== '' && this.finish?.reason !== 'length';
+  }
+
   get isFinished(): boolean {
     return this.finish !== undefined || (this.hasEndMark && this.hasContent);
+  }
+
+  /** The text has reached a stop sequence. */
+  get hasStopped(): boolean {
+    return this.stops?.hasStopped === true;
   }
 
   /** Thinking that stood in the text, with its tags and to the letter. */
@@ -202,7 +236,7 @@ class AnswerState {
   addText(text: string | undefined, parts: ChatPart[]): void {
     if (text === undefined || text === '') return;
     const { tags } = this;
-    if (tags.isHolding || text.includes('<')) {
+    if (tags.isHolding || this.stops || text.includes('<')) {
       this.addSegments(tags.add(text, this.expectation.isJson === true), parts);
     } else {
       tags.previous = text;
@@ -212,7 +246,7 @@ class AnswerState {
 
   /** The same for a text without `<`. */
   addRepeated(text: string, parts: ChatPart[]): void {
-    if (this.tags.isHolding) {
+    if (this.tags.isHolding || this.stops) {
       this.addText(text, parts);
     } else {
       this.tags.previous = text;
@@ -255,6 +289,8 @@ class AnswerState {
 
   end(parts: ChatPart[], dataOf: () => StateData | undefined): void {
     this.addSegments(this.tags.end(), parts);
+    if (this.isFinished && this.isUnclosed) this.passText(this.tags.unclosed, parts);
+    if (this.stops) pushText(this.stops.end(), parts);
     if (!this.isFinished) throw cutError();
     const { reason, raw } = this.finish ?? { reason: 'stop' };
     this.addCalls(reason, parts, true);
@@ -275,9 +311,18 @@ class AnswerState {
       if (isThinking) this.addThinking(text, parts);
       else {
         this.hasText ||= text.trim() !== '';
-        parts.push({ type: 'text-delta', text });
+        this.passText(text, parts);
       }
     }
+  }
+
+  private passText(text: string, parts: ChatPart[]): void {
+    if (!this.stops) {
+      parts.push({ type: 'text-delta', text });
+      return;
+    }
+    pushText(this.stops.add(text), parts);
+    if (this.stops.hasStopped) this.finish ??= { reason: 'stop', raw: 'stop_sequence' };
   }
 
   private addCalls(reason: FinishReason, parts: ChatPart[], isLast: boolean): void {
@@ -286,6 +331,22 @@ class AnswerState {
       parts.push({ type: 'tool-call', toolCall });
     }
   }
+}
+
+function pushText(text: string, parts: ChatPart[]): void {
+  if (text !== '') parts.push({ type: 'text-delta', text });
+}
+
+/** An answer in one piece, whose text ends before the first stop sequence in it. */
+export function stoppedCompletion(
+  completion: ChatCompletion,
+  stop: readonly string[] | undefined,
+): ChatCompletion {
+  if (!stop?.length) return completion;
+  const stops = new StopSequences(stop);
+  const text = stops.add(completion.text) + stops.end();
+  if (!stops.hasStopped) return completion;
+  return { ...completion, text, finish: { reason: 'stop', raw: 'stop_sequence' } };
 }
 
 /** Reasons with which an answer without anything in it says why. */

@@ -1,3 +1,7 @@
+import type { Findings } from '../refused-parameters.js';
+import type { ChatProtocolName } from './chat.adapter.js';
+import { lengthOfBegun } from './stop-sequences.js';
+
 /**
  * Thinking that stands in the text of an answer, between tags at its start. Services write it so whose server does not know the
  * format of the model: DeepSeek R1, Qwen3, GLM and MiniMax M2 (`<think>`), Gemini's compatible endpoint (`<thought>`), Seed-OSS,
@@ -17,6 +21,29 @@ const LONE_CLOSING = '</think>';
 
 /** How the tag begins that would have opened it. */
 const OPENING = '<think';
+
+/** Models whose template always writes the opening tag, by their names (chat templates at Hugging Face, 2026-11). */
+const OPENED_BY_TEMPLATE = /deepseek[-_/. ]?r1|\bqwq\b|qwen3[\w.-]*thinking|glm-z1/i;
+
+/** The finding whether answers of a model begin inside of thinking: '' or NOT_OPENED. */
+export const OPENED_FINDING = 'unopened thinking';
+export const NOT_OPENED = 'not';
+
+/** Whether a streamed answer of the model begins inside of thinking, as far as that is known. */
+export function beginsInside(
+  protocol: ChatProtocolName,
+  model: string,
+  known: Findings | undefined,
+): boolean {
+  const learned = known?.get(OPENED_FINDING);
+  if (learned !== undefined) return learned !== NOT_OPENED;
+  return protocol === 'chat-completions' && OPENED_BY_TEMPLATE.test(model);
+}
+
+/** What a streamed answer has taught: it began inside of thinking, or did not although that was expected. */
+export function openedFinding(isOpened: boolean): Findings {
+  return new Map([[OPENED_FINDING, isOpened ? '' : NOT_OPENED]]);
+}
 
 const QUOTES = '`"\'“”‘’「」『』«»';
 
@@ -40,6 +67,10 @@ export class ThinkTags {
   /** Nothing of the thinking between two tags has come but white space. */
   private isBlank = true;
   private consumed = '';
+  /** The answer is taken to begin inside of thinking, until a tag or thinking apart from the text shows. */
+  private isAssumed = false;
+  /** A closing tag stood alone after text that was passed on. */
+  hasClosedAlone = false;
   /** The piece before, also one that was passed by. */
   previous = '';
 
@@ -55,12 +86,23 @@ export class ThinkTags {
 
   /** What stood before the text, with its tags and to the letter; empty without thinking. */
   get verbatim(): string {
-    return this.hasThought ? this.consumed : '';
+    return this.hasThought && !this.isAssumed ? this.consumed : '';
+  }
+
+  /** What was taken for thinking, and that no tag has ended; empty otherwise. */
+  get unclosed(): string {
+    return this.isAssumed && this.hasThought ? this.consumed : '';
+  }
+
+  /** The template of the model has written the opening tag. To be called before anything is added. */
+  beginInside(): void {
+    this.isAssumed = true;
   }
 
   /** Thinking has come apart from the text, so that no closing tag stands alone. */
   skipLoneClosing(): void {
     this.hasOpening = true;
+    if (this.phase === 'start') this.isAssumed = false;
   }
 
   /** `isJson`: the text is to be JSON. */
@@ -101,14 +143,11 @@ export class ThinkTags {
     if (begun === '') return false;
     const tag = TAGS.find(([opening]) => begun.startsWith(opening));
     if (tag !== undefined) {
-      this.phase = 'inside';
-      this.hasThought = true;
-      this.closing = tag[1];
-      this.held = begun.slice(tag[0].length);
-      this.isBlank = true;
-      return true;
+      this.isAssumed = false;
+      return this.beginThinking(tag[1], begun.slice(tag[0].length));
     }
     if (TAGS.some(([opening]) => opening.startsWith(begun))) return false;
+    if (this.isAssumed) return this.beginThinking(LONE_CLOSING, begun);
     if (isJson && !this.hasThought && !/^[[{`"]/.test(begun)) {
       this.phase = 'before-json';
       return true;
@@ -116,6 +155,15 @@ export class ThinkTags {
     if (this.hasThought) this.held = begun;
     this.beginText();
     return this.readText(segments);
+  }
+
+  private beginThinking(closing: string, held: string): boolean {
+    this.phase = 'inside';
+    this.hasThought = true;
+    this.closing = closing;
+    this.held = held;
+    this.isBlank = true;
+    return true;
   }
 
   private readThinking(segments: Segment[]): boolean {
@@ -127,6 +175,7 @@ export class ThinkTags {
       segments.push(...segmentOf(true, held.slice(0, at).trimEnd()));
       this.held = held.slice(at + closing.length);
       this.phase = 'start';
+      this.isAssumed = false;
       return true;
     }
     // White space at the end of the thinking is left out.
@@ -162,6 +211,7 @@ export class ThinkTags {
     const at = canClose ? held.indexOf(LONE_CLOSING) : -1;
     if (canClose && at >= 0 && !this.isMention(held, at)) {
       this.hasOpening = true;
+      this.hasClosedAlone = true;
       this.held = '';
       const isApart = /\s$/.test(at === 0 ? this.previous : held.slice(0, at));
       const rest = held.slice(at + LONE_CLOSING.length);
@@ -220,14 +270,6 @@ function loneClosingIn(text: string): number {
 
 function isQuote(character: string): boolean {
   return character !== '' && QUOTES.includes(character);
-}
-
-/** How many of the last characters may begin the tag. */
-function lengthOfBegun(text: string, tag: string): number {
-  for (let length = Math.min(text.length, tag.length - 1); length > 0; length -= 1) {
-    if (text.endsWith(tag.slice(0, length))) return length;
-  }
-  return 0;
 }
 
 function lengthOfBegunTag(text: string): number {

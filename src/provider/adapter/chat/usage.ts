@@ -1,18 +1,14 @@
-import { isRecord, recordIn } from '../json-fields.js';
+import { isRecord, recordIn, wholeNumberIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Usage } from '../model-call.js';
 
-/** No count of tokens is larger; a sum of some still fits where they are stored. */
-const MAX_TOKENS_COUNT = 500_000_000;
 const DIGITS = /^\d{1,9}$/;
 
 /** A count of tokens, which some gateways write as a text. Fractions and nonsense say nothing. */
 export function countIn(record: JsonRecord | undefined, field: string): number | undefined {
   const value = record?.[field];
-  if (value === undefined) return undefined;
-  const count = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value;
-  const isCount = typeof count === 'number' && Number.isInteger(count);
-  return isCount && count >= 0 && count <= MAX_TOKENS_COUNT ? count : undefined;
+  const isText = typeof value === 'string' && DIGITS.test(value);
+  return wholeNumberIn(isText ? { [field]: Number(value) } : record, field);
 }
 
 /** The first count that is not zero; zero where there is no other. */

@@ -7,7 +7,7 @@ import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js'
 import { besideEndpoint, listModels } from '../model-list.js';
 import type { OfferedModel } from '../model-list.js';
 import { NamedAdapter } from '../named-adapter.js';
-import { UpstreamError, protocolError, throwIfError } from '../upstream.error.js';
+import { protocolError, throwIfError } from '../upstream.error.js';
 import type { Vendor } from '../named-adapter.js';
 import { recordIn, wholeNumberIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
@@ -52,18 +52,9 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
     if (shortenedTo !== undefined) {
       return this.post({ ...plain, dimensions: shortenedTo }, connection, options);
     }
-    const { findings } = options;
-    const asks = this.options.asksDimensions && findings?.known.get(DIMENSIONS) !== REFUSED;
-    if (dimensions === undefined || !asks) return this.post(plain, connection, options);
-    try {
-      return await this.post({ ...plain, dimensions }, connection, options);
-    } catch (error) {
-      // A vendor's models of one fixed size refuse the field, even with the right number in it.
-      if (!isRefusal(error)) throw error;
-      const answer = await this.post(plain, connection, options);
-      await findings?.keep(new Map([[DIMENSIONS, REFUSED]]));
-      return answer;
-    }
+    const { asksDimensions, dimensionsField = 'dimensions' } = this.options;
+    if (dimensions === undefined || !asksDimensions) return this.post(plain, connection, options);
+    return this.post({ ...plain, dimensions }, connection, options, [dimensionsField]);
   }
 
   async listModels(
@@ -80,28 +71,18 @@ export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAd
     call: EmbeddingCall,
     connection: ModelConnection,
     options: ModelCallOptions,
+    optional: readonly string[] = [],
   ): Promise<EmbeddingAnswer> {
     const request = {
       url: this.endpoint(connection.address),
       headers: bearerOf(connection.credential),
       body: toEmbeddingsBody(call, this.options),
       secrets: connection,
+      optional,
     };
     const answer = await postForJson(this.http, request, options);
     return toEmbeddingAnswer(answer, call.inputs.length, connection);
   }
-}
-
-/** The finding that a model has one fixed size. */
-const DIMENSIONS = 'dimensions';
-const REFUSED = 'refused';
-
-/** Whether the service may have refused a field; that there are too many texts it says in its words. */
-function isRefusal(error: unknown): boolean {
-  if (!(error instanceof UpstreamError) || (error.status !== 400 && error.status !== 422)) {
-    return false;
-  }
-  return !/batch|too many|at most/i.test(error.vendorText ?? '');
 }
 
 /** The body of POST /embeddings. */

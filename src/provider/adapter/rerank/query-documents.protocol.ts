@@ -52,14 +52,14 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     options: ModelCallOptions,
   ): Promise<RerankAnswer> {
     const { findings } = options;
-    const dialect = this.dialectOf(call, connection, findings?.known.get(DIALECT));
+    const dialect = this.dialectOf(call, connection, findings?.known.get(RERANK_DIALECT));
     try {
       return await this.post(call, connection, options, dialect);
     } catch (error) {
       const wanted = dialect === 'usual' ? dialectWantedBy(error) : undefined;
       if (wanted === undefined) throw error;
       const answer = await this.post(call, connection, options, wanted);
-      await findings?.keep(new Map([[DIALECT, wanted]]));
+      await findings?.keep(new Map([[RERANK_DIALECT, wanted]]));
       return answer;
     }
   }
@@ -106,7 +106,7 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
 export type RerankDialect = 'usual' | 'cohere' | 'voyage' | 'tei' | 'dashscope';
 
 /** The name of the finding that says which dialect a service of any kind speaks, and its values. */
-const DIALECT = 'rerankDialect';
+export const RERANK_DIALECT = 'rerankDialect';
 const LEARNED = ['tei', 'dashscope'] as const satisfies readonly RerankDialect[];
 
 /** The native endpoint of DashScope, which some of its models have alone. */
