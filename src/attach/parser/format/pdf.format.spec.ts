@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { filledForm, glyphPdf, placedPdf } from '../../../../test/support/documents/pdf.js';
+import {
+  customPdf,
+  eastAsianPages,
+  filledForm,
+  glyphPdf,
+  pdfStream,
+  placedPdf,
+} from '../../../../test/support/documents/pdf.js';
 import type { DrawnLine, PlacedText } from '../../../../test/support/documents/pdf.js';
 import type { TableBlock } from '../../../fragment/splitter/index.js';
 import { readPdf } from './pdf.format.js';
@@ -184,23 +191,128 @@ describe('headers and footers', () => {
     { text: `Page ${number + 1} of 4`, x: 280, y: 40 },
   ];
 
-  it('are left out, and page numbers with them', async () => {
+  const once = (text: string, part: string) => text.split(part).length - 1;
+
+  it('are kept once, at their first places, and page numbers with them', async () => {
     const text = await textOf([0, 1, 2, 3].map((number) => page(number)));
-    expect(text).not.toMatch(/Handbook|of 4/);
-    expect(text.match(/begins here\nand goes on/g)).toHaveLength(4);
+    expect(text).toBe(
+      [
+        'Employee Handbook',
+        'The text of page a begins here\nand goes on below it.',
+        'Page 1 of 4',
+        ...['b', 'c', 'd'].map(
+          (letter) => `The text of page ${letter} begins here\nand goes on below it.`,
+        ),
+      ].join('\n\n'),
+    );
   });
 
-  it('are left out where only the page number repeats, beside a title of its own', async () => {
+  it('are kept where they differ, beside page numbers that are not', async () => {
     const pages = [0, 1, 2, 3].map((number) => [
       ...page(number, `Chapter ${'abcd'[number]}`).slice(0, 3),
       { text: String(number + 17), x: 500, y: 800 },
     ]);
     const text = await textOf(pages);
-    expect(text).not.toMatch(/Chapter|\b1[789]\b|20/);
-    expect(text).toContain('The text of page c');
+    expect(text.match(/Chapter [a-d]/g)).toHaveLength(4);
+    expect(text.match(/^\d+$/gm)).toEqual(['17']);
   });
 
-  it('are kept where they are all that a page has, or differ', async () => {
+  it('are text on two pages, however much they say', async () => {
+    const memo = (depot: string) =>
+      [
+        ['June 2, 2026', 721],
+        ['To the regional managers:', 697],
+        [`The depot in ${depot} received 120 pallets of water and`, 649],
+        ['will be closed for stocktaking on Friday.', 625],
+        ['Kind regards,', 577],
+      ].map(([text, y]) => ({ text: String(text), x: 72, y: Number(y), size: 12 }));
+    const text = await textOf([memo('Oslo'), memo('Bergen')]);
+    for (const { text: line } of memo('Oslo').toSpliced(2, 1)) expect(once(text, line)).toBe(2);
+  });
+
+  it('are part of no paragraph, and nothing further inside is one', async () => {
+    const pages = ['a', 'b', 'c', 'd'].map((letter) => [
+      { text: 'The first line of the page is always the same', x: 60, y: 800 },
+      { text: `and goes on with ${letter} below it.`, x: 60, y: 788 },
+      { text: 'Signed by all of us', x: 60, y: 600 },
+      { text: `Revision ${letter}`, x: 60, y: 70 },
+      { text: 'Between the text and what differs', x: 60, y: 110 },
+    ]);
+    const text = await textOf(pages);
+    expect(once(text, 'always the same')).toBe(4);
+    expect(once(text, 'Signed by all of us')).toBe(4);
+    expect(once(text, 'Between the text')).toBe(4);
+  });
+
+  it('are those of odd and of even pages, and of sections', async () => {
+    const pages = Array.from({ length: 8 }, (_, number): PlacedText[] => {
+      const title = {
+        text: number % 2 ? 'The Book of Fish' : 'Eels',
+        x: number % 2 ? 60 : 400,
+        y: 810,
+      };
+      const part = { text: number < 4 ? 'Rivers' : 'Lakes', x: 60, y: 30 };
+      const count = { text: String(number + 1), x: number % 2 ? 500 : 540, y: 30 };
+      return [title, ...page(number % 4).slice(1, 3), part, count];
+    });
+    const text = await textOf(pages);
+    for (const line of ['The Book of Fish', 'Eels', 'Rivers', 'Lakes']) {
+      expect(once(text, line)).toBe(1);
+    }
+    expect(text.match(/\b\d\b/g)).toEqual(['1']);
+  });
+
+  it.each([
+    ['Roman', ['i', 'ii', 'iii', 'iv']],
+    ['marked', ['- 7 -', '- 8 -', '- 9 -', '- 10 -']],
+    ['of all', ['1 / 4', '2 / 4', '3 / 4', '4 / 4']],
+    ['beside the title', ['Terms | 1', 'Terms | 2', 'Terms | 3', 'Terms | 4']],
+    ['named', ['Terms, S. 21', 'Terms, S. 22', 'Terms, S. 23', 'Terms, S. 24']],
+  ])('may be page numbers: %s', async (_, numbers) => {
+    const pages = numbers.map((text, number) => [
+      ...page(number).slice(1, 3),
+      { text, x: 280, y: 40 },
+    ]);
+    const text = await textOf(pages);
+    expect(numbers.filter((number) => text.split('\n').includes(number))).toEqual([numbers[0]]);
+  });
+
+  it.each([
+    ['Invoice 2026-1', 'Invoice 2026-2', 'Invoice 2026-3'],
+    ['Chapter 1', 'Chapter 2', 'Chapter 3'],
+    ['Customer no:|1001', 'Customer no:|1002', 'Customer no:|1003'],
+    ['Letter|1', 'Letter|2', 'Letter|3'],
+    ['1.|What is an eel?', '2.|What is a trout?', '3.|What is a pike?'],
+  ])('are not %s, although it counts with the pages', async (...titles) => {
+    const pages = titles.map((title, number) => [
+      ...title.split('|').map((text, part) => ({ text, x: 60 + 90 * part, y: 800 })),
+      ...page(number).slice(1, 3),
+    ]);
+    const text = await textOf(pages);
+    for (const title of titles) expect(text).toContain(title.replace('|', ' '));
+  });
+
+  it('are read in Chinese', async () => {
+    const number = (page: number) => `第 ${page + 1} 页 共 3 页`;
+    const text = await read(
+      eastAsianPages(
+        [0, 1, 2].map((page) => [
+          ['员工手册', 810],
+          ['劳动合同期限', 700],
+          [number(page), 30],
+        ]),
+      ),
+    );
+    expect(text.text.split('\n\n')).toEqual([
+      '员工手册',
+      '劳动合同期限',
+      number(0),
+      '劳动合同期限',
+      '劳动合同期限',
+    ]);
+  });
+
+  it('are kept where they are all that the pages have, or differ', async () => {
     const only = (text: string) => [{ text, x: 60, y: 800 }];
     expect(await textOf(['Page 1', 'Page 2', 'Page 3'].map(only))).toBe(
       'Page 1\n\nPage 2\n\nPage 3',
@@ -209,6 +321,26 @@ describe('headers and footers', () => {
       page(number, title),
     );
     expect(await textOf(forms)).toContain('Invoice 4712');
+  });
+
+  it('stand before and behind a table that goes on over pages', async () => {
+    const pages = [0, 1, 2].map((number) => [
+      { text: 'Price list', x: 60, y: 800 },
+      ...rowsOf(
+        [
+          ['Country', 'City', 'Days'],
+          ...CITIES.slice(1).map(([land = '', ...rest]) => [`${land}${number}`, ...rest]),
+        ],
+        [60, 200, 300],
+      ),
+      { text: String(number + 1), x: 300, y: 40 },
+    ]);
+    const source = await read(placedPdf(pages));
+    const rows = source.blocks as readonly TableBlock<'table-row'>[];
+    expect(rows.slice(1, -1).map(({ row }) => row)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(source.text).toMatch(
+      /^Price list\n\nCountry \| City \| Days\n[^]*\nJapan2 \| Tokyo \| 20\n\n1$/,
+    );
   });
 
   it('are not the head of a table that each page repeats', async () => {
@@ -286,6 +418,48 @@ describe('right-to-left text', () => {
   it('keeps words and numbers of the other direction in theirs', async () => {
     const visual = [...'בוט', ' ', ...'Word 12.5', ' ', ...'םלוע', ' ', ...'םולש'];
     expect((await read(glyphPdf(visual))).text).toBe('שלום עולם Word 12.5 טוב');
+  });
+});
+
+describe('layers', () => {
+  const line = (text: string, y: number) => `BT /F1 12 Tf 60 ${y} Td (${text}) Tj ET`;
+
+  it('that are off are left out, and all that stands in them', async () => {
+    const content = [
+      line('Shown to all.', 700),
+      `/OC /Off BDC ${line('A draft,', 680)} /Span BMC ${line('in parts.', 660)} EMC EMC`,
+      `/OC /On BDC ${line('A layer that is on.', 640)} EMC`,
+      `/OC /Any BDC ${line('Of one that is on and one that is not.', 620)} EMC`,
+      `/OC /All BDC ${line('Of both.', 600)} EMC`,
+      '/Form Do',
+      line('The end.', 560),
+    ];
+    const bytes = customPdf(content.join('\n'), {
+      catalog: '/OCProperties << /OCGs [6 0 R 7 0 R] /D << /OFF [6 0 R] /Order [] >> >>',
+      resources:
+        '/Properties << /Off 6 0 R /On 7 0 R /Any 8 0 R /All 9 0 R >> /XObject << /Form 10 0 R >>',
+      objects: [
+        '<< /Type /OCG /Name (Off) >>',
+        '<< /Type /OCG /Name (On) >>',
+        '<< /Type /OCMD /OCGs [6 0 R 7 0 R] >>',
+        '<< /Type /OCMD /OCGs [6 0 R 7 0 R] /P /AllOn >>',
+        pdfStream(
+          line('A form of the draft.', 580),
+          '/Type /XObject /Subtype /Form /BBox [0 0 595 842] /OC 6 0 R /Resources << /Font << /F1 3 0 R >> >>',
+        ),
+      ],
+    });
+    expect((await read(bytes)).text.split(/\n+/)).toEqual([
+      'Shown to all.',
+      'A layer that is on.',
+      'Of one that is on and one that is not.',
+      'The end.',
+    ]);
+  });
+
+  it('do not count invisible text, such as that behind a scan', async () => {
+    const content = `BT 3 Tr /F1 12 Tf 60 700 Td (Recognised text.) Tj ET`;
+    expect((await read(customPdf(content))).text).toBe('Recognised text.');
   });
 });
 

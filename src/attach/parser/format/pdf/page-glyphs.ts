@@ -4,6 +4,8 @@ import { isRightToLeft } from './right-to-left.js';
 
 export type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>;
 export type PdfPage = Awaited<ReturnType<PdfDocument['getPage']>>;
+/** The layers of a document, and which of them are off. */
+export type PdfLayers = Awaited<ReturnType<PdfDocument['getOptionalContentConfig']>>;
 
 /** Characters that follow each other on one base line, in points; x grows along the line, y upwards. */
 export interface Run {
@@ -27,6 +29,18 @@ export interface Rule {
 export interface Sheet {
   readonly runs: Run[];
   readonly rules: Rule[];
+  /** Quarters of a turn from the direction of the page; QUARTERS for any other angle. */
+  readonly quarter: number;
+  /** The edges of the page; none of text at any other angle. */
+  readonly box?: SheetBox;
+}
+
+/** Edges of a page, turned as its text. */
+export interface SheetBox {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
 }
 
 /** A gap this wide between two glyphs is a space, in shares of the font size; East Asian text is spaced out. */
@@ -87,19 +101,46 @@ const INITIAL: State = {
  * The text of a page with its place, one sheet for each direction of writing, the one with most text first. It is read
  * from the drawing operators: what PDF.js calls text content is already reordered, in ways that cannot be undone for
  * right-to-left text, and knows no lines of tables. Annotations that are shown, such as the values of a form, belong to
- * the text of a page that has any: a scanned page stays one without text, although it is signed.
+ * the text of a page that has any: a scanned page stays one without text, although it is signed. Layers that are off are
+ * left out. Text that is invisible by its colour or its mode belongs to the page: so is the text behind scanned images.
  */
-export async function readSheets(page: PdfPage): Promise<Sheet[]> {
+export async function readSheets(page: PdfPage, layers: PdfLayers): Promise<Sheet[]> {
   const { OPS, AnnotationMode } = await getResolvedPDFJS();
   const { fnArray, argsArray } = await page.getOperatorList({
     annotationMode: AnnotationMode.ENABLE,
   });
-  const reader = new OperatorReader(OPS, page);
+  const reader = new OperatorReader(OPS, page, layers);
   fnArray.forEach((operator, index) => reader.run(operator, argsArray[index]));
   return reader.end();
 }
 
 type Operators = Awaited<ReturnType<typeof getResolvedPDFJS>>['OPS'];
+
+/** The marked content that the operators stand in: whether any of it is a layer that is off. */
+export class VisibleContent {
+  private readonly off: boolean[] = [];
+  private depth = 0;
+
+  constructor(private readonly layers: PdfLayers) {}
+
+  get isVisible(): boolean {
+    return this.depth === 0;
+  }
+
+  /** Of `beginMarkedContent`, or of `beginMarkedContentProps`, which names a layer by the tag OC. */
+  begin(tag?: unknown, layer?: unknown): void {
+    const isOff = tag === 'OC' && !this.layers.isVisible(layer);
+    this.off.push(isOff);
+    if (isOff) this.depth += 1;
+  }
+
+  end(): void {
+    if (this.off.pop() === true) this.depth -= 1;
+  }
+}
+
+type Action = (args: readonly unknown[]) => void;
+type Actions = ReadonlyMap<number, Action>;
 
 class OperatorReader {
   private state: State = { ...INITIAL };
@@ -113,15 +154,18 @@ class OperatorReader {
   private x = 0;
   private y = 0;
   private readonly writer = new RunWriter();
-  private readonly actions: ReadonlyMap<number, (args: readonly unknown[]) => void>;
+  private readonly content: VisibleContent;
+  private readonly actions: Actions;
   private readonly strokes: ReadonlySet<unknown>;
   private readonly unpainted: unknown;
 
   constructor(
     operators: Operators,
     private readonly page: PdfPage,
+    layers: PdfLayers,
   ) {
-    this.actions = this.actionsOf(operators);
+    this.content = new VisibleContent(layers);
+    this.actions = new Map([...this.textActions(operators), ...this.partActions(operators)]);
     const { stroke, closeStroke, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke } =
       operators;
     this.strokes = new Set<unknown>([
@@ -135,11 +179,17 @@ class OperatorReader {
   }
 
   end(): Sheet[] {
-    return this.isWritten ? this.writer.end() : [];
+    return this.isWritten ? this.writer.end(this.page.view) : [];
   }
 
-  private actionsOf(ops: Operators): ReadonlyMap<number, (args: readonly unknown[]) => void> {
-    return new Map<number, (args: readonly unknown[]) => void>([
+  /** Of what a page consists of: what begins and ends. */
+  private partActions(ops: Operators): Actions {
+    return new Map<number, Action>([
+      [ops.beginMarkedContent, () => this.content.begin()],
+      [ops.beginMarkedContentProps, ([tag, layer]) => this.content.begin(tag, layer)],
+      [ops.endMarkedContent, () => this.content.end()],
+      [ops.beginAnnotation, ([, , ...matrices]) => this.beginAnnotation(matrices)],
+      [ops.endAnnotation, () => this.endAnnotation()],
       [ops.save, () => this.save()],
       [ops.restore, () => this.restore()],
       [ops.transform, (args) => this.transform(args)],
@@ -151,8 +201,12 @@ class OperatorReader {
         },
       ],
       [ops.paintFormXObjectEnd, () => this.restore()],
-      [ops.beginAnnotation, ([, , ...matrices]) => this.beginAnnotation(matrices)],
-      [ops.endAnnotation, () => this.endAnnotation()],
+      [ops.constructPath, ([paint, data]) => this.draw(paint, data)],
+    ]);
+  }
+
+  private textActions(ops: Operators): Actions {
+    return new Map<number, Action>([
       [
         ops.beginText,
         () => {
@@ -184,7 +238,6 @@ class OperatorReader {
       [ops.setFont, ([name, size]) => this.setFont(name, size)],
       [ops.setGState, ([entries]) => this.setGraphicsState(entries)],
       [ops.showText, ([glyphs]) => this.show(glyphs)],
-      [ops.constructPath, ([paint, data]) => this.draw(paint, data)],
     ]);
   }
 
@@ -246,7 +299,8 @@ class OperatorReader {
   private show(glyphs: unknown): void {
     const { font, size, stretch, charSpacing, wordSpacing, rise } = this.state;
     if (!font || !Array.isArray(glyphs)) return;
-    this.isWritten ||= !this.inAnnotation;
+    const { isVisible } = this.content;
+    this.isWritten ||= isVisible && !this.inAnnotation;
     const matrix = product(this.state.matrix, this.text);
     const axis = font.vertical
       ? ([0, -1] as const)
@@ -266,7 +320,7 @@ class OperatorReader {
       const spacing = charSpacing + (glyph.isSpace ? wordSpacing : 0);
       const from = placed(matrix, this.x, this.y + rise);
       const [x, y] = font.vertical ? [0, -advance] : [advance * stretch, 0];
-      line.add(glyph.unicode, from, placed(matrix, this.x + x, this.y + rise + y));
+      if (isVisible) line.add(glyph.unicode, from, placed(matrix, this.x + x, this.y + rise + y));
       if (font.vertical) this.y -= advance + spacing;
       else this.x += (advance + spacing) * stretch;
     }
@@ -274,7 +328,7 @@ class OperatorReader {
 
   /** Keeps what may be the border of a table: strokes along an axis, and bars. Fields have borders of their own. */
   private draw(paint: unknown, data: unknown): void {
-    if (this.inAnnotation) return;
+    if (this.inAnnotation || !this.content.isVisible) return;
     const path: unknown = Array.isArray(data) ? data[0] : undefined;
     if (paint === this.unpainted || !(path instanceof Float32Array)) return;
     for (const points of subpathsOf(path)) {
@@ -340,7 +394,7 @@ class RunWriter {
     if (this.rules.length <= RULE_LIMIT) this.rules.push([from, to]);
   }
 
-  end(): Sheet[] {
+  end(view: readonly number[]): Sheet[] {
     const rules = this.rules.length > RULE_LIMIT ? [] : this.rules;
     return this.runs
       .map((runs, quarter) => ({ runs, quarter }))
@@ -348,7 +402,10 @@ class RunWriter {
       .sort((a, b) => lengthOf(b.runs) - lengthOf(a.runs))
       .map(({ runs, quarter }) => ({
         runs,
-        rules: quarter < QUARTERS ? rulesOf(rules, quarter) : [],
+        quarter,
+        ...(quarter < QUARTERS
+          ? { rules: rulesOf(rules, quarter), box: boxOf(view, quarter) }
+          : { rules: [] }),
       }));
   }
 
@@ -432,6 +489,16 @@ function rulesOf(lines: readonly (readonly [Point, Point])[], quarter: number): 
       },
     ];
   });
+}
+
+function boxOf([x = 0, y = 0, toX = 0, toY = 0]: readonly number[], quarter: number): SheetBox {
+  const [one, other] = [turned([x, y], quarter), turned([toX, toY], quarter)];
+  return {
+    left: Math.min(one[0], other[0]),
+    right: Math.max(one[0], other[0]),
+    bottom: Math.min(one[1], other[1]),
+    top: Math.max(one[1], other[1]),
+  };
 }
 
 function turned([x, y]: Point, quarter: number): Point {
