@@ -43,7 +43,6 @@ export interface SheetText {
 
 /** Text that stands at the same place of several pages; of a page number, what counts with the pages. */
 interface Group {
-  /** By which the text is kept once, wherever it stands. */
   readonly text: string;
   readonly isNumber: boolean;
   isRunning: boolean;
@@ -71,30 +70,33 @@ interface EdgeLine {
 /**
  * Takes the headers, footers and page numbers out of the pages, and keeps each once, at its first place. They stand at the
  * edge of at least three pages that have other text, at the same height, and are part of no paragraph: a gap divides them
- * from it. Whatever stands further inside than a line that differs from page to page stays.
+ * from it. A line that differs from page to page by more than the page number stays, and all that stands further inside than one.
  */
 export function withoutRunningLines(sheets: readonly EdgedSheet[]): SheetText[] {
   const edges = sheets.map((sheet) => [...edgeLinesOf(sheet, true), ...edgeLinesOf(sheet, false)]);
   const groups = groupsOf(edges.flat());
-  let running = edges.map((lines) => runningOf(lines));
+  let running = edges.map((lines) => runningLinesOf(lines));
   while (dropRareGroups(groups, sheets, running)) {
-    running = edges.map((lines) => runningOf(lines));
+    running = edges.map((lines) => runningLinesOf(lines));
   }
-  const places = new Map<string, EdgeLine>();
+  const texts = new Set<string>();
   return sheets.map(({ segments }, index) => {
-    const found = running[index] ?? new Map<Segment, Running>();
-    const first = [...found].filter(([, { group, line }]) => {
-      if (!places.has(group.text)) places.set(group.text, line);
-      return places.get(group.text) === line;
-    });
+    const lines = running[index] ?? [];
+    const first = lines.filter(({ text }) => !texts.has(text));
+    for (const { text } of first) texts.add(text);
     const kept = (atTop: boolean) =>
-      first.filter(([, { line }]) => line.top === atTop).map(([segment]) => segment);
+      first.filter(({ line }) => line.top === atTop).flatMap(({ line }) => segmentsIn(line));
+    const found = new Set(lines.flatMap(({ line }) => segmentsIn(line)));
     return {
       headers: kept(true),
       body: segments.filter((segment) => !found.has(segment)),
       footers: kept(false),
     };
   });
+}
+
+function segmentsIn({ segments }: EdgeLine): Segment[] {
+  return segments.map(({ segment }) => segment);
 }
 
 /** Lines near an edge of the page, from there inwards. */
@@ -223,77 +225,56 @@ function atOnePlace(members: readonly Member[]): Member[][] {
   return places;
 }
 
-interface Running {
-  readonly group: Group;
+interface RunningLine {
   readonly line: EdgeLine;
+  readonly groups: readonly Group[];
+  /** By which it is kept once, wherever it stands. */
+  readonly text: string;
 }
 
-/** The running segments of a sheet, in the order of its lines from the top. */
-function runningOf(lines: readonly EdgeLine[]): Map<Segment, Running> {
-  const found: [Segment, Running][] = [];
-  for (const atTop of [true, false]) {
-    const inward = lines.filter(({ top }) => top === atTop);
-    const outer: { readonly line: EdgeLine; readonly running: [Segment, Running][] }[] = [];
-    for (const line of inward) {
-      const running = runningSegments(line);
-      if (running.length > 0) outer.push({ line, running });
+/** The running lines of a sheet, from the top. */
+function runningLinesOf(lines: readonly EdgeLine[]): RunningLine[] {
+  return [true, false].flatMap((atTop) => {
+    const outer: RunningLine[] = [];
+    for (const line of lines.filter(({ top }) => top === atTop)) {
+      const groups = runningGroups(line);
       // What differs from page to page may be where the text begins.
-      if (running.length < line.segments.length) break;
+      if (!groups) break;
+      outer.push({ line, groups, text: groups.map(({ text }) => text).join(' ') });
     }
-    const end = outer.findLastIndex(({ line }) => line.apart) + 1;
-    const downward = atTop ? outer.slice(0, end) : outer.slice(0, end).reverse();
-    found.push(...downward.flatMap(({ running }) => running));
-  }
-  return new Map(found);
-}
-
-/** Of a line that other text stands on, what is far enough from it to be no part of it. */
-function runningSegments(line: EdgeLine): [Segment, Running][] {
-  const { segments, width } = line;
-  const groups = segments.map((edge) => edge.groups.find(({ isRunning }) => isRunning));
-  const isNear = (one: number, other: number) => {
-    const [left, right] = [segments[one], segments[other]];
-    return left && right && gapBetween(left.segment, right.segment) < width * BESIDE;
-  };
-  // Right of its name a number is a value: Invoice 4711.
-  const isValue = groups.map((group, index) => {
-    const before = segments[index - 1];
-    if (!group?.isNumber || !before || namesPage(before)) return false;
-    return isNear(index - 1, index) || readsAsLabel(before.segment.text);
+    const found = outer.slice(0, outer.findLastIndex(({ line }) => line.apart) + 1);
+    return atTop ? found : found.reverse();
   });
-  const differs = groups.map((group, index) => !group || isValue[index] === true);
-  const running = segments.flatMap((edge, index): [Segment, Running][] => {
-    const group = groups[index];
-    if (!group || differs[index]) return [];
-    const beside = [index - 1, index + 1].filter((other) => differs[other]);
-    const isPart = beside.some((other) => isNear(Math.min(index, other), Math.max(index, other)));
-    if (isPart || (beside.length > 0 && readsAsLabel(edge.segment.text))) return [];
-    return [[edge.segment, { group, line }]];
+}
+
+/** Those of its segments, or of the whole line, where all of it repeats. */
+function runningGroups({ segments, groups, width }: EdgeLine): Group[] | undefined {
+  const found = segments.map((edge) => edge.groups.find(({ isRunning }) => isRunning));
+  const parts = found.filter((group, index) => {
+    if (!group?.isNumber) return group !== undefined;
+    // Right of its name a number is a value: Invoice 4711.
+    const before = segments[index - 1]?.segment;
+    const own = segments[index]?.segment;
+    if (!before || !own || pageNumbersOf(`${before.text} 1`).length > 0) return true;
+    return own.left - before.right >= width * BESIDE && !readsAsLabel(before.text);
   });
-  const whole = line.groups.find(({ isRunning }) => isRunning);
-  if (!whole || running.length === segments.length) return running;
-  return segments.map(({ segment }) => [segment, { group: whole, line }]);
-}
-
-function namesPage({ segment }: EdgeSegment): boolean {
-  return pageNumbersOf(`${segment.text} 1`).length > 0;
-}
-
-function gapBetween(one: Segment, other: Segment): number {
-  return Math.max(one.left - other.right, other.left - one.right);
+  if (parts.length === segments.length) return parts.flatMap((group) => group ?? []);
+  const whole = groups.find(({ isRunning }) => isRunning);
+  return whole && [whole];
 }
 
 /** Ends the groups that too few pages with other text support; whether there were any. */
 function dropRareGroups(
   groups: readonly Group[],
   sheets: readonly EdgedSheet[],
-  running: readonly ReadonlyMap<Segment, Running>[],
+  running: readonly (readonly RunningLine[])[],
 ): boolean {
   const pages = new Map<Group, Set<number>>();
   sheets.forEach(({ page, segments, tables }, index) => {
-    const found = running[index];
-    if (!found || segments.length + tables.length <= found.size) return;
-    for (const { group } of found.values()) {
+    const lines = running[index] ?? [];
+    const count = lines.reduce((sum, { line }) => sum + line.segments.length, 0);
+    if (segments.length + tables.length <= count) return;
+    for (const group of lines.flatMap((line) => line.groups)) {
       pages.set(group, (pages.get(group) ?? new Set()).add(page));
     }
   });
