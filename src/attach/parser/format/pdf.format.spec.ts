@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import {
   customPdf,
   eastAsianPages,
+  encryptedPdf,
   filledForm,
   glyphPdf,
   pdfStream,
@@ -494,6 +495,68 @@ describe('forms', () => {
 
   it('of scanned pages are no text', async () => {
     await expect(read(filledForm([], fieldsOf(true)))).rejects.toThrow('scanned images');
+  });
+});
+
+describe('a file that is cut off', () => {
+  const pages = ['one', 'two', 'three'].map((page) => [
+    { text: `The text of page ${page}`, x: 60, y: 700 },
+    { text: 'goes on below.', x: 60, y: 688 },
+  ]);
+  const whole = placedPdf(pages);
+  const cut = (mark: string, from = 0) =>
+    whole.subarray(0, whole.indexOf(mark, from) + Math.floor(mark.length / 2));
+
+  it.each(['xref', '00000 n ', 'trailer', '/Root'])(
+    'in its end (%s) has all of its text',
+    async (mark) => {
+      expect((await read(cut(mark))).text).toBe((await read(whole)).text);
+    },
+  );
+
+  it('in a page has what stands before', async () => {
+    const { text } = await read(cut('goes on', whole.indexOf('of page two')));
+    expect(text.trim()).toBe('The text of page one\ngoes on below.\n\nThe text of page two');
+  });
+
+  it('before a page has the pages before it', async () => {
+    const { text } = await read(cut('/MediaBox', whole.indexOf('of page two')));
+    expect(text.trim()).toBe(
+      'The text of page one\ngoes on below.\n\nThe text of page two\ngoes on below.',
+    );
+  });
+
+  it('before its catalogue has the pages that are left', async () => {
+    const catalogue = whole.indexOf('3 0 obj');
+    const { text } = await read(
+      Buffer.concat([Buffer.from('%PDF-1.7\n'), whole.subarray(catalogue)]).subarray(0, -200),
+    );
+    expect(text).toBe((await read(whole)).text);
+  });
+
+  it('has the objects that are packed into streams', async () => {
+    const packed = [
+      '<< /Type /Catalog /Pages 2 0 R >>',
+      '<< /Type /Pages /Kids [4 0 R] /Count 1 >>',
+    ];
+    const head = `1 0 2 ${packed[0]?.length} `;
+    const objects = [
+      pdfStream(head + packed.join(''), `/Type /ObjStm /N 2 /First ${head.length}`),
+      '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+      '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R /Resources << /Font << /F1 3 0 R >> >> >>',
+      pdfStream('BT /F1 12 Tf 60 700 Td (Unpacked.) Tj ET'),
+    ];
+    const numbers = [9, 3, 4, 5];
+    const bytes = objects.map((object, index) => `${numbers[index]} 0 obj\n${object}\nendobj\n`);
+    expect((await read(Buffer.from(`%PDF-1.7\n${bytes.join('')}`))).text).toBe('Unpacked.');
+  });
+
+  it('is damaged where no page is left, or what is left is encrypted', async () => {
+    await expect(read(cut('/Kids'))).rejects.toThrow('Invalid PDF structure');
+    const encrypted = encryptedPdf();
+    await expect(read(encrypted.subarray(0, encrypted.indexOf('trailer')))).rejects.toThrow(
+      'Invalid PDF structure',
+    );
   });
 });
 

@@ -5,6 +5,7 @@ import type { ReadDocument, ReadLimits, RecognisedPages } from './document-sourc
 import { CharacterMaps } from './pdf-character-maps.js';
 import { Refusal, refuseTooManyPages, UnreadPages } from './document-source.js';
 import { DocumentWriter } from './pdf/document-writer.js';
+import { isCut, withTrailer } from './pdf/file-repair.js';
 import { readSheets, VisibleContent } from './pdf/page-glyphs.js';
 import type { PdfDocument, PdfLayers, PdfPage } from './pdf/page-glyphs.js';
 import { blocksOf } from './pdf/page-layout.js';
@@ -45,12 +46,14 @@ export async function readPdf(
     const unread: number[] = [];
     for (let number = 1; number <= pages; number += 1) {
       if (recognised?.has(number)) continue;
-      const page = await document.getPage(number);
-      const found = await sheetsOf(page, layers);
-      sheets.push(...found);
-      if (recognised && found.length === 0 && (await showsSomething(page, layers)))
-        unread.push(number);
-      page.cleanup();
+      const page = await readPage(document, number, { layers, recognised }).catch(
+        (error: unknown) => {
+          if (isCut(bytes)) return undefined;
+          throw error;
+        },
+      );
+      sheets.push(...(page?.sheets ?? []));
+      if (page?.isUnread) unread.push(number);
     }
     if (unread.length > 0) throw new UnreadPages(unread, pages);
     const byPage = Array.from({ length: pages }, (): PageBlock[] => []);
@@ -82,30 +85,39 @@ class EmptyPdf extends Refusal {
   }
 }
 
-/** Opens a PDF for reading, with the options that are given in addition. The caller destroys its loading task. */
-export async function openPdf(
-  bytes: Buffer,
-  options: Parameters<typeof getDocumentProxy>[1] = {},
-): Promise<PdfDocument> {
+/**
+ * Opens a PDF for reading, with the options that are given in addition; one that has lost its trailer as far as it goes. The
+ * caller destroys its loading task.
+ */
+export async function openPdf(bytes: Buffer, options: PdfOptions = {}): Promise<PdfDocument> {
   try {
-    // A copy, because the reader keeps or detaches what it is given.
-    return await getDocumentProxy(new Uint8Array(bytes), {
-      verbosity: 0,
-      useSystemFonts: false,
-      useWorkerFetch: false,
-      cMapPacked: false,
-      cMapUrl: 'made/',
-      BinaryDataFactory: CharacterMaps,
-      ...options,
-    });
+    return await open(bytes, options);
   } catch (error) {
-    if (error instanceof Error && error.name === 'PasswordException') {
+    const name = error instanceof Error ? error.name : '';
+    if (name === 'PasswordException') {
       throw new Refusal(
         msg`The PDF is protected by a password. Remove the password (print or export it as a new PDF) and upload that.`,
       );
     }
-    throw error;
+    const repaired = name === 'InvalidPDFException' ? withTrailer(bytes) : undefined;
+    if (!repaired) throw error;
+    return open(repaired, options);
   }
+}
+
+type PdfOptions = Parameters<typeof getDocumentProxy>[1];
+
+function open(bytes: Buffer, options: PdfOptions): Promise<PdfDocument> {
+  // A copy, because the reader keeps or detaches what it is given.
+  return getDocumentProxy(new Uint8Array(bytes), {
+    verbosity: 0,
+    useSystemFonts: false,
+    useWorkerFetch: false,
+    cMapPacked: false,
+    cMapUrl: 'made/',
+    BinaryDataFactory: CharacterMaps,
+    ...options,
+  });
 }
 
 /** The operators of PDF.js that make something visible, and are not of text. */
@@ -122,6 +134,22 @@ const MARKS: readonly number[] = [
   OPS.paintInlineImageXObjectGroup,
   OPS.paintSolidColorImageMask,
 ];
+
+/** The text of a page, and whether its image is to be read in place of one. */
+async function readPage(
+  document: PdfDocument,
+  number: number,
+  {
+    layers,
+    recognised,
+  }: { readonly layers: PdfLayers; readonly recognised: RecognisedPages | undefined },
+) {
+  const page = await document.getPage(number);
+  const sheets = await sheetsOf(page, layers);
+  const isUnread = recognised && sheets.length === 0 && (await showsSomething(page, layers));
+  page.cleanup();
+  return { sheets, isUnread };
+}
 
 /** Whether an image or a path is drawn on the page: an empty one costs no recognition. */
 async function showsSomething(page: PdfPage, layers: PdfLayers): Promise<boolean> {
