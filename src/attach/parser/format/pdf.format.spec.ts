@@ -1,3 +1,4 @@
+import { deflateSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -7,6 +8,7 @@ import {
   filledForm,
   glyphPdf,
   pdfStream,
+  pdfWithContents,
   placedPdf,
 } from '../../../../test/support/documents/pdf.js';
 import type { DrawnLine, PlacedText } from '../../../../test/support/documents/pdf.js';
@@ -495,6 +497,78 @@ describe('forms', () => {
 
   it('of scanned pages are no text', async () => {
     await expect(read(filledForm([], fieldsOf(true)))).rejects.toThrow('scanned images');
+  });
+});
+
+describe('text that stands for what is shown (ActualText)', () => {
+  const utf16 = (text: string) => `<feff${Buffer.from(text, 'utf16le').swap16().toString('hex')}>`;
+  const shown = (text: string, x = 60) => `BT /F1 12 Tf ${x} 700 Td (${text}) Tj ET`;
+
+  it.each([
+    ['in the content', '<< /ActualText (office) >>', {}],
+    ['in another encoding', `<< /Lang (en) /ActualText ${utf16('office')} >>`, {}],
+    [
+      'in a property list',
+      '/Properties0',
+      {
+        resources: '/Properties << /Properties0 6 0 R >>',
+        objects: ['<< /ActualText (office) >>'],
+      },
+    ],
+    [
+      'in the structure',
+      '<< /MCID 3 >>',
+      { objects: ['<< /Type /StructElem /S /Span /ActualText (office) /Pg 4 0 R /K 3 >>'] },
+    ],
+  ])('is read, %s', async (_, properties, parts) => {
+    const content = `${shown('The')} /Span ${properties} BDC ${shown('o&ce', 90)} EMC ${shown('is closed.', 130)}`;
+    expect((await read(customPdf(content, parts))).text).toBe('The office is closed.');
+  });
+
+  it('is read in packed streams and in forms', async () => {
+    const content = `${shown('One')} /Span << /ActualText (two) >> BDC ${shown('2', 90)} EMC`;
+    const bytes = pdfWithContents([
+      { content: deflateSync(Buffer.from(content)), filter: 'FlateDecode' },
+      { content: Buffer.from(content) },
+    ]);
+    expect((await read(bytes)).text).toBe('One two\n\nOne two');
+    const form = customPdf('/Form Do', {
+      resources: '/XObject << /Form 6 0 R >>',
+      objects: [
+        pdfStream(
+          content,
+          '/Type /XObject /Subtype /Form /BBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >>',
+        ),
+      ],
+    });
+    expect((await read(form)).text).toBe('One two');
+  });
+
+  it('may stand for a drawing and for an image', async () => {
+    const content = `/Figure << /ActualText (Acme) >> BDC 60 760 m 160 780 l 160 760 l f EMC ${shown('The text.')} /Figure << /ActualText (& Sons) >> BDC q 40 0 0 30 60 600 cm /I Do Q EMC`;
+    const bytes = customPdf(content, {
+      resources: '/XObject << /I 6 0 R >>',
+      objects: [
+        pdfStream(
+          'abc',
+          '/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceRGB /BitsPerComponent 8',
+        ),
+      ],
+    });
+    expect((await read(bytes)).text.split(/\n+/)).toEqual(['Acme', 'The text.', '& Sons']);
+  });
+
+  it('may be empty, or stand for several lines and pieces', async () => {
+    const lines = [
+      `/Artifact << /ActualText () >> BDC ${shown('17', 30)} EMC ${shown('The line,', 60)}`,
+      `/P << /ActualText (and what (all) of it says.) >> BDC BT /F1 12 Tf 60 680 Td (&) Tj 12 0 Td /Span BMC (w) Tj EMC 0 -14 Td (a) Tj ET EMC`,
+      'BT /F1 12 Tf 60 640 Td (The end.) Tj ET',
+    ];
+    expect((await read(customPdf(lines.join('\n')))).text.split(/\n+/)).toEqual([
+      'The line,',
+      'and what (all) of it says.',
+      'The end.',
+    ]);
   });
 });
 

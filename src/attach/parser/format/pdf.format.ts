@@ -4,6 +4,7 @@ import { msg, phrase } from '../../../platform/message/index.js';
 import type { ReadDocument, ReadLimits, RecognisedPages } from './document-source.js';
 import { CharacterMaps } from './pdf-character-maps.js';
 import { Refusal, refuseTooManyPages, UnreadPages } from './document-source.js';
+import { withActualText } from './pdf/actual-text.js';
 import { DocumentWriter } from './pdf/document-writer.js';
 import { isCut, withTrailer } from './pdf/file-repair.js';
 import { readSheets, VisibleContent } from './pdf/page-glyphs.js';
@@ -37,7 +38,7 @@ export async function readPdf(
 ): Promise<ReadDocument> {
   // Images that are left out would not be among the operators, by which a page without text is known to show something.
   const options = { disableFontFace: false, maxImageSize: recognised ? -1 : 1 };
-  const document = await openPdf(bytes, options);
+  const document = await openPdf(withActualText(bytes), options);
   try {
     const { numPages: pages } = document;
     refuseTooManyPages({ pages, of: phrase`PDF`, unit: phrase`pages` }, limits);

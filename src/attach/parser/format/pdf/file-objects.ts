@@ -15,13 +15,27 @@ export class PdfName {
   constructor(readonly name: string) {}
 }
 
-/** A string as text: UTF-16 or UTF-8 behind their marks, else Latin-1. */
 export class PdfString {
-  constructor(readonly text: string) {}
+  /** Of bytes, as Latin-1. */
+  constructor(readonly bytes: string) {}
+
+  /** UTF-16 or UTF-8 behind their marks, else Latin-1. */
+  get text(): string {
+    const { bytes } = this;
+    if (bytes.startsWith('\xfe\xff')) {
+      const even = Buffer.from(bytes.slice(2, bytes.length - (bytes.length % 2)), 'latin1');
+      return even.swap16().toString('utf16le');
+    }
+    if (!bytes.startsWith('\xef\xbb\xbf')) return bytes;
+    return Buffer.from(bytes.slice(3), 'latin1').toString('utf8');
+  }
 }
 
 export class PdfReference {
-  constructor(readonly object: number) {}
+  constructor(
+    readonly object: number,
+    readonly generation: number,
+  ) {}
 }
 
 export type PdfDictionary = ReadonlyMap<string, PdfValue>;
@@ -78,11 +92,12 @@ export class PdfLexer {
 
   private reference(object: number): PdfValue {
     const { position } = this;
-    const match = /[\0\t\n\f\r ]+\d{1,5}[\0\t\n\f\r ]+R(?![A-Za-z0-9])/y;
-    match.lastIndex = position;
-    if (!Number.isInteger(object) || !match.test(this.text)) return object;
-    this.position = match.lastIndex;
-    return new PdfReference(object);
+    const reference = /[\0\t\n\f\r ]+(\d{1,5})[\0\t\n\f\r ]+R(?![A-Za-z0-9])/y;
+    reference.lastIndex = position;
+    const generation = Number.isInteger(object) ? reference.exec(this.text)?.[1] : undefined;
+    if (generation === undefined) return object;
+    this.position = reference.lastIndex;
+    return new PdfReference(object, Number(generation));
   }
 
   private array(depth: number): PdfValue[] {
@@ -124,8 +139,8 @@ export class PdfLexer {
       this.position += 2;
       return new PdfOperator(two);
     }
-    if (first === '(') return new PdfString(textOf(this.literal()));
-    if (first === '<') return new PdfString(textOf(this.hexadecimal()));
+    if (first === '(') return new PdfString(this.literal());
+    if (first === '<') return new PdfString(this.hexadecimal());
     if (first === '/') {
       this.position += 1;
       const name = this.word();
@@ -208,14 +223,26 @@ export function isWord({ value }: PdfToken, word: string): boolean {
   return value instanceof PdfOperator && value.word === word;
 }
 
-function textOf(bytes: string): string {
-  if (bytes.startsWith('\xfe\xff')) {
-    const even = Buffer.from(bytes.slice(2, bytes.length - (bytes.length % 2)), 'latin1');
-    return even.swap16().toString('utf16le');
+/** A value as it is written in a file. */
+export function sourceOf(value: PdfValue): string {
+  if (value instanceof PdfName) {
+    const name = value.name.replace(/[^\w.+*-]/g, (character) => {
+      return `#${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+    });
+    return `/${name}`;
   }
-  if (bytes.startsWith('\xef\xbb\xbf'))
-    return Buffer.from(bytes.slice(3), 'latin1').toString('utf8');
-  return bytes;
+  if (value instanceof PdfString) return `<${Buffer.from(value.bytes, 'latin1').toString('hex')}>`;
+  if (value instanceof PdfReference) return `${value.object} ${value.generation} R`;
+  const dictionary = dictionaryOf(value);
+  if (dictionary) {
+    const entries = [...dictionary].map(
+      ([key, entry]) => `${sourceOf(new PdfName(key))} ${sourceOf(entry)}`,
+    );
+    return `<< ${entries.join(' ')} >>`;
+  }
+  return Array.isArray(value)
+    ? `[${(value as readonly PdfValue[]).map(sourceOf).join(' ')}]`
+    : JSON.stringify(value);
 }
 
 /** An object of a file, wherever it is written. */
