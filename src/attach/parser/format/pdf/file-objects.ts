@@ -54,6 +54,8 @@ export class PdfOperator {
 
 /** Values in values. */
 const MAX_DEPTH = 60;
+/** A longer string is one that does not end. */
+const MAX_STRING_BYTES = 2 ** 16;
 
 const SPACE = '\0\t\n\f\r ';
 const DELIMITERS = '()<>[]{}/%';
@@ -169,21 +171,26 @@ export class PdfLexer {
   }
 
   private literal(): string {
-    let depth = 0;
-    let found = '';
-    for (;;) {
-      const character = this.text[this.position];
-      if (character === undefined) return found;
-      this.position += 1;
+    const special = /[\\()]/g;
+    const parts: string[] = [];
+    const end = this.position + MAX_STRING_BYTES;
+    let depth = 1;
+    this.position += 1;
+    while (this.position < end) {
+      special.lastIndex = this.position;
+      const at = special.exec(this.text)?.index ?? this.text.length;
+      parts.push(this.text.slice(this.position, at));
+      const character = this.text[at] ?? '';
+      this.position = at + character.length;
       if (character === '\\') {
-        found += this.escaped();
+        parts.push(this.escaped());
         continue;
       }
-      if (character === ')') depth -= 1;
-      if (depth === 0 && character === ')') return found;
-      if (depth > 0) found += character;
-      if (character === '(') depth += 1;
+      depth += character === '(' ? 1 : -1;
+      if (depth === 0 || character === '') break;
+      parts.push(character);
     }
+    return parts.join('');
   }
 
   private escaped(): string {
@@ -256,6 +263,9 @@ export interface PdfObject {
   readonly packed?: string;
 }
 
+/** A damaged object may be read up to the end of the file; all of them together this often. */
+const MAX_READS = 8;
+
 /**
  * The objects of a PDF as they stand in it, without its table of objects: for what PDF.js does not pass on, and for files
  * that have lost the table. Of several objects with one number the last one counts.
@@ -273,11 +283,13 @@ export class FileObjects {
     const end = this.text.lastIndexOf('endobj');
     this.end = end < 0 ? 0 : end + 'endobj'.length;
     const objects = new Map<number, PdfObject>();
-    for (const match of this.text.matchAll(
-      /(?<![0-9])(\d{1,8})[\0\t\n\f\r ]{1,9}(\d{1,5})[\0\t\n\f\r ]{1,9}obj(?![A-Za-z])/g,
-    )) {
-      const lexer = new PdfLexer(this.text, match.index + match[0].length);
+    const header =
+      /(?<![0-9])(\d{1,8})[\0\t\n\f\r ]{1,9}(\d{1,5})[\0\t\n\f\r ]{1,9}obj(?![A-Za-z])/g;
+    let left = this.text.length * MAX_READS;
+    for (let match = header.exec(this.text); match && left > 0; match = header.exec(this.text)) {
+      const lexer = new PdfLexer(this.text, header.lastIndex);
       const value = lexer.value();
+      left -= lexer.position - header.lastIndex;
       if (value === undefined) continue;
       const object = {
         number: Number(match[1]),
@@ -289,6 +301,11 @@ export class FileObjects {
       objects.delete(object.number);
       objects.set(object.number, object);
       if (match.index >= this.end) this.unfinished = object;
+      // The data of a stream hold no objects, by whatever they look like one.
+      const length = dictionaryOf(value)?.get('Length');
+      if (object.data !== undefined && this.endsAt(object.data, length)) {
+        header.lastIndex = object.data + length;
+      }
     }
     this.objects = objects;
     for (const object of [...objects.values()]) {
@@ -330,14 +347,15 @@ export class FileObjects {
 
   private endOf(start: number, dictionary: PdfDictionary): number {
     const length = this.resolve(dictionary.get('Length'));
-    if (
-      typeof length === 'number' &&
-      /^\s*endstream/.test(this.text.slice(start + length, start + length + 20))
-    ) {
-      return start + length;
-    }
+    if (this.endsAt(start, length)) return start + length;
     const end = this.text.indexOf('endstream', start);
     return end < 0 ? this.text.length : end;
+  }
+
+  /** Whether data of this length end where they say. */
+  private endsAt(start: number, length: PdfValue | undefined): length is number {
+    if (typeof length !== 'number' || length < 0) return false;
+    return /^\s*endstream/.test(this.text.slice(start + length, start + length + 20));
   }
 
   private unpacked(stream: PdfObject): PdfObject[] {
