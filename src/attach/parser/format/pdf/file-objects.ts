@@ -48,7 +48,7 @@ export interface PdfToken {
   readonly value: PdfValue | PdfOperator;
 }
 
-export class PdfOperator {
+class PdfOperator {
   constructor(readonly word: string) {}
 }
 
