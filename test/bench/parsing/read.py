@@ -1,4 +1,7 @@
-"""Reads PDFs with pypdf or pdfplumber. Arguments: the reader, the files. One line of JSON for each file."""
+"""Reads PDFs with pypdf or pdfplumber, with a form feed between their pages.
+
+Arguments: the reader, the files. Prints one line of JSON for each file.
+"""
 
 import json
 import sys
@@ -10,7 +13,7 @@ def with_pypdf(path):
     from pypdf import PdfReader
 
     pages = PdfReader(path).pages
-    return "\n".join(page.extract_text() for page in pages), len(pages), []
+    return "\f".join(page.extract_text() for page in pages), len(pages), []
 
 
 def with_pdfplumber(path):
@@ -23,7 +26,7 @@ def with_pdfplumber(path):
             for table in page.extract_tables():
                 rows += [" ".join(cell or "" for cell in row) for row in table]
             page.close()
-        return "\n".join(text), len(document.pages), rows
+        return "\f".join(text), len(document.pages), rows
 
 
 def main():

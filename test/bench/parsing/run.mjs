@@ -151,17 +151,14 @@ function rowsFound(rows, texts) {
   return found.length / rows.length;
 }
 
-/** Headers and footers that are still in the text. */
+/** Share of the headers and footers that are in the text more than once; numbers of pages are one line. */
 function runningLeft({ running, pages }, text) {
-  const lines = running.flatMap((line) =>
-    Array.from({ length: pages }, (_, page) => line.replace('{page}', String(page + 1))),
-  );
   const words = wordsOf(text).join(' ');
-  const once = new Map();
-  for (const line of lines) once.set(line, (once.get(line) ?? 0) + 1);
-  let left = 0;
-  for (const [line, count] of once) left += Math.min(count, words.split(line).length - 1);
-  return left / lines.length;
+  const repeats = running.map((line) => {
+    const found = new RegExp(`(?<!\\S)${line.replace('{page}', '\\d+')}(?!\\S)`, 'g');
+    return Math.max(0, (words.match(found)?.length ?? 0) - 1) / (pages - 1);
+  });
+  return repeats.reduce((sum, share) => sum + share, 0) / running.length;
 }
 
 function percent(share) {

@@ -7,6 +7,7 @@ import { docxOf, docxParts, xlsxOf, xlsxParts, zipOf } from '../../support/docum
 import { odtOf } from '../../support/documents/open-document.js';
 import { TestParser } from '../../support/documents/parsing.js';
 import { eastAsianPdf, encryptedPdf, pdfOf, placedPdf } from '../../support/documents/pdf.js';
+import { havePdfReaders } from '../../support/documents/pdf-words.js';
 import { pptxOf } from '../../support/documents/presentation.js';
 
 /** Leaves each part of a document a fragment of its own. */
@@ -140,6 +141,15 @@ describe('PDF', () => {
     const outcome = await contentOf('a.pdf', bytes).catch(() => '');
     expect(outcome).not.toMatch(/\p{Script=Han}/u);
   });
+
+  (havePdfReaders() ? it : it.skip)(
+    'has the words that pypdf and pdfplumber both find',
+    async () => {
+      expect(parser.words.count).toBeGreaterThan(0);
+      expect(await parser.words.missing()).toEqual({});
+    },
+    60_000,
+  );
 
   it('says what to do about a password, and about scanned pages', async () => {
     expect(await parser.reason('a.pdf', encryptedPdf())).toMatch(/remove the password/i);

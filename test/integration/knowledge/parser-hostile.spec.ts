@@ -188,15 +188,17 @@ describe('PDF', () => {
     expect(ticks).toBeGreaterThan(TICKS);
   });
 
-  it('reads a file whose table of objects is wrong, and says of one cut off that it is damaged', async () => {
+  it('reads a file whose table of objects is wrong or cut off, and says of one without pages that it is damaged', async () => {
     const bytes = pdfOf(Array.from({ length: 50 }, (_, i) => `Page ${i + 1}`));
     const moved = Buffer.from(
       bytes.toString('latin1').replace('startxref\n', 'startxref\n9'),
       'latin1',
     );
     expect((await parser.parse('moved.pdf', moved)).pages).toBe(50);
-    expect(await parser.reason('cut.pdf', bytes.subarray(0, -1_500))).toMatch(/damaged/);
+    expect((await parser.parse('cut.pdf', bytes.subarray(0, -1_500))).pages).toBe(50);
     expect(await parser.reason('cut.pdf', bytes.subarray(0, 40))).toMatch(/damaged/);
+    const endless = `%PDF-1.7\n${'1 0 obj (('.repeat(20_000)}`;
+    expect(await parser.reason('endless.pdf', Buffer.from(endless))).toMatch(/damaged/);
   });
 });
 

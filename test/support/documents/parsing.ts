@@ -6,11 +6,15 @@ import { Logger } from '@nestjs/common';
 import { DocumentParser } from '../../../src/attach/parser/index.js';
 import type { PageRecognition, ParsedDocument } from '../../../src/attach/parser/index.js';
 import { loadConfig } from '../../../src/platform/config/index.js';
+import { PdfWords } from './pdf-words.js';
 
 export const SETTINGS = { textBlockSize: 500, overlapChar: 50, separator: '' };
 
 /** A DocumentParser with its own folder, as Plinth has one. */
 export class TestParser implements AsyncDisposable {
+  /** Of the PDFs that were parsed. */
+  readonly words = new PdfWords();
+
   private constructor(
     readonly parser: DocumentParser,
     readonly folder: string,
@@ -25,7 +29,7 @@ export class TestParser implements AsyncDisposable {
     return new TestParser(parser, folder);
   }
 
-  parse(
+  async parse(
     name: string,
     bytes: Buffer,
     {
@@ -38,12 +42,16 @@ export class TestParser implements AsyncDisposable {
       readonly recognition?: PageRecognition;
     } = {},
   ): Promise<ParsedDocument> {
-    return this.parser.parse(
+    const parsed = await this.parser.parse(
       { content: Readable.from([bytes]), name, byteSize: bytes.length },
       settings,
       signal,
       recognition,
     );
+    if (bytes.subarray(0, 5).toString('latin1') === '%PDF-') {
+      this.words.add(bytes, { text: parsed.fragments.map(({ content }) => content).join('\n') });
+    }
+    return parsed;
   }
 
   /** The message of the DocumentError it ends with; fails when it is parsed. */

@@ -134,6 +134,32 @@ export function pdfWithContents(
   return assembled(objects, '');
 }
 
+/** A stream with the entries of its dictionary besides its length. */
+export function pdfStream(content: string, entries = ''): string {
+  return `<< ${entries} /Length ${Buffer.byteLength(content, 'latin1')} >>\nstream\n${content}\nendstream`;
+}
+
+/**
+ * A PDF of one page with this content, which may use the font F1, the resources and the objects that are given: they are
+ * numbered from 6. Entries of the catalogue, such as those of layers, come in addition.
+ */
+export function customPdf(
+  content: string,
+  { resources = '', catalog = '', objects = [] as readonly string[], page = '' } = {},
+): Buffer {
+  return assembled(
+    [
+      `<< /Type /Catalog /Pages 2 0 R ${catalog} >>`,
+      '<< /Type /Pages /Kids [4 0 R] /Count 1 >>',
+      '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R /Resources << /Font << /F1 3 0 R >> ${resources} >> ${page} >>`,
+      pdfStream(content),
+      ...objects,
+    ].map((object) => Buffer.from(object, 'latin1')),
+    '',
+  );
+}
+
 /** Objects numbered from 1, with the table that tells where each one begins; the first is the catalogue. */
 function assembled(objects: readonly Buffer[], trailer: string): Buffer {
   const parts = [Buffer.from('%PDF-1.7\n')];
@@ -176,6 +202,37 @@ export function eastAsianPdf(font: {
     `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
     `<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Song /CIDSystemInfo << /Registry (Adobe) /Ordering (${collection}) /Supplement 2 >> /FontDescriptor 7 0 R >>`,
     '<< /Type /FontDescriptor /FontName /Song /Flags 6 /FontBBox [0 -200 1000 900] /ItalicAngle 0 /Ascent 900 /Descent -200 /CapHeight 900 /StemV 90 >>',
+  ];
+  return assembled(
+    objects.map((object) => Buffer.from(object)),
+    '',
+  );
+}
+
+/** A PDF whose pages have lines of Chinese at these heights, in a font that is not embedded. */
+export function eastAsianPages(
+  pages: readonly (readonly (readonly [text: string, y: number])[])[],
+): Buffer {
+  const idOf = (page: number) => 6 + 2 * page;
+  const kids = pages.map((_, page) => `${idOf(page)} 0 R`).join(' ');
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    `<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`,
+    '<< /Type /Font /Subtype /Type0 /BaseFont /Song /Encoding /UniGB-UCS2-H /DescendantFonts [4 0 R] >>',
+    '<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Song /CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) /Supplement 2 >> /FontDescriptor 5 0 R >>',
+    '<< /Type /FontDescriptor /FontName /Song /Flags 6 /FontBBox [0 -200 1000 900] /ItalicAngle 0 /Ascent 900 /Descent -200 /CapHeight 900 /StemV 90 >>',
+    ...pages.flatMap((lines, page) => {
+      const content = lines
+        .map(([text, y]) => {
+          const codes = Buffer.from(text, 'utf16le').swap16().toString('hex');
+          return `BT /F1 12 Tf 1 0 0 1 60 ${y} Tm <${codes}> Tj ET`;
+        })
+        .join('\n');
+      return [
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents ${idOf(page) + 1} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
+        `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+      ];
+    }),
   ];
   return assembled(
     objects.map((object) => Buffer.from(object)),

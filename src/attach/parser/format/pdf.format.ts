@@ -4,37 +4,31 @@ import { msg, phrase } from '../../../platform/message/index.js';
 import type { ReadDocument, ReadLimits, RecognisedPages } from './document-source.js';
 import { CharacterMaps } from './pdf-character-maps.js';
 import { Refusal, refuseTooManyPages, UnreadPages } from './document-source.js';
+import { withActualText } from './pdf/actual-text.js';
 import { DocumentWriter } from './pdf/document-writer.js';
-import { readSheets } from './pdf/page-glyphs.js';
-import type { PdfDocument, PdfPage, Rule } from './pdf/page-glyphs.js';
+import { isCut, withTrailer } from './pdf/file-repair.js';
+import { readSheets, VisibleContent } from './pdf/page-glyphs.js';
+import type { PdfDocument, PdfLayers, PdfPage } from './pdf/page-glyphs.js';
 import { blocksOf } from './pdf/page-layout.js';
-import type { PageBlock } from './pdf/page-layout.js';
+import type { PageBlock, PageParts } from './pdf/page-layout.js';
 import { segmentsOf } from './pdf/page-lines.js';
 import type { Segment } from './pdf/page-lines.js';
 import { joinedRules, ruledTables } from './pdf/ruled-tables.js';
 import type { Table } from './pdf/ruled-tables.js';
 import { withoutRunningLines } from './pdf/running-lines.js';
+import type { EdgedSheet, SheetText } from './pdf/running-lines.js';
 
 /** More lines than this across a page belong to a drawing. */
 const RULE_LIMIT = 400;
 
-interface PageText {
-  readonly segments: readonly Segment[];
+/** What a page shows in one direction; the first one of a page has most of its text. */
+interface SheetParts extends EdgedSheet, PageParts {
   readonly tables: readonly Table[];
-  readonly rules: readonly Rule[];
-  /** Text that is written in other directions. */
-  readonly turned: readonly (readonly Segment[])[];
-}
-
-const NO_TEXT: PageText = { segments: [], tables: [], rules: [], turned: [] };
-
-function isEmpty({ segments, tables, turned }: PageText): boolean {
-  return segments.length + tables.length + turned.flat().length === 0;
 }
 
 /**
  * The text of a PDF in the order in which it is read, page by page: columns one after the other, the rows of tables,
- * paragraphs wherever the lines stand further apart. Headers, footers and page numbers are left out. A page
+ * paragraphs wherever the lines stand further apart. Headers, footers and page numbers are kept once. A page
  * without text has the recognised one; with `recognised`, throws UnreadPages for those that show something and are not in it.
  */
 export async function readPdf(
@@ -44,29 +38,32 @@ export async function readPdf(
 ): Promise<ReadDocument> {
   // Images that are left out would not be among the operators, by which a page without text is known to show something.
   const options = { disableFontFace: false, maxImageSize: recognised ? -1 : 1 };
-  const document = await openPdf(bytes, options);
+  const document = await openPdf(withActualText(bytes), options);
   try {
     const { numPages: pages } = document;
     refuseTooManyPages({ pages, of: phrase`PDF`, unit: phrase`pages` }, limits);
-    const texts: PageText[] = [];
+    const layers = await document.getOptionalContentConfig();
+    const sheets: SheetParts[] = [];
     const unread: number[] = [];
     for (let number = 1; number <= pages; number += 1) {
-      if (recognised?.has(number)) {
-        texts.push(NO_TEXT);
-        continue;
-      }
-      const page = await document.getPage(number);
-      const text = await textOf(page);
-      texts.push(text);
-      if (recognised && isEmpty(text) && (await showsSomething(page))) unread.push(number);
-      page.cleanup();
+      if (recognised?.has(number)) continue;
+      const page = await readPage(document, number, { layers, recognised }).catch(
+        (error: unknown) => {
+          if (isCut(bytes)) return undefined;
+          throw error;
+        },
+      );
+      sheets.push(...(page?.sheets ?? []));
+      if (page?.isUnread) unread.push(number);
     }
     if (unread.length > 0) throw new UnreadPages(unread, pages);
-    const writer = new DocumentWriter();
-    withoutRunningLines(texts).forEach((segments, index) => {
-      const text = texts[index];
-      if (text) writer.page(layoutOf({ ...text, segments }), recognised?.get(index + 1));
+    const byPage = Array.from({ length: pages }, (): PageBlock[] => []);
+    withoutRunningLines(sheets).forEach((text, index) => {
+      const sheet = sheets[index];
+      if (sheet) byPage[sheet.page]?.push(...layoutOf(text, sheet));
     });
+    const writer = new DocumentWriter();
+    byPage.forEach((blocks, index) => writer.page(blocks, recognised?.get(index + 1)));
     const { text, blocks, pageStarts } = writer.end();
     if (text.trim() === '') throw recognised ? new EmptyPdf() : new ScannedPdf();
     return { source: { kind: 'document', text, blocks, pageStarts }, pages };
@@ -89,30 +86,39 @@ class EmptyPdf extends Refusal {
   }
 }
 
-/** Opens a PDF for reading, with the options that are given in addition. The caller destroys its loading task. */
-export async function openPdf(
-  bytes: Buffer,
-  options: Parameters<typeof getDocumentProxy>[1] = {},
-): Promise<PdfDocument> {
+/**
+ * Opens a PDF for reading, with the options that are given in addition; one that has lost its trailer as far as it goes. The
+ * caller destroys its loading task.
+ */
+export async function openPdf(bytes: Buffer, options: PdfOptions = {}): Promise<PdfDocument> {
   try {
-    // A copy, because the reader keeps or detaches what it is given.
-    return await getDocumentProxy(new Uint8Array(bytes), {
-      verbosity: 0,
-      useSystemFonts: false,
-      useWorkerFetch: false,
-      cMapPacked: false,
-      cMapUrl: 'made/',
-      BinaryDataFactory: CharacterMaps,
-      ...options,
-    });
+    return await open(bytes, options);
   } catch (error) {
-    if (error instanceof Error && error.name === 'PasswordException') {
+    const name = error instanceof Error ? error.name : '';
+    if (name === 'PasswordException') {
       throw new Refusal(
         msg`The PDF is protected by a password. Remove the password (print or export it as a new PDF) and upload that.`,
       );
     }
-    throw error;
+    const repaired = name === 'InvalidPDFException' ? withTrailer(bytes) : undefined;
+    if (!repaired) throw error;
+    return open(repaired, options);
   }
+}
+
+type PdfOptions = Parameters<typeof getDocumentProxy>[1];
+
+function open(bytes: Buffer, options: PdfOptions): Promise<PdfDocument> {
+  // A copy, because the reader keeps or detaches what it is given.
+  return getDocumentProxy(new Uint8Array(bytes), {
+    verbosity: 0,
+    useSystemFonts: false,
+    useWorkerFetch: false,
+    cMapPacked: false,
+    cMapUrl: 'made/',
+    BinaryDataFactory: CharacterMaps,
+    ...options,
+  });
 }
 
 /** The operators of PDF.js that make something visible, and are not of text. */
@@ -130,27 +136,57 @@ const MARKS: readonly number[] = [
   OPS.paintSolidColorImageMask,
 ];
 
+/** The text of a page, and whether its image is to be read in place of one. */
+async function readPage(
+  document: PdfDocument,
+  number: number,
+  {
+    layers,
+    recognised,
+  }: { readonly layers: PdfLayers; readonly recognised: RecognisedPages | undefined },
+) {
+  const page = await document.getPage(number);
+  const sheets = await sheetsOf(page, layers);
+  const isUnread = recognised && sheets.length === 0 && (await showsSomething(page, layers));
+  page.cleanup();
+  return { sheets, isUnread };
+}
+
 /** Whether an image or a path is drawn on the page: an empty one costs no recognition. */
-async function showsSomething(page: PdfPage): Promise<boolean> {
-  const { fnArray } = await page.getOperatorList();
-  return fnArray.some((operator) => MARKS.includes(operator));
+async function showsSomething(page: PdfPage, layers: PdfLayers): Promise<boolean> {
+  const { fnArray, argsArray } = await page.getOperatorList();
+  const content = new VisibleContent(layers);
+  return fnArray.some((operator, index) => {
+    const args: unknown = argsArray[index];
+    if (operator === OPS.beginMarkedContent) content.begin();
+    if (operator === OPS.beginMarkedContentProps) content.begin(...(args as [unknown, unknown]));
+    if (operator === OPS.endMarkedContent) content.end();
+    return content.isVisible && MARKS.includes(operator);
+  });
 }
 
-async function textOf(page: PdfPage): Promise<PageText> {
-  const [main = { runs: [], rules: [] }, ...turned] = await readSheets(page);
-  const { tables, rest } = ruledTables(main.runs, main.rules);
-  const rules = joinedRules(main.rules.filter(({ horizontal }) => horizontal));
-  return {
-    segments: segmentsOf(rest),
-    tables,
-    rules: rules.length > RULE_LIMIT ? [] : rules,
-    turned: turned.map(({ runs }) => segmentsOf(runs)),
-  };
+async function sheetsOf(page: PdfPage, layers: PdfLayers): Promise<SheetParts[]> {
+  const sheets = await readSheets(page, layers);
+  return sheets.map(({ runs, rules, quarter, box }, index) => {
+    const sheet = { page: page.pageNumber - 1, quarter, ...(box && { box }) };
+    // The lines of a page are those of its main text.
+    if (index > 0) return { ...sheet, segments: segmentsOf(runs), tables: [], rules: [] };
+    const { tables, rest } = ruledTables(runs, rules);
+    const across = joinedRules(rules.filter(({ horizontal }) => horizontal));
+    return {
+      ...sheet,
+      segments: segmentsOf(rest),
+      tables,
+      rules: across.length > RULE_LIMIT ? [] : across,
+    };
+  });
 }
 
-function layoutOf({ turned, ...parts }: PageText): PageBlock[] {
-  return [
-    ...blocksOf(parts),
-    ...turned.flatMap((segments) => blocksOf({ segments, tables: [], rules: [] })),
-  ];
+function layoutOf(
+  { headers, body, footers }: SheetText,
+  { tables, rules }: PageParts,
+): PageBlock[] {
+  const running = (segments: readonly Segment[]) =>
+    blocksOf({ segments, tables: [], rules: [] }).map((block) => ({ ...block, isRunning: true }));
+  return [...running(headers), ...blocksOf({ segments: body, tables, rules }), ...running(footers)];
 }

@@ -12,6 +12,8 @@ interface WrittenDocument {
   readonly pageStarts: readonly number[];
 }
 
+type Rows = readonly (readonly string[])[];
+
 interface OpenTable {
   readonly writer: TableWriter;
   readonly columns: number;
@@ -28,6 +30,8 @@ export class DocumentWriter {
   private readonly recognised = new Map<number, RecognisedPage>();
   private readonly hyphens = new LineEndHyphens();
   private readonly writer = new BlockWriter();
+  /** Headers and footers of a table that may go on. */
+  private readonly running: PageBlock[] = [];
 
   /** Of a page without text of its own, what text recognition has read. */
   page(blocks: readonly PageBlock[], recognised?: RecognisedPage): void {
@@ -35,8 +39,8 @@ export class DocumentWriter {
     this.pages.push(
       blocks.map((block) =>
         block.rows
-          ? { rows: block.rows.map((row) => row.map(storable)) }
-          : { lines: block.lines.map((line) => storable(line).trimEnd()) },
+          ? { ...block, rows: block.rows.map((row) => row.map(storable)) }
+          : { ...block, lines: block.lines.map((line) => storable(line).trimEnd()) },
       ),
     );
   }
@@ -50,12 +54,16 @@ export class DocumentWriter {
     const pageStarts: number[] = [];
     let open: OpenTable | undefined;
     for (const [index, blocks] of this.joinedPages().entries()) {
+      const rows = blocks.find(({ isRunning }) => !isRunning)?.rows;
+      if (rows?.[0]?.length !== open?.columns) open = undefined;
+      if (!open) this.writeRunning();
       this.writer.separate();
       pageStarts.push(this.writer.position);
       open = this.write(blocks, open);
       const recognised = this.recognised.get(index);
       if (recognised) writeRecognised(this.writer, recognised);
     }
+    this.writeRunning();
     return { ...this.writer.end(), pageStarts };
   }
 
@@ -64,6 +72,7 @@ export class DocumentWriter {
     let last: string[] | undefined;
     return this.pages.map((blocks) =>
       blocks.map((block) => {
+        if (block.isRunning) return block;
         if (block.rows) {
           last = undefined;
           return { rows: block.rows.map((row) => row.map((cell) => this.joined(cell))) };
@@ -87,34 +96,47 @@ export class DocumentWriter {
     return this.hyphens.join(cell.split('\n')).join(' ');
   }
 
-  /** The table that the page ends with may go on. */
+  /** The table that the page ends with may go on; headers and footers within it are written behind it. */
   private write(
     blocks: readonly PageBlock[],
     before: OpenTable | undefined,
   ): OpenTable | undefined {
+    let goesOn = before;
     let open = before;
-    blocks.forEach((block, index) => {
-      if (block.rows) open = this.table(block.rows, index === 0 ? open : undefined);
-      else {
-        open = undefined;
+    for (const block of blocks) {
+      if (block.isRunning) this.running.push(block);
+      else if (block.rows) {
+        if (!goesOn) this.writeRunning();
+        open = this.table(block.rows, goesOn);
+        goesOn = undefined;
+      } else {
+        this.writeRunning();
         this.writer.paragraph(block.lines.join('\n'));
+        goesOn = open = undefined;
       }
-    });
-    return blocks.length > 0 ? open : undefined;
+      if (!open) this.writeRunning();
+    }
+    return open;
   }
 
-  private table(rows: readonly (readonly string[])[], before: OpenTable | undefined): OpenTable {
+  private writeRunning(): void {
+    for (const block of this.running.splice(0)) {
+      if (block.rows) this.table(block.rows, undefined);
+      else this.writer.paragraph(block.lines.join('\n'));
+    }
+  }
+
+  private table(rows: Rows, before: OpenTable | undefined): OpenTable {
     const [first = []] = rows;
     const columns = first.length;
-    const goesOn = before?.columns === columns ? before : undefined;
-    const open = goesOn ?? {
+    const open = before ?? {
       writer: new TableWriter(this.writer),
       columns,
       head: first.join('\n'),
       rows: 0,
     };
     // A head that is repeated on each page is known already.
-    const isRepeated = goesOn !== undefined && first.join('\n') === open.head;
+    const isRepeated = before !== undefined && first.join('\n') === open.head;
     for (const cells of isRepeated ? rows.slice(1) : rows) {
       open.rows += 1;
       open.writer.add(open.rows, cells);

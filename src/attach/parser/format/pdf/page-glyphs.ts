@@ -1,9 +1,12 @@
 import { getResolvedPDFJS } from 'unpdf';
 import type { getDocumentProxy } from 'unpdf';
+import { actualTextOf } from './actual-text.js';
 import { isRightToLeft } from './right-to-left.js';
 
 export type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>;
 export type PdfPage = Awaited<ReturnType<PdfDocument['getPage']>>;
+/** The layers of a document, and which of them are off. */
+export type PdfLayers = Awaited<ReturnType<PdfDocument['getOptionalContentConfig']>>;
 
 /** Characters that follow each other on one base line, in points; x grows along the line, y upwards. */
 export interface Run {
@@ -27,6 +30,18 @@ export interface Rule {
 export interface Sheet {
   readonly runs: Run[];
   readonly rules: Rule[];
+  /** Quarters of a turn from the direction of the page; QUARTERS for any other angle. */
+  readonly quarter: number;
+  /** The edges of the page; none of text at any other angle. */
+  readonly box?: SheetBox;
+}
+
+/** Edges of a page, turned as its text. */
+export interface SheetBox {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
 }
 
 /** A gap this wide between two glyphs is a space, in shares of the font size; East Asian text is spaced out. */
@@ -87,19 +102,71 @@ const INITIAL: State = {
  * The text of a page with its place, one sheet for each direction of writing, the one with most text first. It is read
  * from the drawing operators: what PDF.js calls text content is already reordered, in ways that cannot be undone for
  * right-to-left text, and knows no lines of tables. Annotations that are shown, such as the values of a form, belong to
- * the text of a page that has any: a scanned page stays one without text, although it is signed.
+ * the text of a page that has any: a scanned page stays one without text, although it is signed. Layers that are off are
+ * left out, and what a text stands for (ActualText) is that. Text that is invisible by its colour or its mode belongs to the page: so is the text behind scanned images.
  */
-export async function readSheets(page: PdfPage): Promise<Sheet[]> {
+export async function readSheets(page: PdfPage, layers: PdfLayers): Promise<Sheet[]> {
   const { OPS, AnnotationMode } = await getResolvedPDFJS();
   const { fnArray, argsArray } = await page.getOperatorList({
     annotationMode: AnnotationMode.ENABLE,
   });
-  const reader = new OperatorReader(OPS, page);
+  const reader = new OperatorReader(OPS, page, layers);
   fnArray.forEach((operator, index) => reader.run(operator, argsArray[index]));
   return reader.end();
 }
 
 type Operators = Awaited<ReturnType<typeof getResolvedPDFJS>>['OPS'];
+
+/** The marked content that the operators stand in: whether any of it is a layer that is off. */
+export class VisibleContent {
+  private readonly off: boolean[] = [];
+  private hidden = 0;
+
+  constructor(private readonly layers: PdfLayers) {}
+
+  get isVisible(): boolean {
+    return this.hidden === 0;
+  }
+
+  /** How many of them the next operator stands in. */
+  get depth(): number {
+    return this.off.length;
+  }
+
+  /** Of `beginMarkedContent`, or of `beginMarkedContentProps`, which names a layer by the tag OC. */
+  begin(tag?: unknown, layer?: unknown): void {
+    const isOff = tag === 'OC' && !this.layers.isVisible(layer);
+    this.off.push(isOff);
+    if (isOff) this.hidden += 1;
+  }
+
+  end(): void {
+    if (this.off.pop() === true) this.hidden -= 1;
+  }
+}
+
+/** Marked content that a text stands for, with the place of what it shows. */
+interface Replaced {
+  readonly text: string;
+  readonly depth: number;
+  direction?: Point;
+  size?: number;
+  from?: Point;
+  to?: Point;
+  /** The last one of its drawing. */
+  matrix?: Matrix;
+}
+
+/** In points: what is smaller is no drawing, and text in place of a larger one has letters of this size. */
+const MIN_DRAWING = 3;
+const MAX_DRAWN_SIZE = 12;
+
+function across([x, y]: Point, { direction: [dx, dy] = [1, 0] }: Replaced): number {
+  return (y * dx - x * dy) / (Math.hypot(dx, dy) || 1);
+}
+
+type Action = (args: readonly unknown[]) => void;
+type Actions = ReadonlyMap<number, Action>;
 
 class OperatorReader {
   private state: State = { ...INITIAL };
@@ -113,15 +180,19 @@ class OperatorReader {
   private x = 0;
   private y = 0;
   private readonly writer = new RunWriter();
-  private readonly actions: ReadonlyMap<number, (args: readonly unknown[]) => void>;
+  private readonly content: VisibleContent;
+  private replaced: Replaced | undefined;
+  private readonly actions: Actions;
   private readonly strokes: ReadonlySet<unknown>;
   private readonly unpainted: unknown;
 
   constructor(
     operators: Operators,
     private readonly page: PdfPage,
+    layers: PdfLayers,
   ) {
-    this.actions = this.actionsOf(operators);
+    this.content = new VisibleContent(layers);
+    this.actions = new Map([...this.textActions(operators), ...this.partActions(operators)]);
     const { stroke, closeStroke, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke } =
       operators;
     this.strokes = new Set<unknown>([
@@ -135,11 +206,17 @@ class OperatorReader {
   }
 
   end(): Sheet[] {
-    return this.isWritten ? this.writer.end() : [];
+    return this.isWritten ? this.writer.end(this.page.view) : [];
   }
 
-  private actionsOf(ops: Operators): ReadonlyMap<number, (args: readonly unknown[]) => void> {
-    return new Map<number, (args: readonly unknown[]) => void>([
+  /** Of what a page consists of: what begins and ends. */
+  private partActions(ops: Operators): Actions {
+    return new Map<number, Action>([
+      [ops.beginMarkedContent, () => this.content.begin()],
+      [ops.beginMarkedContentProps, ([tag, layer]) => this.beginMarkedContent(tag, layer)],
+      [ops.endMarkedContent, () => this.endMarkedContent()],
+      [ops.beginAnnotation, ([, , ...matrices]) => this.beginAnnotation(matrices)],
+      [ops.endAnnotation, () => this.endAnnotation()],
       [ops.save, () => this.save()],
       [ops.restore, () => this.restore()],
       [ops.transform, (args) => this.transform(args)],
@@ -151,8 +228,12 @@ class OperatorReader {
         },
       ],
       [ops.paintFormXObjectEnd, () => this.restore()],
-      [ops.beginAnnotation, ([, , ...matrices]) => this.beginAnnotation(matrices)],
-      [ops.endAnnotation, () => this.endAnnotation()],
+      [ops.constructPath, ([paint, data, bounds]) => this.draw(paint, data, bounds)],
+    ]);
+  }
+
+  private textActions(ops: Operators): Actions {
+    return new Map<number, Action>([
       [
         ops.beginText,
         () => {
@@ -184,8 +265,60 @@ class OperatorReader {
       [ops.setFont, ([name, size]) => this.setFont(name, size)],
       [ops.setGState, ([entries]) => this.setGraphicsState(entries)],
       [ops.showText, ([glyphs]) => this.show(glyphs)],
-      [ops.constructPath, ([paint, data]) => this.draw(paint, data)],
     ]);
+  }
+
+  private beginMarkedContent(tag: unknown, layer: unknown): void {
+    this.content.begin(tag, layer);
+    const text = actualTextOf(tag);
+    // The outer one stands for all that it holds.
+    if (text !== undefined) this.replaced ??= { text, depth: this.content.depth };
+  }
+
+  private endMarkedContent(): void {
+    const { replaced } = this;
+    if (replaced && this.content.depth <= replaced.depth) {
+      this.replaced = undefined;
+      if (!replaced.from) this.replaceDrawing(replaced, [0, 0, 1, 1], replaced.matrix);
+      const { direction, size = 0, from, to } = replaced;
+      const text = replaced.text.replace(/\s+/g, ' ');
+      if (direction && from && to) {
+        this.writer.line(direction, size).add(text === ' ' ? text : text.trim(), from, to);
+      }
+    }
+    this.content.end();
+  }
+
+  /** Where the text stands that is written in place of what is marked: on the first line of it. */
+  private replace(
+    replaced: Replaced,
+    { direction, size, from, to }: Required<Omit<Replaced, 'text' | 'depth' | 'matrix'>>,
+  ): void {
+    replaced.direction ??= direction;
+    replaced.size ??= size;
+    replaced.from ??= from;
+    const isNextLine =
+      Math.abs(across(from, replaced) - across(replaced.from, replaced)) > size / 2;
+    if (!isNextLine) replaced.to = to;
+  }
+
+  /** The place of a path, or of an image, which fills the unit square of the last transformation. */
+  private replaceDrawing(
+    replaced: Replaced,
+    [left = 0, bottom = 0, right = 0, top = 0]: ArrayLike<number> & Iterable<number>,
+    matrix: Matrix = this.state.matrix,
+  ): void {
+    const [width, height] = [
+      directed(matrix, [right - left, 0]),
+      directed(matrix, [0, top - bottom]),
+    ];
+    if (Math.hypot(...width) < MIN_DRAWING || Math.hypot(...height) < MIN_DRAWING) return;
+    this.replace(replaced, {
+      direction: width,
+      size: Math.min(Math.hypot(...height), MAX_DRAWN_SIZE),
+      from: placed(matrix, left, bottom),
+      to: placed(matrix, right, bottom),
+    });
   }
 
   private save(): void {
@@ -217,6 +350,7 @@ class OperatorReader {
 
   private transform(args: readonly unknown[]): void {
     this.state.matrix = product(this.state.matrix, matrixOf(args));
+    if (this.replaced) this.replaced.matrix = this.state.matrix;
   }
 
   private setGraphicsState(entries: unknown): void {
@@ -246,13 +380,15 @@ class OperatorReader {
   private show(glyphs: unknown): void {
     const { font, size, stretch, charSpacing, wordSpacing, rise } = this.state;
     if (!font || !Array.isArray(glyphs)) return;
-    this.isWritten ||= !this.inAnnotation;
+    const { isVisible } = this.content;
+    this.isWritten ||= isVisible && !this.inAnnotation;
     const matrix = product(this.state.matrix, this.text);
     const axis = font.vertical
       ? ([0, -1] as const)
       : ([Math.sign(size * stretch) || 1, 0] as const);
     const height = Math.abs(size) * font.height * Math.hypot(matrix[2], matrix[3]);
-    const line = this.writer.line(directed(matrix, axis), height);
+    const direction = directed(matrix, axis);
+    const line = this.writer.line(direction, height);
     for (const glyph of glyphs as readonly (Glyph | number | null)[]) {
       if (glyph === null) continue;
       if (typeof glyph === 'number') {
@@ -266,15 +402,19 @@ class OperatorReader {
       const spacing = charSpacing + (glyph.isSpace ? wordSpacing : 0);
       const from = placed(matrix, this.x, this.y + rise);
       const [x, y] = font.vertical ? [0, -advance] : [advance * stretch, 0];
-      line.add(glyph.unicode, from, placed(matrix, this.x + x, this.y + rise + y));
+      const to = placed(matrix, this.x + x, this.y + rise + y);
+      if (isVisible && this.replaced)
+        this.replace(this.replaced, { direction, size: height, from, to });
+      else if (isVisible) line.add(glyph.unicode, from, to);
       if (font.vertical) this.y -= advance + spacing;
       else this.x += (advance + spacing) * stretch;
     }
   }
 
   /** Keeps what may be the border of a table: strokes along an axis, and bars. Fields have borders of their own. */
-  private draw(paint: unknown, data: unknown): void {
-    if (this.inAnnotation) return;
+  private draw(paint: unknown, data: unknown, bounds: unknown): void {
+    if (this.inAnnotation || !this.content.isVisible) return;
+    if (this.replaced && bounds instanceof Float32Array) this.replaceDrawing(this.replaced, bounds);
     const path: unknown = Array.isArray(data) ? data[0] : undefined;
     if (paint === this.unpainted || !(path instanceof Float32Array)) return;
     for (const points of subpathsOf(path)) {
@@ -340,7 +480,7 @@ class RunWriter {
     if (this.rules.length <= RULE_LIMIT) this.rules.push([from, to]);
   }
 
-  end(): Sheet[] {
+  end(view: readonly number[]): Sheet[] {
     const rules = this.rules.length > RULE_LIMIT ? [] : this.rules;
     return this.runs
       .map((runs, quarter) => ({ runs, quarter }))
@@ -348,7 +488,10 @@ class RunWriter {
       .sort((a, b) => lengthOf(b.runs) - lengthOf(a.runs))
       .map(({ runs, quarter }) => ({
         runs,
-        rules: quarter < QUARTERS ? rulesOf(rules, quarter) : [],
+        quarter,
+        ...(quarter < QUARTERS
+          ? { rules: rulesOf(rules, quarter), box: boxOf(view, quarter) }
+          : { rules: [] }),
       }));
   }
 
@@ -432,6 +575,16 @@ function rulesOf(lines: readonly (readonly [Point, Point])[], quarter: number): 
       },
     ];
   });
+}
+
+function boxOf([x = 0, y = 0, toX = 0, toY = 0]: readonly number[], quarter: number): SheetBox {
+  const [one, other] = [turned([x, y], quarter), turned([toX, toY], quarter)];
+  return {
+    left: Math.min(one[0], other[0]),
+    right: Math.max(one[0], other[0]),
+    bottom: Math.min(one[1], other[1]),
+    top: Math.max(one[1], other[1]),
+  };
 }
 
 function turned([x, y]: Point, quarter: number): Point {

@@ -6,9 +6,13 @@ import type { Line, Segment } from './page-lines.js';
 import { isMostlyRightToLeft, isRightToLeft, reverseRuns } from './right-to-left.js';
 import type { Table } from './ruled-tables.js';
 
-export type PageBlock =
+export type PageBlock = (
   | { readonly lines: readonly string[]; readonly rows?: undefined }
-  | { readonly rows: readonly (readonly string[])[] };
+  | { readonly rows: readonly (readonly string[])[] }
+) & {
+  /** A header or footer, which does not end what goes on behind it. */
+  readonly isRunning?: boolean;
+};
 
 /** A gap this much above the usual one of the column begins a paragraph, and so does another size of the letters. */
 const PARAGRAPH_GAP = 1.3;

@@ -1,117 +1,165 @@
+import type { SheetBox } from './page-glyphs.js';
 import { linesOf, medianOf } from './page-lines.js';
 import type { Line, Segment } from './page-lines.js';
+import { pageNumbersOf, readsAsLabel } from './page-numbers.js';
 
-/** Lines at the top and at the bottom of a page that may be repeated on others. */
-const EDGE_LINES = 3;
+/** Pages on which a line stands at the same place before it counts as a running one. */
+const MIN_PAGES = 3;
+
+/** Share of the page's height, from the top and from the bottom, in which running lines stand. */
+const EDGE = 1 / 6;
+const MAX_EDGE_LINES = 12;
 
 /** In points: how far the same line may move from page to page. */
 const MOVEMENT = 6;
 
-/** A line this much further from the text than its lines from each other stands apart. */
-const APART = 1.35;
-/** In font sizes: no line of text is usually further from the one above. */
-const LINE_PITCH = 1.4;
+/** A line this much further from the next one than the lines of the page from each other is part of no paragraph. */
+const APART = 1.3;
+/** In font sizes: lines that are closer stand in one paragraph, lines that are further apart than the larger one never do. */
+const MIN_PITCH = 1.2;
+const MAX_PITCH = 2.4;
 
-const PAGE_WORD =
-  /\b(?:page|pages|pg|p|seite|s|pagina|página|página|pág|pag|strona|str|sida|side|sivu|sayfa|oldal|стр|страница)\b|[|/·•‐–—-]|第|页|頁|ページ|쪽|صفحة|עמוד/iu;
+/** Share of the page's width: what stands further apart on one line was not written as one. */
+const BESIDE = 0.2;
+
+/** What a page shows in one direction of reading. */
+export interface EdgedSheet {
+  /** From 0. */
+  readonly page: number;
+  /** The direction: quarters of a turn. */
+  readonly quarter: number;
+  /** None of text that is written aslant, which has no edges. */
+  readonly box?: SheetBox;
+  readonly segments: readonly Segment[];
+  readonly tables: readonly { readonly top: number; readonly bottom: number }[];
+}
+
+/** What a sheet shows besides its running lines, and those that stand nowhere before. */
+export interface SheetText {
+  readonly headers: readonly Segment[];
+  readonly body: readonly Segment[];
+  readonly footers: readonly Segment[];
+}
+
+/** Text that stands at the same place of several pages; of a page number, what counts with the pages. */
+interface Group {
+  readonly text: string;
+  readonly isNumber: boolean;
+  isRunning: boolean;
+}
+
+interface EdgeSegment {
+  readonly segment: Segment;
+  readonly groups: Group[];
+}
 
 interface EdgeLine {
-  readonly page: number;
-  readonly line: Line;
+  readonly sheet: EdgedSheet;
   readonly top: boolean;
-  /** Of its text, and of its text with a page number that is left open. */
-  readonly keys: readonly string[];
+  /** Of the page. */
+  readonly width: number;
+  /** From the edge. */
+  readonly distance: number;
+  readonly segments: readonly EdgeSegment[];
+  /** Of its text as a whole. */
+  readonly groups: Group[];
+  /** Whether it is part of no paragraph. */
   readonly apart: boolean;
 }
 
-/** A page with its lines of text, and what is no such line. */
-interface EdgedPage {
-  readonly segments: readonly Segment[];
-  readonly tables: readonly unknown[];
-}
-
-/** What is left of the pages without their headers, footers and page numbers. */
-export function withoutRunningLines(pages: readonly EdgedPage[]): Segment[][] {
-  const edges = pages.map((page, index) => edgeLinesOf(page, index));
-  const repeated = repeatedKeys(edges.flat(), pages.length);
-  return pages.map(({ segments, tables }, page) => {
-    const running = new Set<Segment>();
-    let inner: EdgeLine | undefined;
-    for (const edge of edges[page] ?? []) {
-      // What stands outside of a header needs no gap of its own.
-      const outside = inner !== undefined && inner.top === edge.top;
-      if (!isRunning(edge, outside, repeated)) continue;
-      for (const segment of edge.line.segments) running.add(segment);
-      inner = edge;
-    }
-    const rest = segments.filter((segment) => !running.has(segment));
-    // A page with nothing else has no header but text.
-    return rest.length + tables.length > 0 ? rest : [...segments];
+/**
+ * Takes the headers, footers and page numbers out of the pages, and keeps each once, at its first place. They stand at the
+ * edge of at least three pages that have other text, at the same height, and are part of no paragraph: a gap divides them
+ * from it. A line that differs from page to page by more than the page number stays, and all that stands further inside than one.
+ */
+export function withoutRunningLines(sheets: readonly EdgedSheet[]): SheetText[] {
+  const edges = sheets.map((sheet) => [...edgeLinesOf(sheet, true), ...edgeLinesOf(sheet, false)]);
+  const groups = groupsOf(edges.flat());
+  let running = edges.map((lines) => runningLinesOf(lines));
+  while (dropRareGroups(groups, sheets, running)) {
+    running = edges.map((lines) => runningLinesOf(lines));
+  }
+  const texts = new Set<string>();
+  return sheets.map(({ segments }, index) => {
+    const lines = running[index] ?? [];
+    const first = lines.filter(({ text }) => !texts.has(text));
+    for (const { text } of first) texts.add(text);
+    const kept = (atTop: boolean) =>
+      first.filter(({ line }) => line.top === atTop).flatMap(({ line }) => segmentsIn(line));
+    const found = new Set(lines.flatMap(({ line }) => segmentsIn(line)));
+    return {
+      headers: kept(true),
+      body: segments.filter((segment) => !found.has(segment)),
+      footers: kept(false),
+    };
   });
 }
 
-function isRunning(
-  edge: EdgeLine,
-  outside: boolean,
-  repeated: ReadonlyMap<string, readonly EdgeLine[]>,
+function segmentsIn({ segments }: EdgeLine): Segment[] {
+  return segments.map(({ segment }) => segment);
+}
+
+/** Lines near an edge of the page, from there inwards. */
+function edgeLinesOf(sheet: EdgedSheet, top: boolean): EdgeLine[] {
+  const { box, segments, tables } = sheet;
+  if (!box) return [];
+  const edge = top ? box.top : box.bottom;
+  const depth = (box.top - box.bottom) * EDGE;
+  const all = linesOf(segments);
+  const gaps = gapsOf(all);
+  const lines = top ? all : all.toReversed();
+  const found: EdgeLine[] = [];
+  for (const [index, line] of lines.slice(0, MAX_EDGE_LINES).entries()) {
+    const distance = Math.abs(edge - line.base);
+    const next = lines[index + 1];
+    const table = tables.find((other) => isBetween(other, line, next));
+    if (distance > depth) break;
+    found.push({
+      sheet,
+      top,
+      width: box.right - box.left,
+      distance,
+      segments: line.segments.map((segment) => ({ segment, groups: [] })),
+      groups: [],
+      apart: table
+        ? distanceOf(line, table) > MIN_PITCH * line.size
+        : !next || isApart(line, next, gaps),
+    });
+    // Nothing within or behind a table stands at the edge.
+    if (table) break;
+  }
+  return found;
+}
+
+function isBetween(
+  table: EdgedSheet['tables'][number],
+  line: Line,
+  next: Line | undefined,
 ): boolean {
-  return edge.keys.some((key, index) => {
-    const lines = repeated.get(key);
-    if (!lines?.includes(edge)) return false;
-    // A page number tells by itself; other text may be that of a form, or the head of a table.
-    return index > 0 || outside || edge.apart;
-  });
+  const middle = (table.top + table.bottom) / 2;
+  if (!next) return true;
+  return Math.min(line.base, next.base) < middle && middle < Math.max(line.base, next.base);
 }
 
-/** By key the lines that stand at the same place on enough pages. */
-function repeatedKeys(
-  edges: readonly EdgeLine[],
-  pages: number,
-): ReadonlyMap<string, readonly EdgeLine[]> {
-  const byKey = new Map<string, EdgeLine[]>();
-  for (const edge of edges) {
-    for (const key of edge.keys) {
-      const found = byKey.get(key);
-      if (found) found.push(edge);
-      else byKey.set(key, [edge]);
-    }
-  }
-  const enough = Math.min(3, Math.max(2, Math.ceil(pages / 2)));
-  for (const [key, found] of byKey) {
-    const usual = medianOf(found.map(({ line }) => line.base));
-    const near = found.filter(({ line }) => Math.abs(line.base - usual) <= MOVEMENT);
-    if (new Set(near.map(({ page }) => page)).size >= enough) byKey.set(key, near);
-    else byKey.delete(key);
-  }
-  return byKey;
+function distanceOf(line: Line, { top, bottom }: EdgedSheet['tables'][number]): number {
+  return Math.max(line.base - line.size * 0.2 - top, bottom - line.base - line.size * 0.7);
 }
 
-function edgeLinesOf({ segments, tables }: EdgedPage, page: number): EdgeLine[] {
-  const lines = linesOf(segments);
-  const usual = Math.min(
-    medianOf(gapsOf(lines)),
-    medianOf(lines.map(({ size }) => size)) * LINE_PITCH,
-  );
-  const half = Math.max(Math.floor(lines.length / 2), Math.min(tables.length, 1));
-  const count = Math.min(EDGE_LINES, half);
-  const edges: EdgeLine[] = [];
-  for (const top of [true, false]) {
-    const inward = top ? lines : lines.toReversed();
-    // From the text outwards.
-    for (let rank = count - 1; rank >= 0; rank -= 1) {
-      const line = inward[rank];
-      const next = inward[rank + 1];
-      if (!line) continue;
-      const apart = next ? Math.abs(line.base - next.base) > usual * APART : tables.length > 0;
-      const head = next !== undefined && isHeadOf(line, next);
-      edges.push({ page, line, top, apart: apart && !head, keys: keysOf(line, page, top) });
-    }
-  }
-  return edges;
-}
-
+/** Distances of the lines from the next ones, ascending. */
 function gapsOf(lines: readonly Line[]): number[] {
-  return lines.slice(1).map((line, index) => (lines[index]?.base ?? 0) - line.base);
+  return lines
+    .slice(1)
+    .map((line, index) => (lines[index]?.base ?? 0) - line.base)
+    .sort((a, b) => a - b);
+}
+
+function isApart(line: Line, next: Line, gaps: readonly number[]): boolean {
+  const gap = Math.abs(line.base - next.base);
+  const size = Math.max(line.size, next.size);
+  if (gap <= MAX_PITCH * size && isHeadOf(line, next)) return false;
+  const own = gaps.indexOf(gap);
+  const usual = medianOf(own < 0 ? gaps : gaps.toSpliced(own, 1));
+  return gap > APART * Math.min(Math.max(usual, MIN_PITCH * size), MAX_PITCH * size);
 }
 
 /** Whether a line and the next one stand in the same columns, as the head of a table and its first row. */
@@ -122,35 +170,117 @@ function isHeadOf(line: Line, next: Line): boolean {
   );
 }
 
-function keysOf({ segments }: Line, page: number, top: boolean): string[] {
-  const text = segments.map((segment) => segment.text).join(' ');
-  const place = top ? 'top' : 'bottom';
-  const keys = [`${place} ${text}`];
-  for (const [number, value] of numbersOf(text)) {
-    const alone = segments.some((segment) => segment.text === number);
-    const rest = text.replace(number, ' ');
-    if (alone || PAGE_WORD.test(rest) || !/[\p{L}\p{N}]/u.test(rest)) {
-      keys.push(`${place} ${value - page} ${alone && segments.length > 1 ? '' : rest}`);
+/** Enters each segment into the groups of what stands at the same place of enough pages. */
+function groupsOf(lines: readonly EdgeLine[]): Group[] {
+  const places = new Map<string, { text: string; isNumber: boolean; members: Member[] }>();
+  for (const line of lines) {
+    const place = `${line.sheet.quarter} ${String(line.top)}`;
+    const parts = line.segments.map(({ segment, groups }) => ({ text: segment.text, groups }));
+    const whole = { text: parts.map(({ text }) => text).join(' '), groups: line.groups };
+    for (const { text: written, groups } of parts.length > 1 ? [...parts, whole] : parts) {
+      for (const [text, isNumber] of textsOf(written, line.sheet.page)) {
+        const key = `${place} ${text}`;
+        const found = places.get(key) ?? { text, isNumber, members: [] };
+        found.members.push({ groups, line });
+        places.set(key, found);
+      }
     }
   }
-  return keys;
-}
-
-function numbersOf(text: string): (readonly [string, number])[] {
-  if (/^[ivxlc]+$/i.test(text)) return [[text, romanValue(text.toLowerCase())]];
-  return [...text.matchAll(/\p{Nd}{1,5}/gu)]
-    .slice(0, 4)
-    .map(([number]) => [number, Number(number.normalize('NFKC'))] as const)
-    .filter(([, value]) => Number.isFinite(value));
-}
-
-const ROMAN: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10, l: 50, c: 100 };
-
-function romanValue(text: string): number {
-  let value = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const digit = ROMAN[text[at] ?? ''] ?? 0;
-    value += digit < (ROMAN[text[at + 1] ?? ''] ?? 0) ? -digit : digit;
+  const found: Group[] = [];
+  for (const { text, isNumber, members } of places.values()) {
+    for (const near of atOnePlace(members)) {
+      if (new Set(near.map(({ line }) => line.sheet.page)).size < MIN_PAGES) continue;
+      const group = { text, isNumber, isRunning: true };
+      found.push(group);
+      for (const { groups } of near) groups.push(group);
+    }
   }
-  return value;
+  return found;
+}
+
+interface Member {
+  /** Those of a segment, or of a line. */
+  readonly groups: Group[];
+  readonly line: EdgeLine;
+}
+
+/** Its text, and what is left of it without a page number, with the number that its first page would have. */
+function textsOf(text: string, page: number): (readonly [string, boolean])[] {
+  const numbers = pageNumbersOf(text);
+  return [
+    [`= ${text}`, false],
+    ...numbers.map(({ rest, value }) => [`# ${value - page} ${rest}`, true] as const),
+  ];
+}
+
+function atOnePlace(members: readonly Member[]): Member[][] {
+  const sorted = members.toSorted((a, b) => a.line.distance - b.line.distance);
+  const places: Member[][] = [];
+  for (const member of sorted) {
+    const last = places.at(-1);
+    const start = last?.[0]?.line.distance ?? -Infinity;
+    if (last && member.line.distance - start <= MOVEMENT) last.push(member);
+    else places.push([member]);
+  }
+  return places;
+}
+
+interface RunningLine {
+  readonly line: EdgeLine;
+  readonly groups: readonly Group[];
+  /** By which it is kept once, wherever it stands. */
+  readonly text: string;
+}
+
+/** The running lines of a sheet, from the top. */
+function runningLinesOf(lines: readonly EdgeLine[]): RunningLine[] {
+  return [true, false].flatMap((atTop) => {
+    const outer: RunningLine[] = [];
+    for (const line of lines.filter(({ top }) => top === atTop)) {
+      const groups = runningGroups(line);
+      // What differs from page to page may be where the text begins.
+      if (!groups) break;
+      outer.push({ line, groups, text: groups.map(({ text }) => text).join(' ') });
+    }
+    const found = outer.slice(0, outer.findLastIndex(({ line }) => line.apart) + 1);
+    return atTop ? found : found.reverse();
+  });
+}
+
+/** Those of its segments, or of the whole line, where all of it repeats. */
+function runningGroups({ segments, groups, width }: EdgeLine): Group[] | undefined {
+  const found = segments.map((edge) => edge.groups.find(({ isRunning }) => isRunning));
+  const parts = found.filter((group, index) => {
+    if (!group?.isNumber) return group !== undefined;
+    // Right of its name a number is a value: Invoice 4711.
+    const before = segments[index - 1]?.segment;
+    const own = segments[index]?.segment;
+    if (!before || !own || pageNumbersOf(`${before.text} 1`).length > 0) return true;
+    return own.left - before.right >= width * BESIDE && !readsAsLabel(before.text);
+  });
+  if (parts.length === segments.length) return parts.flatMap((group) => group ?? []);
+  const whole = groups.find(({ isRunning }) => isRunning);
+  return whole && [whole];
+}
+
+/** Ends the groups that too few pages with other text support; whether there were any. */
+function dropRareGroups(
+  groups: readonly Group[],
+  sheets: readonly EdgedSheet[],
+  running: readonly (readonly RunningLine[])[],
+): boolean {
+  const pages = new Map<Group, Set<number>>();
+  sheets.forEach(({ page, segments, tables }, index) => {
+    const lines = running[index] ?? [];
+    const count = lines.reduce((sum, { line }) => sum + line.segments.length, 0);
+    if (segments.length + tables.length <= count) return;
+    for (const group of lines.flatMap((line) => line.groups)) {
+      pages.set(group, (pages.get(group) ?? new Set()).add(page));
+    }
+  });
+  const rare = groups.filter(
+    (group) => group.isRunning && (pages.get(group)?.size ?? 0) < MIN_PAGES,
+  );
+  for (const group of rare) group.isRunning = false;
+  return rare.length > 0;
 }
