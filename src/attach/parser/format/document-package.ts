@@ -63,7 +63,9 @@ export class DocumentPackage {
       throw damaged(error);
     });
     if (!isReadable(kind)) throw new Refusal(zipRefusals[kind]);
-    const declared = entries.filter(({ fileName }) => READ_PART.test(fileName)).reduce(sizeSum, 0);
+    const declared = entries
+      .filter(({ fileName }) => kind === 'xlsb' || READ_PART.test(fileName))
+      .reduce(sizeSum, 0);
     refuseTooLarge(declared, limits);
     const byName = new Map(entries.map((entry) => [keyOf(entry.fileName), entry]));
     return new DocumentPackage(kind, zip, byName, limits, unpacked);
@@ -147,7 +149,7 @@ export class DocumentPackage {
 
 export function passwordProtected(): Refusal {
   return new Refusal(
-    msg`The file is protected by a password. Remove it and upload the file again.`,
+    msg`The file is protected by a password. Open it, remove the password (File > Info > Protect) and upload it again.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import PostalMime from 'postal-mime';
 import type { Address, Attachment, Email } from 'postal-mime';
 import { msg } from '../../../platform/message/index.js';
-import { Refusal } from './document-source.js';
+import { COMPOUND_FILE, Refusal } from './document-source.js';
 import type { ReadDocument } from './document-source.js';
 import { readHtmlInto } from './html-reader.js';
 import { decodeMarkup, looksLikeHtml } from './html.format.js';
@@ -67,7 +67,7 @@ export function looksLikeMail(bytes: Buffer, isNamedMail: boolean): boolean {
 }
 
 /**
- * A mail: subject, who sent it to whom and when, its text, and its attachments, of which those that are text are read
+ * A mail (MIME, or an Outlook message): subject, who sent it to whom and when, its text, and its attachments, of which those that are text are read
  * and the others are named.
  */
 export async function readMail(bytes: Buffer): Promise<ReadDocument> {
@@ -76,6 +76,12 @@ export async function readMail(bytes: Buffer): Promise<ReadDocument> {
   await writeMail(bytes, { writer, structure }, 1);
   return { source: { kind: 'document', ...writer.end() } };
 }
+
+/** What is written of a mail, whichever program wrote it. */
+type Mail = Pick<
+  Email,
+  'subject' | 'from' | 'to' | 'cc' | 'date' | 'html' | 'text' | 'attachments'
+>;
 
 interface Target {
   readonly writer: BlockWriter;
@@ -92,7 +98,11 @@ async function writeMail(bytes: Uint8Array, target: Target, level: number): Prom
   for (const attachment of mail.attachments) await writeAttachment(attachment, target, level + 1);
 }
 
-async function parsed(bytes: Uint8Array): Promise<Email> {
+async function parsed(bytes: Uint8Array): Promise<Mail> {
+  if (Buffer.from(bytes.subarray(0, COMPOUND_FILE.length)).equals(COMPOUND_FILE)) {
+    const { parseOutlookMessage } = await import('./msg.format.js');
+    return parseOutlookMessage(Buffer.from(bytes));
+  }
   try {
     const parser = new MailParser({
       forceRfc822Attachments: true,
@@ -147,7 +157,7 @@ function charsetOf(bytes: Buffer, label: string | undefined): string | undefined
   }
 }
 
-function linesAbove({ from, to, cc, date }: Email): string {
+function linesAbove({ from, to, cc, date }: Mail): string {
   const lines: readonly (readonly [string, string])[] = [
     ['From', namesOf(from && [from])],
     ['To', namesOf(to)],
@@ -170,7 +180,7 @@ function namesOf(addresses: readonly Address[] = []): string {
 }
 
 /** The page rather than the text: both say the same, and the page has tables and headings. */
-function writeText({ html, text }: Email, structure: StructureWriter): void {
+function writeText({ html, text }: Mail, structure: StructureWriter): void {
   structure.capture();
   if (html !== undefined) readHtmlInto(html, structure);
   const pieces = structure.release();
@@ -194,7 +204,7 @@ async function writeAttachment(
   const bytes = Buffer.from(attachment.content as ArrayBuffer);
   const isMail = mimeType === 'message/rfc822';
   // Pictures of the text, such as the logo below a signature.
-  if (attachment.related === true && filename === null) return;
+  if (attachment.related === true && (filename === null || mimeType.startsWith('image/'))) return;
   const name = storable(filename ?? (isMail ? 'Attached message' : 'Attachment without a name'));
   if (isMail && level <= MESSAGE_DEPTH) {
     await writeMail(bytes, target, level);

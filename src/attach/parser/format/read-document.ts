@@ -1,6 +1,6 @@
 import { msg } from '../../../platform/message/index.js';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
-import { COMPOUND_FILE, refusalOfCompoundFile } from './compound-file.js';
+import { COMPOUND_FILE } from './document-source.js';
 import { readCsv } from './csv.format.js';
 import { DocumentPackage, ZIP_FILE } from './document-package.js';
 import type { Unpacked } from './document-package.js';
@@ -17,13 +17,15 @@ import type { DecodedText } from './text/text-encoding.js';
 
 const PDF = Buffer.from('%PDF-');
 
-const RICH_TEXT = '{\\rtf';
+/** First characters of rich text. */
+const RICH_TEXT = Buffer.from('{\\rtf');
 
 /** Documents in a document in a document; more is a mistake. */
 const EMBEDDING_DEPTH = 3;
 
 const MARKDOWN = ['.md', '.markdown', '.mdx', '.mdown'];
-const JSON_TEXT = ['.json', '.geojson', '.jsonld', '.webmanifest'];
+const NOTEBOOK = '.ipynb';
+const JSON_TEXT = ['.json', '.geojson', '.jsonld', '.webmanifest', NOTEBOOK];
 const JSON_LINES = ['.jsonl', '.ndjson'];
 const TABLES = ['.csv', '.tsv', '.tab', '.psv'];
 const PAGES = ['.html', '.htm', '.xhtml', '.xht'];
@@ -65,12 +67,21 @@ async function readByContent({ bytes, name }: SourceFile, reading: Reading): Pro
   }
   if (isImage(bytes)) return readImage(recognised);
   if (startsWith(bytes, ZIP_FILE)) return readPackage(bytes, reading);
-  if (startsWith(bytes, COMPOUND_FILE)) throw refusalOfCompoundFile(bytes);
+  if (startsWith(bytes, COMPOUND_FILE)) return readCompoundFile(bytes, limits);
+  if (startsWith(bytes, RICH_TEXT)) {
+    const { readRtf } = await import('./rtf.format.js');
+    return { source: await readRtf(bytes) };
+  }
   if (isOf(name, MAILS) || saysNoKind(name)) {
     const { looksLikeMail, readMail } = await import('./eml.format.js');
     if (looksLikeMail(bytes, isOf(name, MAILS))) return readMail(bytes);
   }
   const { text, encoding } = decoded(bytes, name);
+  if (suffixOf(name) === NOTEBOOK) {
+    const { readNotebook } = await import('./notebook.format.js');
+    const source = readNotebook(text);
+    if (source) return { source, encoding };
+  }
   return { source: sourceOf(text, name), encoding };
 }
 
@@ -98,6 +109,35 @@ function decoded(bytes: Buffer, name: string): DecodedText {
   }
 }
 
+/** Documents of Office 97 to 2003 and messages of Outlook. */
+async function readCompoundFile(bytes: Buffer, limits: ReadLimits): Promise<ReadDocument> {
+  const { openCompoundFile, refusalOfCompoundFile } = await import('./compound-file.js');
+  const { kind, stream } = openCompoundFile(bytes);
+  switch (kind) {
+    case 'doc': {
+      const { isReadableDoc, readDoc } = await import('./doc.format.js');
+      const main = stream('WordDocument');
+      if (!main || !isReadableDoc(main)) throw refusalOfCompoundFile();
+      return { source: await readDoc(bytes, main) };
+    }
+    case 'xls': {
+      const { readWorkbook } = await import('./spreadsheet/workbook.format.js');
+      return { source: readWorkbook(bytes) };
+    }
+    case 'ppt': {
+      const { readPpt } = await import('./ppt.format.js');
+      const main = stream('PowerPoint Document') ?? Buffer.alloc(0);
+      return readPpt(main, stream('Current User') ?? Buffer.alloc(0), limits);
+    }
+    case 'msg': {
+      const { readMail } = await import('./eml.format.js');
+      return readMail(bytes);
+    }
+    case 'other':
+      throw refusalOfCompoundFile();
+  }
+}
+
 async function readPackage(bytes: Buffer, reading: Reading): Promise<ReadDocument> {
   const { limits, unpacked, depth } = reading;
   const document = await DocumentPackage.open(bytes, limits, unpacked);
@@ -122,6 +162,18 @@ async function readPackage(bytes: Buffer, reading: Reading): Promise<ReadDocumen
       const { readOdt } = await import('./odt.format.js');
       return { source: await readOdt(document) };
     }
+    case 'ods': {
+      const { readOds } = await import('./spreadsheet/ods.format.js');
+      return { source: await readOds(document) };
+    }
+    case 'odp': {
+      const { readOdp } = await import('./odp.format.js');
+      return readOdp(document, limits);
+    }
+    case 'xlsb': {
+      const { readWorkbook } = await import('./spreadsheet/workbook.format.js');
+      return { source: readWorkbook(bytes) };
+    }
     case 'epub': {
       const { readEpub } = await import('./epub.format.js');
       return readEpub(document, limits);
@@ -130,9 +182,6 @@ async function readPackage(bytes: Buffer, reading: Reading): Promise<ReadDocumen
 }
 
 function sourceOf(text: string, name: string): SourceDocument {
-  if (text.startsWith(RICH_TEXT)) {
-    throw new Refusal(msg`Rich text (.rtf) is not supported. Save it as .docx and upload that.`);
-  }
   refuseMisnamedText(text, name);
   if (isOf(name, PAGES) || (saysNoKind(name) && looksLikeHtml(text))) return readHtml(text);
   if (isOf(name, MARKDOWN)) return { kind: 'markdown', text };

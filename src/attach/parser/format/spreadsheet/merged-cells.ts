@@ -8,7 +8,8 @@ export interface MergedRange {
 /** Ranges that are kept of a sheet at most; Excel becomes unusable long before. */
 export const MAX_MERGED_RANGES = 100_000;
 
-interface OpenRange {
+/** A range whose first row is known. */
+export interface OpenRange {
   readonly lastRow: number;
   readonly column: number;
   readonly text: string;
@@ -27,6 +28,11 @@ export class MergedCells {
     this.waiting = ranges
       .filter(({ firstRow, lastRow }) => lastRow > firstRow)
       .sort((a, b) => b.firstRow - a.firstRow);
+  }
+
+  /** A range that begins in the row that was filled last. */
+  begin(range: OpenRange): void {
+    this.open.push(range);
   }
 
   /** Adds the texts to the cells of a row. */
