@@ -107,6 +107,7 @@ async function refusalOfZip(
   const found = await lookIntoZip(openZip);
   if (found === undefined && DOCUMENT_SUFFIXES.includes(suffixOf(name))) return undefined;
   const content = found ?? named;
-  if (isReadable(content)) return undefined;
+  // LibreOffice may convert the other kinds of OpenDocument; their parsing says where it is not installed.
+  if (isReadable(content) || content === 'open-document') return undefined;
   return content === 'archive' ? ARCHIVE : zipRefusals[content];
 }

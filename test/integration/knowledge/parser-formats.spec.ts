@@ -1,3 +1,6 @@
+import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { epubOf } from '../../support/documents/book.js';
 import { compoundFileOf } from '../../support/documents/compound-file.js';
@@ -16,7 +19,7 @@ const SMALL = { textBlockSize: 80, overlapChar: 0, separator: '' };
 let parser: TestParser;
 
 beforeAll(async () => {
-  parser = await TestParser.start();
+  parser = await TestParser.start({ PARSE_OFFICE: '/no/such/soffice' });
 });
 
 afterAll(async () => {
@@ -273,6 +276,44 @@ describe('Excel', () => {
     const chart = '<sheet name="Chart" sheetId="9" r:id="rId99"/></sheets>';
     parts['xl/workbook.xml'] = parts['xl/workbook.xml']?.replace('</sheets>', chart) ?? '';
     expect(await contentOf('a.xlsx', zipOf(parts))).toContain('Ann | Oslo');
+  });
+});
+
+describe('formats that LibreOffice converts', () => {
+  const drawing = zipOf({ mimetype: 'application/vnd.oasis.opendocument.graphics' });
+
+  /** A parser with a program in place of LibreOffice that runs this, with the file as $source and its folder as $out. */
+  async function withProgram(script: string, variables: Record<string, string> = {}) {
+    const folder = await mkdtemp(join(tmpdir(), 'plinth-office-'));
+    const program = join(folder, 'soffice');
+    const head =
+      '#!/bin/sh\nfor arg; do source="$arg"; done\nout=$(dirname "$source")/out; mkdir "$out"\n';
+    await writeFile(program, `${head}${script}\n`, { mode: 0o700 });
+    await writeFile(join(folder, 'result'), docxOf([{ paragraph: 'From a drawing.' }]));
+    return TestParser.start({ PARSE_OFFICE: program, ...variables });
+  }
+
+  it('are converted by the program and read', async () => {
+    await using office = await withProgram(
+      'cp "$(dirname "$0")/result" "$out/document.pdf"; env > "$out/env"; [ -z "$DATA_DIR" ] && [ -s "$source" ]',
+    );
+    const { fragments } = await office.parse('plan.odg', drawing);
+    expect(fragments[0]?.content).toBe('From a drawing.');
+    // Nothing is left of the conversion.
+    expect(await readdir(join(office.folder, 'parsing'))).toEqual([]);
+  });
+
+  it.each([
+    ['it is not installed', { PARSE_OFFICE: '/no/such/soffice' }, /OpenDocument.*PDF/],
+    ['it fails', { script: 'exit 1' }, /LibreOffice cannot read/],
+    ['it writes nothing', { script: 'exit 0' }, /LibreOffice cannot read/],
+    ['it takes too long', { script: 'sleep 600', PARSE_TIMEOUT_SECONDS: '1' }, /longer than 1 s/],
+  ] as const)('say what to do where %s', async (_, options, reason) => {
+    const { script, ...variables } = { script: '', ...options };
+    await using office =
+      script === '' ? await TestParser.start(variables) : await withProgram(script, variables);
+    expect(await office.reason('plan.odg', drawing)).toMatch(reason);
+    expect(await readdir(join(office.folder, 'parsing'))).toEqual([]);
   });
 });
 

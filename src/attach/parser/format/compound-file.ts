@@ -1,6 +1,6 @@
 import { CFB } from '@e965/xlsx';
 import { msg } from '../../../platform/message/index.js';
-import { damaged, Refusal } from './document-source.js';
+import { damaged, ForeignDocument } from './document-source.js';
 import { passwordProtected } from './document-package.js';
 
 export type CompoundKind = 'doc' | 'xls' | 'ppt' | 'msg' | 'other';
@@ -66,8 +66,9 @@ function streamsOf(bytes: Buffer): ReadonlyMap<string, Buffer> {
 }
 
 /** The refusal of a compound file that holds no document of a format that is read. */
-export function refusalOfCompoundFile(): Refusal {
-  return new Refusal(
+export function refusalOfCompoundFile(to: 'docx' | 'pdf'): ForeignDocument {
+  return new ForeignDocument(
     msg`This is an old binary Office format, which is not supported. Open it, save it as .docx, .xlsx or PDF and upload that.`,
+    to,
   );
 }

@@ -4,7 +4,7 @@ import { fromBufferPromise } from 'yauzl';
 import type { Entry, ZipFile } from 'yauzl';
 import { msg } from '../../../platform/message/index.js';
 import type { ReadLimits } from './document-source.js';
-import { damaged, Refusal } from './document-source.js';
+import { damaged, ForeignDocument, Refusal } from './document-source.js';
 import { contentOfZip, ENTRY_LIMIT, isReadable, zipRefusals } from './zip-content.js';
 import type { ReadableZip } from './zip-content.js';
 import { attributeOf, decoded, readXml } from './xml-reader.js';
@@ -62,6 +62,7 @@ export class DocumentPackage {
     const kind = await contentOfZip(zip, entries).catch((error: unknown) => {
       throw damaged(error);
     });
+    if (kind === 'open-document') throw new ForeignDocument(zipRefusals[kind], 'pdf');
     if (!isReadable(kind)) throw new Refusal(zipRefusals[kind]);
     const declared = entries
       .filter(({ fileName }) => kind === 'xlsb' || READ_PART.test(fileName))

@@ -46,6 +46,16 @@ export class Refusal extends Error {
   }
 }
 
+/** A document of a format that is not read here, but that LibreOffice may convert where it is installed. */
+export class ForeignDocument extends Refusal {
+  constructor(
+    reason: Message,
+    readonly to: 'docx' | 'pdf',
+  ) {
+    super(reason);
+  }
+}
+
 /** Pages that hold no text, and whose images were not read yet. */
 export class UnreadPages extends Error {
   override readonly name = 'UnreadPages';

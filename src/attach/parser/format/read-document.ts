@@ -117,7 +117,7 @@ async function readCompoundFile(bytes: Buffer, limits: ReadLimits): Promise<Read
     case 'doc': {
       const { isReadableDoc, readDoc } = await import('./doc.format.js');
       const main = stream('WordDocument');
-      if (!main || !isReadableDoc(main)) throw refusalOfCompoundFile();
+      if (!main || !isReadableDoc(main)) throw refusalOfCompoundFile('docx');
       return { source: await readDoc(bytes, main) };
     }
     case 'xls': {
@@ -134,7 +134,7 @@ async function readCompoundFile(bytes: Buffer, limits: ReadLimits): Promise<Read
       return readMail(bytes);
     }
     case 'other':
-      throw refusalOfCompoundFile();
+      throw refusalOfCompoundFile('pdf');
   }
 }
 

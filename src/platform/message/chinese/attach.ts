@@ -40,6 +40,8 @@ export const attach: Texts = {
       '除文本文档、电子表格和演示文稿外，不支持其他 OpenDocument 文件。请导出为 PDF 后上传。',
     'The presentation has no list of its slides; it is damaged. Open it, save it again and upload the result.':
       '演示文稿中没有幻灯片列表，文件已损坏。请打开并重新保存，然后上传保存后的文件。',
+    'LibreOffice cannot read the document; it is damaged, protected by a password or of a format that it does not know. Open it, save it as .docx, .xlsx or PDF and upload the result.':
+      'LibreOffice 无法读取该文档：文档已损坏、受密码保护，或其格式未知。请打开并另存为 .docx、.xlsx 或 PDF，然后上传保存后的文件。',
     'The part {0} has {1} MiB, the limit is {2} MiB. Split the document into smaller ones.':
       '文件的部件 {0} 有 {1} MiB，上限是 {2} MiB。请将文档拆分为更小的文档。',
     'The file is protected by a password. Open it, remove the password (File > Info > Protect) and upload it again.':
