@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
@@ -14,11 +14,13 @@ import {
   BrokenDocumentError,
   BrokenOffError,
   DocumentError,
+  ForeignFormatError,
   ParsingInterruptedError,
 } from './document.errors.js';
 import type { RecognisedPage, RecognisedPages } from './format/document-source.js';
 import type { PageImage } from './format/page-image.js';
 import type { ParsedDocument, ParserTask, ParseTask, UnreadDocument } from './parse-task.js';
+import { OfficeProgram } from './office-program.js';
 import { ParserProcess } from './parser-process.js';
 
 const MIB = 2 ** 20;
@@ -63,6 +65,9 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(DocumentParser.name);
   private readonly folder: string;
   private readonly slots: PQueue;
+  private readonly office: OfficeProgram;
+  /** One at a time: the program takes as much memory as a parser process. */
+  private readonly conversions = new PQueue({ concurrency: 1 });
   private readonly processes = new Set<ParserProcess>();
   private readonly idle: ParserProcess[] = [];
   private idleTimer: NodeJS.Timeout | undefined;
@@ -71,6 +76,11 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
   constructor(@Inject(CONFIG) private readonly config: Config) {
     this.folder = join(config.DATA_DIR, 'parsing');
     this.slots = new PQueue({ concurrency: config.PARSE_WORKERS });
+    this.office = new OfficeProgram({
+      program: config.PARSE_OFFICE,
+      timeoutSeconds: config.PARSE_TIMEOUT_SECONDS,
+      maxBytes: config.PARSE_UNPACKED_MB * MIB,
+    });
   }
 
   async onModuleInit(): Promise<void> {
@@ -104,16 +114,50 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
         unpackedBytes: this.config.PARSE_UNPACKED_MB * MIB,
       };
       const task = { type: 'parse', path, name: file.name, settings, limits } as const;
-      if (!recognition) return await this.whole(task, signal);
-      const read = await this.inProcess(task, signal, (process) =>
-        process.parse({ ...task, recognised: new Map() }, signal),
-      );
-      if (!('pages' in read && 'total' in read)) return read;
-      const recognised = await this.recognise(task, { unread: read, recognition, signal });
-      return await this.whole({ ...task, recognised }, signal);
+      return await this.parseOrConvert(task, signal, recognition);
     } finally {
       await rm(path, { force: true });
     }
+  }
+
+  /** What is not read here is read as LibreOffice converts it, where that is installed. */
+  private async parseOrConvert(
+    task: ParseTask,
+    signal: AbortSignal,
+    recognition: PageRecognition | undefined,
+  ): Promise<ParsedDocument> {
+    try {
+      return await this.parseTask(task, signal, recognition);
+    } catch (error) {
+      if (!(error instanceof ForeignFormatError)) throw error;
+      const { folder } = this;
+      const { path } = task;
+      const suffix = /\.\w{1,10}$/.exec(task.name)?.[0] ?? '';
+      const converted = await this.conversions.add(() =>
+        this.office.convert({ path, folder, suffix, to: error.to, signal }),
+      );
+      if (converted === undefined) throw error;
+      try {
+        const name = `${task.name}.${error.to}`;
+        return await this.parseTask({ ...task, path: converted, name }, signal, recognition);
+      } finally {
+        await rm(dirname(dirname(converted)), { recursive: true, force: true });
+      }
+    }
+  }
+
+  private async parseTask(
+    task: ParseTask,
+    signal: AbortSignal,
+    recognition: PageRecognition | undefined,
+  ): Promise<ParsedDocument> {
+    if (!recognition) return this.whole(task, signal);
+    const read = await this.inProcess(task, signal, (process) =>
+      process.parse({ ...task, recognised: new Map() }, signal),
+    );
+    if (!('pages' in read && 'total' in read)) return read;
+    const recognised = await this.recognise(task, { unread: read, recognition, signal });
+    return this.whole({ ...task, recognised }, signal);
   }
 
   private async spool(
@@ -223,7 +267,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
     for (const name of await readdir(this.folder)) {
       const path = join(this.folder, name);
       const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
-      if (mtimeMs < before) await rm(path, { force: true });
+      if (mtimeMs < before) await rm(path, { recursive: true, force: true });
     }
   }
 }

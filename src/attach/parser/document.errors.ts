@@ -14,6 +14,16 @@ export class DocumentError extends DomainError {
   }
 }
 
+/** A document of a format that LibreOffice may convert where it is installed. */
+export class ForeignFormatError extends DocumentError {
+  constructor(
+    reason: Message,
+    readonly to: 'docx' | 'pdf',
+  ) {
+    super(reason);
+  }
+}
+
 export class MemoryLimitError extends DocumentError {
   constructor(mebibytes: number) {
     super(

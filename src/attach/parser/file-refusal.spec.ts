@@ -88,6 +88,10 @@ describe('refusalOf', () => {
     ['a presentation', withTypes(SLIDES)],
     ['an OpenDocument text', { mimetype: 'application/vnd.oasis.opendocument.text' }],
     ['one of its templates', { mimetype: 'application/vnd.oasis.opendocument.text-template' }],
+    ['a spreadsheet', { mimetype: 'application/vnd.oasis.opendocument.spreadsheet' }],
+    ['slides', { mimetype: 'application/vnd.oasis.opendocument.presentation-template' }],
+    ['a binary workbook', { 'xl/workbook.bin': 'x' }],
+    ['a drawing', { mimetype: 'application/vnd.oasis.opendocument.graphics' }],
     ['a book', { mimetype: 'application/epub+zip' }],
   ])('lets %s be tried under any name', async (_, parts) => {
     for (const name of ['a.docx', 'a.xlsx', 'a.zip', 'a.pptx', 'a.epub', 'a.txt', 'a.bin', 'a']) {
@@ -96,12 +100,6 @@ describe('refusalOf', () => {
   });
 
   it.each([
-    [
-      'an OpenDocument spreadsheet',
-      { mimetype: 'application/vnd.oasis.opendocument.spreadsheet' },
-      /^OpenDoc.*\.xlsx/,
-    ],
-    ['a binary workbook', { 'xl/workbook.bin': 'x' }, /xlsb/],
     ['files', { 'word/notes.txt': 'x', 'b.txt': 'y' }, /^Archives .* Unpack/],
     ['a package of another kind', withTypes('application/vnd.ms-visio.drawing.main+xml'), /^Arch/],
   ])('refuses %s under any name', async (_, parts, reason) => {
@@ -118,6 +116,10 @@ describe('refusalOf', () => {
     ['504b030414', 'a.pptx'],
     ['504b030414', 'a.odt'],
     ['504b030414', 'a.epub'],
+    ['504b030414', 'a.ods'],
+    ['504b030414', 'a.odp'],
+    ['504b030414', 'a.xlsb'],
+    ['7b5c72746631', 'a.rtf'],
     // Their parsing fails with a reason that depends on what is inside.
     ['d0cf11e0a1b11ae1', 'a.doc'],
     ['d0cf11e0a1b11ae1', 'a.xlsx'],

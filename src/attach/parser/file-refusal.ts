@@ -21,8 +21,14 @@ const DOCUMENT_SUFFIXES = [
   '.ppsm',
   '.potx',
   '.potm',
+  '.xlsb',
   '.odt',
   '.ott',
+  '.ods',
+  '.ots',
+  '.odp',
+  '.otp',
+  '.odg',
   '.epub',
   // Renamed by their owner.
   '.doc',
@@ -37,7 +43,10 @@ const ZIPS: Readonly<Record<string, ZipContent>> = {
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
   'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
+  'application/vnd.ms-excel.sheet.binary.macroEnabled.12': 'xlsb',
   'application/vnd.oasis.opendocument.text': 'odt',
+  'application/vnd.oasis.opendocument.spreadsheet': 'ods',
+  'application/vnd.oasis.opendocument.presentation': 'odp',
 };
 
 const ARCHIVES = [
@@ -98,6 +107,7 @@ async function refusalOfZip(
   const found = await lookIntoZip(openZip);
   if (found === undefined && DOCUMENT_SUFFIXES.includes(suffixOf(name))) return undefined;
   const content = found ?? named;
-  if (isReadable(content)) return undefined;
+  // LibreOffice may convert the other kinds of OpenDocument; their parsing says where it is not installed.
+  if (isReadable(content) || content === 'open-document') return undefined;
   return content === 'archive' ? ARCHIVE : zipRefusals[content];
 }

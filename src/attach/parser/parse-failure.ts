@@ -1,5 +1,10 @@
 import { msg } from '../../platform/message/index.js';
-import { nestedTooDeeply, Refusal, UnreadPages } from './format/document-source.js';
+import {
+  ForeignDocument,
+  nestedTooDeeply,
+  Refusal,
+  UnreadPages,
+} from './format/document-source.js';
 import type { ParseOutcome } from './parse-task.js';
 
 /**
@@ -9,6 +14,9 @@ import type { ParseOutcome } from './parse-task.js';
 export function failureOf(error: unknown): Exclude<ParseOutcome, { readonly type: 'parsed' }> {
   if (error instanceof UnreadPages) {
     return { type: 'unread', unread: { pages: error.pages, total: error.total } };
+  }
+  if (error instanceof ForeignDocument) {
+    return { type: 'foreign', reason: error.message, to: error.to };
   }
   if (error instanceof Refusal) return { type: 'refused', reason: error.message };
   if (error instanceof RangeError && error.message.includes('call stack')) {

@@ -68,5 +68,7 @@ export type ParseOutcome =
   | { readonly type: 'rendered' }
   /** The document cannot be parsed; the reason is for its owner. */
   | { readonly type: 'refused'; readonly reason: Message }
+  /** The document is of a format that LibreOffice may convert; the reason stands where it cannot. */
+  | { readonly type: 'foreign'; readonly reason: Message; readonly to: 'docx' | 'pdf' }
   /** A reader broke down over the document; the cause is for the log. */
   | { readonly type: 'broken'; readonly reason: Message; readonly cause: string };

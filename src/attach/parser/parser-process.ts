@@ -5,6 +5,7 @@ import type { FragmentDraft } from '../../fragment/splitter/index.js';
 import {
   BrokenDocumentError,
   DocumentError,
+  ForeignFormatError,
   MemoryLimitError,
   ParsingInterruptedError,
   TimeLimitError,
@@ -42,7 +43,7 @@ export interface ParserLimits {
 
 /** What a process has answered to one task. */
 interface Collected {
-  readonly end: Exclude<ParseEnd, { readonly type: 'refused' | 'broken' }>;
+  readonly end: Exclude<ParseEnd, { readonly type: 'refused' | 'foreign' | 'broken' }>;
   readonly fragments: readonly FragmentDraft[];
   readonly images: readonly PageImage[];
 }
@@ -143,6 +144,7 @@ export class ParserProcess {
       }
       if (answer.grown) this.stop();
       if (answer.type === 'refused') reject(new DocumentError(answer.reason));
+      else if (answer.type === 'foreign') reject(new ForeignFormatError(answer.reason, answer.to));
       else if (answer.type === 'broken') {
         reject(new BrokenDocumentError(answer.reason, { cause: answer.cause }));
       } else resolve({ end: answer, fragments, images });

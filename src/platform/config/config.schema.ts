@@ -283,6 +283,12 @@ export const variables = {
     'Documents of up to 256 KiB that one process ingests at the same time, which share embedding calls; as many larger ones beside them, but at most 4',
     64,
   ),
+  PARSE_OFFICE: variable(text, {
+    default: 'soffice',
+    example: '/usr/bin/soffice',
+    description:
+      'Parsing: the program LibreOffice, which converts formats that are not read here (Word 95, Works, Publisher, drawings) where it is installed',
+  }),
   OCR_PAGES: count(500, 'Text recognition: pages of one document that are read from their images'),
   OCR_TIMEOUT_SECONDS: seconds(2 * MINUTE, 'Text recognition: time limit of one page'),
   OCR_CONCURRENCY: count(2, 'Text recognition: pages read at the same time per process', 64),

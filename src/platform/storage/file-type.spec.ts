@@ -32,6 +32,12 @@ describe('typeOf', () => {
     ['425a6839314159265359', 'a', 'application/x-bzip2'],
     [`${'00'.repeat(257)}7573746172`, 'a', 'application/x-tar'],
     ['d0cf11e0a1b11ae1', 'a.docx', 'application/x-ole-storage'],
+    ['d0cf11e0a1b11ae1', 'a.DOC', 'application/msword'],
+    ['d0cf11e0a1b11ae1', 'a.xls', 'application/vnd.ms-excel'],
+    ['d0cf11e0a1b11ae1', 'a.ppt', 'application/vnd.ms-powerpoint'],
+    ['d0cf11e0a1b11ae1', 'a.msg', 'application/vnd.ms-outlook'],
+    ['504b030414', 'a.ods', 'application/vnd.oasis.opendocument.spreadsheet'],
+    [Buffer.from('{\\rtf1 x}').toString('hex'), 'a.doc', 'application/rtf'],
     // Words that begin like a signature.
     [Buffer.from('BMW and BZh').toString('hex'), 'a', TEXT],
     ['', 'empty', TEXT],

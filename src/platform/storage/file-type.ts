@@ -8,6 +8,9 @@ interface Signature {
   readonly matches: (head: Buffer) => boolean;
 }
 
+/** A compound file of no known format. */
+const OLE = 'application/x-ole-storage';
+
 /** The first bytes of each format (magic numbers). */
 const signatures: readonly Signature[] = [
   { type: 'image/png', matches: startsWith('89504e470d0a1a0a') },
@@ -35,8 +38,9 @@ const signatures: readonly Signature[] = [
     matches: all(startsWith(hex('BZh')), startsWith('314159265359', 4)),
   },
   { type: 'application/x-tar', matches: startsWith(hex('ustar'), 257) },
+  { type: 'application/rtf', matches: startsWith(hex('{\\rtf')) },
   // The format of Office before 2007, and the container of an encrypted Office file.
-  { type: 'application/x-ole-storage', matches: startsWith('d0cf11e0a1b11ae1') },
+  { type: OLE, matches: startsWith('d0cf11e0a1b11ae1') },
 ];
 
 /** Formats that are zip archives. The choice among them does not affect safety, so the name decides. */
@@ -44,14 +48,30 @@ const zipFormats: Readonly<Record<string, string>> = {
   '.docx': 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
   '.xlsx': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
   '.pptx': 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  '.xlsb': 'application/vnd.ms-excel.sheet.binary.macroEnabled.12',
   '.odt': 'application/vnd.oasis.opendocument.text',
+  '.ods': 'application/vnd.oasis.opendocument.spreadsheet',
+  '.odp': 'application/vnd.oasis.opendocument.presentation',
   '.epub': 'application/epub+zip',
+};
+
+/** Formats that are OLE compound files; which one it is shows in its directory, which may lie anywhere in the file. */
+const oleFormats: Readonly<Record<string, string>> = {
+  '.doc': 'application/msword',
+  '.dot': 'application/msword',
+  '.xls': 'application/vnd.ms-excel',
+  '.xlt': 'application/vnd.ms-excel',
+  '.ppt': 'application/vnd.ms-powerpoint',
+  '.pps': 'application/vnd.ms-powerpoint',
+  '.pot': 'application/vnd.ms-powerpoint',
+  '.msg': 'application/vnd.ms-outlook',
 };
 
 /** The type of a file by its content, independent of its name and the declared type. Markup is plain text. */
 export function typeOf(head: Buffer, name: string): string {
   const type = signatures.find((signature) => signature.matches(head))?.type;
   if (type === 'application/zip') return zipFormats[suffixOf(name).toLowerCase()] ?? type;
+  if (type === OLE) return oleFormats[suffixOf(name).toLowerCase()] ?? type;
   return type ?? (isText(head) ? 'text/plain; charset=utf-8' : 'application/octet-stream');
 }
 

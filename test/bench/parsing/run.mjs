@@ -1,5 +1,8 @@
-// How well PDFs are read, beside pypdf and pdfplumber: npm run bench:parsing -- --python <python with both and reportlab>
-// [--files <folder of PDFs>]. docs/KNOWLEDGE.md has the numbers. Without --python it says that it is skipped.
+// How well documents are read beside other readers. docs/KNOWLEDGE.md has the numbers.
+//   PDFs:         npm run bench:parsing -- --python <with pypdf, pdfplumber and reportlab> [--files <folder of PDFs>]
+//   Office files: npm run bench:parsing -- --python <with python-docx, openpyxl and python-pptx> --office <folder>
+//                 [--docling <Python with docling>] [--kreuzberg <Python with kreuzberg>]
+// Without --python it says that it is skipped.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,16 +12,28 @@ import { parseArgs } from 'node:util';
 import { build, root } from '../../../scripts/prepare.mjs';
 
 const { values } = parseArgs({
-  options: { python: { type: 'string' }, files: { type: 'string' } },
+  options: {
+    python: { type: 'string' },
+    files: { type: 'string' },
+    office: { type: 'string' },
+    docling: { type: 'string' },
+    kreuzberg: { type: 'string' },
+  },
 });
 const LIMITS = { pages: 5_000, unpackedBytes: 2 ** 30 };
 const OUTPUT_BYTES = 2 ** 28;
+/** What Plinth reads of the formats of offices. */
+const OFFICE_FILES =
+  /\.(?:doc|docx|docm|dotx|xls|xlsx|xlsm|xlsb|ppt|pptx|ppsx|rtf|msg|odt|ods|odp)$/i;
 const LIMIT_MS = 10 * 60_000;
 
 if (values.python === undefined) {
   console.log(
-    'Skipped: name a Python that has pypdf, pdfplumber and reportlab (pip install in a virtual environment): npm run bench:parsing -- --python <path>',
+    'Skipped: name a Python that has pypdf, pdfplumber and reportlab, or python-docx, openpyxl and python-pptx (pip install in a virtual environment): npm run bench:parsing -- --python <path> [--office <folder>]',
   );
+} else if (values.office !== undefined) {
+  await build();
+  await compareOffice(values.office);
 } else {
   await build();
   const reader = join(root, 'dist', 'src', 'attach', 'parser', 'format', 'pdf.format.js');
@@ -30,6 +45,84 @@ if (values.python === undefined) {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Of each format the words of all files that another reader finds and Plinth does, too, and the other way round. */
+async function compareOffice(folder) {
+  const reader = join(root, 'dist', 'src', 'attach', 'parser', 'format', 'read-document.js');
+  const { readDocument } = await import(reader);
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => OFFICE_FILES.test(name))
+    .map((name) => join(folder, name));
+  if (files.length === 0) throw new Error(`${folder} holds no Office files.`);
+  const read = (bytes, limits, file) => readDocument({ bytes, name: file }, limits);
+  const ours = [];
+  for (const file of files) ours.push(await readOne(read, file));
+  const others = [['python', values.python]];
+  if (values.docling !== undefined) others.push(['docling', values.docling]);
+  if (values.kreuzberg !== undefined) others.push(['kreuzberg', values.kreuzberg]);
+  console.log(
+    'format  reader      files  both failed other failed  its words here  our words there',
+  );
+  for (const [name, program] of others) {
+    const theirs = python('read_office.py', [name, ...files], program)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    printOffice(name, files, ours, theirs);
+  }
+}
+
+function printOffice(name, files, ours, theirs) {
+  const formats = new Map();
+  files.forEach((file, index) => {
+    const format = file.toLowerCase().replace(/.*\./, '');
+    formats.set(format, [...(formats.get(format) ?? []), index]);
+  });
+  for (const [format, indexes] of [...formats].sort()) {
+    const ourFailures = indexes.filter((index) => ours[index].error !== undefined);
+    const theirFailures = indexes.filter((index) => theirs[index].error !== undefined);
+    const both = indexes.filter(
+      (index) => !ourFailures.includes(index) && !theirFailures.includes(index),
+    );
+    const words = (answers) => both.map((index) => wordsOf(answers[index].text));
+    const [mine, other] = [words(ours), words(theirs)];
+    const share = (expected, found) => {
+      const total = expected.reduce((sum, { length }) => sum + length, 0);
+      const shared = expected.reduce(
+        (sum, list, index) => sum + common(list, found[index]).length,
+        0,
+      );
+      return total === 0 ? undefined : shared / total;
+    };
+    console.log(
+      [
+        format.padEnd(8) + name.padEnd(12),
+        String(indexes.length).padStart(5),
+        String(ourFailures.length).padStart(13),
+        String(theirFailures.length).padStart(12),
+        percent(share(other, mine)).padStart(16),
+        percent(share(mine, other)).padStart(16),
+      ].join(''),
+    );
+    for (const [index, list] of other.entries()) {
+      const part = shareOf(list, mine[index]);
+      if (part >= 0.99) continue;
+      const missing = missingOf(list, mine[index]).slice(0, 8).join(' ');
+      console.log(`  ${files[both[index]]}: ${percent(part)}, missing: ${missing}`);
+    }
+    for (const index of ourFailures) console.log(`  ${files[index]}: ${ours[index].error}`);
+  }
+}
+
+function missingOf(expected, found) {
+  const left = new Map();
+  for (const item of found) left.set(item, (left.get(item) ?? 0) + 1);
+  return expected.filter((item) => {
+    const count = left.get(item) ?? 0;
+    left.set(item, count - 1);
+    return count <= 0;
+  });
 }
 
 async function compareMade(readPdf, folder) {
@@ -86,8 +179,9 @@ async function compareFiles(readPdf, folder) {
 async function readAll(readPdf, files) {
   const ours = [];
   // Once before it is measured: the first document loads the reader.
-  if (files[0] !== undefined) await readOne(readPdf, files[0]);
-  for (const file of files) ours.push(await readOne(readPdf, file));
+  const read = (bytes, limits) => readPdf(bytes, limits);
+  if (files[0] !== undefined) await readOne(read, files[0]);
+  for (const file of files) ours.push(await readOne(read, file));
   const others = ['pypdf', 'pdfplumber'].map((name) => [
     name,
     python('read.py', [name, ...files])
@@ -98,19 +192,21 @@ async function readAll(readPdf, files) {
   return new Map([['Plinth', ours], ...others]);
 }
 
-async function readOne(readPdf, file) {
+async function readOne(read, file) {
   const start = performance.now();
   try {
-    const { source, pages } = await readPdf(readFileSync(file), LIMITS);
+    const { source, pages } = await read(readFileSync(file), LIMITS, file);
     return { text: source.text, pages, seconds: (performance.now() - start) / 1_000 };
   } catch (error) {
+    // A blank document is read, although it is refused.
+    if (/holds no text/.test(error.message)) return { text: '', pages: 0, seconds: 1 };
     return { error: error.message.slice(0, 200) };
   }
 }
 
-function python(script, args) {
+function python(script, args, program = values.python) {
   const path = fileURLToPath(new URL(script, import.meta.url));
-  return execFileSync(values.python, [path, ...args], {
+  return execFileSync(program, [path, ...args], {
     encoding: 'utf8',
     maxBuffer: OUTPUT_BYTES,
     timeout: LIMIT_MS,

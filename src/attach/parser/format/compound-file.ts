@@ -1,38 +1,74 @@
+import { CFB } from '@e965/xlsx';
 import { msg } from '../../../platform/message/index.js';
-import type { Message } from '../../../platform/message/index.js';
-import { Refusal } from './document-source.js';
+import { damaged, ForeignDocument } from './document-source.js';
+import { passwordProtected } from './document-package.js';
 
-/** First bytes of OLE compound files [MS-CFB], in which Office kept its files before 2007 and keeps encrypted ones. */
-export const COMPOUND_FILE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+export type CompoundKind = 'doc' | 'xls' | 'ppt' | 'msg' | 'other';
 
-/** By the streams that are inside, whose names stand in the file as UTF-16. A message may hold the others. */
-const contents: readonly (readonly [string, Message])[] = [
-  [
-    '__properties_version1.0',
-    msg`This is an Outlook message (.msg), which is not supported. Save it as .eml and upload that.`,
-  ],
-  [
-    'EncryptedPackage',
-    msg`The file is protected by a password. Open it, remove the password (File > Info > Protect) and upload it again.`,
-  ],
-  [
-    'WordDocument',
-    msg`This is the old binary Word format (.doc), which is not supported. Open it, save it as .docx and upload that.`,
-  ],
-  [
-    'Workbook',
-    msg`This is the old binary Excel format (.xls), which is not supported. Open it, save it as .xlsx and upload that.`,
-  ],
-  [
-    'PowerPoint Document',
-    msg`This is the old binary PowerPoint format (.ppt), which is not supported. Open it, save it as .pptx or export it as PDF and upload that.`,
-  ],
+/** The reader of compound files in SheetJS, whose declarations leave it out. */
+interface CompoundFiles {
+  read(
+    bytes: Buffer,
+    options: { readonly type: 'buffer' },
+  ): {
+    /** Such as `Root Entry/WordDocument`, in the order of the entries. */
+    readonly FullPaths: readonly string[];
+    readonly FileIndex: readonly { readonly content?: Uint8Array }[];
+  };
+}
+
+const compoundFiles = CFB as CompoundFiles;
+
+/** By the streams of the file itself; what it embeds has streams of its own further down. */
+const STREAMS: readonly (readonly [string, CompoundKind])[] = [
+  ['__properties_version1.0', 'msg'],
+  ['WordDocument', 'doc'],
+  ['Workbook', 'xls'],
+  // Excel 5 and 95.
+  ['Book', 'xls'],
+  ['PowerPoint Document', 'ppt'],
 ];
 
-const OTHER = msg`This is an old binary Office format, which is not supported. Open it, save it as .docx, .xlsx or PDF and upload that.`;
+/** The streams of encrypted Office documents [MS-OFFCRYPTO]. */
+const ENCRYPTED = ['EncryptedPackage', 'EncryptionInfo', 'EncryptedSummary'];
 
-/** Why a compound file is not parsed. */
-export function refusalOfCompoundFile(bytes: Buffer): Refusal {
-  const known = contents.find(([stream]) => bytes.includes(Buffer.from(stream, 'utf16le')));
-  return new Refusal(known?.[1] ?? OTHER);
+export interface CompoundFile {
+  readonly kind: CompoundKind;
+  /** A stream of the file itself; undefined where there is none. */
+  readonly stream: (name: string) => Buffer | undefined;
+}
+
+/** Opens an OLE compound file. Throws Refusal for one that is damaged or encrypted. */
+export function openCompoundFile(bytes: Buffer): CompoundFile {
+  const streams = streamsOf(bytes);
+  if (ENCRYPTED.some((name) => streams.has(name))) throw passwordProtected();
+  const kind = STREAMS.find(([name]) => streams.has(name))?.[1] ?? 'other';
+  return { kind, stream: (name) => streams.get(name) };
+}
+
+/** Those of the root, by their names. */
+function streamsOf(bytes: Buffer): ReadonlyMap<string, Buffer> {
+  try {
+    const { FullPaths, FileIndex } = compoundFiles.read(bytes, { type: 'buffer' });
+    const streams = new Map<string, Buffer>();
+    for (const [index, path] of FullPaths.entries()) {
+      const [, name = '', inner] = path.split('/');
+      if (inner === undefined && name !== '') {
+        streams.set(name, Buffer.from(FileIndex[index]?.content ?? []));
+      }
+    }
+    return streams;
+  } catch (error) {
+    // The names of streams are UTF-16 in the file.
+    const isEncrypted = bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'));
+    throw isEncrypted ? passwordProtected() : damaged(error);
+  }
+}
+
+/** The refusal of a compound file that holds no document of a format that is read. */
+export function refusalOfCompoundFile(to: 'docx' | 'pdf'): ForeignDocument {
+  return new ForeignDocument(
+    msg`This is an old binary Office format, which is not supported. Open it, save it as .docx, .xlsx or PDF and upload that.`,
+    to,
+  );
 }

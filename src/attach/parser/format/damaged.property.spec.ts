@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { epubParts } from '../../../../test/support/documents/book.js';
+import { docOf, msgOf, pptOf, workbookOf } from '../../../../test/support/documents/legacy.js';
 import { mailOf } from '../../../../test/support/documents/mail.js';
 import { docxParts, xlsxParts, zipOf } from '../../../../test/support/documents/office.js';
 import { odtParts } from '../../../../test/support/documents/open-document.js';
@@ -43,6 +44,16 @@ const packages: Readonly<Record<string, Record<string, string>>> = {
   odt: odtParts(
     '<text:h>Title</text:h><text:list><text:list-item><text:p>One</text:p></text:list-item></text:list>',
   ),
+  ods: {
+    mimetype: 'application/vnd.oasis.opendocument.spreadsheet',
+    'content.xml':
+      '<a><table:table table:name="A"><table:table-row><table:table-cell office:value-type="float" office:value="1"><text:p>1</text:p></table:table-cell></table:table-row></table:table></a>',
+  },
+  odp: {
+    mimetype: 'application/vnd.oasis.opendocument.presentation',
+    'content.xml':
+      '<a><draw:page><draw:frame><draw:text-box><text:p>One</text:p></draw:text-box></draw:frame></draw:page></a>',
+  },
   epub: epubParts('Book', [{ body: PAGE }, { body: '<p>Two</p>', label: 'Two' }]),
 };
 
@@ -54,6 +65,28 @@ const files: Readonly<Record<string, Buffer>> = {
     { type: 'text/csv', name: 'a.csv', content: 'a,b\n1,2\n' },
   ]),
   pdf: pdfOf(['One page.', 'Another page.']),
+  xls: workbookOf(
+    [
+      {
+        name: 'A',
+        rows: [
+          ['a', 1],
+          ['b', 2],
+        ],
+        merged: ['A1:A2'],
+      },
+    ],
+    'biff8',
+  ),
+  doc: docOf('Title\rOne\u0007Two\u0007\u0007The end.\r'),
+  ppt: pptOf([{ title: 'Title', body: 'One', notes: 'Note' }]),
+  msg: msgOf({ subject: 'Plan', from: ['A', 'a@b.c'], to: [['B', 'b@b.c']], text: 'One.' }),
+  rtf: Buffer.from(
+    "{\\rtf1{\\fonttbl{\\f0\\fcharset134 A;}}\\pard\\intbl One\\cell \\f0\\'ba\\'cf\\cell\\row\\pard\\u8364? Two\\par}",
+  ),
+  ipynb: Buffer.from(
+    '{"cells":[{"cell_type":"code","source":["x"],"outputs":[{"text":"One"}]}],"metadata":{}}',
+  ),
 };
 
 /** A number from 0 to 1, for a place in a text of any length. */

@@ -4,10 +4,10 @@ import { fromBufferPromise } from 'yauzl';
 import type { Entry, ZipFile } from 'yauzl';
 import { msg } from '../../../platform/message/index.js';
 import type { ReadLimits } from './document-source.js';
-import { damaged, Refusal } from './document-source.js';
+import { damaged, ForeignDocument, Refusal } from './document-source.js';
 import { contentOfZip, ENTRY_LIMIT, isReadable, zipRefusals } from './zip-content.js';
 import type { ReadableZip } from './zip-content.js';
-import { attributeOf, readXml } from './xml-reader.js';
+import { attributeOf, decoded, readXml } from './xml-reader.js';
 import type { XmlHandler } from './xml-reader.js';
 
 /** First bytes of a zip file. */
@@ -30,23 +30,31 @@ interface Relationship {
   readonly target: string;
 }
 
+/** Bytes of parts that were read so far, of a document and those that it embeds. */
+export interface Unpacked {
+  bytes: number;
+}
+
 /**
  * The parts of a document that is a zip, unpacked one by one when they are read. Declared and real sizes are checked on
  * the way, since neither they nor the heap limit of the process bounds what is inflated.
  */
 export class DocumentPackage {
-  private unpacked = 0;
-
   private constructor(
     /** By its content, whatever the file is named. */
     readonly kind: ReadableZip,
     private readonly zip: ZipFile,
     private readonly entries: ReadonlyMap<string, Entry>,
     private readonly limits: ReadLimits,
+    private readonly unpacked: Unpacked,
   ) {}
 
-  /** Throws Refusal. */
-  static async open(bytes: Buffer, limits: ReadLimits): Promise<DocumentPackage> {
+  /** Of a document in another one, `unpacked` is that of the other. Throws Refusal. */
+  static async open(
+    bytes: Buffer,
+    limits: ReadLimits,
+    unpacked: Unpacked = { bytes: 0 },
+  ): Promise<DocumentPackage> {
     const zip = await fromBufferPromise(bytes).catch((error: unknown) => {
       throw damaged(error);
     });
@@ -54,11 +62,14 @@ export class DocumentPackage {
     const kind = await contentOfZip(zip, entries).catch((error: unknown) => {
       throw damaged(error);
     });
+    if (kind === 'open-document') throw new ForeignDocument(zipRefusals[kind], 'pdf');
     if (!isReadable(kind)) throw new Refusal(zipRefusals[kind]);
-    const declared = entries.filter(({ fileName }) => READ_PART.test(fileName)).reduce(sizeSum, 0);
+    const declared = entries
+      .filter(({ fileName }) => kind === 'xlsb' || READ_PART.test(fileName))
+      .reduce(sizeSum, 0);
     refuseTooLarge(declared, limits);
     const byName = new Map(entries.map((entry) => [keyOf(entry.fileName), entry]));
-    return new DocumentPackage(kind, zip, byName, limits);
+    return new DocumentPackage(kind, zip, byName, limits, unpacked);
   }
 
   has(part: string): boolean {
@@ -71,6 +82,12 @@ export class DocumentPackage {
     if (!entry) return false;
     await readXml(this.chunksOf(entry), handler);
     return true;
+  }
+
+  /** The text of a part piece by piece, to look for something before the part is read; nothing where there is none. */
+  async *textOf(part: string): AsyncGenerator<string> {
+    const entry = this.entries.get(keyOf(part));
+    if (entry) yield* decoded(this.piecesOf(entry));
   }
 
   /** The whole of a part; undefined where there is none. */
@@ -114,10 +131,15 @@ export class DocumentPackage {
 
   /** The reader compares the declared size while it inflates, so that a lie about it ends there. */
   private async *chunksOf(entry: Entry): AsyncGenerator<Buffer> {
-    if (entry.isEncrypted()) throw passwordProtected();
     // Parts may be read more than once, but no document needs that often.
-    this.unpacked += entry.uncompressedSize;
-    refuseTooLarge(this.unpacked, this.limits);
+    this.unpacked.bytes += entry.uncompressedSize;
+    refuseTooLarge(this.unpacked.bytes, this.limits);
+    yield* this.piecesOf(entry);
+  }
+
+  private async *piecesOf(entry: Entry): AsyncGenerator<Buffer> {
+    if (entry.isEncrypted()) throw passwordProtected();
+    refuseTooLarge(entry.uncompressedSize, this.limits);
     try {
       for await (const chunk of await this.zip.openReadStreamPromise(entry)) yield chunk as Buffer;
     } catch (error) {
@@ -128,7 +150,7 @@ export class DocumentPackage {
 
 export function passwordProtected(): Refusal {
   return new Refusal(
-    msg`The file is protected by a password. Remove it and upload the file again.`,
+    msg`The file is protected by a password. Open it, remove the password (File > Info > Protect) and upload it again.`,
   );
 }
 

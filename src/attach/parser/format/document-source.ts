@@ -2,6 +2,9 @@ import type { Message, Phrase } from '../../../platform/message/index.js';
 import { msg } from '../../../platform/message/index.js';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
 
+/** First bytes of OLE compound files [MS-CFB], in which Office kept its files before 2007 and keeps encrypted ones. */
+export const COMPOUND_FILE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+
 /** What the reader of a format is given. */
 export interface SourceFile {
   readonly bytes: Buffer;
@@ -40,6 +43,16 @@ export class Refusal extends Error {
   constructor(message: Message, options?: { readonly cause: unknown }) {
     super(message, options);
     this.name = 'Refusal';
+  }
+}
+
+/** A document of a format that is not read here, but that LibreOffice may convert where it is installed. */
+export class ForeignDocument extends Refusal {
+  constructor(
+    reason: Message,
+    readonly to: 'docx' | 'pdf',
+  ) {
+    super(reason);
   }
 }
 

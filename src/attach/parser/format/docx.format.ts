@@ -1,5 +1,6 @@
 import { hex } from 'dingbat-to-unicode';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
+import { MathReader, ommlToLatex } from './formula/index.js';
 import { missingPart } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
 import { PAGE_NUMBER, runningLine } from './running-line.js';
@@ -7,14 +8,18 @@ import { StructureWriter } from './structure-writer.js';
 import type { Piece } from './structure-writer.js';
 import { BlockWriter } from './table-writer.js';
 import { storable } from './text/text-encoding.js';
-import { attributeOf, isOn } from './xml-reader.js';
+import { NumberCounter, NumberingReader } from './word-numbering.js';
+import { attributeOf, isOn, relationshipIn } from './xml-reader.js';
 import type { XmlAttributes, XmlHandler } from './xml-reader.js';
 
 interface Style {
   name: string;
   basedOn: string | undefined;
   outline: number | undefined;
-  numbered: boolean;
+  list: string | undefined;
+  level: number | undefined;
+  /** Its text is not shown (vanish). */
+  hidden: boolean | undefined;
 }
 
 /** As Word names them in every language, and as two others that write .docx do; ids have no blank. */
@@ -52,36 +57,53 @@ const CHARACTERS = new Map([
   ['softHyphen', '\u00ad'],
 ]);
 
+/** Documents that one document embeds at most. */
+const MAX_CHUNKS = 200;
+
+/** Reads a document of another format that is embedded in this one; undefined where that cannot be read. */
+type ChunkReader = (part: string) => Promise<readonly Piece[] | undefined>;
+
 /**
- * Headings, paragraphs, list items, tables, text boxes and notes of a Word document, in their order; what its headers
- * say at the start, and its footers at the end. No pictures.
+ * Headings, paragraphs with their numbers, list items, tables, formulas, text boxes, notes and embedded documents
+ * (altChunk) of a Word document, in their order; what its headers say at the start, and its footers at the end. No
+ * pictures and no hidden text.
  */
-export async function readDocx(document: DocumentPackage): Promise<SourceDocument> {
+export async function readDocx(
+  document: DocumentPackage,
+  readChunk: ChunkReader,
+): Promise<SourceDocument> {
   const main = await document.mainPart('word/document.xml');
   const links = await document.relationshipsOf(main);
   const targets = (type: string) => links.filter((link) => link.type === type);
   const linked = (type: string) => targets(type)[0]?.target ?? `word/${type}.xml`;
-  const styles = new StyleReader();
+  const lists = new NumberingReader();
+  await document.readXml(linked('numbering'), lists);
+  const styles = new StyleReader(lists);
   await document.readXml(linked('styles'), styles);
+  const context = { styles, lists };
   const notes: Notes = { footnote: new Map(), endnote: new Map() };
-  await document.readXml(linked('footnotes'), new NoteReader(styles, notes.footnote));
-  await document.readXml(linked('endnotes'), new NoteReader(styles, notes.endnote));
+  await document.readXml(linked('footnotes'), new NoteReader(context, notes.footnote));
+  await document.readXml(linked('endnotes'), new NoteReader(context, notes.endnote));
   const runningLines = async (type: string) => {
     const lines = new Set<string>();
     for (const { target } of targets(type)) {
-      await document.readXml(target, new RunningLineReader(styles, lines));
+      await document.readXml(target, new RunningLineReader(context, lines));
     }
     return lines;
   };
   const headers = await runningLines('header');
   const footers = await runningLines('footer');
+  const chunks = new Map<string, readonly Piece[]>();
+  for (const { id, target } of targets('aFChunk').slice(0, MAX_CHUNKS)) {
+    const pieces = await readChunk(target);
+    if (pieces) chunks.set(id, pieces);
+  }
 
   const writer = new BlockWriter();
   const structure = new StructureWriter(writer);
   for (const line of headers) structure.paragraph(line);
-  if (!(await document.readXml(main, new BodyReader(structure, styles, notes)))) {
-    throw missingPart(main);
-  }
+  const body = new BodyReader(structure, { ...context, notes, chunks });
+  if (!(await document.readXml(main, body))) throw missingPart(main);
   structure.end();
   for (const line of footers) if (!headers.has(line)) structure.paragraph(line);
   return { kind: 'document', ...writer.end() };
@@ -91,16 +113,20 @@ class StyleReader implements XmlHandler {
   private readonly styles = new Map<string, Style>();
   private style: Style | undefined;
 
+  constructor(private readonly lists: NumberingReader) {}
+
   open(name: string, attributes: XmlAttributes): void {
     const value = attributeOf(attributes, 'val');
     if (name === 'style') {
-      this.style = { name: '', basedOn: undefined, outline: undefined, numbered: false };
+      this.style = newStyle('');
       this.styles.set(attributeOf(attributes, 'styleId') ?? '', this.style);
     } else if (!this.style) return;
     else if (name === 'name') this.style.name = value ?? '';
     else if (name === 'basedOn') this.style.basedOn = value;
     else if (name === 'outlineLvl') this.style.outline = outlineLevel(value);
-    else if (name === 'numId') this.style.numbered = value !== '0';
+    else if (name === 'numId') this.style.list = value;
+    else if (name === 'ilvl') this.style.level = Number(value) || 0;
+    else if (name === 'vanish') this.style.hidden = isOn(value);
   }
 
   close(name: string): void {
@@ -117,8 +143,18 @@ class StyleReader implements XmlHandler {
     return undefined;
   }
 
-  isNumbered(id: string | undefined): boolean {
-    return this.chain(id).some(({ numbered }) => numbered);
+  /** The list of a style's paragraphs and their level in it. A list of its own names the style of each of its levels. */
+  listOf(id: string | undefined): ListPlace | undefined {
+    const chain = this.chain(id);
+    const list = chain.find((style) => style.list !== undefined)?.list;
+    if (list === undefined || list === '0') return undefined;
+    const named = id === undefined ? undefined : this.lists.levelOfStyle(list, id);
+    const level = chain.find((style) => style.level !== undefined)?.level;
+    return { id: list, level: named ?? level ?? 0 };
+  }
+
+  isHidden(id: string | undefined): boolean {
+    return this.chain(id).find(({ hidden }) => hidden !== undefined)?.hidden ?? false;
   }
 
   /** The style and those it is based on; of an id without a style, one of that name. */
@@ -127,7 +163,7 @@ class StyleReader implements XmlHandler {
     for (let next = id; next !== undefined && chain.length < STYLE_CHAIN;) {
       const style = this.styles.get(next);
       if (!style && chain.length === 0) {
-        return [{ name: next, basedOn: undefined, outline: undefined, numbered: false }];
+        return [newStyle(next)];
       }
       if (!style) break;
       chain.push(style);
@@ -135,6 +171,23 @@ class StyleReader implements XmlHandler {
     }
     return chain;
   }
+}
+
+function newStyle(name: string): Style {
+  return {
+    name,
+    basedOn: undefined,
+    outline: undefined,
+    list: undefined,
+    level: undefined,
+    hidden: undefined,
+  };
+}
+
+interface ListPlace {
+  readonly id: string;
+  /** From 0. */
+  readonly level: number;
 }
 
 /** From 1 for the outermost; undefined for body text. */
@@ -152,12 +205,25 @@ interface Paragraph {
   text: string;
   style: string | undefined;
   outline: number | undefined;
-  list: { level: number; on: boolean } | undefined;
+  /** As the paragraph itself says; what it does not say is that of its style. */
+  list: { id: string | undefined; level: number | undefined } | undefined;
   /** Its end was deleted, so that it goes on in the next paragraph. */
   joined: boolean;
   readonly notes: string[];
   /** The text boxes in it. */
   readonly boxes: Piece[];
+}
+
+/** What all texts of a document share. */
+interface Context {
+  readonly styles: StyleReader;
+  readonly lists: NumberingReader;
+}
+
+interface BodyContext extends Context {
+  readonly notes: Notes;
+  /** Embedded documents, by the relationship that names them. */
+  readonly chunks: ReadonlyMap<string, readonly Piece[]>;
 }
 
 interface Field {
@@ -176,17 +242,30 @@ class BodyReader implements XmlHandler {
   private span: { columns: number; continued: boolean } | undefined;
   private reading = false;
   private carried = '';
+  private readonly numbers: NumberCounter;
+  /** The run is not shown: as its properties say, or else as its style does. */
+  private hidden: { self: boolean | undefined; style: string | undefined } | undefined;
+  private math: MathReader | undefined;
 
   constructor(
     protected readonly structure: StructureWriter,
-    private readonly styles: StyleReader,
-    private readonly notes: Notes,
-  ) {}
+    private readonly context: BodyContext,
+  ) {
+    this.numbers = new NumberCounter(context.lists);
+  }
 
   open(name: string, attributes: XmlAttributes): void {
     const parent = this.path.at(-1);
+    if (this.math) {
+      this.math.open(name, attributes);
+      return;
+    }
     this.path.push(name);
     if (this.skippedFrom !== undefined) return;
+    if (name === 'oMath') {
+      this.math = new MathReader();
+      return;
+    }
     const paragraph = this.paragraphs.at(-1);
     if (name === 'del' && parent === 'rPr') {
       if (paragraph && this.path.at(-3) === 'pPr') paragraph.joined = true;
@@ -198,17 +277,30 @@ class BodyReader implements XmlHandler {
   }
 
   text(text: string): void {
+    if (this.math) {
+      this.math.text(storable(text));
+      return;
+    }
     if (!this.reading) return;
     if (this.path.at(-1) === 'instrText') {
       const field = this.fields.at(-1);
       if (field && field.instruction.length < 100) field.instruction += text;
       return;
     }
+    if (this.isHidden()) return;
     if (this.isPageNumber()) this.append(PAGE_NUMBER);
     else this.append(storable(text));
   }
 
   close(name: string): void {
+    if (this.math) {
+      if (!this.math.isWhole) {
+        this.math.close(name);
+        return;
+      }
+      this.append(ommlToLatex(this.math.end()));
+      this.math = undefined;
+    }
     const depth = this.path.length;
     this.path.pop();
     if (this.skippedFrom !== undefined) {
@@ -224,10 +316,12 @@ class BodyReader implements XmlHandler {
     const text = paragraph.text.replaceAll(PAGE_NUMBER, '').trim();
     const { structure } = this;
     const level = this.levelOf(paragraph, text);
-    if (level !== undefined) structure.heading(text, level);
-    else if (this.isListItem(paragraph)) {
-      structure.paragraph(listItem(text, paragraph.list?.level ?? 0));
-    } else structure.paragraph(text);
+    const place = paragraph.joined ? undefined : this.listOf(paragraph);
+    // Every paragraph of a list counts, an empty one, too.
+    const number = place && this.numbers.next(place.id, place.level);
+    if (level !== undefined) structure.heading(numbered(number, text), level);
+    else if (place) structure.paragraph(listItem(number, text, place.level));
+    else structure.paragraph(text);
     // A foot note stands nowhere better than below what it explains.
     for (const note of paragraph.notes) structure.paragraph(note);
   }
@@ -247,16 +341,23 @@ class BodyReader implements XmlHandler {
       case 't':
         this.reading = true;
         break;
+      case 'r':
+        this.hidden = { self: undefined, style: undefined };
+        break;
+      case 'vanish':
+      case 'rStyle':
+        this.setHidden(name, value);
+        break;
+      case 'altChunk':
+        this.structure.put(this.context.chunks.get(relationshipIn(attributes) ?? '') ?? []);
+        break;
       case 'sym':
-        this.append(symbolOf(attributes));
+        if (!this.isHidden()) this.append(symbolOf(attributes));
         break;
       case 'footnoteReference':
-      case 'endnoteReference': {
-        const notes = name === 'endnoteReference' ? this.notes.endnote : this.notes.footnote;
-        const note = notes.get(attributeOf(attributes, 'id') ?? '');
-        if (note !== undefined) paragraph?.notes.push(note);
+      case 'endnoteReference':
+        this.addNote(name, attributes);
         break;
-      }
       case 'tbl':
       case 'tr':
       case 'tc':
@@ -271,6 +372,13 @@ class BodyReader implements XmlHandler {
       default:
         if (!paragraph || !setProperty(paragraph, name, value)) this.startOfField(name, attributes);
     }
+  }
+
+  private addNote(name: string, attributes: XmlAttributes): void {
+    const { footnote, endnote } = this.context.notes;
+    const notes = name === 'endnoteReference' ? endnote : footnote;
+    const note = notes.get(attributeOf(attributes, 'id') ?? '');
+    if (note !== undefined) this.paragraphs.at(-1)?.notes.push(note);
   }
 
   private startOfTable(name: string, value: string | undefined): void {
@@ -320,6 +428,9 @@ class BodyReader implements XmlHandler {
 
   private finish(name: string): void {
     switch (name) {
+      case 'r':
+        this.hidden = undefined;
+        break;
       case 'tcPr':
         this.startCell();
         break;
@@ -384,6 +495,21 @@ class BodyReader implements XmlHandler {
     else if (type === 'end') this.fields.pop();
   }
 
+  /** Properties of the end of a paragraph say nothing about its text. */
+  private setHidden(name: string, value: string | undefined): void {
+    if (!this.hidden || this.path.at(-2) !== 'rPr' || this.path.at(-3) !== 'r') return;
+    if (name === 'vanish') this.hidden.self = isOn(value);
+    else this.hidden.style = value;
+  }
+
+  private isHidden(): boolean {
+    const { hidden } = this;
+    if (hidden?.self !== undefined) return hidden.self;
+    const { styles } = this.context;
+    if (hidden?.style !== undefined && styles.isHidden(hidden.style)) return true;
+    return styles.isHidden(this.paragraphs.at(-1)?.style);
+  }
+
   private isPageNumber(): boolean {
     const field = this.fields.at(-1);
     return field?.result === true && PAGE_FIELD.test(field.instruction);
@@ -395,12 +521,16 @@ class BodyReader implements XmlHandler {
   }
 
   private levelOf({ style, outline }: Paragraph, text: string): number | undefined {
-    const level = this.styles.headingLevel(style);
+    const level = this.context.styles.headingLevel(style);
     return level ?? (text.length <= LONGEST_HEADING ? outline : undefined);
   }
 
-  private isListItem({ list, style }: Paragraph): boolean {
-    return list ? list.on : this.styles.isNumbered(style);
+  private listOf({ list, style }: Paragraph): ListPlace | undefined {
+    const place = this.context.styles.listOf(style);
+    if (!list) return place;
+    const id = list.id ?? place?.id;
+    if (id === '0') return undefined;
+    return { id: id ?? '', level: list.level ?? place?.level ?? 0 };
   }
 }
 
@@ -410,13 +540,10 @@ class NoteReader extends BodyReader {
   private readonly lines: string[] = [];
 
   constructor(
-    styles: StyleReader,
+    context: Context,
     private readonly found: Map<string, string>,
   ) {
-    super(new StructureWriter(new BlockWriter()), styles, {
-      footnote: new Map(),
-      endnote: new Map(),
-    });
+    super(new StructureWriter(new BlockWriter()), withoutNotes(context));
   }
 
   override open(name: string, attributes: XmlAttributes): void {
@@ -438,13 +565,10 @@ class NoteReader extends BodyReader {
 /** Collects the lines of a header or footer without numbers of pages, each once. */
 class RunningLineReader extends BodyReader {
   constructor(
-    styles: StyleReader,
+    context: Context,
     private readonly lines: Set<string>,
   ) {
-    super(new StructureWriter(new BlockWriter()), styles, {
-      footnote: new Map(),
-      endnote: new Map(),
-    });
+    super(new StructureWriter(new BlockWriter()), withoutNotes(context));
   }
 
   protected override write({ text, boxes }: Paragraph): void {
@@ -454,14 +578,18 @@ class RunningLineReader extends BodyReader {
   }
 }
 
+function withoutNotes(context: Context): BodyContext {
+  return { ...context, notes: { footnote: new Map(), endnote: new Map() }, chunks: new Map() };
+}
+
 /** False for an element that is no property of a paragraph. */
 function setProperty(paragraph: Paragraph, name: string, value: string | undefined): boolean {
   if (name === 'pStyle') paragraph.style = value;
   else if (name === 'outlineLvl') paragraph.outline = outlineLevel(value);
-  else if (name === 'numPr') paragraph.list = { level: 0, on: true };
+  else if (name === 'numPr') paragraph.list = { id: undefined, level: undefined };
   else if (!paragraph.list) return false;
   else if (name === 'ilvl') paragraph.list.level = Number(value) || 0;
-  else if (name === 'numId') paragraph.list.on = value !== '0';
+  else if (name === 'numId') paragraph.list.id = value;
   else return false;
   return true;
 }
@@ -478,8 +606,12 @@ function newParagraph(text: string): Paragraph {
   };
 }
 
-function listItem(text: string, level: number): string {
-  return text === '' ? '' : `${'  '.repeat(Math.min(level, 9))}- ${text}`;
+function listItem(number: string | undefined, text: string, level: number): string {
+  return text === '' ? '' : `${'  '.repeat(Math.min(level, 9))}${numbered(number ?? '-', text)}`;
+}
+
+function numbered(number: string | undefined, text: string): string {
+  return number === undefined || text === '' ? text : `${number} ${text}`;
 }
 
 function mark(checked: boolean): string {

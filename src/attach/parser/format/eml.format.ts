@@ -1,7 +1,7 @@
 import PostalMime from 'postal-mime';
 import type { Address, Attachment, Email } from 'postal-mime';
 import { msg } from '../../../platform/message/index.js';
-import { Refusal } from './document-source.js';
+import { COMPOUND_FILE, Refusal } from './document-source.js';
 import type { ReadDocument } from './document-source.js';
 import { readHtmlInto } from './html-reader.js';
 import { decodeMarkup, looksLikeHtml } from './html.format.js';
@@ -22,21 +22,32 @@ const PART_DEPTH = 50;
 /** Names of people on a line at most; lists have thousands. */
 const LONGEST_LINE = 2_000;
 
-/** Fields that every mail has or most have; two of them beside From make a mail. */
+/** Fields that every mail has or most have. */
 const FIELDS = new Set([
-  ...['to', 'subject', 'date', 'message-id', 'mime-version', 'received', 'return-path', 'cc'],
-  ...['delivered-to', 'reply-to', 'content-type', 'x-mailer'],
+  ...['from', 'to', 'subject', 'date', 'message-id', 'mime-version', 'received', 'return-path'],
+  ...['cc', 'bcc', 'sender', 'delivered-to', 'reply-to', 'in-reply-to', 'references', 'x-mailer'],
+  ...['content-type', 'content-transfer-encoding', 'thread-topic', 'list-id', 'dkim-signature'],
 ]);
+
+/** Fields that only mail programs write. */
+const PROGRAM_FIELDS = [
+  ...['message-id', 'mime-version', 'received', 'return-path', 'delivered-to', 'x-mailer'],
+  ...['dkim-signature', 'in-reply-to', 'content-transfer-encoding'],
+];
 
 /** The line between two mails of a mailbox (RFC 4155). */
 const NEXT_MAIL = ['\n\nFrom ', '\r\n\r\nFrom '];
 
-/** Whether a file is a mail (RFC 5322) by its first lines. */
-export function looksLikeMail(bytes: Buffer): boolean {
+/**
+ * Whether a file is a mail (RFC 5322) by its first lines. A draft or a message of a program may have no sender; under a
+ * name that is not that of a mail it then needs two fields that only mail programs write.
+ */
+export function looksLikeMail(bytes: Buffer, isNamedMail: boolean): boolean {
   const head = bytes
     .subarray(0, HEAD_BYTES)
     .toString('latin1')
-    .replace(/^\xef\xbb\xbf/, '');
+    .replace(/^\xef\xbb\xbf/, '')
+    .trimStart();
   // Some programs keep the line of a mailbox before a mail; a whole mailbox is read as text, so that no mail is lost.
   if (head.startsWith('From ') && NEXT_MAIL.some((line) => bytes.includes(line))) return false;
   const lines = head.replace(/^From .*\r?\n/, '').split(/\r?\n/);
@@ -48,11 +59,15 @@ export function looksLikeMail(bytes: Buffer): boolean {
     if (name !== undefined) names.add(name.toLowerCase());
     else if (!/^[ \t]/.test(line) || names.size === 0) return false;
   }
-  return names.has('from') && [...names].filter((name) => FIELDS.has(name)).length >= 2;
+  const fields = [...names].filter((name) => FIELDS.has(name)).length;
+  if (isNamedMail) return fields > 0;
+  const byPrograms = PROGRAM_FIELDS.filter((name) => names.has(name)).length;
+  const isMime = names.has('mime-version') && names.has('content-type');
+  return fields >= 3 && (names.has('from') || isMime || byPrograms >= 2);
 }
 
 /**
- * A mail: subject, who sent it to whom and when, its text, and its attachments, of which those that are text are read
+ * A mail (MIME, or an Outlook message): subject, who sent it to whom and when, its text, and its attachments, of which those that are text are read
  * and the others are named.
  */
 export async function readMail(bytes: Buffer): Promise<ReadDocument> {
@@ -61,6 +76,12 @@ export async function readMail(bytes: Buffer): Promise<ReadDocument> {
   await writeMail(bytes, { writer, structure }, 1);
   return { source: { kind: 'document', ...writer.end() } };
 }
+
+/** What is written of a mail, whichever program wrote it. */
+type Mail = Pick<
+  Email,
+  'subject' | 'from' | 'to' | 'cc' | 'date' | 'html' | 'text' | 'attachments'
+>;
 
 interface Target {
   readonly writer: BlockWriter;
@@ -77,13 +98,18 @@ async function writeMail(bytes: Uint8Array, target: Target, level: number): Prom
   for (const attachment of mail.attachments) await writeAttachment(attachment, target, level + 1);
 }
 
-async function parsed(bytes: Uint8Array): Promise<Email> {
+async function parsed(bytes: Uint8Array): Promise<Mail> {
+  if (Buffer.from(bytes.subarray(0, COMPOUND_FILE.length)).equals(COMPOUND_FILE)) {
+    const { parseOutlookMessage } = await import('./msg.format.js');
+    return parseOutlookMessage(Buffer.from(bytes));
+  }
   try {
-    return await PostalMime.parse(bytes, {
+    const parser = new MailParser({
       forceRfc822Attachments: true,
       maxNestingDepth: PART_DEPTH,
       attachmentEncoding: 'arraybuffer',
     });
+    return await parser.parse(bytes);
   } catch (error) {
     throw new Refusal(
       msg`The mail cannot be read: its headers are too large, or its parts are nested too deeply. Save it again, without attached messages, and upload the result.`,
@@ -92,7 +118,46 @@ async function parsed(bytes: Uint8Array): Promise<Email> {
   }
 }
 
-function linesAbove({ from, to, cc, date }: Email): string {
+/** The parts of a part, as postal-mime keeps them while it parses; its declarations leave them out. */
+interface MimeNode {
+  readonly content: ArrayBuffer | null;
+  readonly contentType: {
+    readonly parsed: {
+      readonly value: string;
+      readonly params: Record<string, string | undefined>;
+    };
+  };
+}
+
+interface MimeTree {
+  collectNode(node: MimeNode, alternative: unknown, related: boolean): Promise<void>;
+}
+
+/**
+ * Mails whose text is decoded by what it is: senders leave the charset out where the page in the mail names it, or write
+ * one that is not that of their text.
+ */
+class MailParser extends PostalMime {
+  collectNode(node: MimeNode, alternative: unknown, related: boolean): Promise<void> {
+    const { value, params } = node.contentType.parsed;
+    if (node.content && /^text\//i.test(value)) {
+      params.charset = charsetOf(Buffer.from(node.content), params.charset);
+    }
+    const tree = Object.getPrototypeOf(MailParser.prototype) as MimeTree;
+    return tree.collectNode.call(this, node, alternative, related);
+  }
+}
+
+function charsetOf(bytes: Buffer, label: string | undefined): string | undefined {
+  try {
+    return decodeMarkup(bytes, label).encoding;
+  } catch (error) {
+    if (error instanceof Refusal) return label;
+    throw error;
+  }
+}
+
+function linesAbove({ from, to, cc, date }: Mail): string {
   const lines: readonly (readonly [string, string])[] = [
     ['From', namesOf(from && [from])],
     ['To', namesOf(to)],
@@ -115,7 +180,7 @@ function namesOf(addresses: readonly Address[] = []): string {
 }
 
 /** The page rather than the text: both say the same, and the page has tables and headings. */
-function writeText({ html, text }: Email, structure: StructureWriter): void {
+function writeText({ html, text }: Mail, structure: StructureWriter): void {
   structure.capture();
   if (html !== undefined) readHtmlInto(html, structure);
   const pieces = structure.release();
@@ -139,7 +204,7 @@ async function writeAttachment(
   const bytes = Buffer.from(attachment.content as ArrayBuffer);
   const isMail = mimeType === 'message/rfc822';
   // Pictures of the text, such as the logo below a signature.
-  if (attachment.related === true && filename === null) return;
+  if (attachment.related === true && (filename === null || mimeType.startsWith('image/'))) return;
   const name = storable(filename ?? (isMail ? 'Attached message' : 'Attachment without a name'));
   if (isMail && level <= MESSAGE_DEPTH) {
     await writeMail(bytes, target, level);

@@ -1,6 +1,8 @@
 import { Tokenizer, TokenizerMode } from 'parse5';
 import type { Token, TokenHandler } from 'parse5';
 import { CollapsedText } from './collapsed-text.js';
+import { hidingOf, SkippedElement } from './hidden-elements.js';
+import { MathReader, mathmlToLatex } from './formula/index.js';
 import type { StructureWriter } from './structure-writer.js';
 import { storable } from './text/text-encoding.js';
 
@@ -11,8 +13,6 @@ const SKIPPED = new Set([
   'template',
   'noscript',
   'svg',
-  'annotation',
-  'annotation-xml',
   'rt',
   'rp',
   'datalist',
@@ -20,6 +20,9 @@ const SKIPPED = new Set([
   'noembed',
   'noframes',
   'object',
+  'audio',
+  'video',
+  'canvas',
 ]);
 
 /** Elements that stand on lines of their own. */
@@ -39,19 +42,6 @@ const LISTS = new Set(['ul', 'ol', 'menu', 'dir']);
 const VOID = new Set([
   ...['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param'],
   ...['source', 'track', 'wbr'],
-]);
-
-/** Hidden parts are left out where they have an end tag that authors write. */
-const HIDEABLE = new Set([
-  'div',
-  'section',
-  'span',
-  'table',
-  'ul',
-  'ol',
-  'nav',
-  'aside',
-  'article',
 ]);
 
 /** How a tokenizer goes on after the start tag of an element whose content is no markup. */
@@ -110,7 +100,10 @@ class HtmlReader implements TokenHandler {
   private readonly lists: { readonly ordered: boolean; items: number }[] = [];
   private item = '';
   private tables = 0;
-  private skipped: { readonly name: string; depth: number } | undefined;
+  private skipped: SkippedElement | undefined;
+  /** How many elements of each name are open, up to now. */
+  private readonly open = new Map<string, number>();
+  private math: MathReader | undefined;
 
   constructor(
     private readonly structure: StructureWriter,
@@ -120,31 +113,56 @@ class HtmlReader implements TokenHandler {
   onStartTag(token: Token.TagToken): void {
     const { tagName: name, attrs } = token;
     const empty = VOID.has(name) || (token.selfClosing && (this.options.xml || name === 'svg'));
-    if (!empty && this.skipped?.name !== 'svg') this.setMode(name);
+    if (!empty && !this.math && this.skipped?.name !== 'svg') this.setMode(name);
+    // As browsers do, where a formula is never closed.
+    if (this.math && BLOCKS.has(name)) this.endMath();
+    if (this.math) {
+      this.math.open(name, attributesOf(attrs));
+      if (empty || token.selfClosing) this.math.close(name);
+      return;
+    }
     if (this.skipped) {
-      if (name === this.skipped.name && !empty) this.skipped.depth += 1;
+      if (!this.skipped.endsBefore(name, attrs)) {
+        if (!empty) this.skipped.open(name);
+        return;
+      }
+      this.skipped = undefined;
+    }
+    const hiding = SKIPPED.has(name) ? 'always' : hidingOf(name, attrs);
+    if (hiding) {
+      if (!empty) this.skipped = new SkippedElement(name, hiding);
       return;
     }
-    if (SKIPPED.has(name) || (HIDEABLE.has(name) && isHidden(attrs))) {
-      if (!empty) this.skipped = { name, depth: 1 };
-      return;
-    }
+    if (name === 'math') this.math = new MathReader();
+    if (!empty) this.count(name, 1);
     if (name === 'br') this.line.addExactly('\n');
     else if (BLOCKS.has(name)) this.startBlock(name, attrs);
     if (empty && BLOCKS.has(name)) this.endBlock(name);
   }
 
   onEndTag({ tagName: name }: Token.TagToken): void {
-    if (this.skipped) {
-      if (name !== this.skipped.name) return;
-      this.skipped.depth -= 1;
-      if (this.skipped.depth === 0) this.skipped = undefined;
-      return;
+    if (this.math) {
+      if (name !== 'math') {
+        this.math.close(name);
+        return;
+      }
+      this.endMath();
     }
+    if (this.skipped) {
+      const ended = this.skipped.close(name, this.endsAround(name, this.skipped.name));
+      if (ended === 'no') return;
+      this.skipped = undefined;
+      if (ended === 'with') return;
+    }
+    this.count(name, -1);
     if (BLOCKS.has(name)) this.endBlock(name);
   }
 
   onCharacter({ chars }: Token.CharacterToken): void {
+    if (this.math) {
+      this.math.text(storable(chars));
+      return;
+    }
     if (this.skipped) return;
     if (this.preformatted > 0) this.line.addExactly(chars);
     else this.line.add(chars);
@@ -163,12 +181,29 @@ class HtmlReader implements TokenHandler {
   onEof(): void {}
 
   end(): HtmlReading {
+    this.endMath();
     this.flush();
     while (this.tables > 0) {
       this.tables -= 1;
       this.structure.endTable();
     }
     return { title: this.title ?? '', headings: this.headings };
+  }
+
+  /** Whether an end tag ends an element around this one: that of a block does, and any around an element of a line. */
+  private endsAround(name: string, inner: string): boolean {
+    if (name === 'p' || (this.open.get(name) ?? 0) === 0) return false;
+    return BLOCKS.has(name) || !BLOCKS.has(inner);
+  }
+
+  private endMath(): void {
+    if (!this.math) return;
+    this.line.addExactly(mathmlToLatex(this.math.end()));
+    this.math = undefined;
+  }
+
+  private count(name: string, change: 1 | -1): void {
+    this.open.set(name, Math.max(0, (this.open.get(name) ?? 0) + change));
   }
 
   private setMode(name: string): void {
@@ -262,9 +297,8 @@ function trimmedLines(text: string): string {
     .trim();
 }
 
-function isHidden(attrs: readonly Token.Attribute[]): boolean {
-  if (valueOf(attrs, 'hidden') !== undefined) return true;
-  return /(?:^|;)\s*display\s*:\s*none/i.test(valueOf(attrs, 'style') ?? '');
+function attributesOf(attrs: readonly Token.Attribute[]): Record<string, string> {
+  return Object.fromEntries(attrs.map(({ name, value }) => [name, value]));
 }
 
 function valueOf(attrs: readonly Token.Attribute[], name: string): string | undefined {

@@ -36,19 +36,56 @@ export function readHtml(text: string): SourceDocument {
   return { kind: 'document', ...writer.end() };
 }
 
-/** Text that declares its encoding in itself, where its bytes do not show it: HTML or XML. */
-export function decodeMarkup(bytes: Buffer): DecodedText {
+/** Encodings in which any bytes are text, so that only their text shows whether the label is right. */
+const ANY_BYTES =
+  /^(?:windows-125\d|iso-8859-\d+|koi8-[ru]|ibm866|macintosh|x-mac-cyrillic|x-user-defined)$/;
+
+/** Encodings of escapes, whose bytes are those of ASCII. */
+const ESCAPED = /^iso-2022/;
+
+/**
+ * Text that declares its encoding in itself (HTML or XML), or comes with a label. A label is believed where the bytes are
+ * text by it; UTF-8 that is labelled as something else is UTF-8.
+ */
+export function decodeMarkup(bytes: Buffer, label?: string): DecodedText {
+  const labels = [label, declaredIn(bytes)].map((name) => decoderOf(name)?.encoding);
+  const escaped = labels.find((name) => name !== undefined && ESCAPED.test(name));
+  if (escaped !== undefined) return decodedAs(escaped, bytes);
   const found = decodeText(bytes);
   if (/^utf-/.test(found.encoding)) return found;
+  for (const name of labels) {
+    // Declared as Unicode, which it is not: the declaration is wrong.
+    if (name === undefined || /^utf-/.test(name)) continue;
+    const read = decodedAs(name, bytes);
+    if (read.text.includes('\ufffd')) continue;
+    if (ANY_BYTES.test(name) && !isAlphabetOf(found.encoding, name)) continue;
+    return read;
+  }
+  return found;
+}
+
+/** Whether the bytes look like an encoding of single bytes, too, so that the label may know better which one. */
+function isAlphabetOf(found: string, label: string): boolean {
+  const latin = /^(?:windows-125[0247]|iso-8859-(?:1|2|3|4|9|10|13|14|15|16)|macintosh)$/;
+  // Which Western label is right shows in the text; those of other alphabets are not chosen by mistake.
+  return latin.test(label) ? latin.test(found) : ANY_BYTES.test(found);
+}
+
+function declaredIn(bytes: Buffer): string | undefined {
   const head = bytes.subarray(0, DECLARATION_BYTES).toString('latin1');
-  const label =
+  return (
     /<meta[^>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]+)/i.exec(head)?.[1] ??
-    /^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]+)/i.exec(head)?.[1];
-  if (label === undefined || !isEncoding(label)) return found;
-  const decoder = new TextDecoder(label);
-  // Declared as Unicode, which it is not: the declaration is wrong.
-  if (/^utf-/.test(decoder.encoding)) return found;
-  return { text: storable(decoder.decode(bytes)), encoding: decoder.encoding };
+    /^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]+)/i.exec(head)?.[1]
+  );
+}
+
+function decoderOf(label: string | undefined): InstanceType<typeof TextDecoder> | undefined {
+  const name = label?.trim();
+  return name !== undefined && isEncoding(name) ? new TextDecoder(name) : undefined;
+}
+
+function decodedAs(encoding: string, bytes: Buffer): DecodedText {
+  return { text: storable(new TextDecoder(encoding).decode(bytes)), encoding };
 }
 
 function titleOf(text: string): string | undefined {

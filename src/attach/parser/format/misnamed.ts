@@ -7,14 +7,15 @@ import { suffixOf } from './text/source-language.js';
 /** What a file with such a name has to be; all of them are binary formats. */
 const binaryNames: readonly (readonly [Phrase, readonly string[]])[] = [
   [phrase`a PDF`, ['.pdf']],
-  [phrase`a Word document`, ['.doc', '.docx', '.docm', '.dotx', '.dotm']],
-  [phrase`an Excel workbook`, ['.xls', '.xlsx', '.xlsm', '.xlsb', '.xltx', '.xltm']],
+  [phrase`a Word document`, ['.doc', '.dot', '.docx', '.docm', '.dotx', '.dotm']],
+  [phrase`an Excel workbook`, ['.xls', '.xlt', '.xlsx', '.xlsm', '.xlsb', '.xltx', '.xltm']],
   [
     phrase`a PowerPoint presentation`,
-    ['.ppt', '.pptx', '.pptm', '.ppsx', '.ppsm', '.potx', '.potm'],
+    ['.ppt', '.pps', '.pot', '.pptx', '.pptm', '.ppsx', '.ppsm', '.potx', '.potm'],
   ],
-  [phrase`an OpenDocument file`, ['.odt', '.ott', '.ods', '.odp']],
+  [phrase`an OpenDocument file`, ['.odt', '.ott', '.ods', '.ots', '.odp', '.otp', '.odg']],
   [phrase`an Outlook message`, ['.msg']],
+  [phrase`a rich text document`, ['.rtf']],
   [phrase`an EPUB book`, ['.epub']],
   [phrase`an archive`, ['.zip', '.gz', '.tgz', '.tar', '.bz2', '.xz', '.7z', '.rar']],
   [phrase`an image`, ['.png', '.jpg', '.jpeg', '.gif', '.webp', '.bmp', '.tif', '.tiff']],

@@ -35,13 +35,13 @@ const STYLE_CHAIN = 20;
  * say at the start, and its footers at the end. No pictures.
  */
 export async function readOdt(document: DocumentPackage): Promise<SourceDocument> {
-  await refuseEncrypted(document);
+  await refuseEncryptedPackage(document);
   const running = new RunningLineReader();
   await document.readXml('styles.xml', running);
   const writer = new BlockWriter();
   const structure = new StructureWriter(writer);
   for (const line of running.headers) structure.paragraph(line);
-  const body = new BodyReader(structure, running.parents);
+  const body = new OpenDocumentReader(structure, running.parents);
   if (!(await document.readXml('content.xml', body))) {
     throw missingPart('content.xml');
   }
@@ -50,7 +50,8 @@ export async function readOdt(document: DocumentPackage): Promise<SourceDocument
   return { kind: 'document', ...writer.end() };
 }
 
-async function refuseEncrypted(document: DocumentPackage): Promise<void> {
+/** Throws Refusal for a document that needs a password. */
+export async function refuseEncryptedPackage(document: DocumentPackage): Promise<void> {
   await document.readXml('META-INF/manifest.xml', {
     open: (name) => {
       if (name === 'encryption-data') throw passwordProtected();
@@ -69,7 +70,8 @@ interface Paragraph {
   readonly after: Piece[];
 }
 
-class BodyReader implements XmlHandler {
+/** Reads the texts of an OpenDocument file in their order. */
+export class OpenDocumentReader implements XmlHandler {
   private readonly paragraphs: Paragraph[] = [];
   private skippedFrom: number | undefined;
   private depth = 0;
@@ -122,7 +124,7 @@ class BodyReader implements XmlHandler {
       case 'note-body':
       case 'text-box':
         this.lists.pop();
-        this.endCapture();
+        this.place(this.structure.release());
         break;
       case 'table-cell':
         this.lists.pop();
@@ -207,8 +209,8 @@ class BodyReader implements XmlHandler {
     }
   }
 
-  private endCapture(): void {
-    const pieces = this.structure.release();
+  /** Puts the text of a frame or note where it belongs. */
+  protected place(pieces: readonly Piece[]): void {
     const paragraph = this.paragraphs.at(-1);
     if (paragraph) for (const piece of pieces) paragraph.after.push(piece);
     else this.structure.put(pieces);
@@ -216,7 +218,7 @@ class BodyReader implements XmlHandler {
 }
 
 /** The lines of headers and footers of the pages, each once, and the parents of styles. */
-class RunningLineReader extends BodyReader {
+class RunningLineReader extends OpenDocumentReader {
   readonly headers = new Set<string>();
   readonly footers = new Set<string>();
   private lines: Set<string> | undefined;

@@ -1,4 +1,5 @@
 import { phrase } from '../../../platform/message/index.js';
+import { MathReader, ommlToLatex } from './formula/index.js';
 import { missingPart } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
 import { refuseTooManyPages } from './document-source.js';
@@ -109,15 +110,21 @@ class ShapeReader implements XmlHandler {
   private skippedFrom: number | undefined;
   private depth = 0;
   private inCell = false;
+  private math: MathReader | undefined;
 
   constructor() {
     this.structure.capture();
   }
 
   open(name: string, attributes: XmlAttributes): void {
+    if (this.math) {
+      this.math.open(name, attributes);
+      return;
+    }
     this.depth += 1;
     if (this.skippedFrom !== undefined) return;
-    if (name === 'Fallback' || (name === 'fld' && countsSlides(attributes))) {
+    if (name === 'oMath') this.math = new MathReader();
+    else if (name === 'Fallback' || (name === 'fld' && countsSlides(attributes))) {
       this.skippedFrom = this.depth;
     } else if (name === 'p') {
       this.paragraph = { text: '', level: 0, bullet: undefined };
@@ -126,12 +133,21 @@ class ShapeReader implements XmlHandler {
   }
 
   text(text: string): void {
-    if (this.reading && this.skippedFrom === undefined && this.paragraph) {
+    if (this.math) this.math.text(storable(text));
+    else if (this.reading && this.skippedFrom === undefined && this.paragraph) {
       this.paragraph.text += storable(text);
     }
   }
 
   close(name: string): void {
+    if (this.math) {
+      if (!this.math.isWhole) {
+        this.math.close(name);
+        return;
+      }
+      if (this.paragraph) this.paragraph.text += ommlToLatex(this.math.end());
+      this.math = undefined;
+    }
     const { depth } = this;
     this.depth -= 1;
     if (this.skippedFrom !== undefined) {
@@ -154,6 +170,8 @@ class ShapeReader implements XmlHandler {
 
   private start(name: string, attributes: XmlAttributes): void {
     if (name === 'sp') this.place = undefined;
+    // It names the shape: an element in one in the shape itself.
+    else if (name === 'cNvPr' && isHidden(attributes)) this.skippedFrom = this.depth - 2;
     else if (name === 'ph') this.place = attributeOf(attributes, 'type') ?? 'obj';
     else if (name === 'tbl') this.structure.beginTable();
     else if (name === 'tr') this.structure.beginRow();
@@ -189,6 +207,11 @@ class ShapeReader implements XmlHandler {
     const mark = listed && !this.inCell ? `${'  '.repeat(Math.min(paragraph.level, 9))}- ` : '';
     this.structure.paragraph(`${mark}${text}`);
   }
+}
+
+function isHidden(attributes: XmlAttributes): boolean {
+  const hidden = attributeOf(attributes, 'hidden');
+  return hidden !== undefined && isOn(hidden);
 }
 
 function countsSlides(attributes: XmlAttributes): boolean {

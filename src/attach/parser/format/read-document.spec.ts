@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { epubOf, epubParts } from '../../../../test/support/documents/book.js';
+import { encoded } from '../../../../test/support/documents/encoded.js';
 import { mailOf } from '../../../../test/support/documents/mail.js';
 import { docxParts, linked, xlsxParts, zipOf } from '../../../../test/support/documents/office.js';
 import { odtOf, odtParts } from '../../../../test/support/documents/open-document.js';
@@ -101,6 +102,61 @@ describe('HTML', () => {
     });
   });
 
+  it('leaves out whatever is hidden, with and without end tags', async () => {
+    const page = `<html><p hidden>no <b>no</b><p style="color:red;display:none!important">no
+      <p>Shown.<h1 style="visibility:hidden">no</h1><main hidden><p>no</main>
+      <table><tr><td>a<td>b<tr style="display:none"><td>no<td><p>no</p><tr><td>1<td hidden>no<td>2</table>
+      <ul><li>One<li hidden>no<ul><li>no</ul><li>Two</ul><dl><dt hidden>no<dd>Three</dl>
+      <select><option hidden>no<option>Four</select><dialog>no</dialog><div popover>no</div>
+      <span style="font-size:0">no</span><label hidden>no</label><div style="font-size: 0"><i>Five</i></div>
+      <div style="visibility:hidden">no <b style="visibility:visible">Six</b></div><p hidden="until-found">Seven`;
+    const { text } = (await read('a.html', page)).source;
+    expect(text).not.toMatch(/\bno\b/);
+    for (const word of [
+      'Shown',
+      'a | b\n1 | 2',
+      'One',
+      'Two',
+      'Three',
+      'Four',
+      'Five',
+      'Six',
+      'Seven',
+    ]) {
+      expect(text).toContain(word);
+    }
+  });
+
+  it('keeps rows of tables in cells apart', async () => {
+    const inner = '<table><tr><td>Seats<td rowspan=2>25<tr><td>Storage</table>';
+    const page = `<table><tr><td>Plan<td>Limits<tr><td>Team${inner}after<td>yearly</table>`;
+    expect((await read('a.html', page)).source.text).toBe(
+      'Plan | Limits\nTeam; Seats 25; Storage 25; after | yearly',
+    );
+  });
+
+  it.each([
+    [
+      '<mrow><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup><mo>+</mo><mfrac><mi>a</mi><mi>b</mi></mfrac></mrow>',
+      'E = mc^2 + \\frac{a}{b}',
+    ],
+    [
+      '<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover><msub><mi>x</mi><mi>i</mi></msub><mo>≤</mo><msqrt><mn>2</mn><mi>π</mi></msqrt>',
+      '\\sum_{i=1}^n x_i \\le \\sqrt{2\\pi}',
+    ],
+    [
+      '<mfenced open="[" close="]"><mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr></mtable></mfenced>',
+      '[\\begin{matrix}1 & 2\\end{matrix}]',
+    ],
+    [
+      '<semantics><mi>x</mi><annotation encoding="application/x-tex">\\hat{x}</annotation></semantics>',
+      '\\hat{x}',
+    ],
+  ])('reads formulas as LaTeX: %s', async (math, latex) => {
+    const page = `<html><p>Where <math>${math}</math> holds.`;
+    expect((await read('a.html', page)).source.text).toBe(`Where ${latex} holds.`);
+  });
+
   it('reads a page whose tags never end, however many there are', async () => {
     const page = `<html>${'<div><font><table><tr><td><ul><li>'.repeat(20_000)}deep`;
     expect((await read('a.html', page)).source.text).toContain('deep');
@@ -159,6 +215,37 @@ describe('mail', () => {
   it('is no text that only begins like one', async () => {
     expect((await read('a.txt', 'Subject: none\n\nFrom here on.')).source.kind).toBe('text');
     expect((await read('a.md', mailOf(HEADERS, []))).source.kind).toBe('markdown');
+  });
+
+  it.each([
+    ['the page in it', 'text/html', '<meta charset="gb2312"><p>合同金额一百元</p>', 'gb18030'],
+    ['its content, where the label is of ASCII', 'text/plain; charset=us-ascii', 'Größe', 'utf-8'],
+    ['its content, where the label is wrong', 'text/plain; charset=gb2312', 'Größe', 'utf-8'],
+    ['its content, without a label', 'text/plain', 'Umowa może być rozwiązana', 'windows-1250'],
+    ['a label that fits', 'text/plain; charset=windows-1250', 'Größe für Müller', 'windows-1250'],
+    [
+      'other letters than its label has',
+      'text/plain; charset=iso-8859-1',
+      '合同金额一百元',
+      'gb18030',
+    ],
+  ])('has the charset of %s', async (_, type, text, label) => {
+    const content = label === 'utf-8' ? Buffer.from(text) : encoded(text, label);
+    const { source } = await read('a.eml', mailOf(HEADERS, [{ type, content }]));
+    expect(source.text).toContain(text.replace(/<[^>]+>/g, ''));
+  });
+
+  it('needs no sender', async () => {
+    const { From: _, ...headers } = HEADERS;
+    const parts = [
+      { type: 'text/plain', content: 'The draft.' },
+      { type: 'application/pdf', name: 'plan.pdf', content: Buffer.alloc(60_000) },
+    ];
+    for (const name of ['draft.eml', 'draft', 'draft.txt']) {
+      const { text } = (await read(name, mailOf(headers, parts))).source;
+      expect(text).toContain('The draft.\n\nAttachment: plan.pdf');
+      expect(text.length).toBeLessThan(500);
+    }
   });
 
   it('ends messages within messages', async () => {
@@ -302,7 +389,7 @@ describe('books', () => {
 
 describe('Word', () => {
   /** A document with this XML in its body. */
-  function docxWith(body: string, more: Record<string, string> = {}): Buffer {
+  function docxWith(body: string, more: Record<string, string | Buffer> = {}): Buffer {
     const parts = docxParts([{ paragraph: 'BODY' }]);
     const xml = parts['word/document.xml'] ?? '';
     parts['word/document.xml'] = xml.replace(/<w:body>.*<\/w:body>/, `<w:body>${body}</w:body>`);
@@ -359,7 +446,7 @@ describe('Word', () => {
       'In a box.',
       '☑ done',
       '☐ open',
-      'E=mc²',
+      'E = mc²',
       'One paragraph.',
     ]);
   });
@@ -374,6 +461,105 @@ describe('Word', () => {
     expect(await outlineOf('a.docx', document)).toBe('## Styled\n\n### Outlined\n\nText.');
   });
 
+  it('writes the numbers of paragraphs as Word counts them', async () => {
+    const level = (index: number, format: string, text: string, more = '') =>
+      `<w:lvl w:ilvl="${index}"><w:start w:val="1"/><w:numFmt w:val="${format}"/><w:lvlText w:val="${text}"/>${more}</w:lvl>`;
+    const numbering = `<w:numbering><w:abstractNum w:abstractNumId="7">${[
+      level(0, 'upperRoman', 'Article %1', '<w:pStyle w:val="Clause"/>'),
+      level(1, 'decimal', '%1.%2', '<w:isLgl/>'),
+      level(2, 'lowerLetter', '(%3)'),
+    ].join(
+      '',
+    )}</w:abstractNum><w:abstractNum w:abstractNumId="8">${level(0, 'bullet', '•')}</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="8"/></w:num><w:num w:numId="3"><w:abstractNumId w:val="7"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="9"/></w:lvlOverride></w:num></w:numbering>`;
+    const styles = `<w:styles><w:style w:styleId="Clause"><w:name w:val="heading 1"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style></w:styles>`;
+    const item = (text: string, list: number, depth: number) =>
+      `<w:p><w:pPr><w:numPr><w:ilvl w:val="${depth}"/><w:numId w:val="${list}"/></w:numPr></w:pPr>${run(text)}</w:p>`;
+    const clause = (text: string) =>
+      `<w:p><w:pPr><w:pStyle w:val="Clause"/></w:pPr>${run(text)}</w:p>`;
+    const document = docxWith(
+      [
+        clause('Scope'),
+        item('Pumps.', 1, 1),
+        item('With hoses.', 1, 2),
+        item('With valves.', 1, 2),
+        item('Parts.', 1, 1),
+        clause('Liability'),
+        item('Limited.', 1, 1),
+        item('With hoses.', 1, 2),
+        item('A point.', 2, 0),
+        item('Later.', 3, 0),
+        clause('End'),
+      ].join(''),
+      { 'word/numbering.xml': numbering, 'word/styles.xml': styles },
+    );
+    expect((await read('a.docx', document)).source.text.split('\n\n')).toEqual([
+      'Article I Scope',
+      '  1.1 Pumps.',
+      '    (a) With hoses.',
+      '    (b) With valves.',
+      '  1.2 Parts.',
+      'Article II Liability',
+      '  2.1 Limited.',
+      '    (a) With hoses.',
+      '- A point.',
+      'Article IX Later.',
+      'Article X End',
+    ]);
+  });
+
+  it('reads embedded documents where they stand, and no hidden text', async () => {
+    const inner = docxWith(`<w:p>${run('Inner.')}</w:p>`);
+    const parts: Record<string, string | Buffer> = {
+      'word/_rels/document.xml.rels': linked([
+        ['c1', 'aFChunk', 'chunk.html'],
+        ['c2', 'aFChunk', 'chunk.docx'],
+        ['c3', 'aFChunk', '/word/chunk.txt'],
+      ]),
+      'word/chunk.html': '<html><h2>Part</h2><table><tr><td>a<td>b<tr><td>1<td>2</table></html>',
+      'word/chunk.docx': inner,
+      'word/chunk.txt': 'Plain.',
+      'word/styles.xml':
+        '<w:styles><w:style w:styleId="Off"><w:rPr><w:vanish/></w:rPr></w:style></w:styles>',
+    };
+    const hidden = '<w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>';
+    const byStyle = '<w:r><w:rPr><w:rStyle w:val="Off"/></w:rPr><w:t>hidden</w:t></w:r>';
+    const off = '<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>Shown.</w:t></w:r>';
+    const chunks = ['c1', 'c2', 'c3'].map((id) => `<w:altChunk r:id="${id}"/>`).join('');
+    const document = docxWith(
+      `<w:p>${run('Before.')}${hidden}${byStyle}</w:p>${chunks}<w:p>${off}</w:p>`,
+      parts,
+    );
+    expect((await read('a.docx', document)).source.text).toBe(
+      'Before.\n\nPart\n\na | b\n1 | 2\n\nInner.\n\nPlain.\n\nShown.',
+    );
+  });
+
+  it.each([
+    [
+      '<m:r><m:t>E=m</m:t></m:r><m:sSup><m:e><m:r><m:t>c</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup><m:r><m:t>+</m:t></m:r><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f>',
+      'E = mc^2 + \\frac{a}{b}',
+    ],
+    [
+      '<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub><m:r><m:t>i=1</m:t></m:r></m:sub><m:sup><m:r><m:t>n</m:t></m:r></m:sup><m:e><m:sSub><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sub><m:r><m:t>i</m:t></m:r></m:sub></m:sSub></m:e></m:nary>',
+      '\\sum_{i=1}^n x_i',
+    ],
+    [
+      '<m:rad><m:radPr><m:degHide m:val="1"/></m:radPr><m:deg/><m:e><m:r><m:t>2πσ</m:t></m:r></m:e></m:rad><m:d><m:e><m:m><m:mr><m:e><m:r><m:t>1</m:t></m:r></m:e><m:e><m:r><m:t>0</m:t></m:r></m:e></m:mr></m:m></m:e></m:d>',
+      '\\sqrt{2\\pi\\sigma}(\\begin{matrix}1 & 0\\end{matrix})',
+    ],
+  ])('reads formulas as LaTeX, on slides, too: %s', async (math, latex) => {
+    const formula = `<m:oMath>${math}</m:oMath>`;
+    const document = docxWith(`<w:p>${run('So ')}${formula}${run(' holds.')}</w:p>`);
+    expect((await read('a.docx', document)).source.text).toBe(`So ${latex} holds.`);
+    const parts = pptxParts([{ title: 'T', body: ['FORMULA'] }]);
+    const slide = 'ppt/slides/slide1.xml';
+    parts[slide] = (parts[slide] ?? '').replace(
+      '<a:r><a:t>FORMULA</a:t></a:r>',
+      `<a14:m xmlns:a14="a" xmlns:m="m"><m:oMathPara>${formula}</m:oMathPara></a14:m>`,
+    );
+    expect((await read('a.pptx', zipOf(parts))).source.text).toBe(`T\n\n- ${latex}`);
+  });
+
   it('reads tables in cells of tables', async () => {
     const cell = (content: string) => `<w:tc>${content}</w:tc>`;
     const p = (text: string) => `<w:p>${run(text)}</w:p>`;
@@ -382,7 +568,7 @@ describe('Word', () => {
       `<w:tbl><w:tr>${cell(p('Name'))}${cell(p('Values'))}</w:tr><w:tr>${cell(p('x'))}${cell(inner)}</w:tr></w:tbl><w:tbl><w:tr>${cell(inner)}</w:tr></w:tbl>`,
     );
     expect((await read('a.docx', document)).source.text).toBe(
-      'Name | Values\nx | a b c d\n\na | b\nc | d',
+      'Name | Values\nx | a b; c d\n\na | b\nc | d',
     );
   });
 });
@@ -434,8 +620,48 @@ describe('Excel', () => {
       'xl/sharedStrings.xml': strings,
     });
     expect((await read('a.xlsx', workbook)).source.text).toBe(
-      'Rich text | a b | false |  | 2026-11-23 | 2024-02-29 | 36:00:00 | 30.1 | 18:00:00 |  | 7% | -50% | end',
+      'Rich text | a b | false |  | 2026-11-23 | 2024-02-29 | 36:00:00 | 30.1 days | 18:00:00 |  | 7% | -50% | end',
     );
+  });
+
+  it('gives merged cells to each of their rows', async () => {
+    const rows = [
+      '<row r="1"><c t="str"><v>Category</v></c><c t="str"><v>Product</v></c><c t="str"><v>Note</v></c></row>',
+      '<row r="2"><c t="str"><v>Tools</v></c><c t="str"><v>Drill</v></c><c t="str"><v>see 4</v></c></row>',
+      '<row r="3"><c r="B3" t="str"><v>Saw</v></c></row>',
+      '<row r="4"><c r="A4" t="str"><v></v></c></row>',
+      '<row r="5"><c r="B5" t="str"><v>Hose</v></c></row>',
+    ];
+    const workbook = xlsxWith(rows.join(''));
+    const parts = xlsxParts([{ name: 'A', rows: [['x']] }]);
+    const sheet = `<worksheet><sheetData>${rows.join('')}</sheetData><mergeCells count="2"><mergeCell ref="C2:D3"/><x:mergeCell ref="A2:A4" xmlns:x="x"/></mergeCells></worksheet>`;
+    const merged = zipOf({ ...parts, 'xl/worksheets/sheet1.xml': sheet });
+    expect((await read('a.xlsx', workbook)).source.text).toContain('\n | Saw\n | Hose');
+    expect((await read('a.xlsx', merged)).source.text).toBe(
+      'Category | Product | Note\nTools | Drill | see 4\nTools | Saw | see 4\n | Hose',
+    );
+  });
+
+  it.each([
+    ['00000', '1234', '01234'],
+    ['"PX-"0000', '4711', 'PX-4711'],
+    ['"INV/"0', '7', 'INV/7'],
+    ['000-0000', '5551234', '555-1234'],
+    ['[<=9999999]###-####;(###) ###-####', '2125551234', '(212) 555-1234'],
+    ['00\\.00\\.0000', '1022026', '01.02.2026'],
+    ['_-* #,##0.00\\ "€"_-;\\-* #,##0.00\\ "€"_-', '-1234.5', '-1234.5 €'],
+    ['[$€-407] #,##0.00', '1234.567', '€ 1234.567'],
+    ['"Yes";;"No"', '0', 'No'],
+    ['#,##0,"k"', '1234567', '1234567'],
+    ['# ?/?', '0.75', '0.75'],
+    ['00000', '12.5', '12.5'],
+    ['[Red]#,##0', '46206', '46206'],
+  ])('shows the number of format %s', async (code, value, shown) => {
+    const format = code.replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+    const workbook = xlsxWith(`<row><c s="1"><v>${value}</v></c></row>`, {
+      'xl/styles.xml': `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="${format}"/></numFmts><cellXfs><xf/><xf numFmtId="164"/></cellXfs></styleSheet>`,
+    });
+    expect((await read('a.xlsx', workbook)).source.text).toBe(shown);
   });
 
   it('counts days from 1904 where the workbook does', async () => {
@@ -445,5 +671,17 @@ describe('Excel', () => {
       '<workbookPr date1904="1"/><sheets>',
     );
     expect((await read('a.xlsx', zipOf(parts))).source.text).toBe('Day | 2028-03-01');
+  });
+});
+
+describe('JSON', () => {
+  it('is read with the characters that its escapes stand for, and stays JSON', async () => {
+    const value = { 题目: '保修期 "多长"\n\\u4fdd é 😀', path: 'a/b' };
+    const text = JSON.stringify(value)
+      .replace(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .replace('a/b', 'a\\/b');
+    const { source } = await read('a.json', text);
+    expect(source.text).toBe(JSON.stringify(value));
+    expect((await read('a.jsonl', `${text}\n${text}`)).source.text).toContain('保修期');
   });
 });

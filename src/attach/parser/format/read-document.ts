@@ -1,22 +1,32 @@
 import { msg } from '../../../platform/message/index.js';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
-import { COMPOUND_FILE, refusalOfCompoundFile } from './compound-file.js';
+import { COMPOUND_FILE } from './document-source.js';
 import { readCsv } from './csv.format.js';
 import { DocumentPackage, ZIP_FILE } from './document-package.js';
+import type { Unpacked } from './document-package.js';
 import type { ReadDocument, ReadLimits, RecognisedPages, SourceFile } from './document-source.js';
 import { Refusal } from './document-source.js';
 import { decodeMarkup, looksLikeHtml, readHtml } from './html.format.js';
 import { isImage, readImage } from './image-file.js';
 import { refusalOfBinary, refuseMisnamedText } from './misnamed.js';
+import { withoutEscapes } from './text/json-escapes.js';
+import { piecesOf } from './structure-writer.js';
+import type { Piece } from './structure-writer.js';
 import { languageOf, suffixOf } from './text/source-language.js';
 import type { DecodedText } from './text/text-encoding.js';
 
 const PDF = Buffer.from('%PDF-');
 
-const RICH_TEXT = '{\\rtf';
+/** First characters of rich text. */
+const RICH_TEXT = Buffer.from('{\\rtf');
+
+/** Documents in a document in a document; more is a mistake. */
+const EMBEDDING_DEPTH = 3;
 
 const MARKDOWN = ['.md', '.markdown', '.mdx', '.mdown'];
-const JSON_TEXT = ['.json', '.geojson', '.ipynb', '.webmanifest'];
+const NOTEBOOK = '.ipynb';
+const JSON_TEXT = ['.json', '.geojson', '.jsonld', '.webmanifest', NOTEBOOK];
+const JSON_LINES = ['.jsonl', '.ndjson'];
 const TABLES = ['.csv', '.tsv', '.tab', '.psv'];
 const PAGES = ['.html', '.htm', '.xhtml', '.xht'];
 const MAILS = ['.eml', '.mht', '.mhtml'];
@@ -31,32 +41,64 @@ export async function readDocument(
   limits: ReadLimits,
   recognised?: RecognisedPages,
 ): Promise<ReadDocument> {
-  const document = await readByContent(file, limits, recognised);
+  const unpacked = { bytes: 0 };
+  const document = await readByContent(file, { limits, recognised, unpacked, depth: 0 });
   if (document.source.text.trim() === '') {
     throw new Refusal(msg`The document holds no text. Upload one that does.`);
   }
   return document;
 }
 
-async function readByContent(
-  { bytes, name }: SourceFile,
-  limits: ReadLimits,
-  recognised: RecognisedPages | undefined,
-): Promise<ReadDocument> {
+/** What the readers of a document share with those of the documents that it embeds. */
+interface Reading {
+  readonly limits: ReadLimits;
+  readonly recognised: RecognisedPages | undefined;
+  readonly unpacked: Unpacked;
+  /** How deep it lies in other documents. */
+  readonly depth: number;
+}
+
+async function readByContent({ bytes, name }: SourceFile, reading: Reading): Promise<ReadDocument> {
+  const { limits, recognised } = reading;
   if (isPdf(bytes, name)) {
     // Loaded when it is needed: the readers are large, and most processes meet few of the formats.
     const { readPdf } = await import('./pdf.format.js');
     return readPdf(bytes, limits, recognised);
   }
   if (isImage(bytes)) return readImage(recognised);
-  if (startsWith(bytes, ZIP_FILE)) return readPackage(bytes, limits);
-  if (startsWith(bytes, COMPOUND_FILE)) throw refusalOfCompoundFile(bytes);
+  if (startsWith(bytes, ZIP_FILE)) return readPackage(bytes, reading);
+  if (startsWith(bytes, COMPOUND_FILE)) return readCompoundFile(bytes, limits);
+  if (startsWith(bytes, RICH_TEXT)) {
+    const { readRtf } = await import('./rtf.format.js');
+    return { source: await readRtf(bytes) };
+  }
   if (isOf(name, MAILS) || saysNoKind(name)) {
     const { looksLikeMail, readMail } = await import('./eml.format.js');
-    if (looksLikeMail(bytes)) return readMail(bytes);
+    if (looksLikeMail(bytes, isOf(name, MAILS))) return readMail(bytes);
   }
   const { text, encoding } = decoded(bytes, name);
+  if (suffixOf(name) === NOTEBOOK) {
+    const { readNotebook } = await import('./notebook.format.js');
+    const source = readNotebook(text);
+    if (source) return { source, encoding };
+  }
   return { source: sourceOf(text, name), encoding };
+}
+
+/** The content of a document that another one embeds; undefined where it has none that can be read. */
+async function readEmbedded(
+  outer: DocumentPackage,
+  part: string,
+  reading: Reading,
+): Promise<readonly Piece[] | undefined> {
+  try {
+    const bytes = await outer.read(part);
+    if (!bytes) return undefined;
+    return piecesOf((await readByContent({ bytes, name: part }, reading)).source);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
 }
 
 function decoded(bytes: Buffer, name: string): DecodedText {
@@ -67,12 +109,46 @@ function decoded(bytes: Buffer, name: string): DecodedText {
   }
 }
 
-async function readPackage(bytes: Buffer, limits: ReadLimits): Promise<ReadDocument> {
-  const document = await DocumentPackage.open(bytes, limits);
+/** Documents of Office 97 to 2003 and messages of Outlook. */
+async function readCompoundFile(bytes: Buffer, limits: ReadLimits): Promise<ReadDocument> {
+  const { openCompoundFile, refusalOfCompoundFile } = await import('./compound-file.js');
+  const { kind, stream } = openCompoundFile(bytes);
+  switch (kind) {
+    case 'doc': {
+      const { isReadableDoc, readDoc } = await import('./doc.format.js');
+      const main = stream('WordDocument');
+      if (!main || !isReadableDoc(main)) throw refusalOfCompoundFile('docx');
+      return { source: await readDoc(bytes, main) };
+    }
+    case 'xls': {
+      const { readWorkbook } = await import('./spreadsheet/workbook.format.js');
+      return { source: readWorkbook(bytes) };
+    }
+    case 'ppt': {
+      const { readPpt } = await import('./ppt.format.js');
+      const main = stream('PowerPoint Document') ?? Buffer.alloc(0);
+      return readPpt(main, stream('Current User') ?? Buffer.alloc(0), limits);
+    }
+    case 'msg': {
+      const { readMail } = await import('./eml.format.js');
+      return readMail(bytes);
+    }
+    case 'other':
+      throw refusalOfCompoundFile('pdf');
+  }
+}
+
+async function readPackage(bytes: Buffer, reading: Reading): Promise<ReadDocument> {
+  const { limits, unpacked, depth } = reading;
+  const document = await DocumentPackage.open(bytes, limits, unpacked);
   switch (document.kind) {
     case 'docx': {
       const { readDocx } = await import('./docx.format.js');
-      return { source: await readDocx(document) };
+      const readChunk = (part: string) =>
+        depth < EMBEDDING_DEPTH
+          ? readEmbedded(document, part, { ...reading, recognised: undefined, depth: depth + 1 })
+          : Promise.resolve(undefined);
+      return { source: await readDocx(document, readChunk) };
     }
     case 'xlsx': {
       const { readXlsx } = await import('./xlsx.format.js');
@@ -86,6 +162,18 @@ async function readPackage(bytes: Buffer, limits: ReadLimits): Promise<ReadDocum
       const { readOdt } = await import('./odt.format.js');
       return { source: await readOdt(document) };
     }
+    case 'ods': {
+      const { readOds } = await import('./spreadsheet/ods.format.js');
+      return { source: await readOds(document) };
+    }
+    case 'odp': {
+      const { readOdp } = await import('./odp.format.js');
+      return readOdp(document, limits);
+    }
+    case 'xlsb': {
+      const { readWorkbook } = await import('./spreadsheet/workbook.format.js');
+      return { source: readWorkbook(bytes) };
+    }
     case 'epub': {
       const { readEpub } = await import('./epub.format.js');
       return readEpub(document, limits);
@@ -94,13 +182,11 @@ async function readPackage(bytes: Buffer, limits: ReadLimits): Promise<ReadDocum
 }
 
 function sourceOf(text: string, name: string): SourceDocument {
-  if (text.startsWith(RICH_TEXT)) {
-    throw new Refusal(msg`Rich text (.rtf) is not supported. Save it as .docx and upload that.`);
-  }
   refuseMisnamedText(text, name);
   if (isOf(name, PAGES) || (saysNoKind(name) && looksLikeHtml(text))) return readHtml(text);
   if (isOf(name, MARKDOWN)) return { kind: 'markdown', text };
-  if (isOf(name, JSON_TEXT)) return { kind: 'json', text };
+  if (isOf(name, JSON_TEXT)) return { kind: 'json', text: withoutEscapes(text) };
+  if (isOf(name, JSON_LINES)) return { kind: 'text', text: withoutEscapes(text) };
   if (isOf(name, TABLES)) return readCsv(text);
   const language = languageOf(name);
   return language === undefined ? { kind: 'text', text } : { kind: 'code', text, language };

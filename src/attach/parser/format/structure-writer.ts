@@ -1,3 +1,4 @@
+import type { SourceDocument } from '../../../fragment/splitter/index.js';
 import { TableWriter } from './table-writer.js';
 import type { BlockWriter } from './table-writer.js';
 
@@ -229,6 +230,11 @@ class RowWriter {
 
 /** A merged cell takes the place of all its cells: its text in the first of each row, so that every row can be read alone. */
 class Spans {
+  constructor(
+    /** How deep its table lies in others. */
+    private readonly depth = 0,
+  ) {}
+
   private readonly open = new Map<number, { readonly text: string; rows: number }>();
   private above: readonly string[] = [];
 
@@ -240,7 +246,7 @@ class Spans {
       const { continued = false } = cell;
       const rows = Math.trunc(cell.rows ?? 1);
       const columns = Math.trunc(cell.columns ?? 1);
-      const text = continued ? (this.above[cells.length] ?? '') : textOf(cell.pieces, 0);
+      const text = continued ? (this.above[cells.length] ?? '') : textOf(cell.pieces, this.depth);
       const width = Math.max(1, Math.min(columns, COLUMN_LIMIT - cells.length));
       for (let column = 0; column < width; column += 1) {
         const shown = column === 0 ? text : '';
@@ -268,16 +274,53 @@ class Spans {
   }
 }
 
+/** A table in a cell keeps its rows, and what stands beside it, apart by semicolons. */
 function textOf(pieces: readonly Piece[], depth: number): string {
   if (depth > NESTING_LIMIT) return '';
-  return pieces
-    .map((piece) =>
-      piece.type === 'table'
-        ? piece.rows
-            .flatMap(({ cells }) => cells.map(({ pieces: inner }) => textOf(inner, depth + 1)))
-            .filter((text) => text !== '')
-            .join(' ')
-        : piece.text,
-    )
-    .join(' ');
+  let written = '';
+  let afterTable = false;
+  for (const piece of pieces) {
+    const isTable = piece.type === 'table';
+    const text = (isTable ? rowsIn(piece.rows, depth + 1) : piece.text).trim();
+    if (text === '') continue;
+    if (written !== '') written += isTable || afterTable ? '; ' : ' ';
+    written += text;
+    afterTable = isTable;
+  }
+  return written;
+}
+
+function rowsIn(rows: readonly Row[], depth: number): string {
+  const spans = new Spans(depth);
+  return rows
+    .map((row) => ({ row, cells: spans.cellsOf(row) }))
+    .filter(({ row }) => row.cells.length > 0)
+    .map(({ cells }) => cells.filter((cell) => cell !== '').join(' '))
+    .filter((line) => line !== '')
+    .join('; ');
+}
+
+/** What was read of a document, as a part of the document that embeds it. */
+export function piecesOf({ text, blocks = [] }: SourceDocument): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let rows: Row[] | undefined;
+  for (const block of blocks) {
+    const content = text.slice(block.start, block.end);
+    if (block.type === 'table-header' || block.type === 'table-row') {
+      if (!rows) pieces.push({ type: 'table', rows: (rows = []) });
+      const cells = content.split(' | ').map((cell) => ({
+        pieces: [{ type: 'paragraph' as const, text: cell }],
+      }));
+      rows.push({ cells, beginsGroup: false });
+      continue;
+    }
+    rows = undefined;
+    pieces.push(
+      block.type === 'heading'
+        ? { type: 'heading', text: content, level: block.level }
+        : { type: 'paragraph', text: content },
+    );
+  }
+  if (blocks.length > 0) return pieces;
+  return text.split(/\n[ \t]*\n/).map((paragraph) => ({ type: 'paragraph', text: paragraph }));
 }

@@ -1,34 +1,24 @@
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
 import { missingPart } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
+import {
+  builtInFormat,
+  EPOCH_1900,
+  EPOCH_1904,
+  shownNumber,
+  shownText,
+} from './spreadsheet/cell-format.js';
+import {
+  columnOf,
+  MAX_MERGED_RANGES,
+  MergedCells,
+  mergedRangeOf,
+} from './spreadsheet/merged-cells.js';
+import type { MergedRange } from './spreadsheet/merged-cells.js';
 import { BlockWriter, TableWriter } from './table-writer.js';
 import { storable } from './text/text-encoding.js';
 import { attributeOf, isOn, relationshipIn } from './xml-reader.js';
 import type { XmlAttributes, XmlHandler } from './xml-reader.js';
-
-/** What a number format shows: a number, a percentage, a date with or without a time, or a duration. */
-type NumberKind = 'number' | 'percentage' | 'date' | 'duration';
-
-/** The percentages among the formats that are not in the file. */
-const BUILT_IN_PERCENTAGES: readonly number[] = [9, 10];
-
-/** The dates among the formats that are not in the file, in the locales that have their own (ECMA-376 part 1, 18.8.30). */
-const BUILT_IN_DATES: readonly (readonly [number, number])[] = [
-  [14, 22],
-  [27, 36],
-  [45, 47],
-  [50, 58],
-  [71, 81],
-];
-
-/** Excel has no more; a reference beyond is a mistake. */
-const COLUMN_LIMIT = 16_384;
-
-const DAY_MS = 86_400_000;
-
-/** Day 0 of the two calendars of Excel. */
-const EPOCH_1900 = Date.UTC(1899, 11, 30);
-const EPOCH_1904 = Date.UTC(1904, 0, 1);
 
 /**
  * Every sheet of a workbook as a table of its own, below its name where there are several; formulas as the values that were saved with them. Sheets are read
@@ -48,7 +38,7 @@ export async function readXlsx(document: DocumentPackage): Promise<SourceDocumen
   await document.readXml(linked('styles') ?? 'xl/styles.xml', styles);
   const values: CellValues = {
     strings: strings.found,
-    kinds: styles.kinds,
+    formats: styles.formats,
     epoch: workbook.from1904 ? EPOCH_1904 : EPOCH_1900,
   };
   const writer = new BlockWriter();
@@ -57,7 +47,8 @@ export async function readXlsx(document: DocumentPackage): Promise<SourceDocumen
     // The others are charts and dialogs.
     if (link?.type !== 'worksheet') continue;
     const table = new TableWriter(writer, storable(name), workbook.sheets.length > 1);
-    await document.readXml(link.target, new SheetReader(table, values));
+    const merged = new MergedCells(await mergedRanges(document, link.target));
+    await document.readXml(link.target, new SheetReader(table, merged, values));
     table.end();
   }
   return { kind: 'table', ...writer.end() };
@@ -128,49 +119,52 @@ class StringItem {
   }
 }
 
-/** Which kind of number each style of cells shows. */
+/** The format of the numbers in cells of each style. */
 class StyleReader implements XmlHandler {
-  readonly kinds: NumberKind[] = [];
-  private readonly custom = new Map<number, NumberKind>();
+  readonly formats: string[] = [];
+  private readonly custom = new Map<number, string>();
   private inCells = false;
 
   open(name: string, attributes: XmlAttributes): void {
     if (name === 'numFmt') {
       const id = Number(attributeOf(attributes, 'numFmtId'));
-      this.custom.set(id, kindOfFormat(attributeOf(attributes, 'formatCode') ?? ''));
+      this.custom.set(id, attributeOf(attributes, 'formatCode') ?? '');
     } else if (name === 'cellXfs') this.inCells = true;
     else if (name === 'xf' && this.inCells) {
-      this.kinds.push(this.kindOf(Number(attributeOf(attributes, 'numFmtId') ?? 0)));
+      const id = Number(attributeOf(attributes, 'numFmtId') ?? 0);
+      this.formats.push(this.custom.get(id) ?? builtInFormat(id));
     }
   }
 
   close(name: string): void {
     if (name === 'cellXfs') this.inCells = false;
   }
-
-  private kindOf(id: number): NumberKind {
-    const custom = this.custom.get(id);
-    if (custom) return custom;
-    if (id === 46) return 'duration';
-    if (BUILT_IN_PERCENTAGES.includes(id)) return 'percentage';
-    return BUILT_IN_DATES.some(([first, last]) => id >= first && id <= last) ? 'date' : 'number';
-  }
 }
 
-/** By the first of its sections, which is that of positive numbers. */
-function kindOfFormat(code: string): NumberKind {
-  const bare = code.replace(/\\.|_.|\*.|"[^"]*"?/g, ' ').toLowerCase();
-  const [section = ''] = bare.split(';');
-  if (/\[(?:h+|m+|s+)\]/.test(section)) return 'duration';
-  const tokens = section.replace(/\[[^\]]*\]/g, ' ').replace(/am\/pm|a\/p|general|standard/g, ' ');
-  if (tokens.includes('%')) return 'percentage';
-  if (/[#?]|e[+-]/.test(tokens)) return 'number';
-  return /[dmyhs]/.test(tokens) ? 'date' : 'number';
+const MERGED = /<(?:\w+:)?mergeCell\s[^>]*?\bref="([^"]+)"/g;
+
+/** Characters of a sheet that are looked at together: an element may begin in one piece and end in the next. */
+const OVERLAP_CHARS = 200;
+
+/** The list of merged cells stands behind the cells, so that the sheet is looked through before it is read. */
+async function mergedRanges(document: DocumentPackage, part: string): Promise<MergedRange[]> {
+  const ranges = new Map<string, MergedRange>();
+  let rest = '';
+  for await (const text of document.textOf(part)) {
+    const piece = rest + text;
+    for (const [, reference = ''] of piece.includes('mergeCell') ? piece.matchAll(MERGED) : []) {
+      const range = mergedRangeOf(reference);
+      if (range) ranges.set(reference, range);
+    }
+    if (ranges.size > MAX_MERGED_RANGES) break;
+    rest = piece.slice(-OVERLAP_CHARS);
+  }
+  return [...ranges.values()];
 }
 
 interface CellValues {
   readonly strings: readonly string[];
-  readonly kinds: readonly NumberKind[];
+  readonly formats: readonly string[];
   /** Of serial number 0, in milliseconds. */
   readonly epoch: number;
 }
@@ -187,6 +181,7 @@ class SheetReader implements XmlHandler {
 
   constructor(
     private readonly table: TableWriter,
+    private readonly merged: MergedCells,
     private readonly values: CellValues,
   ) {}
 
@@ -207,7 +202,7 @@ class SheetReader implements XmlHandler {
 
   close(name: string): void {
     if (name === 'c') this.endCell();
-    else if (name === 'row') this.table.add(this.row, this.cells);
+    else if (name === 'row') this.endRow();
     else if (name === 'v') this.reading = false;
     else if (this.inCell) this.inline.close(name);
   }
@@ -229,6 +224,11 @@ class SheetReader implements XmlHandler {
     this.inCell = true;
   }
 
+  private endRow(): void {
+    this.merged.fill(this.row, this.cells);
+    this.table.add(this.row, this.cells);
+  }
+
   private endCell(): void {
     this.cells.push(storable(this.textOf()).trim());
     this.inCell = false;
@@ -236,56 +236,19 @@ class SheetReader implements XmlHandler {
 
   private textOf(): string {
     const { type, value } = this;
-    if (type === 's') return value === '' ? '' : (this.values.strings[Number(value)] ?? '');
-    if (type === 'inlineStr') return this.inline.end();
-    if (type === 'str') return unescaped(value);
+    const code = this.values.formats[this.style] ?? '';
+    if (type === 's') {
+      return value === '' ? '' : shownText(this.values.strings[Number(value)] ?? '', code);
+    }
+    if (type === 'inlineStr') return shownText(this.inline.end(), code);
+    if (type === 'str') return shownText(unescaped(value), code);
     if (type === 'b') return value === '' ? '' : String(value === '1' || value === 'true');
     // An error of a formula is no value.
     if (type === 'e' || value.trim() === '') return '';
     if (type === 'd') return value.replace(/(?:\.\d+)?Z?$/, '').replace(/T00:00:00$/, '');
-    return this.numberOf(Number(value));
+    const number = Number(value);
+    return Number.isNaN(number) ? value : shownNumber(number, code, this.values.epoch);
   }
-
-  private numberOf(value: number): string {
-    if (Number.isNaN(value)) return this.value;
-    const kind = this.values.kinds[this.style] ?? 'number';
-    if (kind === 'duration') return durationOf(value);
-    if (kind === 'date') return dateOf(value, this.values.epoch);
-    return kind === 'percentage' ? `${digitsOf(value * 100)}%` : digitsOf(value);
-  }
-}
-
-/** Excel computes and shows 15 digits. */
-function digitsOf(value: number): string {
-  return String(Number(value.toPrecision(15)));
-}
-
-/** From 0; of "B7" it is 1. 0 where there is no reference, or none that Excel has. */
-function columnOf(reference: string | undefined): number {
-  let column = 0;
-  for (const letter of /^\$?([A-Za-z]{1,3})/.exec(reference ?? '')?.[1]?.toUpperCase() ?? '') {
-    column = column * 26 + letter.charCodeAt(0) - 64;
-  }
-  return column > 0 && column <= COLUMN_LIMIT ? column - 1 : 0;
-}
-
-/** ISO 8601 without zone, which spreadsheets do not have; a number below 1 is a time of day. */
-function dateOf(serial: number, epoch: number): string {
-  // To whole seconds, of which a fraction of a day is never an exact number.
-  const at = new Date(epoch + Math.round((serial * DAY_MS) / 1_000) * 1_000);
-  if (Number.isNaN(at.getTime())) return String(serial);
-  const [date = '', time = ''] = at.toISOString().slice(0, -5).split('T');
-  if (serial >= 0 && serial < 1) return time;
-  return time === '00:00:00' ? date : `${date}T${time}`;
-}
-
-/** Hours, minutes and seconds; 36:00:00 for a day and a half. */
-function durationOf(serial: number): string {
-  const seconds = Math.round(Math.abs(serial) * (DAY_MS / 1_000));
-  const parts = [seconds / 3_600, (seconds / 60) % 60, seconds % 60].map((part) =>
-    String(Math.floor(part)).padStart(2, '0'),
-  );
-  return `${serial < 0 ? '-' : ''}${parts.join(':')}`;
 }
 
 /** Characters that XML does not allow are written as _xHHHH_ (ECMA-376 part 1, 22.9.2.19). */

@@ -27,12 +27,18 @@ export async function readXml(
   handler: XmlHandler,
 ): Promise<void> {
   const reader = new XmlReader(handler);
+  for await (const text of decoded(chunks)) reader.write(text);
+  reader.end();
+}
+
+/** XML as text, piece by piece. */
+export async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   for await (const chunk of chunks) {
     decoder ??= new TextDecoder(encodingOf(chunk));
-    reader.write(decoder.decode(chunk, { stream: true }));
+    yield decoder.decode(chunk, { stream: true });
   }
-  reader.end(decoder?.decode() ?? '');
+  yield decoder?.decode() ?? '';
 }
 
 /** The attribute of this name in the namespace of the element, whatever its prefix. */
@@ -87,8 +93,8 @@ class XmlReader {
     this.parser.write(text);
   }
 
-  end(text: string): void {
-    this.parser.write(text).close();
+  end(): void {
+    this.parser.close();
   }
 }
 

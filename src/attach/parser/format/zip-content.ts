@@ -10,7 +10,9 @@ export type ZipContent =
   | 'xlsb'
   | 'pptx'
   | 'odt'
-  /** OpenDocument of another kind than text. */
+  | 'ods'
+  | 'odp'
+  /** OpenDocument of another kind: a drawing, a formula, a chart. */
   | 'open-document'
   | 'epub'
   /** Files that belong to no format. */
@@ -48,6 +50,13 @@ const officeFormats: readonly {
   },
 ];
 
+/** The formats of OpenDocument by the media type of documents and templates. */
+const openDocuments: Readonly<Record<string, ZipContent>> = {
+  text: 'odt',
+  spreadsheet: 'ods',
+  presentation: 'odp',
+};
+
 /** The entries by which the content is known, in lower case. */
 const TELLING = new Set([CONTENT_TYPES, MEDIA_TYPE, ...officeFormats.map(({ part }) => part)]);
 
@@ -59,7 +68,7 @@ function mainPart(standard: string, macros: string): RegExp {
   );
 }
 
-const READABLE = ['docx', 'xlsx', 'pptx', 'odt', 'epub'] as const;
+const READABLE = ['docx', 'xlsx', 'xlsb', 'pptx', 'odt', 'ods', 'odp', 'epub'] as const;
 
 /** The documents among them that can be parsed. */
 export type ReadableZip = (typeof READABLE)[number];
@@ -70,8 +79,7 @@ export function isReadable(content: ZipContent): content is ReadableZip {
 
 /** Why the content of a zip cannot be parsed, and what to do instead. */
 export const zipRefusals: Readonly<Record<Exclude<ZipContent, ReadableZip>, Message>> = {
-  xlsb: msg`This is a binary Excel workbook (.xlsb). Save it as .xlsx and upload that.`,
-  'open-document': msg`OpenDocument files other than texts (.odt) are not supported. Save a spreadsheet as .xlsx, a presentation as .pptx or PDF, and upload that.`,
+  'open-document': msg`OpenDocument files other than texts, spreadsheets and presentations are not supported. Export it as PDF and upload that.`,
   archive: msg`The file is an archive. Unpack it and upload the documents in it.`,
 };
 
@@ -84,7 +92,8 @@ export async function contentOfZip(zip: ZipFile, entries: readonly Entry[]): Pro
   );
   if (office) return office.content;
   const mediaType = await descriptionIn(zip, byName.get(MEDIA_TYPE));
-  if (/^application\/vnd\.oasis\.opendocument\.text\b/.test(mediaType ?? '')) return 'odt';
+  const kind = /^application\/vnd\.oasis\.opendocument\.(\w+)/.exec(mediaType ?? '')?.[1] ?? '';
+  if (Object.hasOwn(openDocuments, kind)) return openDocuments[kind] ?? 'open-document';
   if (mediaType?.startsWith('application/vnd.oasis.opendocument')) return 'open-document';
   return mediaType?.startsWith('application/epub') ? 'epub' : 'archive';
 }

@@ -34,22 +34,18 @@ export const attach: Texts = {
       '不支持读取这种格式的图片。请另存为 PNG、JPEG 或 WebP，或先进行 OCR（文字识别），再上传生成的 PDF。',
     'Images are read only by text recognition (OCR), which is off. Switch it on (enableOcr) in the settings of the knowledge base, or run OCR over the image and upload the resulting PDF.':
       '图片只能通过文字识别（OCR）读取，而该功能已关闭。请在知识库设置中开启（enableOcr），或先对图片进行 OCR，再上传生成的 PDF。',
-    'This is an Outlook message (.msg), which is not supported. Save it as .eml and upload that.':
-      '这是 Outlook 邮件（.msg），不受支持。请另存为 .eml 后上传。',
-    'The file is protected by a password. Open it, remove the password (File > Info > Protect) and upload it again.':
-      '该文件受密码保护。请打开文件，移除密码（文件 > 信息 > 保护）后重新上传。',
-    'This is the old binary Word format (.doc), which is not supported. Open it, save it as .docx and upload that.':
-      '这是旧版二进制 Word 格式（.doc），不受支持。请打开并另存为 .docx 后上传。',
-    'This is the old binary Excel format (.xls), which is not supported. Open it, save it as .xlsx and upload that.':
-      '这是旧版二进制 Excel 格式（.xls），不受支持。请打开并另存为 .xlsx 后上传。',
-    'This is the old binary PowerPoint format (.ppt), which is not supported. Open it, save it as .pptx or export it as PDF and upload that.':
-      '这是旧版二进制 PowerPoint 格式（.ppt），不受支持。请打开并另存为 .pptx 或导出为 PDF 后上传。',
     'This is an old binary Office format, which is not supported. Open it, save it as .docx, .xlsx or PDF and upload that.':
       '这是旧版二进制 Office 格式，不受支持。请打开并另存为 .docx、.xlsx 或 PDF 后上传。',
+    'OpenDocument files other than texts, spreadsheets and presentations are not supported. Export it as PDF and upload that.':
+      '除文本文档、电子表格和演示文稿外，不支持其他 OpenDocument 文件。请导出为 PDF 后上传。',
+    'The presentation has no list of its slides; it is damaged. Open it, save it again and upload the result.':
+      '演示文稿中没有幻灯片列表，文件已损坏。请打开并重新保存，然后上传保存后的文件。',
+    'LibreOffice cannot read the document; it is damaged, protected by a password or of a format that it does not know. Open it, save it as .docx, .xlsx or PDF and upload the result.':
+      'LibreOffice 无法读取该文档：文档已损坏、受密码保护，或其格式未知。请打开并另存为 .docx、.xlsx 或 PDF，然后上传保存后的文件。',
     'The part {0} has {1} MiB, the limit is {2} MiB. Split the document into smaller ones.':
       '文件的部件 {0} 有 {1} MiB，上限是 {2} MiB。请将文档拆分为更小的文档。',
-    'The file is protected by a password. Remove it and upload the file again.':
-      '该文件受密码保护。请移除密码后重新上传。',
+    'The file is protected by a password. Open it, remove the password (File > Info > Protect) and upload it again.':
+      '该文件受密码保护。请打开文件，移除密码（文件 > 信息 > 保护）后重新上传。',
     'The file is damaged: its part {0} is missing. Open it, save it again and upload the result.':
       '文件已损坏：缺少部件 {0}。请打开并重新保存，然后上传保存后的文件。',
     'The file holds {0} packed parts, the limit is {1}. Split the document into smaller ones.':
@@ -85,18 +81,12 @@ export const attach: Texts = {
     'The PDF is protected by a password. Remove the password (print or export it as a new PDF) and upload that.':
       '该 PDF 受密码保护。请移除密码（打印或导出为新的 PDF）后上传。',
     'The document holds no text. Upload one that does.': '文档中没有文本。请上传包含文本的文档。',
-    'Rich text (.rtf) is not supported. Save it as .docx and upload that.':
-      '不支持 RTF 格式（.rtf）。请另存为 .docx 后上传。',
     'The file is not text but binary data of an unknown format. Save it as text, PDF, .docx or .xlsx and upload that.':
       '该文件不是文本，而是格式未知的二进制数据。请另存为文本、PDF、.docx 或 .xlsx 后上传。',
     'The file defines XML entities, which documents of this format never do. Open it, save it again and upload the result.':
       '文件中定义了 XML 实体，而这种格式的文档不会使用实体。请打开并重新保存，然后上传保存后的文件。',
     'The file is damaged: its XML is not well-formed. Open it, save it again and upload the result.':
       '文件已损坏：其中的 XML 格式不正确。请打开并重新保存，然后上传保存后的文件。',
-    'This is a binary Excel workbook (.xlsb). Save it as .xlsx and upload that.':
-      '这是二进制 Excel 工作簿（.xlsb）。请另存为 .xlsx 后上传。',
-    'OpenDocument files other than texts (.odt) are not supported. Save a spreadsheet as .xlsx, a presentation as .pptx or PDF, and upload that.':
-      '除文本文档（.odt）外，不支持其他 OpenDocument 文件。请将电子表格另存为 .xlsx，将演示文稿另存为 .pptx 或 PDF，然后上传。',
     'The file is an archive. Unpack it and upload the documents in it.':
       '该文件是压缩包。请解压后上传其中的文档。',
     'The document cannot be read; it is damaged or not what its name says. Open it, save it again and upload the result.':
@@ -152,6 +142,7 @@ export const attach: Texts = {
     'a PowerPoint presentation': 'PowerPoint 演示文稿',
     'an OpenDocument file': 'OpenDocument 文件',
     'an Outlook message': 'Outlook 邮件',
+    'a rich text document': 'RTF 文档',
     'an EPUB book': 'EPUB 电子书',
     'an archive': '压缩包',
     'an image': '图片',

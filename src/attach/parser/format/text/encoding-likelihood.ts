@@ -1,4 +1,4 @@
-import chardet from 'chardet';
+import { likeliestLatin } from './latin-language.js';
 
 /** Characters that make up most of ordinary text, by which encodings are distinguished. In no order. */
 
@@ -52,6 +52,8 @@ const CHANGES = {
   alphabet: [6, 2.5],
   ideographs: [3, 1],
 } as const;
+
+const FEW_IDEOGRAPHS_COST = 6;
 
 const EAST_ASIAN_MARKS = /[、。，；：？！（）《》「」『』“”‘’…—·【】～０-９Ａ-Ｚａ-ｚ\u3000]/;
 const WESTERN_MARKS = /[«»–—“”„’‘‚…•§°©®\u00a0]/;
@@ -129,6 +131,14 @@ const encodings: readonly Encoding[] = [
     ],
   },
   {
+    label: 'iso-8859-2',
+    script: 'latin',
+    costs: [
+      [/[ąęółśżźćńáčďéěíňřšťúůýžäöüőűĺľôâîţă]/, 5.4],
+      [/[ĄĘÓŁŚŻŹĆŃÁČĎÉĚÍŇŘŠŤÚŮÝŽÄÖÜŐŰßŢ]/, 8.2],
+    ],
+  },
+  {
     label: 'windows-1254',
     script: 'latin',
     costs: [
@@ -139,16 +149,6 @@ const encodings: readonly Encoding[] = [
   },
 ];
 
-/** Which Latin alphabet it is depends on the language, which chardet knows better. Windows has its ISO's superset. */
-const latinByChardet: Readonly<Record<string, string>> = {
-  'ISO-8859-1': 'windows-1252',
-  'windows-1252': 'windows-1252',
-  'ISO-8859-2': 'windows-1250',
-  'windows-1250': 'windows-1250',
-  'ISO-8859-9': 'windows-1254',
-  'windows-1254': 'windows-1254',
-};
-
 /** The label (WHATWG Encoding) of the encoding in which the bytes most likely are text. Give it a few kilobytes. */
 export function likeliestEncoding(sample: Uint8Array): string {
   const [best] = encodings
@@ -156,9 +156,8 @@ export function likeliestEncoding(sample: Uint8Array): string {
     .sort((a, b) => a.cost - b.cost);
   if (!best) throw new Error('The list of encodings is empty.');
   const { label, script } = best.encoding;
-  if (script !== 'latin') return label;
-  const known = chardet.analyse(sample).map(({ name }) => latinByChardet[name]);
-  return known.find((name) => name !== undefined) ?? 'windows-1252';
+  // Which Latin alphabet it is depends on the language.
+  return script === 'latin' ? likeliestLatin(sample) : label;
 }
 
 function costOf({ label, script, costs }: Encoding, sample: Uint8Array): number {
@@ -166,19 +165,25 @@ function costOf({ label, script, costs }: Encoding, sample: Uint8Array): number 
   let cost = 0;
   let previous = '';
   let asciiBefore: boolean | undefined;
+  let others = 0;
+  let touching = 0;
   for (const character of new TextDecoder(label).decode(sample)) {
     const ascii = character < '\u0080';
+    if (!ascii) others += 1;
     cost += ascii ? costOfAscii(character) : costOfOther(character, costs);
     if (/\p{L}/u.test(character)) {
-      if (asciiBefore !== undefined && asciiBefore !== ascii) {
-        cost += /\p{L}/u.test(previous) ? withinWord : betweenWords;
-      }
+      const changes = asciiBefore !== undefined && asciiBefore !== ascii;
+      const within = changes && /\p{L}/u.test(previous);
+      if (changes) cost += within ? withinWord : betweenWords;
+      if (within) touching += 1;
       asciiBefore = ascii;
     }
     // Accented letters seldom stand side by side, the halves of other encodings' characters always do.
     if (script === 'latin' && !ascii && previous >= '\u00a0') cost += 1.5;
     previous = character;
   }
+  // One or two ideographs in a word of ASCII letters are rather accented letters, whose bytes look like them.
+  if (script === 'ideographs' && others <= 2 && touching > 0) cost += FEW_IDEOGRAPHS_COST;
   return cost;
 }
 

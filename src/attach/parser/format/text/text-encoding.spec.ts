@@ -51,6 +51,24 @@ describe('decodeText', () => {
     ['windows-1252', 'It’s the customer’s own data.'],
     ['windows-1252', 'Caffè'],
     ['windows-1251', 'Имя;Город\nИван;Москва\n'],
+    ['windows-1250', 'Łódź'],
+    ['windows-1250', 'Kraków;Wrocław;Gdańsk'],
+    ['windows-1250', 'Zażółć gęślą jaźń'],
+    ['windows-1250', 'Příliš žluťoučký kůň'],
+    ['windows-1250', 'Cena: 20 Kč'],
+    ['windows-1250', 'Číslo faktury'],
+    ['windows-1250', 'Môže byť'],
+    ['windows-1250', 'Árvíztűrő tükörfúrógép'],
+    ['windows-1250', 'şi în România'],
+    ['windows-1250', 'Račun broj 5'],
+    ['windows-1250', 'Što je ovo'],
+    ['iso-8859-2', 'Šárka a Tomáš'],
+    ['windows-1252', 'La città è più bella'],
+    ['windows-1252', 'não há informação'],
+    ['windows-1252', 'Très bien, élève'],
+    ['windows-1252', 'Smørrebrød'],
+    ['windows-1254', 'Değerli müşterimiz'],
+    ['windows-1254', 'İstanbul'],
   ])('knows %s by a few characters: %j', (label, text) => {
     expect(decodeText(encoded(text, label))).toEqual({ text, encoding: label });
   });
@@ -88,6 +106,20 @@ describe('decodeText', () => {
     const { text, encoding } = decodeText(cut);
     expect(encoding).toBe('utf-8');
     expect(text.startsWith(CHINESE.slice(0, -1))).toBe(true);
+  });
+
+  it.each([
+    ['stray bytes', `${'Größe der Straße. '.repeat(6)}M\xfcller, K\xf6hler, Sch\xe4fer`, 'latin1'],
+    ['a line of another encoding', `Umowa\n`, 'windows-1250'],
+  ])('reads UTF-8 with %s', (_, older, label) => {
+    const text = 'Größe der Straße: Änderungen für Büros.\n'.repeat(5);
+    const line = label === 'latin1' ? older : 'Umowa może być rozwiązana.\n';
+    const [utf8, rest] = label === 'latin1' ? [line.slice(0, 108), line.slice(108)] : ['', line];
+    const bytes = Buffer.concat([
+      Buffer.from(text + utf8),
+      label === 'latin1' ? Buffer.from(rest, 'latin1') : encoded(rest, label),
+    ]);
+    expect(decodeText(bytes)).toEqual({ text: `${text}${utf8}${rest}`, encoding: 'utf-8' });
   });
 
   it('makes line ends LF and removes what a database cannot store', () => {

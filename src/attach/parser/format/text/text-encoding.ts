@@ -15,6 +15,12 @@ const SAMPLE_BYTES = 16_384;
 /** Share of characters that may be broken or control characters in what is still taken for text. */
 const BROKEN_SHARE = 0.01;
 
+/** Of the characters beyond ASCII, which may be bytes of another encoding in what is still taken for UTF-8. */
+const STRAY_SHARE = 0.1;
+
+/** Characters beyond ASCII below which bytes of another encoding may look like UTF-8 by chance. */
+const MIN_UTF8_CHARS = 8;
+
 /** Share of spaces, line ends, ASCII and Chinese commas in what is taken for UTF-16. */
 const FAMILIAR_SHARE = 0.02;
 
@@ -71,17 +77,103 @@ function asUtf16(bytes: Uint8Array): DecodedText | undefined {
     : undefined;
 }
 
-/** Strictly, or with the few broken characters of a file that was cut or pasted together. */
+/** Strictly, or with what was pasted into it from files of an older encoding. */
 function asUtf8(bytes: Uint8Array): DecodedText | undefined {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), encoding: 'utf-8' };
   } catch {
-    const decoded = decode('utf-8', bytes);
-    const broken = count(decoded.text, (code) => code === 0xfffd);
-    const intact = count(decoded.text, (code) => code > 0x7f) - broken;
-    // Two or three characters of an older encoding may look like UTF-8, but hardly more.
-    return intact >= 8 && broken <= Math.max(1, intact * BROKEN_SHARE) ? decoded : undefined;
+    return asMixedUtf8(bytes);
   }
+}
+
+interface Line {
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  readonly broken: number;
+  /** Characters beyond ASCII. */
+  readonly intact: number;
+}
+
+/**
+ * UTF-8 with bytes of an older encoding in it. Lines that are mostly UTF-8 keep it, and their other bytes are read as
+ * Windows-1252; the others are read together, in their likeliest encoding.
+ */
+function asMixedUtf8(bytes: Uint8Array): DecodedText | undefined {
+  const { text: whole } = decode('utf-8', bytes);
+  const strays = count(whole, (code) => code === 0xfffd);
+  const characters = count(whole, (code) => code > 0x7f) - strays;
+  if (characters < MIN_UTF8_CHARS || strays > characters * 2) return undefined;
+  const lines = linesOf(bytes);
+  if (!isMixedUtf8(lines)) return undefined;
+  const isForeign = ({ broken, intact }: Line) => broken > Math.max(1, intact);
+  const foreign = Buffer.concat(lines.filter(isForeign).map((line) => line.bytes));
+  const label = foreign.length > 0 ? likeliestEncoding(foreign.subarray(0, SAMPLE_BYTES)) : 'utf-8';
+  const older = new TextDecoder(label);
+  const text = lines.map((line) => {
+    if (isForeign(line)) return older.decode(line.bytes);
+    return line.broken === 0 ? line.text : withStrayBytes(line.bytes);
+  });
+  return { text: text.join(''), encoding: 'utf-8' };
+}
+
+/** Two or three characters of an older encoding may look like UTF-8, but hardly more, and hardly whole lines. */
+function isMixedUtf8(lines: readonly Line[]): boolean {
+  const sum = (part: readonly Line[], of: (line: Line) => number) =>
+    part.reduce((total, line) => total + of(line), 0);
+  const broken = sum(lines, (line) => line.broken);
+  const intact = sum(lines, (line) => line.intact);
+  const inWholeLines = sum(
+    lines.filter((line) => line.broken === 0),
+    (line) => line.intact,
+  );
+  if (intact >= MIN_UTF8_CHARS && broken <= Math.max(1, intact * STRAY_SHARE)) return true;
+  return inWholeLines >= 20 && broken <= inWholeLines * 2;
+}
+
+function linesOf(bytes: Uint8Array): Line[] {
+  const lines: Line[] = [];
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  for (let start = 0; start < bytes.length;) {
+    const feed = bytes.indexOf(0x0a, start);
+    const end = feed < 0 ? bytes.length : feed + 1;
+    const line = bytes.subarray(start, end);
+    const text = decoder.decode(line);
+    const broken = count(text, (code) => code === 0xfffd);
+    lines.push({ bytes: line, text, broken, intact: count(text, (code) => code > 0x7f) - broken });
+    start = end;
+  }
+  return lines;
+}
+
+/** UTF-8 whose other bytes are characters of Windows-1252. */
+function withStrayBytes(bytes: Uint8Array): string {
+  const older = new TextDecoder('windows-1252');
+  let text = '';
+  let start = 0;
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  for (let at = 0; at < bytes.length;) {
+    const length = characterLength(bytes, at);
+    if (length === 0) {
+      text += decoder.decode(bytes.subarray(start, at)) + older.decode(bytes.subarray(at, at + 1));
+      start = at + 1;
+    }
+    at += Math.max(1, length);
+  }
+  // A character that the end of a file cut is no character of another encoding.
+  return text + decoder.decode(bytes.subarray(start));
+}
+
+/** Of the character of UTF-8 at this place, in bytes; 0 where there is none. Up to the end for one that the end cuts. */
+function characterLength(bytes: Uint8Array, at: number): number {
+  const lead = bytes[at] ?? 0;
+  if (lead < 0x80) return 1;
+  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  for (let next = at + 1; next < at + length; next += 1) {
+    if (next >= bytes.length) return next - at > 1 ? bytes.length - at : 0;
+    if (((bytes[next] ?? 0) & 0xc0) !== 0x80) return 0;
+  }
+  return length;
 }
 
 function byLikelihood(bytes: Uint8Array): DecodedText {

@@ -1,0 +1,3 @@
+export { MathReader } from './math-tree.js';
+export { mathmlToLatex } from './mathml.js';
+export { ommlToLatex } from './omml.js';

@@ -1,0 +1,219 @@
+import type { SourceDocument } from '../../../../fragment/splitter/index.js';
+import { missingPart } from '../document-package.js';
+import type { DocumentPackage } from '../document-package.js';
+import { refuseEncryptedPackage } from '../odt.format.js';
+import { BlockWriter, TableWriter } from '../table-writer.js';
+import { storable } from '../text/text-encoding.js';
+import { attributeOf } from '../xml-reader.js';
+import type { XmlAttributes, XmlHandler } from '../xml-reader.js';
+import { MergedCells } from './merged-cells.js';
+
+/** Comments, and drawings above the cells. */
+const SKIPPED = new Set(['annotation', 'shapes', 'frame', 'custom-shape', 'forms', 'dde-links']);
+
+/** A spreadsheet has no more columns; a repetition of empty cells fills it up. */
+const MAX_COLUMNS = 16_384;
+
+/** Rows and cells with a value that one element may stand for. */
+const MAX_REPEATED = 1_000;
+
+const MAX_ROWS = 1_048_576;
+
+/**
+ * Every sheet of an OpenDocument spreadsheet as a table of its own, below its name where there are several: values as
+ * those of .xlsx, formulas as what was saved with them.
+ */
+export async function readOds(document: DocumentPackage): Promise<SourceDocument> {
+  await refuseEncryptedPackage(document);
+  const isNamed = (await countTables(document)) > 1;
+  const writer = new BlockWriter();
+  const reader = new SheetReader((name) => new TableWriter(writer, storable(name), isNamed));
+  if (!(await document.readXml('content.xml', reader))) throw missingPart('content.xml');
+  return { kind: 'table', ...writer.end() };
+}
+
+/** Up to two. */
+async function countTables(document: DocumentPackage): Promise<number> {
+  let tables = 0;
+  let rest = '';
+  for await (const text of document.textOf('content.xml')) {
+    const piece = rest + text;
+    tables += piece.match(/<table:table[\s>]/g)?.length ?? 0;
+    if (tables > 1) break;
+    rest = piece.slice(-'<table:table'.length);
+  }
+  return tables;
+}
+
+interface Cell {
+  readonly repeated: number;
+  readonly rows: number;
+  readonly attributes: XmlAttributes;
+  readonly paragraphs: string[];
+}
+
+class SheetReader implements XmlHandler {
+  private table: TableWriter | undefined;
+  private merged = new MergedCells([]);
+  private tables = 0;
+  private row = 0;
+  private repeatedRows = 1;
+  private cells: string[] = [];
+  private starts: { readonly column: number; readonly rows: number }[] = [];
+  /** Empty cells that stand before a cell with a value only if one follows. */
+  private empty = 0;
+  private cell: Cell | undefined;
+  private paragraph: string | undefined;
+  private depth = 0;
+  private skippedFrom: number | undefined;
+
+  constructor(private readonly begin: (name: string) => TableWriter) {}
+
+  open(name: string, attributes: XmlAttributes): void {
+    this.depth += 1;
+    if (this.skippedFrom !== undefined) return;
+    if (SKIPPED.has(name)) this.skippedFrom = this.depth;
+    else if (name === 'table') this.startTable(attributes);
+    else if (name === 'table-row') this.startRow(attributes);
+    else if (name === 'table-cell') this.startCell(attributes);
+    else if (name === 'covered-table-cell') this.empty += repeatedIn(attributes, 'columns');
+    else if (this.cell && name === 'p') this.paragraph = '';
+    else if (this.paragraph !== undefined) this.addBlank(name, attributes);
+  }
+
+  text(text: string): void {
+    if (this.skippedFrom === undefined && this.paragraph !== undefined) this.paragraph += text;
+  }
+
+  close(name: string): void {
+    const { depth } = this;
+    this.depth -= 1;
+    if (this.skippedFrom !== undefined) {
+      if (depth === this.skippedFrom) this.skippedFrom = undefined;
+      return;
+    }
+    if (name === 'p' && this.cell && this.paragraph !== undefined) {
+      this.cell.paragraphs.push(this.paragraph);
+      this.paragraph = undefined;
+    } else if (name === 'table-cell') this.endCell();
+    else if (name === 'table-row') this.endRow();
+    else if (name === 'table') this.endTable();
+  }
+
+  private startTable(attributes: XmlAttributes): void {
+    this.tables += 1;
+    if (this.tables > 1) return;
+    this.table = this.begin(attributeOf(attributes, 'name') ?? '');
+    this.merged = new MergedCells([]);
+    this.row = 0;
+  }
+
+  private endTable(): void {
+    this.tables -= 1;
+    if (this.tables > 0) return;
+    this.table?.end();
+    this.table = undefined;
+  }
+
+  private startRow(attributes: XmlAttributes): void {
+    this.repeatedRows = repeatedIn(attributes, 'rows');
+    this.cells = [];
+    this.starts = [];
+    this.empty = 0;
+  }
+
+  private startCell(attributes: XmlAttributes): void {
+    const rows = Number(attributeOf(attributes, 'number-rows-spanned')) || 1;
+    this.cell = { repeated: repeatedIn(attributes, 'columns'), rows, attributes, paragraphs: [] };
+  }
+
+  private endCell(): void {
+    const { cell } = this;
+    this.cell = undefined;
+    if (!cell) return;
+    const value = storable(valueOf(cell)).trim();
+    if (value === '') {
+      this.empty = Math.min(this.empty + cell.repeated, MAX_COLUMNS);
+      return;
+    }
+    while (this.empty > 0 && this.cells.length < MAX_COLUMNS) {
+      this.cells.push('');
+      this.empty -= 1;
+    }
+    this.empty = 0;
+    if (cell.rows > 1) this.starts.push({ column: this.cells.length, rows: cell.rows });
+    for (let time = 0; time < Math.min(cell.repeated, MAX_REPEATED); time += 1) {
+      if (this.cells.length < MAX_COLUMNS) this.cells.push(value);
+    }
+  }
+
+  private endRow(): void {
+    const times = this.cells.length > 0 ? Math.min(this.repeatedRows, MAX_REPEATED) : 0;
+    for (let time = 0; time < times; time += 1) {
+      const row = this.row + time + 1;
+      const cells = [...this.cells];
+      this.merged.fill(row, cells);
+      for (const { column, rows } of this.starts) {
+        this.merged.begin({ column, lastRow: row + rows - 1, text: cells[column] ?? '' });
+      }
+      this.table?.add(row, cells);
+    }
+    this.row = Math.min(this.row + this.repeatedRows, MAX_ROWS);
+  }
+
+  private addBlank(name: string, attributes: XmlAttributes): void {
+    if (this.paragraph === undefined) return;
+    if (name === 's')
+      this.paragraph += ' '.repeat(Math.min(Number(attributeOf(attributes, 'c')) || 1, 100));
+    else if (name === 'tab' || name === 'line-break') this.paragraph += ' ';
+  }
+}
+
+function repeatedIn(attributes: XmlAttributes, of: 'rows' | 'columns'): number {
+  const count = Math.trunc(Number(attributeOf(attributes, `number-${of}-repeated`)));
+  return count > 1 ? count : 1;
+}
+
+function valueOf({ attributes, paragraphs }: Cell): string {
+  const shown = paragraphs.join('\n');
+  const of = (name: string) => attributes[`office:${name}`];
+  switch (of('value-type')) {
+    case 'float':
+      return numberOf(of('value'), shown);
+    case 'currency': {
+      const digits = numberOf(of('value'), '');
+      return [digits, of('currency') ?? ''].filter((part) => part !== '').join(' ');
+    }
+    case 'percentage': {
+      const value = Number(of('value'));
+      return Number.isNaN(value) ? shown : `${Number((value * 100).toPrecision(15))}%`;
+    }
+    case 'date':
+      return of('date-value')?.replace(/T00:00:00(?:\.0+)?$/, '') ?? shown;
+    case 'time':
+      return durationOf(of('time-value')) ?? shown;
+    case 'boolean':
+      return of('boolean-value') ?? shown;
+    default:
+      return shown;
+  }
+}
+
+/** All digits of the value; what is shown where that says more with the same digits, such as 01234, PX-4711 or 12.5 days. */
+function numberOf(value: string | undefined, shown: string): string {
+  const number = Number(value ?? NaN);
+  if (Number.isNaN(number)) return shown;
+  const digits = String(Number(number.toPrecision(15)));
+  const bare = (text: string) => text.replace(/\D/g, '').replace(/^0+|0+$/g, '');
+  if (bare(shown) !== bare(digits)) return digits;
+  const isCode = /^0\d|[-/]\d|\p{L}/u.test(shown) && !/\d[,.\s\u00a0]\d/.test(shown);
+  return isCode || shown.includes(digits) ? shown : digits;
+}
+
+/** PT12H30M00S as 12:30:00. */
+function durationOf(value: string | undefined): string | undefined {
+  const found = /^(-?)PT(\d+)H(\d+)M(\d+)/.exec(value ?? '');
+  if (!found) return undefined;
+  const [, sign = '', ...parts] = found;
+  return `${sign}${parts.map((part) => part.padStart(2, '0')).join(':')}`;
+}
