@@ -7,8 +7,13 @@ import {
 import { msg } from '../platform/message/index.js';
 
 export class TurnInProgressError extends ConflictError {
-  constructor() {
-    super(msg`An answer is still being written in this session. Wait for it, or stop it first.`);
+  /** @param leaseSeconds When the session is free at the latest, if the process that writes the answer has died. */
+  constructor(leaseSeconds?: number) {
+    super(
+      leaseSeconds === undefined
+        ? msg`An answer is still being written in this session. Wait for it, or stop it first.`
+        : msg`An answer is still being written in this session. Wait for it, or stop it first. If the service was interrupted, the session is free in ${leaseSeconds} s.`,
+    );
   }
 }
 

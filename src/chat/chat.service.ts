@@ -220,7 +220,8 @@ export class ChatService {
   private async refusal(caller: Caller, body: SendBody): Promise<Error> {
     const known =
       body.sessionId !== undefined && (await this.turns.ownsSession(caller, body.sessionId));
-    return known ? new TurnInProgressError() : new NotFoundError(phrase`The chat session`);
+    if (!known || body.sessionId === undefined) return new NotFoundError(phrase`The chat session`);
+    return new TurnInProgressError(await this.turns.leaseSeconds(caller, body.sessionId));
   }
 }
 

@@ -31,5 +31,7 @@ export class ChatSession {
   @Flag({ default: false, select: false }) branched: boolean;
   @Uuid({ nullable: true, select: false }) turnId: string | null;
   @Timestamp(nullable) turnLease: Date | null;
+  /** The process that answers the turn. */
+  @Varchar(200, { nullable: true, select: false }) turnProcess: string | null;
   @Flag({ default: false, select: false }) stopRequested: boolean;
 }

@@ -1,5 +1,12 @@
 import { Entity } from 'typeorm';
-import { Bigint, primary, TenantId, Timestamp } from '../platform/database/index.js';
+import {
+  Bigint,
+  nullable,
+  primary,
+  TenantId,
+  Timestamp,
+  Varchar,
+} from '../platform/database/index.js';
 
 /** The lease of a running turn without a session, by the id of its question. A turn in a session has it there. */
 @Entity({ name: 'chat_turn_lease' })
@@ -7,4 +14,6 @@ export class TurnLease {
   @TenantId(primary) tenantId: string;
   @Bigint(primary) questionId: number;
   @Timestamp() lease: Date;
+  /** The process that answers the turn. */
+  @Varchar(200, nullable) process: string | null;
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { acrossTenants, Database, storableJson } from '../platform/database/index.js';
+import { processId, stateOfProcess } from '../platform/lease/index.js';
 import { msg } from '../platform/message/index.js';
 import type { ProviderState } from '../provider/index.js';
 import type { StoredMessage } from './chat.history.js';
@@ -110,6 +111,9 @@ export interface StoredAnswer {
 /** How long a turn holds its session without renewing; a process that died loses it after this time. */
 export const LEASE_SECONDS = 30;
 
+/** A constant of the statements: letters of hexadecimal numbers, digits, hyphens and colons. */
+const PROCESS = processId.replaceAll(/[^\w:-]/g, '');
+
 const INTERRUPTED = msg`The service stopped while this answer was being written. Send the message again.`;
 
 const INSERT_QUESTION = `WITH question AS (
@@ -117,8 +121,8 @@ const INSERT_QUESTION = `WITH question AS (
         (tenant_id, user_id, turn_id, role, content, model_name, idempotency_key, request_hash)
       VALUES ($1, $2, $3, 'user', $4, $5, $6, $7) RETURNING id
     )
-    INSERT INTO chat_turn_lease (tenant_id, question_id, lease)
-    SELECT $1, id, now() + interval '${LEASE_SECONDS} seconds' FROM question RETURNING question_id AS id`;
+    INSERT INTO chat_turn_lease (tenant_id, question_id, lease, process)
+    SELECT $1, id, now() + interval '${LEASE_SECONDS} seconds', '${PROCESS}' FROM question RETURNING question_id AS id`;
 
 /** The session, if no turn runs in it. The lock keeps the end of its branch as it is read here. */
 const FREE_SESSION = `SELECT id, leaf_id, branched FROM chat_session
@@ -130,7 +134,7 @@ const QUESTION_COLUMNS = `tenant_id, user_id, turn_id, role, content, model_name
 /** Starts the turn in the session of the row that was inserted. The branch ends with the question while it is answered. */
 function claim(leaf: string): string {
   return `UPDATE chat_session session
-    SET turn_id = $3, turn_lease = now() + interval '${LEASE_SECONDS} seconds',
+    SET turn_id = $3, turn_lease = now() + interval '${LEASE_SECONDS} seconds', turn_process = '${PROCESS}',
       stop_requested = false, update_time = now(), leaf_id = ${leaf}
     FROM inserted WHERE session.tenant_id = $1 AND session.user_id = $2 AND session.id = $8`;
 }
@@ -417,18 +421,20 @@ export class TurnRepository {
 
   /**
    * Ends the turns that died with their process, in all tenants: releases their sessions, and stores of each that the
-   * answer was interrupted, with its text so far. `all` includes leases that have not expired: for the start of the only
+   * answer was interrupted, with its text so far. A turn died when its lease has expired, or when its process was one of
+   * this host and container that has ended. `all` includes leases that have not expired: for the start of the only
    * process of a store. Answers how many there were.
    */
   async sweep(all: boolean): Promise<number> {
+    const ended = await this.endedProcesses();
     const rows = await acrossTenants('sweep of dead turns', () =>
       this.database.query(
         `WITH dead AS (
          SELECT tenant_id, id, user_id, turn_id, leaf_id FROM chat_session
-         WHERE turn_id IS NOT NULL AND ($1 OR turn_lease < now())
+         WHERE turn_id IS NOT NULL AND ($1 OR turn_lease < now() OR turn_process = ANY($3::text[]))
          FOR UPDATE SKIP LOCKED
        ), lone AS (
-         SELECT tenant_id, question_id FROM chat_turn_lease WHERE $1 OR lease < now()
+         SELECT tenant_id, question_id FROM chat_turn_lease WHERE $1 OR lease < now() OR process = ANY($3::text[])
          FOR UPDATE SKIP LOCKED
        ), ended AS (
          DELETE FROM chat_turn_lease held USING lone
@@ -456,10 +462,31 @@ export class TurnRepository {
          WHERE session.tenant_id = dead.tenant_id AND session.id = dead.id
        )
        SELECT id FROM answered`,
-        [all, INTERRUPTED],
+        [all, INTERRUPTED, ended],
       ),
     );
     return rows.length;
+  }
+
+  /** Seconds until the lease of the session's turn expires, if nothing renews it; undefined when it has none. */
+  async leaseSeconds(caller: Caller, sessionId: number): Promise<number | undefined> {
+    const [row] = await this.database.query<{ seconds: number }>(
+      `SELECT greatest(1, ceil(extract(epoch FROM turn_lease - now())))::integer AS seconds FROM chat_session
+        WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND turn_lease IS NOT NULL`,
+      [caller.tenantId, caller.userId, sessionId],
+    );
+    return row?.seconds;
+  }
+
+  /** The processes that hold turns and are known to have ended. */
+  private async endedProcesses(): Promise<string[]> {
+    const rows = await acrossTenants('sweep of dead turns', () =>
+      this.database.query<{ process: string }>(
+        `SELECT turn_process AS process FROM chat_session WHERE turn_id IS NOT NULL AND turn_process IS NOT NULL
+         UNION SELECT process FROM chat_turn_lease WHERE process IS NOT NULL`,
+      ),
+    );
+    return rows.map(({ process }) => process).filter((id) => stateOfProcess(id) === 'ended');
   }
 }
 

@@ -2,37 +2,40 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
-import { Dependencies } from '../platform/dependency/index.js';
 import { HealthService } from '../platform/observability/index.js';
+import { StorageModule } from '../platform/storage/index.js';
 import { FragmentVector, VectorRevision } from './exact/fragment-vector.entity.js';
 import { ExactRepository } from './exact/exact.repository.js';
 import { ExactVectorStore } from './exact/exact.vector-store.js';
 import { PgvectorRepository } from './pgvector/pgvector.repository.js';
 import { PgvectorVectorStore } from './pgvector/pgvector.vector-store.js';
-import { QdrantVectorStore } from './qdrant/qdrant.vector-store.js';
+import { QdrantPointsRepository } from './qdrant/qdrant-points.repository.js';
+import { QdrantFactory } from './qdrant/qdrant.factory.js';
 import { VectorErasure, VectorStores } from './vector-stores.js';
 
 /** Chooses the stores at the start: Qdrant where it is configured, pgvector where it is installed, exact always. */
 @Module({
-  imports: [TypeOrmModule.forFeature([FragmentVector, VectorRevision])],
+  imports: [StorageModule, TypeOrmModule.forFeature([FragmentVector, VectorRevision])],
   providers: [
     ExactRepository,
     ExactVectorStore,
     PgvectorRepository,
     PgvectorVectorStore,
+    QdrantFactory,
+    QdrantPointsRepository,
     {
       provide: VectorStores,
-      inject: [CONFIG, Dependencies, PgvectorVectorStore, ExactVectorStore],
+      inject: [CONFIG, PgvectorVectorStore, ExactVectorStore, QdrantFactory],
       useFactory: async (
         config: Config,
-        dependencies: Dependencies,
         pgvector: PgvectorVectorStore,
         exact: ExactVectorStore,
+        qdrantFactory: QdrantFactory,
       ): Promise<VectorStores> => {
         const relational = (await pgvector.prepare())
           ? ([pgvector, exact] as const)
           : ([exact] as const);
-        const qdrant = qdrantOf(config, dependencies);
+        const qdrant = await qdrantFactory.open(config);
         return new VectorStores(qdrant ? [qdrant, ...relational] : [...relational]);
       },
     },
@@ -44,15 +47,4 @@ export class VectorStoreModule {
   constructor(stores: VectorStores, health: HealthService) {
     health.setVectorStore(stores.default().code);
   }
-}
-
-function qdrantOf(config: Config, dependencies: Dependencies): QdrantVectorStore | undefined {
-  if (config.QDRANT_URL === undefined) return undefined;
-  const settings = {
-    url: config.QDRANT_URL,
-    apiKey: config.QDRANT_API_KEY,
-    prefix: config.QDRANT_PREFIX,
-    timeoutMs: config.QDRANT_TIMEOUT_SECONDS * 1_000,
-  };
-  return new QdrantVectorStore(settings, dependencies.of('vectorStore'));
 }

@@ -7,6 +7,7 @@ import { VectorStores } from './vector-stores.js';
 const dependency = new Dependency('vectorStore');
 const qdrant = new QdrantVectorStore(
   { url: 'http://127.0.0.1:9', prefix: 'plinth', timeoutMs: 1_000 },
+  { id: 'this-installation', countKnown: () => Promise.resolve(0) },
   dependency,
 );
 dependency.close();

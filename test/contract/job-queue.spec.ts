@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { ConfigModule, loadConfig } from '../../src/platform/config/index.js';
 import { JobQueue, QueueModule } from '../../src/platform/queue/index.js';
+import { RedisProcess } from '../support/redis-process.js';
 import { SECRET_KEY } from '../support/template.js';
 import { TcpRelay } from '../support/tcp-relay.js';
 import { eventually } from '../support/wait.js';
@@ -12,6 +13,9 @@ import { describeJobQueue, job, KINDS } from './job-queue.contract.js';
 import type { OpenOptions, OpenQueue } from './job-queue.contract.js';
 
 const redisUrl = process.env['REDIS_URL'];
+
+/** How long a Redis freezes. */
+const FREEZE_MS = 9_000;
 
 /** What would keep the process alive, the sockets aside. */
 const timers = (): number =>
@@ -165,6 +169,63 @@ if (redisUrl !== undefined) {
         (yes) => yes,
       );
     });
+
+    it('that freeze for some seconds take jobs at once when they go on, and close at once', async () => {
+      const redis = await RedisProcess.start();
+      try {
+        const prefix = newPrefix();
+        const queue = await open(prefix, { url: redis.url, concurrency: 2 });
+        const seen: string[] = [];
+        const held = Promise.withResolvers<undefined>();
+        queue.handle('parse', async ({ id }) => {
+          seen.push(id);
+          if (id === 'before') await held.promise;
+        });
+        await queue.add('parse', job('before'));
+        await eventually(
+          () => seen.length,
+          (count) => count === 1,
+        );
+        redis.freeze();
+        held.resolve(undefined);
+        // Longer than the limit of a command, so that connections are replaced, more than once, by ones that are not
+        // answered either. The metrics ask for the counts all the while.
+        let number = 0;
+        const asking = setInterval(() => {
+          void queue.add('parse', job(`meanwhile ${++number}`));
+          void queue.counts('parse').catch(() => undefined);
+        }, 400);
+        await Promise.all([queue.add('parse', job('meanwhile')), sleep(FREEZE_MS)]);
+        clearInterval(asking);
+        expect(seen).toContain('meanwhile');
+        redis.thaw();
+        const other = await open(prefix, { url: redis.url });
+        await other.add('parse', job('from another process'));
+        await eventually(
+          () => seen,
+          (ids) => ids.includes('from another process'),
+        );
+        await eventually(
+          async () => {
+            const beganAt = performance.now();
+            const ran = seen.length;
+            await queue.add('parse', job('afterwards'));
+            const { waiting, active } = await queue.counts('parse');
+            return {
+              ms: performance.now() - beganAt,
+              ran: seen.length > ran,
+              left: waiting + active,
+            };
+          },
+          ({ ms, ran, left }) => ms < 1_000 && ran && left === 0,
+        );
+        const beganAt = performance.now();
+        for (const process of opened.splice(0)) await process.close();
+        expect(performance.now() - beganAt).toBeLessThan(10_000);
+      } finally {
+        await redis.stop();
+      }
+    }, 60_000);
 
     it('stop and close at any moment after they began', async () => {
       const rounds = Array.from({ length: 60 }, async (_, round) => {

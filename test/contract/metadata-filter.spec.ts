@@ -11,6 +11,7 @@ import { QdrantVectorStore } from '../../src/vector-store/qdrant/qdrant.vector-s
 import { anyFilter, anyMetadata, fits } from '../support/metadata-filters.js';
 import type { SentFilter, SentMetadata } from '../support/metadata-filters.js';
 import { Plinth } from '../support/plinth.js';
+import { INSTALLATION } from '../support/qdrant/installation.js';
 import { QdrantStandIn } from '../support/qdrant/qdrant-stand-in.js';
 import { unitVector } from '../support/vectors/unit-vector.js';
 
@@ -55,7 +56,10 @@ describe('filters by metadata', () => {
     keywords = plinth.app.get(KeywordIndex);
     repository = plinth.app.get(MetadataRepository, { strict: false });
     const settings = { url: standIn.url, prefix: 'plinth', timeoutMs: 30_000 };
-    stores = [...plinth.app.get(VectorStores).all(), new QdrantVectorStore(settings, dependency)];
+    stores = [
+      ...plinth.app.get(VectorStores).all(),
+      new QdrantVectorStore(settings, INSTALLATION, dependency),
+    ];
     scope = await makeBase();
     const all = fc.sample(anyMetadata, DOCUMENTS);
     documents = await inTenant(TENANT, () => fill(scope, all));

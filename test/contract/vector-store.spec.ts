@@ -8,6 +8,7 @@ import { PgvectorRepository } from '../../src/vector-store/pgvector/pgvector.rep
 import { PgvectorVectorStore } from '../../src/vector-store/pgvector/pgvector.vector-store.js';
 import { QdrantVectorStore } from '../../src/vector-store/qdrant/qdrant.vector-store.js';
 import type { QdrantSettings } from '../../src/vector-store/qdrant/qdrant.vector-store.js';
+import { INSTALLATION } from '../support/qdrant/installation.js';
 import { QdrantStandIn } from '../support/qdrant/qdrant-stand-in.js';
 import { openVectorDatabase } from '../support/vectors/vector-database.js';
 import { describeVectorStore } from './vector-store.contract.js';
@@ -49,7 +50,7 @@ function onQdrant(
   let last = 0;
   const dependency = new Dependency('vectorStore');
   const open = (): VectorStore =>
-    new QdrantVectorStore({ ...settings, timeoutMs: 30_000 }, dependency);
+    new QdrantVectorStore({ ...settings, timeoutMs: 30_000 }, INSTALLATION, dependency);
   return {
     store: open(),
     other: open(),

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import svgCaptcha from 'svg-captcha';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import { clientNetwork } from '../../platform/http/index.js';
 import { OneTimeStore, SharedRedis } from '../../platform/redis/index.js';
@@ -14,8 +15,8 @@ import type { CaptchaView } from './login.dto.js';
 /** The answers to captchas, for two minutes. */
 @Injectable()
 export class CaptchaStore extends OneTimeStore {
-  constructor(redis: SharedRedis) {
-    super(redis, { prefix: 'captcha:', lifetimeSeconds: 120 });
+  constructor(redis: SharedRedis, database: Database) {
+    super(redis, database, { prefix: 'captcha:', lifetimeSeconds: 120 });
   }
 }
 

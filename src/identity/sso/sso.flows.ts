@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { Database } from '../../platform/database/index.js';
 import { OneTimeStore, SharedRedis } from '../../platform/redis/index.js';
 
 /** A sign-in between its start and the answer of the provider. */
@@ -44,10 +45,16 @@ export class SsoFlows {
   private readonly codes: OneTimeStore;
   private readonly logoutTokens: OneTimeStore;
 
-  constructor(redis: SharedRedis) {
-    this.states = new OneTimeStore(redis, { prefix: 'sso:state:', lifetimeSeconds: FLOW_SECONDS });
-    this.codes = new OneTimeStore(redis, { prefix: 'sso:code:', lifetimeSeconds: CODE_SECONDS });
-    this.logoutTokens = new OneTimeStore(redis, {
+  constructor(redis: SharedRedis, database: Database) {
+    this.states = new OneTimeStore(redis, database, {
+      prefix: 'sso:state:',
+      lifetimeSeconds: FLOW_SECONDS,
+    });
+    this.codes = new OneTimeStore(redis, database, {
+      prefix: 'sso:code:',
+      lifetimeSeconds: CODE_SECONDS,
+    });
+    this.logoutTokens = new OneTimeStore(redis, database, {
       prefix: 'sso:jti:',
       lifetimeSeconds: TOKEN_SECONDS,
     });

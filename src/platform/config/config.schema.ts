@@ -55,7 +55,7 @@ export const variables = {
   INSTALLATION_RENEW: variable(z.uuid('must be the id of an installation').optional(), {
     example: '018f6a2e-0000-7000-8000-000000000000',
     description:
-      'The present id of the installation, as a refused start or the log names it: this start gives the database and DATA_DIR a new one. Without effect afterwards',
+      'The present id of the installation, as a refused start or the log names it: this start gives the database and DATA_DIR a new one, and takes over the collections in Qdrant that are marked with it. Without effect afterwards',
   }),
   DATABASE_POOL_SIZE: count(20, 'Connections to PostgreSQL per process', 1_000),
   DATABASE_QUERY_TIMEOUT_SECONDS: seconds(
@@ -84,12 +84,14 @@ export const variables = {
     description: 'Key for QDRANT_URL',
     secret: true,
   }),
-  QDRANT_PREFIX: variable(text.regex(/^[\w-]{1,64}$/, 'must be letters, digits, _ and - only'), {
-    default: 'plinth',
-    example: 'plinth-staging',
-    description:
-      'Prefix of every collection name in Qdrant; one per installation that shares a Qdrant',
-  }),
+  QDRANT_PREFIX: variable(
+    text.regex(/^[\w-]{1,64}$/, 'must be letters, digits, _ and - only').optional(),
+    {
+      example: 'plinth-staging',
+      description:
+        'Prefix of every collection name in Qdrant; unset: plinth- and the id of the installation, or plinth where it was started before this was the default',
+    },
+  ),
   QDRANT_TIMEOUT_SECONDS: seconds(30, 'Time limit of one request to Qdrant', 600),
   EXACT_VECTOR_MEMORY_MB: count(
     512,

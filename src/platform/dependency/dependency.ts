@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
+import type { Message } from '../message/index.js';
 
 /** The names of the readiness checks, which the log and the metric use as well. */
 export type DependencyName = 'store' | 'queue' | 'vectorStore' | 'files';
@@ -11,6 +12,19 @@ type Probe = () => Promise<unknown>;
 const PROBE_MS = 1_000;
 
 /**
+ * A failure whose cause is known. `reason` is shown to people and by the public readiness route, so it names neither an
+ * address nor a record.
+ */
+export class DependencyFault extends Error {
+  constructor(
+    readonly reason: Message,
+    cause?: unknown,
+  ) {
+    super(reason, { cause });
+  }
+}
+
+/**
  * Whether something outside of this process works, as the last call of it has shown: the state of a circuit breaker. The
  * first failure takes it down, a later call or probe that succeeds takes it up, and each change is one line in the log.
  * While it is down it is probed once a second, one probe at a time.
@@ -19,6 +33,8 @@ export class Dependency {
   private readonly logger = new Logger('Dependencies');
   private readonly listeners = new Set<(isUp: boolean) => void>();
   private up = true;
+  private downReason: Message | undefined;
+  private limitReason: Message | undefined;
   /** A call that began before the last change says nothing about the present state. */
   private changedAt = 0;
   private probe: Probe | undefined;
@@ -33,6 +49,16 @@ export class Dependency {
     return this.up;
   }
 
+  /** Why it is down or limited, where that is known. */
+  get reason(): Message | undefined {
+    return this.up ? this.limitReason : this.downReason;
+  }
+
+  /** Whether it is up, but refuses a part of its work, such as writes to a full disk. */
+  get isLimited(): boolean {
+    return this.up && this.limitReason !== undefined;
+  }
+
   /** Sets the probe. With `everyMs` it also runs while the dependency is up, so that an outage shows without a call. */
   probeWith(probe: Probe, { everyMs }: { readonly everyMs?: number } = {}): void {
     this.probe = probe;
@@ -43,6 +69,7 @@ export class Dependency {
   /** A call that began at the time (performance.now()) failed because the dependency does not work. */
   failed(error: unknown, beganAt = performance.now()): void {
     if (!this.up || this.closed || beganAt < this.changedAt) return;
+    this.downReason = error instanceof DependencyFault ? error.reason : undefined;
     this.change(false);
     this.logger.warn({ msg: 'Dependency unavailable', check: this.name, err: error });
   }
@@ -52,6 +79,22 @@ export class Dependency {
     if (this.up || this.closed || beganAt < this.changedAt) return;
     this.change(true);
     this.logger.log({ msg: 'Dependency recovered', check: this.name });
+  }
+
+  /** It works, but a part of its work is refused for this reason; probed like one that is down. */
+  limit(fault: DependencyFault): void {
+    if (this.closed || this.limitReason === fault.reason) return;
+    this.limitReason = fault.reason;
+    this.logger.warn({ msg: 'Dependency limited', check: this.name, err: fault });
+    this.schedule();
+  }
+
+  /** Nothing is refused any more. */
+  unlimit(): void {
+    if (this.closed || this.limitReason === undefined) return;
+    this.limitReason = undefined;
+    this.logger.log({ msg: 'Dependency no longer limited', check: this.name });
+    this.schedule();
   }
 
   /** Called after each change. Listeners must not throw. Returns the way to unsubscribe. */
@@ -82,7 +125,7 @@ export class Dependency {
 
   private schedule(): void {
     clearTimeout(this.timer);
-    const delayMs = this.up ? this.idleProbeMs : PROBE_MS;
+    const delayMs = this.up && !this.isLimited ? this.idleProbeMs : PROBE_MS;
     if (this.closed || !this.probe || delayMs === undefined) return;
     this.timer = setTimeout(() => void this.check(), delayMs).unref();
   }

@@ -1,3 +1,3 @@
 export { Dependencies, DependencyModule } from './dependencies.js';
-export { Dependency } from './dependency.js';
+export { Dependency, DependencyFault } from './dependency.js';
 export { unlessAborted, withLimit } from './with-limit.js';

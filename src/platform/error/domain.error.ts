@@ -74,8 +74,9 @@ export class UnavailableError extends DomainError {
   readonly code = 503;
   readonly retryAfterSeconds = 5;
 
-  /** `what` with its article, as the beginning of a sentence. */
-  constructor(what: Phrase, cause?: unknown) {
-    super(msg`${what} is not available at the moment. Try again in a few seconds.`, { cause });
+  /** `what` with its article, as the beginning of a sentence; `reason` is the whole message where it is known. */
+  constructor(what: Phrase, cause?: unknown, reason?: Message) {
+    const unknown = msg`${what} is not available at the moment. Try again in a few seconds.`;
+    super(reason ?? unknown, { cause });
   }
 }

@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { Dependencies, withLimit } from '../dependency/index.js';
+import type { Dependency } from '../dependency/index.js';
 import { SharedRedis } from '../redis/index.js';
 import { decimal, object, oneOf, optional, schema, text, View } from '../http/index.js';
 import { HealthRepository } from './health.repository.js';
@@ -18,10 +19,17 @@ export class LiveView extends View({
 
 class CheckView extends View({
   status: oneOf<CheckStatus>(['up', 'degraded', 'down'], {
-    description: 'degraded: it does not answer, and the process works without it',
+    description:
+      'degraded: it does not answer, or refuses a part of its work, and the process works without it',
   }),
   kind: text({ description: 'What does the work in this installation', example: 'embedded' }),
   latencyMs: optional(decimal({ description: 'Absent when nothing had to be asked' })),
+  reason: optional(
+    text({
+      description: 'Why it is degraded or down, where that is known',
+      example: 'The disk of the database is full.',
+    }),
+  ),
 }) {}
 
 class ChecksView extends View({
@@ -37,7 +45,7 @@ export class ReadyView extends View({
   checks: object(ChecksView),
 }) {}
 
-/** Whether this process is ready: checks everything it depends on. The answer is public, so it holds neither address nor cause. */
+/** Whether this process is ready: checks everything it depends on. The answer is public, so it holds no address and no text of another server. */
 @Injectable()
 export class HealthService {
   private running: Promise<ReadyView['checks']> | undefined;
@@ -79,7 +87,7 @@ export class HealthService {
         throw new Error(`No answer within ${LIMIT_MS} ms.`);
       });
       dependency.succeeded(began);
-      return { status: 'up', kind, latencyMs: sinceMs(began) };
+      return { ...stateOf(dependency), kind, latencyMs: sinceMs(began) };
     } catch (error) {
       dependency.failed(error, began);
       return { status: 'down', kind, latencyMs: sinceMs(began) };
@@ -103,9 +111,13 @@ export class HealthService {
     const dependency = this.dependencies.of('vectorStore');
     const began = performance.now();
     await dependency.check();
-    const status = dependency.isUp ? 'up' : 'degraded';
-    return { status, kind: 'qdrant', latencyMs: sinceMs(began) };
+    return { ...stateOf(dependency), kind: 'qdrant', latencyMs: sinceMs(began) };
   }
+}
+
+function stateOf({ isUp, isLimited, reason }: Dependency): Pick<CheckView, 'status' | 'reason'> {
+  const status = isUp && !isLimited ? 'up' : 'degraded';
+  return { status, ...(reason !== undefined && { reason }) };
 }
 
 function sinceMs(began: number): number {

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import type { Database } from '../database/index.js';
+import { OneTimeRepository } from './one-time.repository.js';
 import type { SharedRedis } from './shared-redis.js';
 
 interface OneTimeStoreOptions {
@@ -7,20 +8,19 @@ interface OneTimeStoreOptions {
   readonly lifetimeSeconds: number;
 }
 
-const MOST_LOCAL = 10_000;
-
 /**
- * Short-lived texts that can be read once: in Redis if configured, so that any process can read them. Without it, and while
- * it is away, only the process that kept a text can.
+ * Short-lived texts that can be read once, by any process: in Redis if configured, and in the database without it and while
+ * it is away.
  */
 export class OneTimeStore {
-  private readonly local: LRUCache<string, string>;
+  private readonly repository: OneTimeRepository;
 
   constructor(
     private readonly redis: SharedRedis,
+    database: Database,
     private readonly options: OneTimeStoreOptions,
   ) {
-    this.local = new LRUCache({ max: MOST_LOCAL, ttl: options.lifetimeSeconds * 1_000 });
+    this.repository = new OneTimeRepository(database);
   }
 
   async keep(key: string, text: string): Promise<void> {
@@ -29,8 +29,8 @@ export class OneTimeStore {
       async (redis) => {
         await redis.set(prefix + key, text, 'EX', lifetimeSeconds);
       },
-      () => {
-        this.local.set(key, text);
+      async () => {
+        await this.repository.insert(prefix + key, text, lifetimeSeconds);
       },
     );
   }
@@ -38,24 +38,22 @@ export class OneTimeStore {
   /** Keeps the key alone. False if it is kept already. */
   async claim(key: string): Promise<boolean> {
     const { prefix, lifetimeSeconds } = this.options;
-    if (this.local.has(key)) return false;
+    // Claimed while Redis was away.
+    if (this.redis.isConfigured && (await this.repository.has(prefix + key))) return false;
     return this.redis.run(
       async (redis) => (await redis.set(prefix + key, '1', 'EX', lifetimeSeconds, 'NX')) === 'OK',
-      () => {
-        this.local.set(key, '1');
-        return true;
-      },
+      () => this.repository.insert(prefix + key, '1', lifetimeSeconds),
     );
   }
 
   /** Returns the text and deletes it. */
   async take(key: string): Promise<string | undefined> {
-    const kept = this.local.get(key);
-    this.local.delete(key);
+    const name = this.options.prefix + key;
     const shared = await this.redis.run(
-      async (redis) => (await redis.getdel(this.options.prefix + key)) ?? undefined,
+      async (redis) => (await redis.getdel(name)) ?? undefined,
       () => undefined,
     );
-    return kept ?? shared;
+    // Without Redis, or kept while it was away.
+    return shared ?? this.repository.take(name);
   }
 }

@@ -5,6 +5,8 @@ interface InstallationRow {
   readonly id: string;
   /** Null before the first start. */
   readonly database: string | null;
+  /** Null before the first start. */
+  readonly vectorPrefix: string | null;
 }
 
 /** A stored file: its id follows from the sequence of the database, its key is random. */
@@ -20,7 +22,9 @@ export class InstallationRepository {
 
   async find(): Promise<InstallationRow> {
     return only(
-      await this.database.query<InstallationRow>('SELECT id, database FROM installation'),
+      await this.database.query<InstallationRow>(
+        'SELECT id, database, vector_prefix AS "vectorPrefix" FROM installation',
+      ),
     );
   }
 
@@ -28,13 +32,17 @@ export class InstallationRepository {
   async lock(): Promise<InstallationRow> {
     return only(
       await this.database.query<InstallationRow>(
-        'SELECT id, database FROM installation FOR UPDATE',
+        'SELECT id, database, vector_prefix AS "vectorPrefix" FROM installation FOR UPDATE',
       ),
     );
   }
 
   async save(id: string, database: string): Promise<void> {
-    await this.database.query('UPDATE installation SET id = $1, database = $2', [id, database]);
+    await this.database.query(
+      `UPDATE installation SET id = $1, database = $2,
+              vector_prefix = coalesce(vector_prefix, 'plinth-' || $1::uuid)`,
+      [id, database],
+    );
   }
 
   /**

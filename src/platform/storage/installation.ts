@@ -39,6 +39,7 @@ type Marker = z.output<typeof Marker>;
 export class Installation implements OnModuleInit {
   private readonly logger = new Logger('Installation');
   private readonly path: string;
+  private joined: Promise<void> | undefined;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -49,12 +50,20 @@ export class Installation implements OnModuleInit {
   }
 
   async onModuleInit(): Promise<void> {
-    // One process after the other, so that the first one decides whose the folder is.
-    await this.database.transaction(() => this.join());
+    await this.identity();
     const reason = await this.uncertainty();
     if (reason !== undefined) {
       this.logger.warn({ msg: 'Files may belong to another database', reason });
     }
+  }
+
+  /** The id, and the prefix of collections in Qdrant that belongs to it; of the first call on, this process has its folder. */
+  async identity(): Promise<{ readonly id: string; readonly vectorPrefix: string }> {
+    // One process after the other, so that the first one decides whose the folder is.
+    this.joined ??= this.database.transaction(() => this.join());
+    await this.joined;
+    const { id, vectorPrefix } = await this.repository.find();
+    return { id, vectorPrefix: vectorPrefix ?? `plinth-${id}` };
   }
 
   /**

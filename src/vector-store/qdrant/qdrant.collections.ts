@@ -1,5 +1,6 @@
 import type { Schemas } from '@qdrant/js-client-rest';
-import type { QdrantCalls } from './qdrant.calls.js';
+import type { QdrantCalls, Sender } from './qdrant.calls.js';
+import type { QdrantOwnership } from './qdrant.ownership.js';
 
 /** What is stored with each vector. */
 export interface PointPayload {
@@ -30,7 +31,17 @@ export class QdrantCollections {
   constructor(
     private readonly calls: QdrantCalls,
     private readonly prefix: string,
-  ) {}
+    private readonly ownership: QdrantOwnership,
+  ) {
+    calls.verifyWith({
+      verify: async (send) => {
+        for (const name of await this.list(send)) await ownership.assertOwn(name, send);
+      },
+      write: async (send) => {
+        for (const name of await this.list(send)) await ownership.mark(name, send);
+      },
+    });
+  }
 
   nameOf(dimension: number): string {
     return `${this.prefix}_${dimension}`;
@@ -38,13 +49,7 @@ export class QdrantCollections {
 
   /** The names of all existing collections; one that this process is creating has its indexes. */
   async names(signal: AbortSignal): Promise<string[]> {
-    const answer = await this.calls.send(signal, (api, init) => api.getCollections({}, init));
-    const names = (answer?.collections ?? [])
-      .map(({ name }) => name)
-      .filter(
-        (name) =>
-          name.startsWith(`${this.prefix}_`) && /^\d+$/.test(name.slice(this.prefix.length + 1)),
-      );
+    const names = await this.list((request) => this.calls.send(signal, request));
     const made = [...this.ready].filter(([dimension]) => names.includes(this.nameOf(dimension)));
     await Promise.allSettled(made.map(([, creation]) => creation));
     return names;
@@ -67,9 +72,49 @@ export class QdrantCollections {
     this.ready.delete(dimension);
   }
 
+  /** Rejects with UnavailableError when the collection is another installation's. */
+  async assertOwn(name: string, signal: AbortSignal): Promise<void> {
+    const send = this.calls.sender(signal);
+    await this.calls.guarded(() => this.ownership.assertOwn(name, send));
+  }
+
+  /** As assertOwn, but asks Qdrant at most every ten seconds. */
+  async assertRecentlyOwn(name: string, signal: AbortSignal): Promise<void> {
+    const send = this.calls.sender(signal);
+    await this.calls.guarded(() => this.ownership.assertRecentlyOwn(name, send));
+  }
+
+  private async list(send: Sender): Promise<string[]> {
+    const answer = await send((api, init) => api.getCollections({}, init));
+    return (answer?.collections ?? [])
+      .map(({ name }) => name)
+      .filter(
+        (name) =>
+          name.startsWith(`${this.prefix}_`) && /^\d+$/.test(name.slice(this.prefix.length + 1)),
+      );
+  }
+
   private async make(dimension: number): Promise<void> {
     const { signal } = new AbortController();
     const collection_name = this.nameOf(dimension);
+    const isMade = await this.create(collection_name, dimension, signal);
+    const send = this.calls.sender(signal);
+    if (isMade) await this.ownership.mark(collection_name, send);
+    else await this.ownership.awaitMarker(collection_name, send);
+    await this.assertOwn(collection_name, signal);
+    for (const index of INDEXES) {
+      await this.calls.send(signal, (api, init) =>
+        api.createFieldIndex({ collection_name, wait: true, ...index }, init),
+      );
+    }
+  }
+
+  /** Whether this call has created it. */
+  private async create(
+    collection_name: string,
+    dimension: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (!(await this.exists(collection_name, signal))) {
       try {
         await this.calls.send(signal, (api, init) =>
@@ -82,16 +127,13 @@ export class QdrantCollections {
             init,
           ),
         );
+        return true;
       } catch (error) {
         // Another process may have created it.
         if (!(await this.exists(collection_name, signal))) throw error;
       }
     }
-    for (const index of INDEXES) {
-      await this.calls.send(signal, (api, init) =>
-        api.createFieldIndex({ collection_name, wait: true, ...index }, init),
-      );
-    }
+    return false;
   }
 
   private async exists(collection_name: string, signal: AbortSignal): Promise<boolean> {

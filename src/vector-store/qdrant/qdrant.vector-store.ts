@@ -7,6 +7,8 @@ import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector
 import { QdrantCalls } from './qdrant.calls.js';
 import type { QdrantAddress } from './qdrant.calls.js';
 import { QdrantCollections } from './qdrant.collections.js';
+import { QdrantOwnership } from './qdrant.ownership.js';
+import type { VectorInstallation } from './qdrant.ownership.js';
 import type { PointPayload } from './qdrant.collections.js';
 
 /** Limits of one request: about 2 MB of JSON, far below the server's 32 MB. */
@@ -24,17 +26,21 @@ export interface QdrantSettings extends QdrantAddress {
 
 /**
  * Vectors in Qdrant 1.15 or newer: a collection for each dimension, in which tenant, base and document are indexed. The
- * point's id is the fragment id. Changes are acknowledged when they are applied.
+ * point's id is the fragment id. A point of its own in each collection names the installation (QdrantOwnership). Changes are acknowledged when they are applied.
  */
 export class QdrantVectorStore extends VectorStore {
   override readonly code = 'qdrant';
   private readonly calls: QdrantCalls;
   private readonly collections: QdrantCollections;
 
-  constructor(settings: QdrantSettings, dependency: Dependency) {
+  constructor(settings: QdrantSettings, installation: VectorInstallation, dependency: Dependency) {
     super();
     this.calls = new QdrantCalls(settings, dependency);
-    this.collections = new QdrantCollections(this.calls, settings.prefix);
+    this.collections = new QdrantCollections(
+      this.calls,
+      settings.prefix,
+      new QdrantOwnership(installation),
+    );
   }
 
   override async upsert(
@@ -170,6 +176,7 @@ export class QdrantVectorStore extends VectorStore {
     const points = batch.map((entry) => pointOf(scope, entry));
     const send = async (): Promise<boolean> => {
       await this.collections.ensure(dimension);
+      await this.collections.assertRecentlyOwn(collection_name, signal);
       const answer = await this.calls.send(signal, (api, init) =>
         api.upsertPoints({ collection_name, wait: true, points }, init),
       );
@@ -202,6 +209,7 @@ export class QdrantVectorStore extends VectorStore {
   ): Promise<void> {
     await this.everywhere(signal, async (collection_name) => {
       if (collection_name === except) return;
+      await this.collections.assertOwn(collection_name, signal);
       await this.calls.send(signal, (api, init) =>
         api.deletePoints({ collection_name, wait: true, filter: { must } }, init),
       );

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import type { Caller } from '../../../src/platform/access/index.js';
 import { Database, inTenant } from '../../../src/platform/database/index.js';
+import { processId } from '../../../src/platform/lease/index.js';
 import { TurnAnswers1763683200016 } from '../../../src/platform/database/migrations/16-turn-answers.js';
 import { TurnRepository } from '../../../src/chat/turn.repository.js';
 import type { TurnAnswer } from '../../../src/chat/turn.repository.js';
@@ -112,6 +115,22 @@ async function expireLeases(): Promise<void> {
   await database.query(`UPDATE chat_turn_lease SET lease = now() - interval '1 second'`);
 }
 
+/** Gives the running turns to a process of this host that has ended; their leases still hold. */
+async function endProcess(): Promise<void> {
+  const child = spawn(process.execPath, ['-e', '']);
+  await once(child, 'exit');
+  const [namespace = ''] = processId.split(':');
+  const ended = `${namespace}:${String(child.pid)}:1`;
+  await database.query(
+    `UPDATE chat_session SET turn_process = $1, turn_lease = now() + interval '1 hour' WHERE turn_id IS NOT NULL`,
+    [ended],
+  );
+  await database.query(
+    `UPDATE chat_turn_lease SET process = $1, lease = now() + interval '1 hour'`,
+    [ended],
+  );
+}
+
 describe.each([
   ['in a session', newSession],
   ['without a session', async () => undefined],
@@ -131,6 +150,15 @@ describe.each([
       error: 'The service stopped while this answer was being written. Send the message again.',
     });
     expect(rows).toHaveLength(2);
+    expect(await turns.sweep(true)).toBe(0);
+  });
+
+  it('is ended at once where the process is known to have ended, and not while it runs', async () => {
+    const sessionId = await session();
+    await begin(sessionId);
+    expect(await turns.sweep(false)).toBe(0);
+    await endProcess();
+    expect(await turns.sweep(false)).toBe(1);
     expect(await turns.sweep(true)).toBe(0);
   });
 

@@ -51,7 +51,11 @@ describe('a vector store of its own', () => {
         checks: { vectorStore: { status: 'up', kind: 'qdrant', latencyMs: expect.any(Number) } },
       },
     });
-    expect(asked.at(-1)).toMatchObject({ url: '/readyz', headers: { 'api-key': apiKey } });
+    for (const url of ['/readyz', '/collections']) {
+      expect(asked).toContainEqual(
+        expect.objectContaining({ url, headers: expect.objectContaining({ 'api-key': apiKey }) }),
+      );
+    }
   });
 
   it.each([

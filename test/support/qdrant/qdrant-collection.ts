@@ -7,6 +7,8 @@ import type {
   Filter,
   Point,
   queryPoints,
+  Marker,
+  samplePoints,
   scrollPoints,
 } from './qdrant-requests.js';
 
@@ -14,6 +16,7 @@ import type {
 export class QdrantCollection {
   readonly indexes: FieldIndex[] = [];
   private readonly points = new Map<number, Point>();
+  marker: Marker | undefined;
 
   constructor(readonly settings: CollectionSettings) {}
 
@@ -22,11 +25,14 @@ export class QdrantCollection {
   }
 
   /** A message when a vector has another dimension than the collection. */
-  upsert(points: readonly Point[]): string | undefined {
+  upsert(points: readonly (Point | Marker)[]): string | undefined {
     const { size } = this.settings.vectors;
     const wrong = points.find(({ vector }) => vector.length !== size);
     if (wrong) return `Vector dimension error: expected dim: ${size}, got ${wrong.vector.length}`;
-    for (const point of points) this.points.set(point.id, { ...point, vector: unit(point.vector) });
+    for (const point of points) {
+      if ('installation' in point.payload) this.marker = point as Marker;
+      else this.points.set(point.id, { ...(point as Point), vector: unit(point.vector) });
+    }
     return undefined;
   }
 
@@ -53,6 +59,14 @@ export class QdrantCollection {
       .sort((a, b) => a - b);
     const page = rest.slice(0, limit).map((id) => ({ id }));
     return { points: page, next_page_offset: rest[limit] ?? null };
+  }
+
+  sample({ offset, limit }: z.output<typeof samplePoints>): Schemas['ScrollResult'] {
+    const page = [...this.points.values()]
+      .filter(({ id }) => id >= offset)
+      .sort((a, b) => a.id - b.id)
+      .slice(0, limit);
+    return { points: page.map(({ id, payload }) => ({ id, payload })), next_page_offset: null };
   }
 
   facet({ key, filter, limit }: z.output<typeof facet>): Schemas['FacetValueHit'][] {

@@ -78,8 +78,17 @@ const point = formOf<Schemas['PointStruct']>()({
 
 export type Point = z.output<typeof point>;
 
+/** The point that names the installation of a collection. */
+const marker = formOf<Schemas['PointStruct']>()({
+  id: z.literal(0),
+  vector: z.array(z.number()),
+  payload: z.strictObject({ installation: z.string() }),
+});
+
+export type Marker = z.output<typeof marker>;
+
 export const upsertPoints = formOf<Schemas['PointsList']>()({
-  points: z.array(point).min(1),
+  points: z.array(z.union([point, marker])).min(1),
 });
 
 export const deletePoints = formOf<Schemas['FilterSelector']>()({ filter });
@@ -102,6 +111,13 @@ export const scrollPoints = formOf<Schemas['ScrollRequest']>()({
   offset: whole,
   limit: whole.min(1),
   with_payload: z.literal(false),
+});
+
+/** A look at the first points of a collection, whoever they belong to. */
+export const samplePoints = formOf<Schemas['ScrollRequest']>()({
+  offset: whole,
+  limit: whole.min(1),
+  with_payload: z.literal(true),
 });
 
 export const facet = formOf<Schemas['FacetRequest']>()({

@@ -10,6 +10,7 @@ import type { Filter } from './qdrant-requests.js';
 interface Asked {
   readonly method: string;
   readonly path: string;
+  readonly encoding: string | undefined;
 }
 
 /** What to do instead of answering; undefined answers as usual. */
@@ -61,7 +62,11 @@ export class QdrantStandIn {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', this.url);
-    const asked = { method: request.method ?? '', path: pathname };
+    const asked = {
+      method: request.method ?? '',
+      path: pathname,
+      encoding: header(request, 'accept-encoding'),
+    };
     this.asked.push(asked);
     const hasBody = asked.method === 'POST' || asked.method === 'PUT';
     const body: unknown = hasBody ? await json(request).catch(() => undefined) : undefined;
@@ -122,7 +127,14 @@ export class QdrantStandIn {
         const { filter } = indexed(collection, read(requests.countPoints, body));
         return { count: collection.count(filter) };
       }
+      case 'GET points/0':
+        if (!collection.marker)
+          throw new Refusal(404, 'Not found: Point with id 0 does not exists!');
+        return collection.marker;
       case 'POST points/scroll':
+        if (requests.samplePoints.safeParse(body).success) {
+          return collection.sample(read(requests.samplePoints, body));
+        }
         return collection.scroll(indexed(collection, read(requests.scrollPoints, body)));
       case 'POST facet': {
         const asked = read(requests.facet, body);
@@ -140,6 +152,10 @@ export class QdrantStandIn {
     this.collections.set(name, new QdrantCollection(read(requests.createCollection, body)));
     return {};
   }
+}
+
+function header({ headers }: IncomingMessage, name: string): string | undefined {
+  return headers[name]?.toString();
 }
 
 function read<T>(form: z.ZodType<T>, body: unknown): T {

@@ -47,6 +47,8 @@ import { ModelAuth1763683200053 } from './53-model-auth.js';
 import { StrictParameters1763683200054 } from './54-strict-parameters.js';
 import { GroupsOverage1763683200056 } from './56-groups-overage.js';
 import { StrictModels1763683200060 } from './60-strict-models.js';
+import { StoreOwnership1763683200065 } from './65-store-ownership.js';
+import { TurnProcess1763683200066 } from './66-turn-process.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -99,4 +101,6 @@ export const migrations = [
   StrictParameters1763683200054,
   GroupsOverage1763683200056,
   StrictModels1763683200060,
+  StoreOwnership1763683200065,
+  TurnProcess1763683200066,
 ];

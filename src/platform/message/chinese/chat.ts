@@ -21,6 +21,8 @@ export const chat: Texts = {
       '您的登录已结束，回答到此为止。请重新登录后继续。',
     'The service is restarting, so the answer stops here. Send the message again in a moment.':
       '服务正在重启，回答到此为止。请稍后重新发送消息。',
+    'An answer is still being written in this session. Wait for it, or stop it first. If the service was interrupted, the session is free in {0} s.':
+      '该会话中仍有回答正在生成。请等待完成，或先停止它。如果服务曾中断，会话将在 {0} 秒后可用。',
     'An answer is still being written in this session. Wait for it, or stop it first.':
       '该会话中还有回答正在生成。请等待其完成，或先停止。',
     'This Idempotency-Key was used with another message. Send a new key with a new message.':

@@ -12,6 +12,10 @@ export const vectorStore: Texts = {
       '向量库是 Qdrant {0}，但需要 {1} 或更新的版本。请联系管理员升级。',
     'Qdrant refuses the key. Ask an administrator to check QDRANT_API_KEY.':
       'Qdrant 拒绝了密钥。请联系管理员检查 QDRANT_API_KEY。',
+    'The collections in Qdrant belong to another installation. Ask an administrator to set another QDRANT_PREFIX.':
+      'Qdrant 中的集合属于另一个安装。请联系管理员设置其他 QDRANT_PREFIX。',
+    'The disk of Qdrant is full, so that no vectors can be stored. Ask an administrator to free space.':
+      'Qdrant 的磁盘已满，无法保存向量。请联系管理员释放空间。',
     'Qdrant refuses the request (HTTP {0}). Ask an administrator to check the log.':
       'Qdrant 拒绝了请求（HTTP {0}）。请联系管理员检查日志。',
     'Qdrant failed to answer the request. Try again in a moment. If it fails again, ask an administrator to check the log.':

@@ -69,7 +69,10 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     await connectionReady(queue.client);
     if (this.config.ROLE !== 'api' && !this.stopping) this.process(queue);
     // Bull opens the connections one after another, so the list grows meanwhile.
-    for (const client of queue.clients) await connectionReady(client);
+    for (const client of queue.clients) {
+      await connectionReady(client);
+      keepName(client, `${this.config.REDIS_PREFIX}:queue`);
+    }
   }
 
   private process(queue: Queue): void {
@@ -162,6 +165,13 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
 async function connectionReady(client: Redis): Promise<void> {
   if (client.status === 'ready') return;
   await new Promise<void>((resolve) => client.once('ready', () => resolve()));
+}
+
+/** Names the connection in the list of Redis's clients, again after each reconnection. */
+function keepName(client: Redis, name: string): void {
+  const send = (): void => void client.client('SETNAME', name).catch(() => undefined);
+  client.on('ready', send);
+  send();
 }
 
 /** The connections of a queue that does not answer are replaced, because Bull waits for the answer without a limit. */

@@ -48,7 +48,9 @@ function bullOptions(config: QueueConfig): BullRootModuleOptions {
     prefix,
     redis: {
       ...optionsOf(config.REDIS_URL ?? ''),
-      connectionName: prefix,
+      // ioredis counts a connection as ready when its first commands were answered or have timed out, even when the connection
+      // was replaced meanwhile: one that is then waiting to reconnect never does. So it sends none; BullJobQueue names it.
+      disableClientInfo: true,
       connectTimeout: 5_000,
       disconnectTimeout: 200,
       enableReadyCheck: false,
