@@ -1,15 +1,30 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PipeTransform, Type } from '@nestjs/common';
+import { inspect } from 'node:util';
 import { request } from 'undici';
 import { DomainError, InvalidInputError } from '../../src/platform/error/index.js';
-import { inputPipe } from '../../src/platform/http/index.js';
+import { isAsSent } from '../../src/platform/http/field.js';
+import { inputPipe, PageQuery } from '../../src/platform/http/index.js';
 import { references } from '../support/isolation/references.js';
 import { COMMON_MODEL, createWorld } from '../support/isolation/world.js';
 import type { Member, World } from '../support/isolation/world.js';
-import { oddBodies, oddIds, oddQueries, oddQueryValues, oddValues } from '../support/odd-input.js';
+import {
+  oddBodies,
+  oddIds,
+  oddQueries,
+  oddQueryValues,
+  oddTexts,
+  oddValues,
+} from '../support/odd-input.js';
+import type { OddBody } from '../support/odd-input.js';
 import { done, PASSWORD } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
-import { pathParameters, routeTable, validatedFields } from '../support/route-table.js';
+import {
+  documentedTypes,
+  pathParameters,
+  routeTable,
+  validatedFields,
+} from '../support/route-table.js';
 import type { Route } from '../support/route-table.js';
 import type { Session } from '../support/session.js';
 import { WEB_CLIENT } from '../support/template.js';
@@ -111,6 +126,21 @@ afterEach(async () => {
   done(await world.owner.session.get('/system/user/getInfo'));
 });
 
+/** Whether the service does what it is asked to, and not only refuses it in order. */
+async function isAccepted(
+  session: Session,
+  { method, path, body, headers }: Sent,
+): Promise<boolean> {
+  const { statusCode, body: answer } = await request(plinth.url + path, {
+    method: method as 'POST',
+    headers: { ...session.headers, ...headers },
+    ...(body !== undefined && { body }),
+    signal: AbortSignal.timeout(LIMIT_MS),
+  });
+  const text = await answer.text();
+  return statusCode < 300 && !/^\{"code":(?!200\b)/.test(text);
+}
+
 /** Undefined for a refusal, or for an answer as it should be; otherwise what is wrong with it. */
 async function fault(session: Session, sent: Sent): Promise<string | undefined> {
   const label = `${sent.method} ${sent.path.slice(0, 120)} ${shortened(sent.body)}`;
@@ -194,32 +224,56 @@ async function faults(session: Session, all: readonly Sent[]): Promise<string[]>
   return found;
 }
 
-/** Whether the check of bodies and queries refuses the value, by the error that is answered then. */
-async function isRefused(type: 'body' | 'query', metatype: Type, value: unknown): Promise<boolean> {
+const REFUSED = 'refused by the check';
+
+/**
+ * What the code of a route is given for a body or query, as a text, or REFUSED. Values that are given alike, such as those whose
+ * fields the DTO does not have, differ for nothing that comes later.
+ */
+async function givenFor(type: 'body' | 'query', metatype: Type, value: unknown): Promise<string> {
   try {
-    await check.transform(value, { type, metatype });
-    return false;
+    const given: unknown = await check.transform(value, { type, metatype });
+    return inspect(given, { depth: null, maxArrayLength: null, maxStringLength: null });
   } catch (error) {
-    if (error instanceof InvalidInputError && error.message !== '') return true;
+    if (error instanceof InvalidInputError && error.message !== '') return REFUSED;
     throw error;
   }
 }
 
 /**
- * What has to be asked of the requests for one field: all that the check lets through, and the first that it refuses.
- * A refusal is answered the same way whatever the value was, and most values are refused. `mostAccepted` leaves out more.
+ * What has to be asked of the requests for one field: one of each that the code of the route is given alike, and the first that
+ * the check refuses. A refusal is answered the same way whatever the value was, and most values are refused. `mostAccepted`
+ * leaves out more.
  */
-async function worthAsking(
-  all: readonly Sent[],
-  isRefusedAt: (index: number) => Promise<boolean>,
+async function worthAsking<Asked>(
+  all: readonly Asked[],
+  givenAt: (index: number) => Promise<string>,
   mostAccepted = Infinity,
-): Promise<Sent[]> {
-  const accepted: Sent[] = [];
-  const refused: Sent[] = [];
-  for (const [index, sent] of all.entries()) {
-    ((await isRefusedAt(index)) ? refused : accepted).push(sent);
+): Promise<Asked[]> {
+  const firsts = new Map<string, Asked>();
+  for (const [index, one] of all.entries()) {
+    const given = await givenAt(index);
+    if (!firsts.has(given)) firsts.set(given, one);
   }
-  return [...accepted.slice(0, mostAccepted), ...refused.slice(0, 1)];
+  const refused = firsts.get(REFUSED);
+  firsts.delete(REFUSED);
+  const accepted = [...firsts.values()].slice(0, mostAccepted);
+  return refused === undefined ? accepted : [...accepted, refused];
+}
+
+/**
+ * Of a field that is handed to the code of the route as it was sent: the JSON type of the value where OpenAPI shows others for
+ * the field. The schemas below /v1 refuse it by its type, whatever it holds.
+ */
+function wrongType(dto: Type, field: string, value: string): string | undefined {
+  const types = isAsSent(dto) ? documentedTypes(dto, field) : undefined;
+  const type = jsonType(JSON.parse(value));
+  return types === undefined || types.includes(type) ? undefined : `a wrong type: ${type}`;
+}
+
+function jsonType(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
 }
 
 /** A path in which every parameter is one that names nothing, but for a call of a model, whose body would not be read. */
@@ -249,34 +303,50 @@ function readersOfBodies(): Route[] {
   return [...readers.values()];
 }
 
-type Asks = (route: Route, value: string) => boolean;
+type Asks<Value> = (route: Route, value: Value) => boolean;
 
 /**
- * Says which of the values a route has to be asked with: all that are not refused before its own code, and one of each
- * kind of refusal. That is another one for each route, so that each value is asked for somewhere.
+ * Says which of the values a route has to be asked with: one of each kind, which is what refuses it before the code of the route,
+ * or what that code is given. That is another one for each route, so that each value is asked for somewhere.
  */
-async function chosenFor(
+async function chosenFor<Value>(
   all: readonly Route[],
-  values: readonly string[],
-  refusalOf: (route: Route, value: string) => Promise<string | undefined>,
-): Promise<Asks> {
-  const asked = new Map<string, ReadonlySet<string>>();
+  values: readonly Value[],
+  kindOf: (route: Route, value: Value) => Promise<string>,
+): Promise<Asks<Value>> {
+  const asked = new Map<string, ReadonlySet<Value>>();
   for (const [at, route] of all.entries()) {
-    const byRefusal = new Map<string | undefined, string[]>();
+    const byKind = new Map<string, Value[]>();
     for (const value of values) {
-      const refusal = await refusalOf(route, value);
-      byRefusal.set(refusal, [...(byRefusal.get(refusal) ?? []), value]);
+      const kind = await kindOf(route, value);
+      byKind.set(kind, [...(byKind.get(kind) ?? []), value]);
     }
-    const accepted = byRefusal.get(undefined) ?? [];
-    byRefusal.delete(undefined);
-    const refused = [...byRefusal.values()].flatMap((list) => list[at % list.length] ?? []);
-    asked.set(route.key, new Set([...accepted, ...refused]));
+    asked.set(
+      route.key,
+      new Set([...byKind.values()].flatMap((list) => list[at % list.length] ?? [])),
+    );
   }
   return ({ key }, value) => asked.get(key)?.has(value) ?? false;
 }
 
-/** What refuses the id in the path of the route: Express, the check of all paths, or a pipe. */
-async function refusalOfId({ parameters }: Route, id: string): Promise<string | undefined> {
+/** What the code of the route is given for the body. A form with files is read by the route itself. */
+async function kindOfBody({ body: dto, bodyRule }: Route, odd: OddBody): Promise<string> {
+  const type = odd.headers?.['content-type'] ?? '';
+  const isOwn =
+    type.startsWith('multipart/') || (bodyRule.includes('true') && /urlencoded/.test(type));
+  if (dto === undefined || isOwn) return odd.name;
+  let body: unknown;
+  try {
+    const text = String(odd.bytes).replace(/^\ufeff/, '');
+    if (type.startsWith('application/json') && text !== '') body = JSON.parse(text);
+  } catch {
+    return odd.name;
+  }
+  return givenFor('body', dto, body);
+}
+
+/** What refuses the id in the path of the route: Express, the check of all paths, or a pipe; else the id itself. */
+async function kindOfId({ parameters }: Route, id: string): Promise<string> {
   let text: string;
   try {
     text = decodeURIComponent(id);
@@ -297,7 +367,7 @@ async function refusalOfId({ parameters }: Route, id: string): Promise<string | 
     if (source !== 'path') continue;
     for (const Pipe of pipes) if (await refuses(new Pipe(), name)) return Pipe.name;
   }
-  return undefined;
+  return id;
 }
 
 /** Somebody who may call the route; the sign-in must not end by it. */
@@ -307,10 +377,20 @@ function callerOf({ key, rule }: Route): Session {
 }
 
 describe('odd bodies', () => {
+  let readers: Route[];
+  let isAsked: Asks<OddBody>;
+
+  beforeAll(async () => {
+    readers = readersOfBodies();
+    const later = oddBodies.filter(({ isRefusedEarly }) => !isRefusedEarly);
+    isAsked = await chosenFor(withBody(), later, kindOfBody);
+  });
+
   it.each(oddBodies)('$name is refused or ignored by every route', async (body) => {
-    const { bytes, headers, isRefusedEarly } = body;
+    const { bytes, headers } = body;
     const found: string[] = [];
-    for (const route of isRefusedEarly ? readersOfBodies() : withBody()) {
+    for (const route of withBody()) {
+      if (!readers.includes(route) && !isAsked(route, body)) continue;
       if (found.length >= SHOWN) break;
       const sent = {
         method: route.method,
@@ -372,26 +452,43 @@ describe('odd fields', () => {
     const dto = route?.body;
     if (!dto || !session) throw new Error(`${key} has no body.`);
     const by = session === world.root.session ? world.root : world.owner;
-    expect(await isRefused('body', dto, await acceptedBody(key, by))).toBe(false);
+    const givenAs = (body: string): Promise<string> => givenFor('body', dto, JSON.parse(body));
+    const whole = await acceptedBody(key, by);
+    expect(await givenFor('body', dto, whole)).not.toBe(REFUSED);
+    const sent = (body: string): Sent => ({
+      method: route.method,
+      path: anyPath(route),
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+    const fields = validatedFields(dto);
+    // What an export accepts it reads as the list of its feature does, and that one is asked for all of it below.
+    const mostAccepted = key.endsWith('/export') ? 1 : undefined;
+    const storedTogether = new Set<string>();
+    for (const value of mostAccepted === undefined ? oddTexts : []) {
+      const accepting: string[] = [];
+      for (const field of fields) {
+        if ((await givenAs(withFields(whole, [field], value))) !== REFUSED) accepting.push(field);
+      }
+      const body = withFields(whole, accepting, value);
+      if (accepting.length < 2 || (await givenAs(body)) === REFUSED) continue;
+      if (await isAccepted(session, sent(body))) {
+        for (const field of accepting) storedTogether.add(`${field} ${value}`);
+      }
+    }
     const found: string[] = [];
-    for (const field of validatedFields(dto)) {
+    for (const [nth, field] of fields.entries()) {
       const accepted = await acceptedBody(key, by);
-      const path = anyPath(route);
-      const bodies = oddValues.map((value) => withField(accepted, field, value));
-      const sent = bodies.map((body) => ({
-        method: route.method,
-        path,
-        body,
-        headers: { 'content-type': 'application/json' },
-      }));
-      // What an export accepts it reads as the list of its feature does, and that one is asked for all of it below.
-      const mostAccepted = key.endsWith('/export') ? 1 : undefined;
+      const values = [...oddValues.slice(nth), ...oddValues.slice(0, nth)].filter(
+        (value) => !storedTogether.has(`${field} ${value}`),
+      );
+      const bodies = values.map((value) => withFields(accepted, [field], value));
       const asked = await worthAsking(
-        sent,
-        (at) => isRefused('body', dto, JSON.parse(bodies[at] ?? '')),
+        bodies,
+        async (at) => wrongType(dto, field, values[at] ?? '') ?? (await givenAs(bodies[at] ?? '')),
         mostAccepted,
       );
-      found.push(...(await faults(session, asked)));
+      found.push(...(await faults(session, asked.map(sent))));
     }
 
     expect(found).toEqual([]);
@@ -402,32 +499,39 @@ describe('odd parts', () => {
   /** Attributes of users and groups, whose DTOs leave them to the code of SCIM. */
   const attributes = ['userName', 'name', 'emails', 'phoneNumbers', 'active', 'members'];
 
-  function oddParts(odd: string): string[] {
+  /** Each attribute with each shape of the value; the operation is another one for each value, so that all pairs are seen. */
+  function oddParts(odd: string, at: number): string[] {
+    const shapes = [odd, `{"value":${odd}}`, `[{"value":${odd},"type":${odd}}]`];
     const operations = [
       `{"op":${odd},"path":"active","value":true}`,
       `{"op":"add","path":${odd},"value":true}`,
       `{"op":"replace","value":${odd}}`,
-      ...attributes.flatMap((name) =>
-        [odd, `{"value":${odd}}`, `[{"value":${odd},"type":${odd}}]`].flatMap((value) => [
-          `{"op":"replace","path":"${name}","value":${value}}`,
-          `{"op":"remove","path":"${name}","value":${value}}`,
-          `{"op":"add","value":{"${name}":${value}}}`,
-        ]),
+      ...attributes.flatMap((name, nth) =>
+        shapes.map((value, shape) => {
+          const ways = [
+            `{"op":"replace","path":"${name}","value":${value}}`,
+            `{"op":"remove","path":"${name}","value":${value}}`,
+            `{"op":"add","value":{"${name}":${value}}}`,
+          ];
+          return ways[(at + nth + shape) % ways.length] ?? '';
+        }),
       ),
     ];
     return operations.map((operation) => `{"Operations":[${operation}]}`);
   }
 
-  it.each(['Users', 'Groups'])('of the operations on %s are refused or stored', async (kind) => {
+  it.each([
+    ['Users', { userName: 'odd@example.com' }],
+    ['Groups', { displayName: 'Odd' }],
+  ])('of the operations on %s are refused or stored', async (kind, accepted) => {
     const { session } = world.owner;
     const headers = { 'content-type': 'application/json' };
-    const made = await session.raw('POST', `/scim/v2/${kind}`, {
-      ...{ userName: 'odd@example.com', displayName: 'Odd' },
-    });
+    const made = await session.raw('POST', `/scim/v2/${kind}`, accepted);
     const { id } = JSON.parse(made.text) as { id: string };
     const path = `/scim/v2/${kind}/${id}`;
     const bodies = oddValues.flatMap(oddParts);
 
+    expect(id).toMatch(/^\d+$/);
     expect(
       await faults(
         session,
@@ -439,11 +543,11 @@ describe('odd parts', () => {
 
 describe('odd ids', () => {
   let withId: Route[];
-  let isAsked: Asks;
+  let isAsked: Asks<string>;
 
   beforeAll(async () => {
     withId = routes.filter((one) => pathParameters(one).length > 0);
-    isAsked = await chosenFor(withId, oddIds, refusalOfId);
+    isAsked = await chosenFor(withId, oddIds, kindOfId);
   });
 
   it.each(oddIds.map((id) => [id.slice(0, 40), id] as const))('%s in a path', async (_, id) => {
@@ -458,12 +562,12 @@ describe('odd ids', () => {
 });
 
 describe('odd queries', () => {
-  let isAsked: Asks;
+  let isAsked: Asks<string>;
 
   beforeAll(async () => {
     const withQuery = routes.filter((one) => one.query);
     isAsked = await chosenFor(withQuery, oddQueries, async ({ query }, text) =>
-      query && (await isRefused('query', query, readQuery(text))) ? 'the check' : undefined,
+      query ? givenFor('query', query, readQuery(text)) : text,
     );
   });
 
@@ -481,8 +585,10 @@ describe('odd queries', () => {
   );
 
   it('have odd values in every field that is read', async () => {
+    // All lists have the same fields of pages, and read them by the same code: each is asked with another value that is accepted.
+    const ofPages = validatedFields(PageQuery);
     const found: string[] = [];
-    for (const route of routes) {
+    for (const [nth, route] of routes.entries()) {
       const { query } = route;
       if (!query) continue;
       for (const field of validatedFields(query)) {
@@ -495,9 +601,13 @@ describe('odd queries', () => {
         ];
         const sent = pairs.map((pair) => ({ method: route.method, path: `${route.path}?${pair}` }));
         const asked = await worthAsking(sent, (at) =>
-          isRefused('query', query, readQuery(pairs[at] ?? '')),
+          givenFor('query', query, readQuery(pairs[at] ?? '')),
         );
-        found.push(...(await faults(callerOf(route), asked)));
+        const [refused, accepted] = [asked.slice(-1), asked.slice(0, -1)];
+        const chosen = ofPages.includes(field)
+          ? [...accepted.slice(nth % accepted.length).slice(0, 1), ...refused]
+          : asked;
+        found.push(...(await faults(callerOf(route), chosen)));
       }
     }
 
@@ -578,9 +688,10 @@ function shortened(body: Buffer | string | undefined): string {
   return text.length <= 200 ? text : `${text.slice(0, 150)}…${text.slice(-50)}`;
 }
 
-/** The body as JSON with the field as given, which may be something that JSON.stringify never writes. */
-function withField(body: object, field: string, value: string): string {
-  const others = Object.entries(body).filter(([name]) => name !== field);
+/** The body as JSON with the fields as given, which may be something that JSON.stringify never writes. */
+function withFields(body: object, fields: readonly string[], value: string): string {
+  const others = Object.entries(body).filter(([name]) => !fields.includes(name));
   const texts = others.map(([name, other]) => `${JSON.stringify(name)}:${JSON.stringify(other)}`);
-  return `{${[...texts, `${JSON.stringify(field)}:${value}`].join(',')}}`;
+  const odd = fields.map((field) => `${JSON.stringify(field)}:${value}`);
+  return `{${[...texts, ...odd].join(',')}}`;
 }

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { makeKey } from '../support/api-keys.js';
 import { createModel, createProvider } from '../support/models.js';
 import { Plinth } from '../support/plinth.js';
+import { runProgram } from '../support/programs.js';
 import type { Session } from '../support/session.js';
 import { startStrictUpstreams, STRICT_SERVICES } from '../support/strict-upstreams.js';
 import type { StrictService, StrictUpstreams, ToolChooser } from '../support/strict-upstreams.js';
@@ -154,21 +154,9 @@ function run(
   [program, ...args]: readonly [string, ...string[]],
   environment: Record<string, string>,
 ): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(join(folder, 'node_modules/.bin', program), args, {
-      cwd: join(home, 'work'),
-      env: { PATH: process.env['PATH'], HOME: home, TERM: 'dumb', ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: CLIENT_MS,
-    });
-    let said = '';
-    const add = (piece: Buffer): void => void (said += piece.toString());
-    child.stdout.on('data', add);
-    child.stderr.on('data', add);
-    child.once('error', reject);
-    child.once('close', (code) => {
-      if (code === 0) resolve(said);
-      else reject(new Error(`${program} ended with ${String(code)}: ${said.slice(-3_000)}`));
-    });
-  });
+  return runProgram(
+    [join(folder, 'node_modules/.bin', program), ...args],
+    { HOME: home, TERM: 'dumb', ...environment },
+    { cwd: join(home, 'work'), timeout: CLIENT_MS, withErrors: true },
+  );
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setSourceMapsSupport } from 'node:module';
 import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
@@ -14,7 +15,8 @@ let files = 0;
 /** What Linux counts processor time in, on every machine (USER_HZ). */
 const TICKS_PER_SECOND = 100;
 
-process.setSourceMapsEnabled(true);
+// Without those of packages, whose files would be read and parsed with each module: a tenth of the time to load them all.
+setSourceMapsSupport(true, { nodeModules: false, generatedCode: false });
 addEventHandler(reportToExpect);
 watchForUnhandledErrors();
 const restoreProcess = captureProcess();

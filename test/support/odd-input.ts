@@ -115,6 +115,9 @@ export const oddValues: readonly string[] = [
   '[{"toString":1,"valueOf":1}]',
 ];
 
+/** The texts among them, without the empty one. */
+export const oddTexts = oddValues.filter((value) => /^"./.test(value) && value !== '""');
+
 /** What may stand in a path where an id is expected, already encoded. None of them names a record. */
 export const oddIds: readonly string[] = [
   '0',

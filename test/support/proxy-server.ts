@@ -21,7 +21,6 @@ export class ProxyServer {
   behaviour: ProxyBehaviour = {};
   /** Targets of CONNECT, and absolute addresses of other requests. */
   readonly asked: string[] = [];
-  readonly authorizations: (string | undefined)[] = [];
   targetPort = 0;
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
@@ -30,7 +29,6 @@ export class ProxyServer {
     this.server = createServer((request, response) => {
       const address = request.url ?? '';
       this.asked.push(address);
-      this.authorizations.push(request.headers['proxy-authorization']);
       if (!this.isAuthorized(request.headers['proxy-authorization'])) {
         response.writeHead(407, { 'proxy-authenticate': 'Basic' }).end();
         return;
@@ -56,7 +54,6 @@ export class ProxyServer {
     this.server.on('connection', (socket) => this.keep(socket));
     this.server.on('connect', (request, socket: Socket) => {
       this.asked.push(request.url ?? '');
-      this.authorizations.push(request.headers['proxy-authorization']);
       this.tunnel(request.headers['proxy-authorization'], socket);
     });
   }
@@ -78,7 +75,6 @@ export class ProxyServer {
   reset(): void {
     this.behaviour = {};
     this.asked.length = 0;
-    this.authorizations.length = 0;
   }
 
   async close(): Promise<void> {

@@ -141,6 +141,17 @@ export function documentedFields(dto: Type): string[] {
   return ((names ?? []) as string[]).map((name) => name.replace(/^:/, '')).sort();
 }
 
+/** Names of the JSON types that OpenAPI shows for the field; undefined where it shows none. */
+export function documentedTypes(dto: Type, field: string): readonly string[] | undefined {
+  const prototype = dto.prototype as object;
+  const shown = Reflect.getMetadata('swagger/apiModelProperties', prototype, field) as
+    | { readonly type?: unknown; readonly oneOf?: readonly { readonly type?: unknown }[] }
+    | undefined;
+  const types = (shown?.oneOf ?? [shown]).map((schema) => schema?.type);
+  if (!types.every((type) => typeof type === 'string')) return undefined;
+  return types.map((type) => (type === 'integer' ? 'number' : type));
+}
+
 /** The parameters of a path's pattern. */
 export function pathParameters({ path }: Route): string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { makeCertificates } from '../../../test/support/test-certificates.js';
+import { certificateFor } from '../../../test/support/media/certificate.js';
 import { ConfigError } from './config-error.js';
 import { loadConfig } from './config.js';
 
@@ -68,9 +68,9 @@ describe('loadConfig', () => {
     });
 
     it('are the certificates of a file', () => {
-      const { ca } = makeCertificates(['any.test']);
+      const { cert } = certificateFor(['any.test']);
       const path = join(folder, 'ca.pem');
-      writeFileSync(path, `Company authority\n${ca}${ca}`);
+      writeFileSync(path, `Company authority\n${cert}${cert}`);
       const trusted = load({ OUTBOUND_CA_FILE: path }).outbound.authorities ?? [];
       expect(trusted).toHaveLength(2);
       expect(load({}).outbound.authorities).toBeUndefined();

@@ -19,9 +19,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textOfStream } from 'node:stream/consumers';
 import { awsChunk, awsFrame } from '../../../test/support/aws-event-frames.js';
+import { certificateFor } from '../../../test/support/media/certificate.js';
 import { ProxyServer } from '../../../test/support/proxy-server.js';
 import { sigV4Problem } from '../../../test/support/sigv4-verifier.js';
-import { makeCertificates } from '../../../test/support/test-certificates.js';
 import { OutboundHttp } from '../../platform/outbound/index.js';
 import { chatAdapters, embeddingAdapters } from '../adapter.registries.js';
 import { checkedCredential, defaultAuthType } from './authentication.js';
@@ -35,7 +35,7 @@ const VERTEX = 'us-central1-aiplatform.googleapis.com';
 const ENTRA_LOGIN = 'login.microsoftonline.com';
 const GOOGLE_LOGIN = 'oauth2.googleapis.com';
 const NATIONAL_LOGIN = 'login.national.test';
-const certificates = makeCertificates([
+const certificate = certificateFor([
   AZURE,
   BEDROCK,
   VERTEX,
@@ -258,7 +258,7 @@ function answerOfHost(request: IncomingMessage, response: ServerResponse): void 
 
 let cloud = new Cloud();
 const server = createServer(
-  { key: certificates.key, cert: certificates.cert },
+  certificate,
   (request, response) => void cloud.answer(request, response),
 );
 const proxy = new ProxyServer();
@@ -275,7 +275,7 @@ beforeEach(() => {
   proxy.reset();
   http = new OutboundHttp({
     allowedPrivateHosts: [],
-    ca: certificates.ca,
+    ca: certificate.cert,
     proxies: { httpsProxy: proxy.url },
   });
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -18,18 +18,22 @@ const python = process.env['PLINTH_PYTHON'] ?? '';
 if (python === '') process.stdout.write('Skipped: PLINTH_PYTHON is not set.\n');
 const describeWithPython = python === '' ? describe.skip : describe;
 
-const PACKAGE = resolve('client/python');
-
 describeWithPython('the Python client', () => {
   let simulator: Simulator;
   let plinth: Plinth;
   let apiKey: string;
   let folder: string;
+  let packageFolder: string;
 
   beforeAll(async () => {
+    // A copy, because what is generated belongs to no source that other checks read meanwhile.
+    folder = await mkdtemp(join(tmpdir(), 'plinth-python-'));
+    packageFolder = join(folder, 'client', 'python');
+    await cp('client/document.mjs', join(folder, 'client', 'document.mjs'));
+    await cp('client/python', packageFolder, { recursive: true });
     const { status, stderr } = spawnSync(
       process.execPath,
-      [join(PACKAGE, 'generate.mjs'), resolve('dist/openapi.json'), python],
+      [join(packageFolder, 'generate.mjs'), resolve('dist/openapi.json'), python],
       { encoding: 'utf8' },
     );
     if (status !== 0) throw new Error(stderr);
@@ -41,7 +45,6 @@ describeWithPython('the Python client', () => {
     await createModel(admin, { ...service, modelName: 'sim-chat' });
     const permissions = ['chat:chat:use', 'system:model:list'];
     ({ key: apiKey } = await makeKey(admin, { permissions }));
-    folder = await mkdtemp(join(tmpdir(), 'plinth-python-'));
   });
 
   afterAll(async () => {
@@ -52,14 +55,14 @@ describeWithPython('the Python client', () => {
 
   const run = (program: string): Promise<string> =>
     runProgram([python, program], {
-      PYTHONPATH: PACKAGE,
+      PYTHONPATH: packageFolder,
       PYTHONDONTWRITEBYTECODE: '1',
       PLINTH_URL: plinth.url,
       PLINTH_KEY: apiKey,
     });
 
   it('runs the example of its README', async () => {
-    const text = await readFile(join(PACKAGE, 'README.md'), 'utf8');
+    const text = await readFile(join(packageFolder, 'README.md'), 'utf8');
     const example = /```python\n(# example\.py\n[^`]*)```/.exec(text)?.[1];
     if (example === undefined) throw new Error('The README has no example.');
     const program = join(folder, 'example.py');

@@ -1,5 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeKey } from '../../support/api-keys.js';
 import { Harness } from '../../support/harness.js';
@@ -38,8 +39,11 @@ describe('an example of the README', () => {
       ...{ apiHost: `${simulator.url}/v1`, apiKey: 'key-of-the-service' },
     });
     ({ key: apiKey } = await makeKey(session, { permissions: PERMISSIONS }));
-    // Beside the package, so that its name is found.
-    folder = await mkdtemp(join('client', 'examples-'));
+    folder = await mkdtemp(join(tmpdir(), 'plinth-examples-'));
+    // As an installation of the package would leave it.
+    const packages = join(folder, 'node_modules', '@plinth');
+    await mkdir(packages, { recursive: true });
+    await symlink(resolve('client'), join(packages, 'client'));
   });
 
   afterAll(async () => {

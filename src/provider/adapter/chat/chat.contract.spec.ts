@@ -3,6 +3,7 @@ import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
 import { PIXELS } from '../../../../test/support/chat-files.js';
 import { limitsOf, REFUSALS, streamFaults } from '../../../../test/support/stream-faults.js';
+import type { StreamFault } from '../../../../test/support/stream-faults.js';
 import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
@@ -13,9 +14,11 @@ import type { ChatAdapter, ChatCall, ChatPart, ContentPart } from './chat.adapte
 
 const CREDENTIAL = 'canary-key-1f9a7c';
 const NOTE = { name: 'note', description: 'Takes a note', inputSchema: { type: 'object' } };
-const WORDS_20 = Array.from({ length: 20 }, (_, at) => `tok${at} `)
-  .join('')
-  .trim();
+const wordsOf = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `tok${at}`).join(' ');
+const WORDS_20 = wordsOf(20);
+/** A byte costs as much as a read of many: what is sent byte by byte is short. */
+const FEW = 4;
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
 let simulator: Simulator;
 
@@ -59,6 +62,21 @@ async function outcomeOf(stream: AsyncIterable<readonly ChatPart[]>): Promise<Ou
   }
   const text = parts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
   return { parts, text, failure };
+}
+
+/** What a call comes to that meets the fault. */
+async function failureOf(adapter: ChatAdapter, fault: StreamFault) {
+  const connection = { address: simulator.url, credential: CREDENTIAL };
+  const ofFault = { limits: limitsOf(fault), signal: options().signal };
+  const stream = adapter.stream(callOf(`sim--${fault.words}`), connection, ofFault);
+  const { text, failure, parts } = await outcomeOf(stream);
+  const kind = failure instanceof UpstreamError ? failure.kind : failure;
+  const isFinished = parts.some(({ type }) => type === 'finish');
+  return { words: fault.words, kind, text: text.trim(), isFinished };
+}
+
+function expectedFailure({ words, kind, text }: StreamFault) {
+  return { words, kind, text, isFinished: false };
 }
 
 const protocolOf = (adapter: ChatAdapter): string =>
@@ -136,16 +154,16 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
     });
 
     it.each([
-      'sim--chunks-20--bytesplit',
-      'sim--chunks-20--crlf',
-      'sim--chunks-20--crlf--bytesplit',
-      'sim--chunks-20--comments-5--first-20',
-      'sim--chunks-20--onewrite',
-      'sim--chunks-20--emptychoices',
-    ])('reads %s alike', async (model) => {
-      const { text, failure } = await run(model);
+      ['bytesplit', FEW],
+      ['crlf', 20],
+      ['crlf--bytesplit', FEW],
+      ['comments-5--first-20', 20],
+      ['onewrite', 20],
+      ['emptychoices', 20],
+    ])('reads %s alike', async (words, chunks) => {
+      const { text, failure } = await run(`sim--chunks-${chunks}--${words}`);
       expect(failure).toBeUndefined();
-      expect(text.trim()).toBe(WORDS_20);
+      expect(text.trim()).toBe(wordsOf(chunks));
     });
 
     it('keeps characters whole', async () => {
@@ -282,17 +300,11 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
     });
 
     it('fails as its service does, after the text before the failure', async () => {
-      const faults = streamFaults(adapter.protocol(simulator.url));
-      const outcomes = faults.map(async (fault) => {
-        const ofFault = { limits: limitsOf(fault), signal: options().signal };
-        const stream = adapter.stream(callOf(`sim--${fault.words}`), connection(), ofFault);
-        const { text, failure, parts } = await outcomeOf(stream);
-        const kind = failure instanceof UpstreamError ? failure.kind : failure;
-        const isFinished = parts.some(({ type }) => type === 'finish');
-        return { words: fault.words, kind, text: text.trim(), isFinished };
-      });
-      expect(await Promise.all(outcomes)).toEqual(
-        faults.map(({ words, kind, text }) => ({ words, kind, text, isFinished: false })),
+      const faults = streamFaults(adapter.protocol(simulator.url)).filter(
+        ({ isSilent }) => !isSilent,
+      );
+      expect(await Promise.all(faults.map((fault) => failureOf(adapter, fault)))).toEqual(
+        faults.map(expectedFailure),
       );
     });
 
@@ -396,3 +408,24 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
     });
   },
 );
+
+/** So many adapters wait at a time, which is as many streams as one adapter has faults. */
+const ADAPTERS_AT_ONCE = 8;
+
+it('every adapter fails when its service falls silent, after the text before the silence', async () => {
+  const adapters = chatAdapters(http);
+  for (let at = 0; at < adapters.length; at += ADAPTERS_AT_ONCE) {
+    const cases = adapters.slice(at, at + ADAPTERS_AT_ONCE).flatMap((adapter) =>
+      streamFaults(adapter.protocol(simulator.url))
+        .filter(({ isSilent }) => isSilent)
+        .map((fault) => ({ adapter, fault })),
+    );
+    const outcomes = cases.map(async ({ adapter, fault }) => ({
+      code: adapter.code,
+      ...(await failureOf(adapter, fault)),
+    }));
+    expect(await Promise.all(outcomes)).toEqual(
+      cases.map(({ adapter, fault }) => ({ code: adapter.code, ...expectedFailure(fault) })),
+    );
+  }
+});
