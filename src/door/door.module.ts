@@ -20,6 +20,8 @@ import { OpenAiModels } from './openai/openai.models.js';
 import { OpenAiModeration } from './openai/openai.moderation.js';
 import { OpenAiRerank } from './openai/openai.rerank.js';
 import { BackgroundResponses } from './openai/responses/background-responses.js';
+import { ResponseEventRepository } from './openai/responses/response-event.repository.js';
+import { ResponseEvents } from './openai/responses/response-events.js';
 import {
   ResponseConversation,
   ResponseConversationItem,
@@ -31,7 +33,7 @@ import { OpenAiTranscription } from './openai/openai.transcription.js';
 import { ResponseRetention } from './openai/responses/response.retention.js';
 import { ResponsesController } from './openai/responses/responses.controller.js';
 import { Responses } from './openai/responses/responses.service.js';
-import { StoredResponse } from './openai/responses/stored-response.entity.js';
+import { StoredResponse, StoredResponseEvent } from './openai/responses/stored-response.entity.js';
 import { StoredResponseRepository } from './openai/responses/stored-response.repository.js';
 
 /** Interfaces that speak the protocols of model services, for their clients. */
@@ -42,7 +44,12 @@ export class DoorModule {
     return {
       module: DoorModule,
       imports: [
-        TypeOrmModule.forFeature([StoredResponse, ResponseConversation, ResponseConversationItem]),
+        TypeOrmModule.forFeature([
+          StoredResponse,
+          StoredResponseEvent,
+          ResponseConversation,
+          ResponseConversationItem,
+        ]),
         AgentModule,
         AttachModule,
         ChatModule,
@@ -59,6 +66,8 @@ export class DoorModule {
       providers: [
         AgentAnswers,
         BackgroundResponses,
+        ResponseEventRepository,
+        ResponseEvents,
         ConversationRepository,
         Conversations,
         DoorAnswers,

@@ -435,7 +435,6 @@ describe('a parameter', () => {
     [{ model: 'sim-chat' }, 'input', 'invalid_value'],
     [{ ...chat, input: [] }, 'input', 'invalid_value'],
     [{ ...chat, background: true, store: false }, 'background', 'invalid_value'],
-    [{ ...chat, background: true, stream: true }, 'stream', 'unsupported_parameter'],
     [
       { ...chat, conversation: 'conv_1', previous_response_id: 'resp_1' },
       'conversation',

@@ -64,7 +64,8 @@ export function finishedResponse(text: string): JsonObject | undefined {
   return undefined;
 }
 
-function objectIn(text: string): JsonObject | undefined {
+/** The JSON object that the text is; undefined where it is none. */
+export function objectIn(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined;

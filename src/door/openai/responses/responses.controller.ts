@@ -13,6 +13,11 @@ import {
   RESPONSE_SCHEMA,
 } from './responses.view.js';
 
+const CONTENT = {
+  'application/json': { schema: RESPONSE_SCHEMA },
+  'text/event-stream': { schema: { type: 'string' } },
+} as const;
+
 /** The Responses interface of OpenAI for its clients. */
 @ApiTags('openai')
 @Controller('v1/responses')
@@ -25,13 +30,7 @@ export class ResponsesController {
   @Direct()
   @LoginOnly({ apiKey: 'chat:chat:use' })
   @LargeBody()
-  @ApiOkResponse({
-    description: 'The response, or its events',
-    content: {
-      'application/json': { schema: RESPONSE_SCHEMA },
-      'text/event-stream': { schema: { type: 'string' } },
-    },
-  })
+  @ApiOkResponse({ description: 'The response, or its events', content: CONTENT })
   create(
     @CurrentCaller() caller: Caller,
     @Body() body: ResponseBody,
@@ -62,16 +61,17 @@ export class ResponsesController {
     return this.responses.cancel(caller, id);
   }
 
-  /** A stored response of the caller. */
+  /** A stored response of the caller; with stream its events, those that are kept and those that come. */
   @Get(':id')
   @LoginOnly({ apiKey: 'chat:chat:use' })
-  @ApiOkResponse({ schema: RESPONSE_SCHEMA })
+  @ApiOkResponse({ description: 'The response, or its events', content: CONTENT })
   get(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
     @Query() query: StoredResponseQuery,
-  ): Promise<object> {
-    return this.responses.get(caller, id, query);
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.responses.get(caller, id, query, response);
   }
 
   /** Deletes it. */

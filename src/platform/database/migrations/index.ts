@@ -46,6 +46,7 @@ import { ResponseItems1763683200052 } from './52-response-items.js';
 import { ModelAuth1763683200053 } from './53-model-auth.js';
 import { StrictParameters1763683200054 } from './54-strict-parameters.js';
 import { GroupsOverage1763683200056 } from './56-groups-overage.js';
+import { ResponseEvents1763683200061 } from './61-response-events.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -97,4 +98,5 @@ export const migrations = [
   ModelAuth1763683200053,
   StrictParameters1763683200054,
   GroupsOverage1763683200056,
+  ResponseEvents1763683200061,
 ];

@@ -39,6 +39,8 @@ export const door: Texts = {
     'There is no item {0} in the conversation.': '会话中没有条目 {0}。',
     'The item {0} is not stored. Send the item itself instead.':
       '条目 {0} 未被存储。请改为发送该条目本身。',
+    'The events of the response {0} are not kept. Read it without stream.':
+      '响应 {0} 的事件未保留。请去掉 stream 后读取。',
     'Only a response in the background can be cancelled.': '只有后台响应可以取消。',
     'A response in the background is stored. Leave store out, or send it true.':
       '后台响应会被存储。请省略 store，或将其设为 true。',
