@@ -8,10 +8,12 @@ import { ModelModule } from '../model/index.js';
 import { AnthropicController } from './anthropic/anthropic.controller.js';
 import { TokenCounts } from './anthropic/token-counts.js';
 import { AgentAnswers } from './answer/agent-answers.js';
+import { RelayedCounts } from './answer/relayed-counts.js';
 import { DoorAnswers } from './answer/door-answers.js';
 import { DoorFiles } from './answer/door-files.js';
 import { OpenAiCompletions } from './openai/openai.completions.js';
 import { GeminiController } from './gemini/gemini.controller.js';
+import { EmbedContent } from './gemini/embed-content.js';
 import { Gemini } from './gemini/gemini.service.js';
 import { OpenAiController } from './openai/openai.controller.js';
 import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
@@ -68,11 +70,13 @@ export class DoorModule {
         BackgroundResponses,
         ResponseEventRepository,
         ResponseEvents,
+        RelayedCounts,
         ConversationRepository,
         Conversations,
         DoorAnswers,
         DoorFiles,
         Gemini,
+        EmbedContent,
         OpenAiCompletions,
         OpenAiEmbeddings,
         OpenAiMedia,

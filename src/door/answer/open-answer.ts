@@ -87,7 +87,8 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
   begin(start: { readonly comment: boolean } = { comment: true }): SseWriter {
     clearTimeout(this.silence);
     this.nameCall();
-    this.writer = new SseWriter(this.response, this.pingMs, { ping: this.request.ping });
+    const { ping, type } = this.request;
+    this.writer = new SseWriter(this.response, this.pingMs, { ping, type });
     this.writer.start(start);
     return this.writer;
   }

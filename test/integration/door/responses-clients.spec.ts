@@ -548,6 +548,26 @@ describe('a conversation', () => {
 });
 
 describe('the tokens of a request', () => {
+  it('are counted by a service of the protocol, with the stored items', async () => {
+    simulator.script({ text: 'Nothing.' });
+    const { id } = await openai.responses.create(asked('sim-responses'));
+    simulator.script({ inputTokens: 77 });
+    const counted = await openai.responses.inputTokens.count({
+      ...{ model: 'sim-responses', previous_response_id: id, input: 'Why?' },
+    });
+    expect(counted.input_tokens).toBe(77);
+    expect(simulator.requests.at(-1)?.path).toBe('/v1/responses/input_tokens');
+    expect(Object.keys(lastBody()).toSorted()).toEqual(['input', 'model']);
+    expect(JSON.stringify(lastBody())).toContain('What is new?');
+    // A service without the path.
+    simulator.script({ status: 404 });
+    const estimated = await openai.responses.inputTokens.count({
+      ...{ model: 'sim-responses', input: 'Why?' },
+    });
+    expect(estimated.input_tokens).toBeGreaterThan(0);
+    simulator.reset();
+  });
+
   it('are counted without a call', async () => {
     const few = await openai.responses.inputTokens.count({
       model: 'sim-chat',

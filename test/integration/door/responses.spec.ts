@@ -579,6 +579,13 @@ describe('failures before an answer', () => {
     }
   });
 
+  it('name the input where it is too long', async () => {
+    const error = { code: 'context_length_exceeded', message: 'Too long.', param: 'messages' };
+    simulator.script({ status: 400, body: { error } });
+    const { status, code, param } = await failure(client().responses.create(asked('sim-chat')));
+    expect([status, code, param]).toEqual([400, 'context_length_exceeded', 'input']);
+  });
+
   it('name a model that is not there', async () => {
     const error = await failure(client().responses.create(asked('none')));
     expect([error.status, error.code]).toEqual([404, 'model_not_found']);

@@ -3,7 +3,8 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { LargeBody, NoEnvelope } from '../../../platform/http/index.js';
+import { LargeBody, NoEnvelope, WhileConnected } from '../../../platform/http/index.js';
+import { namingCall } from '../../answer/attempt-headers.js';
 import { InputItemsQuery, ResponseBody, StoredResponseQuery } from './responses.dto.js';
 import { Responses } from './responses.service.js';
 import {
@@ -48,8 +49,12 @@ export class ResponsesController {
   countTokens(
     @CurrentCaller() caller: Caller,
     @Body() body: ResponseBody,
+    @Res({ passthrough: true }) response: Response,
+    @WhileConnected() signal: AbortSignal,
   ): Promise<InputTokensView> {
-    return this.responses.countTokens(caller, body);
+    return namingCall(caller, response, ({ trail }) =>
+      this.responses.countTokens(caller, body, { trail, signal }),
+    );
   }
 
   /** Ends a response in the background. */

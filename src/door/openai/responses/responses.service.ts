@@ -16,9 +16,12 @@ import {
   UnsupportedParameterError,
 } from '../../answer/door.errors.js';
 import { IgnoredParameters } from '../../answer/ignored-parameters.js';
+import { RelayedCounts } from '../../answer/relayed-counts.js';
+import type { CountOptions } from '../../answer/relayed-counts.js';
 import { BackgroundResponses, RUNNING_MS } from './background-responses.js';
 import { Conversations } from './conversations.service.js';
 import { newId, referencesIn, storedItems } from './input-items.js';
+import { countedBody } from './relayed-response.js';
 import { ResponseEvents } from './response-events.js';
 import type { EventRecorder, ResponseState } from './response-events.js';
 import {
@@ -64,6 +67,7 @@ export class Responses {
     private readonly background: BackgroundResponses,
     private readonly models: ModelResolver,
     private readonly events: ResponseEvents,
+    private readonly counts: RelayedCounts,
     private readonly database: Database,
   ) {}
 
@@ -153,16 +157,25 @@ export class Responses {
     return { id, object: 'response', deleted: true };
   }
 
-  /** What the request would take of the window of the model, by its vocabulary or as an estimate. */
-  async countTokens(caller: Caller, body: unknown): Promise<InputTokensView> {
+  /**
+   * What the request would take of the window of the model: the count of its service where it has one, otherwise by the
+   * vocabulary of the model or as an estimate.
+   */
+  async countTokens(
+    caller: Caller,
+    body: unknown,
+    options: CountOptions,
+  ): Promise<InputTokensView> {
     const read = await this.read(caller, body);
     const { given } = read;
-    const request = new ResponsesRequest(read.body, given, { ...read, keep: undefined });
-    const call = request.translate(new IgnoredParameters(false));
     if (agentIdIn(given.model) !== undefined) throw new UnsupportedParameterError('model');
     const model = await this.models.resolveChat(caller, given.model);
-    const input_tokens = await tokensOfCall(call, model.modelName);
-    return { object: 'response.input_tokens', input_tokens };
+    const request = new ResponsesRequest(read.body, given, { ...read, keep: undefined });
+    const relayed = { protocol: 'responses', body: countedBody(request.body) } as const;
+    const counted = await this.counts.count(caller, model, relayed, options);
+    const estimated = (): Promise<number> =>
+      tokensOfCall(request.translate(new IgnoredParameters(false)), model.modelName);
+    return { object: 'response.input_tokens', input_tokens: counted ?? (await estimated()) };
   }
 
   /** Begins a response in the background; what becomes of it is read by its id. Answers it as it begins. */
