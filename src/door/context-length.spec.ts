@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { asMessage, msg } from '../platform/message/index.js';
 import { UpstreamError } from '../provider/index.js';
+import { withParameter } from './answer/door.request.js';
 import { anthropicFailure } from './anthropic/anthropic.errors.js';
 import { CompletionRequest } from './openai/chat-completions.protocol.js';
 import { openAiFailure } from './openai/openai.errors.js';
@@ -34,10 +35,19 @@ describe('a request that is longer than the context window', () => {
         error: {
           type: 'invalid_request_error',
           code: 'context_length_exceeded',
-          param: 'messages',
           message: expect.stringContaining(text),
         },
       },
+    });
+  });
+
+  it.each(['messages', 'input'])('names the parameter that has it: %s', (messages) => {
+    const failure = failureWith(OPENAI_TEXT);
+    const { names } = CompletionRequest.of({ model: 'm', messages: [{ role: 'user' }] });
+    const error = withParameter(failure.error, { ...names, messages });
+    expect(openAiFailure({ ...failure, error })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'context_length_exceeded', param: messages } },
     });
   });
 

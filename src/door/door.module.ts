@@ -8,10 +8,12 @@ import { ModelModule } from '../model/index.js';
 import { AnthropicController } from './anthropic/anthropic.controller.js';
 import { TokenCounts } from './anthropic/token-counts.js';
 import { AgentAnswers } from './answer/agent-answers.js';
+import { RelayedCounts } from './answer/relayed-counts.js';
 import { DoorAnswers } from './answer/door-answers.js';
 import { DoorFiles } from './answer/door-files.js';
 import { OpenAiCompletions } from './openai/openai.completions.js';
 import { GeminiController } from './gemini/gemini.controller.js';
+import { EmbedContent } from './gemini/embed-content.js';
 import { Gemini } from './gemini/gemini.service.js';
 import { OpenAiController } from './openai/openai.controller.js';
 import { OpenAiEmbeddings } from './openai/openai.embeddings.js';
@@ -20,6 +22,8 @@ import { OpenAiModels } from './openai/openai.models.js';
 import { OpenAiModeration } from './openai/openai.moderation.js';
 import { OpenAiRerank } from './openai/openai.rerank.js';
 import { BackgroundResponses } from './openai/responses/background-responses.js';
+import { ResponseEventRepository } from './openai/responses/response-event.repository.js';
+import { ResponseEvents } from './openai/responses/response-events.js';
 import {
   ResponseConversation,
   ResponseConversationItem,
@@ -31,7 +35,7 @@ import { OpenAiTranscription } from './openai/openai.transcription.js';
 import { ResponseRetention } from './openai/responses/response.retention.js';
 import { ResponsesController } from './openai/responses/responses.controller.js';
 import { Responses } from './openai/responses/responses.service.js';
-import { StoredResponse } from './openai/responses/stored-response.entity.js';
+import { StoredResponse, StoredResponseEvent } from './openai/responses/stored-response.entity.js';
 import { StoredResponseRepository } from './openai/responses/stored-response.repository.js';
 
 /** Interfaces that speak the protocols of model services, for their clients. */
@@ -42,7 +46,12 @@ export class DoorModule {
     return {
       module: DoorModule,
       imports: [
-        TypeOrmModule.forFeature([StoredResponse, ResponseConversation, ResponseConversationItem]),
+        TypeOrmModule.forFeature([
+          StoredResponse,
+          StoredResponseEvent,
+          ResponseConversation,
+          ResponseConversationItem,
+        ]),
         AgentModule,
         AttachModule,
         ChatModule,
@@ -59,11 +68,15 @@ export class DoorModule {
       providers: [
         AgentAnswers,
         BackgroundResponses,
+        ResponseEventRepository,
+        ResponseEvents,
+        RelayedCounts,
         ConversationRepository,
         Conversations,
         DoorAnswers,
         DoorFiles,
         Gemini,
+        EmbedContent,
         OpenAiCompletions,
         OpenAiEmbeddings,
         OpenAiMedia,

@@ -56,6 +56,7 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['chat/turn.repository.ts', 'sweep of dead turns'],
   ['chat/turn.repository.ts', 'texts of running turns'],
   ['door/openai/responses/conversation.repository.ts', 'sweep of response conversations'],
+  ['door/openai/responses/response-event.repository.ts', 'sweep of events of responses'],
   ['door/openai/responses/stored-response.repository.ts', 'renewal of responses in the background'],
   ['door/openai/responses/stored-response.repository.ts', 'sweep of stored responses'],
   ['fragment/vector-removal.repository.ts', 'metric of vector removals'],

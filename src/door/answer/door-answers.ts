@@ -80,21 +80,25 @@ export class DoorAnswers {
   }
 
   /**
-   * The answer to a request for which no client waits: it takes a place like any other, until it has run or is released. Throws
-   * TooManyStreamsError.
+   * The answer to a request for which no client waits: it takes a place like any other, until it has run or is released.
+   * `onEvents` takes the events of a stream. Throws TooManyStreamsError.
    */
-  detached(caller: Caller, request: DoorRequest): DetachedRun {
+  detached(
+    caller: Caller,
+    request: DoorRequest,
+    onEvents: (events: string | Buffer) => Promise<void>,
+  ): DetachedRun {
     const place = this.streams.reserve(caller);
-    const open = new DetachedAnswer(caller, request);
+    const open = new DetachedAnswer(caller, request, onEvents);
     place.onEnd((why) => open.end(why));
     const release = (): void => this.streams.release(place);
-    const run = async (): Promise<DetachedEnd> => {
+    const run = async (): Promise<Failure | undefined> => {
       try {
         await this.write(open);
-        return { json: open.json ?? '' };
+        return undefined;
       } catch (error) {
         const shown = open.errorFor(withParameter(error, request.names)) ?? error;
-        return { failure: this.failureOf(shown) };
+        return this.failureOf(shown);
       } finally {
         release();
       }
@@ -282,12 +286,10 @@ export class DoorAnswers {
   }
 }
 
-/** The answer in one piece, or why there is none. */
-type DetachedEnd = { readonly json: string } | { readonly failure: Failure };
-
 /** An answer in the background. */
 export interface DetachedRun {
-  run(): Promise<DetachedEnd>;
+  /** Resolves with the failure, where there is no answer. */
+  run(): Promise<Failure | undefined>;
   end(): void;
   /** Instead of `run`. */
   release(): void;

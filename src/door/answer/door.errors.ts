@@ -28,6 +28,17 @@ export class UnsupportedParameterError extends ParameterError {
   }
 }
 
+/** A request that is longer than the window of its model. */
+export class TooLongError extends UpstreamError {
+  /** @param param The parameter that has the conversation. */
+  constructor(
+    error: UpstreamError,
+    readonly param: string,
+  ) {
+    super({ ...error, message: error.message, cause: error });
+  }
+}
+
 /** Names of models that the caller cannot use. */
 export class UnknownModelError extends DomainError {
   readonly code = 404;

@@ -3,7 +3,7 @@ import { msg } from '../../platform/message/index.js';
 import { InvalidResponseFormatError } from '../../agent/index.js';
 import type { FormatNames, Source, TurnPart } from '../../agent/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
-import { NO_EFFORT } from '../../provider/index.js';
+import { NO_EFFORT, UpstreamError } from '../../provider/index.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -11,7 +11,7 @@ import type {
   ContentPart,
   RelayOptions,
 } from '../../provider/index.js';
-import { ParameterError } from './door.errors.js';
+import { ParameterError, TooLongError } from './door.errors.js';
 import type { HintNames, IgnoredParameters } from './ignored-parameters.js';
 
 /** A request whose answer counts as open until it is written. */
@@ -21,6 +21,8 @@ export interface HeldRequest {
   readonly ignored?: IgnoredParameters;
   /** What keeps a silent stream open, where clients of the protocol take no comments. */
   readonly ping?: string;
+  /** Content type of a stream that is none of events. */
+  readonly type?: string;
   readonly names?: HintNames;
   /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for whole. */
   failureEvent(failure: Failure): string;
@@ -99,8 +101,14 @@ export interface ReadCall extends TranslatedCall {
   readonly messages: readonly ChatMessage[];
 }
 
-/** An error of the schema of an answer names the parameter that it came in. */
-export function withParameter(error: unknown, { format, formatParts }: ParameterNames): unknown {
+/** Errors of the schema of an answer and of the length of a request name the parameter that it came in. */
+export function withParameter(
+  error: unknown,
+  { format, formatParts, messages }: ParameterNames,
+): unknown {
+  if (error instanceof UpstreamError && error.kind === 'context-length') {
+    return new TooLongError(error, messages);
+  }
   return error instanceof InvalidResponseFormatError
     ? new ParameterError(format, error.messageFor(formatParts))
     : error;

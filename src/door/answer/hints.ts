@@ -92,6 +92,8 @@ export const COMPLETION_HINTS: Hints = {
   include_stop_str_in_output: oneOf(false),
   add_generation_prompt: oneOf(true),
   chat_template_kwargs: never,
+  extra_body: isEmpty,
+  web_search_options: never,
   truncate_prompt_tokens: never,
   num_ctx: never,
   reasoning_budget: never,

@@ -54,7 +54,7 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
     this.ignored = request.ignored ?? IgnoredParameters.of(caller);
     if (request.stream) {
       const limitMs = SILENT_INTERVALS * pingMs;
-      this.silence = setTimeout(() => this.hasBegun || this.begin({ comment: true }), limitMs);
+      this.silence = setTimeout(() => this.hasBegun || this.begin(), limitMs);
     }
     onClose(response, () => {
       clearTimeout(this.silence);
@@ -83,10 +83,12 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
     if (!writer.write(events)) await writer.drained(this.signal);
   }
 
-  private begin(start: { readonly comment: boolean }): SseWriter {
+  /** Begins the stream, so that its client knows that there is one before the first event. */
+  begin(start: { readonly comment: boolean } = { comment: true }): SseWriter {
     clearTimeout(this.silence);
     this.nameCall();
-    this.writer = new SseWriter(this.response, this.pingMs, { ping: this.request.ping });
+    const { ping, type } = this.request;
+    this.writer = new SseWriter(this.response, this.pingMs, { ping, type });
     this.writer.start(start);
     return this.writer;
   }
@@ -129,18 +131,18 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
   }
 }
 
-/** One request that is answered in the background, without a client that waits. */
+/** One request that is answered in the background, without a client that waits: what is made of the answer is kept by the request. */
 export class DetachedAnswer implements CallInProgress {
   readonly trail = new CallTrail();
   readonly ignored: IgnoredParameters;
   readonly hasBegun = false;
-  /** The answer in one piece. */
-  json: string | undefined;
   private readonly abort = new AbortController();
 
   constructor(
     readonly caller: Caller,
     readonly request: DoorRequest,
+    /** Takes the events of a stream. */
+    private readonly onEvents: (events: string | Buffer) => Promise<void>,
   ) {
     this.ignored = IgnoredParameters.of(caller);
   }
@@ -153,17 +155,17 @@ export class DetachedAnswer implements CallInProgress {
     if (!this.signal.aborted) this.abort.abort(new AnswerEnded(reason));
   }
 
-  answer(json: string): void {
+  async write(events: string | Buffer): Promise<void> {
     this.signal.throwIfAborted();
-    this.json = json;
+    await this.onEvents(events);
   }
 
-  async write(): Promise<void> {
-    throw new Error('An answer in the background is not streamed.');
+  answer(): void {
+    this.signal.throwIfAborted();
   }
 
   finish(): void {
-    throw new Error('An answer in the background is not streamed.');
+    this.signal.throwIfAborted();
   }
 
   errorFor(error: unknown): Error | undefined {

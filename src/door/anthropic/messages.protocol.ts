@@ -300,8 +300,24 @@ const WITHOUT_EFFECT: Hints = {
   inference_geo: (value) => value === 'global',
 };
 
+/** Tools that the service of Anthropic runs itself, by the beginnings of their types. A model of another service answers without them. */
+const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search_tool)_/;
+
+function withoutServerTools(
+  body: DoorRequest['body'],
+  ignored: IgnoredParameters,
+): DoorRequest['body'] {
+  const { tools } = body;
+  if (!Array.isArray(tools)) return body;
+  const isOfServer = (tool: unknown): boolean =>
+    SERVER_TOOL.test(String((tool as { type?: unknown } | null)?.type));
+  for (const [at, one] of tools.entries()) if (isOfServer(one)) ignored.add(`tools[${at}]`);
+  return { ...body, tools: tools.filter((one) => !isOfServer(one)) as unknown[] };
+}
+
 function translate(body: DoorRequest['body'], ignored: IgnoredParameters): TranslatedCall {
-  const asked = withoutHints(withoutNeutral(body, WITHOUT_EFFECT), MESSAGE_HINTS, ignored);
+  const neutral = withoutNeutral(withoutServerTools(body, ignored), WITHOUT_EFFECT);
+  const asked = withoutHints(neutral, MESSAGE_HINTS, ignored);
   const request = parameters(translatedRequest, asked);
   const { system, temperature, top_p, top_k, stop_sequences: stop } = request;
   const { output_config, output_format, thinking } = request;

@@ -1,19 +1,14 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
-import { turnLimits, TurnPlanner } from '../../chat/index.js';
-import {
-  estimateMessageTokens,
-  ModelResolver,
-  tokenCounter,
-  UpstreamCalls,
-} from '../../model/index.js';
-import type { CallTrail, ResolvedChatModel } from '../../model/index.js';
-import type { ContentPart, RelayedBody, RelayOptions, TokenCount } from '../../provider/index.js';
+import { TurnPlanner } from '../../chat/index.js';
+import { estimateMessageTokens, ModelResolver, tokenCounter } from '../../model/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
+import type { ContentPart, RelayedBody, TokenCount } from '../../provider/index.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { MOST_MESSAGES, modelName, parameters } from '../answer/parameters.js';
+import { RelayedCounts } from '../answer/relayed-counts.js';
+import type { CountOptions } from '../answer/relayed-counts.js';
 import { relayedBody } from './messages.protocol.js';
 
 const content = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]);
@@ -33,21 +28,16 @@ type CountRequest = z.output<typeof countRequest>;
 @Injectable()
 export class TokenCounts {
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly models: ModelResolver,
     private readonly planner: TurnPlanner,
-    private readonly calls: UpstreamCalls,
+    private readonly relayed: RelayedCounts,
   ) {}
 
   /**
    * The count of the service where it has one. Otherwise that of the vocabulary of the model or an estimate, for an agent with
    * its prompt, but without the fragments and tools that it may add.
    */
-  async count(
-    caller: Caller,
-    body: unknown,
-    { trail, ...options }: Pick<RelayOptions, 'headers' | 'signal'> & { trail: CallTrail },
-  ): Promise<TokenCount> {
+  async count(caller: Caller, body: unknown, options: CountOptions): Promise<TokenCount> {
     const request = parameters(countRequest, body);
     const agentId = agentIdIn(request.model);
     if (agentId !== undefined) {
@@ -55,18 +45,9 @@ export class TokenCounts {
       return estimated(request, model, systemPrompt);
     }
     const model = await this.models.resolveChat(caller, request.model);
-    const { adapter, connection } = model;
-    const { attempts, ...limits } = turnLimits(this.config);
-    const use = { caller, feature: 'chat', trail } as const;
-    const counted = adapter.canRelay(connection.address, 'messages')
-      ? await this.calls.countTokens(model, relayedBody(body as RelayedBody), {
-          ...options,
-          use,
-          limits,
-          attempts,
-        })
-      : undefined;
-    return counted ?? estimated(request, model, '');
+    const relayed = { protocol: 'messages', body: relayedBody(body as RelayedBody) } as const;
+    const input_tokens = await this.relayed.count(caller, model, relayed, options);
+    return input_tokens === undefined ? estimated(request, model, '') : { input_tokens };
   }
 }
 

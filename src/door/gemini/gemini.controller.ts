@@ -34,7 +34,7 @@ export class GeminiController {
     return this.gemini.get(caller, model);
   }
 
-  /** Asks a model: `call` is its id and :generateContent, :streamGenerateContent or :countTokens. Nothing is stored. */
+  /** Asks a model: `call` is its id and :generateContent, :streamGenerateContent, :countTokens, :embedContent or :batchEmbedContents. Nothing is stored. */
   @Post(':call')
   @HttpCode(200)
   @ApiParam({ name: 'call', example: 'gemini-2.5-flash:generateContent' })

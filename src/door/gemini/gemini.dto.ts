@@ -3,6 +3,7 @@ import { AsSent, Given, Input, Text, Whole } from '../../platform/http/index.js'
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
 const TEXT = { type: 'string' } as const;
+const INTEGER = { type: 'integer' } as const;
 
 /** They are checked by generate-content.protocol.ts, whose errors name the parameter. Names in snake_case are read as well. */
 @AsSent()
@@ -24,6 +25,11 @@ export class GenerateContentBody extends Input({
   cachedContent: Given(TEXT, { description: 'Refused' }),
   generateContentRequest: Given(OBJECT, {
     description: 'countTokens alone: the request to count, in place of contents',
+  }),
+  content: Given(OBJECT, { description: 'embedContent alone: what is embedded, as parts of text' }),
+  outputDimensionality: Given(INTEGER, { description: 'embedContent alone' }),
+  requests: Given(OBJECTS, {
+    description: 'batchEmbedContents alone: a content each, with outputDimensionality',
   }),
 }) {}
 

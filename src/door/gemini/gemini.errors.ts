@@ -77,7 +77,7 @@ export class UnknownMethodError extends DomainError {
 
   constructor(method: string) {
     super(
-      msg`There is no method ${method}. Use generateContent, streamGenerateContent or countTokens.`,
+      msg`There is no method ${method}. Use generateContent, streamGenerateContent, countTokens, embedContent or batchEmbedContents.`,
     );
   }
 }

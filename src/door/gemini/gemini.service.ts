@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
+import { whileConnected } from '../../platform/http/index.js';
 import { TurnPlanner } from '../../chat/index.js';
 import { ModelResolver } from '../../model/index.js';
-import type { AnthropicModelView } from '../anthropic/anthropic.view.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { tokensOfCall } from '../answer/counted-call.js';
 import { DoorAnswers } from '../answer/door-answers.js';
@@ -12,7 +12,9 @@ import { UnsupportedParameterError } from '../answer/door.errors.js';
 import { namingCall } from '../answer/attempt-headers.js';
 import type { IgnoredParameters } from '../answer/ignored-parameters.js';
 import { modelName, parameters } from '../answer/parameters.js';
+import type { ListedModel } from '../openai/model-facts.js';
 import { OpenAiModels } from '../openai/openai.models.js';
+import { EmbedContent } from './embed-content.js';
 import { USUAL_PAGE } from './gemini.dto.js';
 import type { GeminiModelsQuery } from './gemini.dto.js';
 import { UnknownMethodError } from './gemini.errors.js';
@@ -20,11 +22,19 @@ import type { GeminiModelsView, GeminiModelView, GeminiTokensView } from './gemi
 import { GenerateContentRequest } from './generate-content.protocol.js';
 import { camelKeys } from './schema.js';
 
+/** Models that the interface calls. */
+const CATEGORIES = ['chat', 'vector'];
+
 const ANY_BODY = z.looseObject({});
 
 /** What is asked of a model: `<model>:<method>`, of which a model may have colons in its name. */
 const CALL = /^(?:models\/)?(.*):(\w+)$/s;
 const PREFIX = 'models/';
+
+const METHODS: ReadonlySet<string> = new Set([
+  ...['generateContent', 'streamGenerateContent', 'countTokens'],
+  ...['embedContent', 'batchEmbedContents'],
+]);
 
 interface GeminiCall {
   /** As in the address, decoded. */
@@ -40,24 +50,27 @@ export class Gemini {
     private readonly listed: OpenAiModels,
     private readonly models: ModelResolver,
     private readonly planner: TurnPlanner,
+    private readonly embeddings: EmbedContent,
   ) {}
 
   /** Throws UnknownMethodError, ParameterError, and what DoorAnswers throws. */
   async run(caller: Caller, { call, body }: GeminiCall, response: Response): Promise<void> {
     const [, name = '', method = call] = CALL.exec(call) ?? [];
-    if (!['generateContent', 'streamGenerateContent', 'countTokens'].includes(method)) {
-      throw new UnknownMethodError(method);
-    }
+    if (!METHODS.has(method)) throw new UnknownMethodError(method);
     const model = parameters(modelName, name);
     const asked = parameters(ANY_BODY, body);
     const { alt } = response.req.query;
     if (alt !== undefined && alt !== 'json' && alt !== 'sse')
       throw new UnsupportedParameterError('alt');
-    if (method === 'countTokens') {
-      const counted = await namingCall(caller, response, ({ ignored }) =>
-        this.countTokens(caller, model, { body: asked, ignored }),
-      );
-      response.status(200).json(counted);
+    if (!method.endsWith('enerateContent')) {
+      const answer = await namingCall(caller, response, (named): Promise<object> => {
+        const context = { ...named, signal: whileConnected(response) };
+        if (method === 'embedContent') return this.embeddings.one(caller, model, asked, context);
+        return method === 'countTokens'
+          ? this.countTokens(caller, model, { body: asked, ignored: named.ignored })
+          : this.embeddings.several(caller, model, asked, context);
+      });
+      response.status(200).json(answer);
       return;
     }
     const pieces = alt === 'sse' ? 'events' : 'array';
@@ -85,37 +98,36 @@ export class Gemini {
     return { totalTokens: await tokensOfCall({ messages }, own.modelName) };
   }
 
-  /** A page of those that generate content. Throws ParameterError for a token that is none of the list. */
+  /** A page of those that generate or embed content. Throws ParameterError for a token that is none of the list. */
   async list(
     caller: Caller,
     { pageSize = USUAL_PAGE, pageToken }: GeminiModelsQuery,
   ): Promise<GeminiModelsView> {
-    const { data, has_more, last_id } = await this.listed.listForMessages(caller, {
-      limit: pageSize,
-      ...(pageToken && { after_id: pageToken }),
-    });
-    return {
-      models: data.map(geminiModel),
-      ...(has_more && last_id !== null && { nextPageToken: last_id }),
-    };
+    const query = { limit: pageSize, ...(pageToken && { after_id: pageToken }) };
+    const { rows, hasMore } = await this.listed.page(caller, query, CATEGORIES);
+    const last = rows.at(-1);
+    return { models: rows.map(geminiModel), ...(hasMore && last && { nextPageToken: last.id }) };
   }
 
   /** Throws UnknownModelError. */
   async get(caller: Caller, id: string): Promise<GeminiModelView> {
     const name = id.startsWith(PREFIX) ? id.slice(PREFIX.length) : id;
-    return geminiModel(await this.listed.getForMessages(caller, name));
+    return geminiModel(await this.listed.find(caller, name, CATEGORIES));
   }
 }
 
-function geminiModel(model: AnthropicModelView): GeminiModelView {
-  const { id, display_name, max_input_tokens: input, max_tokens: output } = model;
+function geminiModel(model: ListedModel): GeminiModelView {
+  const { id, name, category, contextWindow: input, maxOutput: output } = model;
   return {
     name: PREFIX + id,
     baseModelId: id,
     version: '001',
-    displayName: display_name,
+    displayName: name,
     ...(input !== null && { inputTokenLimit: input }),
     ...(output !== null && { outputTokenLimit: output }),
-    supportedGenerationMethods: ['generateContent', 'countTokens'],
+    supportedGenerationMethods:
+      category === 'chat'
+        ? ['generateContent', 'countTokens']
+        : ['embedContent', 'batchEmbedContents'],
   };
 }

@@ -1,4 +1,13 @@
-import { integer, list, object, optional, text, texts, View } from '../../platform/http/index.js';
+import {
+  integer,
+  list,
+  object,
+  optional,
+  schema,
+  text,
+  texts,
+  View,
+} from '../../platform/http/index.js';
 
 class GeminiErrorView extends View({
   code: integer({ example: 400, description: 'The HTTP status' }),
@@ -9,7 +18,7 @@ class GeminiErrorView extends View({
 /** A failure of the routes below /v1beta, with the HTTP status of its kind. */
 export class GeminiFailureView extends View({ error: object(GeminiErrorView) }) {}
 
-/** A model or agent that generates content. */
+/** A model that generates content or embeds it, or an agent. */
 export class GeminiModelView extends View({
   name: text({ example: 'models/gemini-2.5-flash', description: 'models/ and its id' }),
   baseModelId: text({ example: 'gemini-2.5-flash' }),
@@ -32,6 +41,14 @@ export class GeminiTokensView extends View({
   }),
 }) {}
 
+class GeminiVectorView extends View({
+  values: schema<readonly number[]>({ type: 'array', items: { type: 'number' } }),
+}) {}
+
+export class GeminiEmbeddingView extends View({ embedding: object(GeminiVectorView) }) {}
+
+export class GeminiEmbeddingsView extends View({ embeddings: list(GeminiVectorView) }) {}
+
 /** A part of an answer, or the whole of it. */
 const RESPONSE = {
   type: 'object',
@@ -41,6 +58,16 @@ const RESPONSE = {
     modelVersion: { type: 'string' },
     responseId: { type: 'string' },
     totalTokens: { type: 'integer', description: 'countTokens' },
+    embedding: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'embedContent: {values}',
+    },
+    embeddings: {
+      type: 'array',
+      items: { type: 'object', additionalProperties: true },
+      description: 'batchEmbedContents',
+    },
   },
   additionalProperties: true,
 };
@@ -48,7 +75,7 @@ const RESPONSE = {
 /** By what the model is asked for. */
 export const GENERATED = {
   description:
-    'generateContent: the response; streamGenerateContent: its pieces as events or in an array; countTokens: {totalTokens}',
+    'generateContent: the response; streamGenerateContent: its pieces as events or in an array; countTokens: {totalTokens}; embedContent and batchEmbedContents: vectors',
   content: {
     'application/json': { schema: { oneOf: [RESPONSE, { type: 'array', items: RESPONSE }] } },
     'text/event-stream': { schema: { type: 'string' } },

@@ -55,25 +55,31 @@ export class GenerateContentRequest implements DoorRequest {
     effort: `${CONFIG}.thinkingConfig.thinkingLevel`,
   };
   private readonly base: object;
+  private readonly frames: Frames;
 
   constructor(
     readonly model: string,
     body: unknown,
-    /** `events`: pieces as they are written. `array`: all of them in one piece. Otherwise the whole response. */
+    /** `events` and `array`: pieces as they are written. Otherwise the whole response. */
     private readonly form: 'events' | 'array' | 'whole',
   ) {
     // What is no object is refused where it is read.
     this.body = camelKeys(body) as DoorRequest['body'];
     this.base = { modelVersion: model, responseId: randomUUID().replaceAll('-', '') };
+    this.frames = form === 'array' ? new ArrayFrames() : new EventFrames();
   }
 
   get stream(): boolean {
-    return this.form === 'events';
+    return this.form !== 'whole';
+  }
+
+  get type(): string | undefined {
+    return this.frames.type;
   }
 
   /** Clients of the protocol take no comments between the events, so that a silent stream says an empty text. */
   get ping(): string {
-    return event(piece(this.base, [{ text: '' }]));
+    return this.frames.blank(piece(this.base, [{ text: '' }]));
   }
 
   translate(ignored: IgnoredParameters): TranslatedCall {
@@ -87,18 +93,73 @@ export class GenerateContentRequest implements DoorRequest {
       base: this.base,
       withThoughts: includeThoughts === true,
       inside: formOf(config)?.inside,
-      isArray: this.form === 'array',
+      frames: this.frames,
     });
   }
 
-  /** The error itself, without `data:`: by that the clients of Google tell it from a piece of the answer. */
   failureEvent(failure: Failure): string {
-    return `${JSON.stringify(geminiFailure(failure).body)}\n\n`;
+    return this.frames.failure(geminiFailure(failure).body);
+  }
+}
+
+/** How the pieces of a stream are written. JSON holds no line feed. */
+interface Frames {
+  /** Content type; that of events when undefined. */
+  readonly type: string | undefined;
+  piece(data: object): string;
+  last(data: object): string;
+  /** What says nothing; `empty` is a piece without text. */
+  blank(empty: object): string;
+  failure(body: object): string;
+}
+
+class EventFrames implements Frames {
+  readonly type = undefined;
+
+  piece(data: object): string {
+    return `data: ${JSON.stringify(data)}\n\n`;
+  }
+
+  last(data: object): string {
+    return this.piece(data);
+  }
+
+  blank(empty: object): string {
+    return this.piece(empty);
+  }
+
+  /** The error itself, without `data:`: by that the clients of Google tell it from a piece of the answer. */
+  failure(body: object): string {
+    return `${JSON.stringify(body)}\n\n`;
+  }
+}
+
+/** One JSON array, as Google's service writes it without alt=sse: separators begin a piece, so that each is sent when it is there. */
+class ArrayFrames implements Frames {
+  readonly type = 'application/json; charset=utf-8';
+  private separator = '[';
+
+  piece(data: object): string {
+    const { separator } = this;
+    this.separator = ',\r\n';
+    return `${separator}${JSON.stringify(data)}\n`;
+  }
+
+  last(data: object): string {
+    return `${this.piece(data)}]\n`;
+  }
+
+  blank(): string {
+    return '\n';
+  }
+
+  failure(body: object): string {
+    return this.last(body);
   }
 }
 
 /** An object of the protocol. */
-const fields = <Shape extends z.ZodRawShape>(shape: Shape) =>
+export const fields = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.preprocess(camelKeys, z.strictObject(shape));
 
 const blob = fields({
@@ -460,7 +521,7 @@ interface Written {
   readonly base: object;
   readonly withThoughts: boolean;
   readonly inside: AnswerForm['inside'];
-  readonly isArray: boolean;
+  readonly frames: Frames;
 }
 
 /** One answer in the form of the protocol, as events or in one piece. */
@@ -481,19 +542,18 @@ class ResponseWriter implements AnswerWriter {
       append(added, written);
       append(this.content, written);
     }
-    return added.length === 0 ? '' : event(piece(this.form.base, added));
+    return added.length === 0 ? '' : this.form.frames.piece(piece(this.form.base, added));
   }
 
   end(context: AnswerContext): string {
     const calls = this.calls();
-    return event(this.last(calls.length > 0 ? calls : [{ text: '' }], context));
+    return this.form.frames.last(this.last(calls.length > 0 ? calls : [{ text: '' }], context));
   }
 
   whole(context: AnswerContext): object {
     const calls = this.calls();
     const all = [...this.content, ...calls];
-    const response = this.last(all.length > 0 ? all : [{ text: '' }], context);
-    return this.form.isArray ? [response] : response;
+    return this.last(all.length > 0 ? all : [{ text: '' }], context);
   }
 
   /** Calls are written at the end, behind the state that belongs to them. */
@@ -587,9 +647,4 @@ function append(list: WrittenPart[], written: WrittenPart): void {
 function piece(base: object, written: readonly WrittenPart[], more: object = {}): object {
   const candidate = { content: { parts: written, role: 'model' }, index: 0, ...more };
   return { candidates: [candidate], ...base };
-}
-
-/** One event of a stream. JSON holds no line feed. */
-function event(data: object): string {
-  return `data: ${JSON.stringify(data)}\n\n`;
 }

@@ -29,6 +29,7 @@ import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../ans
 import { offeredTools } from '../answer/tool-choice.js';
 import type { NamedTools } from '../answer/tool-choice.js';
 import { cacheFields, cacheOf, functionFields, toolOf } from './function.js';
+import { isLegacy, withTools } from './legacy-functions.js';
 import { openAiFailure } from './openai.errors.js';
 
 // The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
@@ -82,6 +83,11 @@ export class CompletionRequest implements DoorRequest {
     return new CompletionRequest(model, stream, withUsage, body as DoorRequest['body']);
   }
 
+  /** Calls are written as function_call, and a model makes one at a time. */
+  get isLegacy(): boolean {
+    return isLegacy(this.sent);
+  }
+
   get relay(): RelayedRequest {
     return { protocol: 'chat-completions', withUsage: this.withUsage };
   }
@@ -123,12 +129,19 @@ const textPart = z.strictObject({ type: z.literal('text'), text: z.string(), ...
 const imagePart = z.strictObject({
   type: z.literal('image_url'),
   ...cacheFields,
-  image_url: z.strictObject({
-    url: z
-      .string()
-      .regex(/^(https?:\/\/|data:image\/[\w.+-]+;base64,)/i, 'an http or data address is expected'),
-    detail: z.enum(['auto', 'low', 'high']).optional(),
-  }),
+  // Mistral and several clients write the address alone.
+  image_url: z.preprocess(
+    (given) => (typeof given === 'string' ? { url: given } : given),
+    z.strictObject({
+      url: z
+        .string()
+        .regex(
+          /^(https?:\/\/|data:image\/[\w.+-]+;base64,)/i,
+          'an http or data address is expected',
+        ),
+      detail: z.enum(['auto', 'low', 'high']).nullish(),
+    }),
+  ),
 });
 /** Files by the id of an upload belong to the service of OpenAI. */
 const filePart = z.strictObject({
@@ -217,6 +230,8 @@ const namedFunction = z.strictObject({
 });
 const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
+  // The word of Mistral.
+  z.literal('any').transform(() => 'required' as const),
   z.discriminatedUnion('type', [
     namedFunction.transform(({ function: { name } }): NamedTools => ({
       mode: 'required',
@@ -293,7 +308,8 @@ type TranslatedRequest = z.output<typeof translatedRequest>;
 
 /** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
 function translate(body: DoorRequest['body'], ignored: IgnoredParameters): TranslatedCall {
-  const asked = withoutHints(withoutNeutral(body, WITHOUT_EFFECT), COMPLETION_HINTS, ignored);
+  const neutral = withoutNeutral(withTools(body), WITHOUT_EFFECT);
+  const asked = withoutHints(neutral, COMPLETION_HINTS, ignored);
   const request = parameters(translatedRequest, asked);
   const { temperature, top_p, top_k, stop, max_tokens, max_completion_tokens } = request;
   const { parallel_tool_calls: parallelToolCalls, frequency_penalty, presence_penalty } = request;
@@ -489,7 +505,7 @@ class CompletionWriter implements AnswerWriter {
       ...(sources && { annotations: this.annotations(sources) }),
       ...reasoningDetails(answer),
     };
-    const last = this.chunk(delta, FINISH_REASONS[answer.finish], {
+    const last = this.chunk(delta, this.finishReason(), {
       ...(sources && { sources: sources.map(referenceOf) }),
     });
     const usage = { ...this.chunkBase(), choices: [], usage: this.wireUsage(context) };
@@ -499,7 +515,7 @@ class CompletionWriter implements AnswerWriter {
   whole(context: AnswerContext): object {
     const { answer } = this;
     answer.checkWhole();
-    const { text, reasoning, calls, finish } = answer;
+    const { text, reasoning, calls } = answer;
     const { sources } = context;
     const content = text === '' && calls.length > 0 ? null : text;
     return {
@@ -514,11 +530,11 @@ class CompletionWriter implements AnswerWriter {
             refusal: null,
             ...(reasoning !== '' && { reasoning_content: reasoning }),
             ...reasoningDetails(answer),
-            ...(calls.length > 0 && { tool_calls: calls.map(wireCall) }),
+            ...this.callsIn(calls),
             ...(sources && { annotations: this.annotations(sources) }),
           },
           logprobs: null,
-          finish_reason: FINISH_REASONS[finish],
+          finish_reason: this.finishReason(),
         },
       ],
       usage: this.wireUsage(context),
@@ -537,9 +553,23 @@ class CompletionWriter implements AnswerWriter {
         return this.chunk({ reasoning_content: seen.text });
       case 'tool-call': {
         const index = this.answer.calls.length - 1;
+        if (this.request.isLegacy)
+          return index > 0 ? '' : this.chunk(this.callsIn([seen.toolCall]));
         return this.chunk({ tool_calls: [{ index, ...wireCall(seen.toolCall) }] });
       }
     }
+  }
+
+  private callsIn(calls: readonly ToolCall[]): object {
+    const [first] = calls;
+    if (!first) return {};
+    if (!this.request.isLegacy) return { tool_calls: calls.map(wireCall) };
+    return { function_call: { name: first.name, arguments: first.arguments } };
+  }
+
+  private finishReason(): string {
+    const reason = FINISH_REASONS[this.answer.finish];
+    return this.request.isLegacy && reason === 'tool_calls' ? 'function_call' : reason;
   }
 
   private chunk(delta: object, finish: string | null = null, beside: object = {}): string {

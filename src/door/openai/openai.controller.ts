@@ -8,6 +8,7 @@ import {
   FormFiles,
   LargeBody,
   NoEnvelope,
+  ReadsJson,
   ReceivesForm,
   WhileConnected,
   whileConnected,
@@ -226,6 +227,7 @@ export class OpenAiController {
   @LoginOnly({ apiKey: 'media:media:use' })
   @LargeBody()
   @ReceivesForm(IMAGE_EDIT_FORM)
+  @ReadsJson(ImageEditBody)
   @ApiOkResponse({ type: ImagesView })
   edit(
     @CurrentCaller() caller: Caller,

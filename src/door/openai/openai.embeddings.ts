@@ -41,8 +41,17 @@ function requestOf(body: unknown) {
   return parameters(Array.isArray(first) ? ofTokenLists : ofTexts, body);
 }
 
-interface RequestContext extends NamedCall {
+export interface EmbeddingContext extends NamedCall {
   readonly signal: AbortSignal;
+}
+
+interface EmbeddedTexts {
+  /** As requests name it. */
+  readonly model: string;
+  readonly texts: readonly string[];
+  readonly dimensions: number | undefined;
+  /** The parameter that has the dimensions. */
+  readonly param: string;
 }
 
 /** POST /v1/embeddings. */
@@ -54,24 +63,12 @@ export class OpenAiEmbeddings {
   ) {}
 
   /** The vectors as the service answers them. Fails like EmbeddingClient, and with ParameterError. */
-  async embed(
-    caller: Caller,
-    body: unknown,
-    { signal, trail, ignored }: RequestContext,
-  ): Promise<EmbeddingsView> {
-    const asked = withoutHints(body, EMBEDDING_HINTS, ignored);
+  async embed(caller: Caller, body: unknown, context: EmbeddingContext): Promise<EmbeddingsView> {
+    const asked = withoutHints(body, EMBEDDING_HINTS, context.ignored);
     const { model: id, input, encoding_format, dimensions } = requestOf(asked);
-    const model = await this.models.resolveEmbedding(caller, id);
-    ignored.beginModel(model);
     const texts = isText(input) ? input : await decoded(input);
-    const { vectors, inputTokens } = await this.client.embedAsAsked(model, texts, {
-      use: { caller, feature: 'embedding', trail },
-      signal,
-      ...(dimensions && { dimensions }),
-    });
-    if (dimensions && vectors.some(({ length }) => length !== dimensions)) {
-      throw new UnsupportedParameterError('dimensions');
-    }
+    const wanted = { model: id, texts, dimensions: dimensions ?? undefined, param: 'dimensions' };
+    const { vectors, inputTokens } = await this.vectors(caller, wanted, context);
     const tokens = inputTokens ?? texts.reduce((sum, one) => sum + estimateTokens(one), 0);
     return {
       object: 'list',
@@ -83,6 +80,25 @@ export class OpenAiEmbeddings {
       })),
       usage: { prompt_tokens: tokens, total_tokens: tokens },
     };
+  }
+
+  /** One vector for each text. Fails like EmbeddingClient, and with UnsupportedParameterError where a service ignores the dimensions. */
+  async vectors(
+    caller: Caller,
+    { model: name, texts, dimensions, param }: EmbeddedTexts,
+    { signal, trail, ignored }: Omit<EmbeddingContext, 'ignored'> & Partial<EmbeddingContext>,
+  ): Promise<Awaited<ReturnType<EmbeddingClient['embedAsAsked']>>> {
+    const model = await this.models.resolveEmbedding(caller, name);
+    ignored?.beginModel(model);
+    const answer = await this.client.embedAsAsked(model, texts, {
+      use: { caller, feature: 'embedding', trail },
+      signal,
+      ...(dimensions !== undefined && { dimensions }),
+    });
+    if (dimensions !== undefined && answer.vectors.some(({ length }) => length !== dimensions)) {
+      throw new UnsupportedParameterError(param);
+    }
+    return answer;
   }
 }
 

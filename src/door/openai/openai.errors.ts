@@ -11,6 +11,7 @@ import {
   retryAfterOf,
   statusOf,
   statusOfUpstream,
+  TooLongError,
   UnsupportedParameterError,
 } from '../answer/door.errors.js';
 import { pathAdvice } from '../answer/path-advice.js';
@@ -101,7 +102,9 @@ function upstreamFields(error: UpstreamError): ErrorFields {
   const status = statusOfUpstream(error);
   if (kind === 'context-length') {
     // The code by which clients shorten their conversation.
-    return { status: 400, type: typeOf(400), code: 'context_length_exceeded', param: 'messages' };
+    const type = typeOf(400);
+    const named = error instanceof TooLongError && { param: error.param };
+    return { status: 400, type, code: 'context_length_exceeded', ...named };
   }
   const code = kind === 'rate-limit' ? CODES[429] : `upstream_${kind.replace('-', '_')}`;
   return { status, type: typeOf(status), ...(code && { code }) };

@@ -34,7 +34,7 @@ export class OpenAiModels {
 
   /** A page of those that answer messages, in the form of Anthropic. Throws ParameterError for an id that is not in the list. */
   async listForMessages(caller: Caller, query: ModelsQuery): Promise<AnthropicModelsView> {
-    const { rows, hasMore } = pageOf(await this.listed(caller, ['chat']), query);
+    const { rows, hasMore } = await this.page(caller, query, ['chat']);
     return {
       data: rows.map(anthropicModel),
       has_more: hasMore,
@@ -43,14 +43,28 @@ export class OpenAiModels {
     };
   }
 
+  /** A page of models of the categories, and of agents. Throws ParameterError for an id that is not in the list. */
+  async page(
+    caller: Caller,
+    query: ModelsQuery,
+    categories: readonly string[],
+  ): Promise<ModelPage> {
+    return pageOf(await this.listed(caller, categories), query);
+  }
+
+  /** A model of the categories, or an agent. Throws UnknownModelError for one that is not in the list. */
+  async find(caller: Caller, id: string, categories: readonly string[]): Promise<ListedModel> {
+    return named(id, await this.listed(caller, categories));
+  }
+
   /** Throws UnknownModelError for one that is not in the list. */
   async get(caller: Caller, id: string): Promise<OpenAiModelView> {
-    return openAiModel(named(id, await this.listed(caller, CATEGORIES)));
+    return openAiModel(await this.find(caller, id, CATEGORIES));
   }
 
   /** Throws UnknownModelError for one that is not in the list of those that answer messages. */
   async getForMessages(caller: Caller, id: string): Promise<AnthropicModelView> {
-    return anthropicModel(named(id, await this.listed(caller, ['chat'])));
+    return anthropicModel(await this.find(caller, id, ['chat']));
   }
 
   private async listed(caller: Caller, categories: readonly string[]): Promise<ListedModel[]> {
@@ -69,7 +83,7 @@ function named(id: string, models: readonly ListedModel[]): ListedModel {
   return model;
 }
 
-interface ModelPage {
+export interface ModelPage {
   readonly rows: readonly ListedModel[];
   /** Whether there are more in the direction of the page. */
   readonly hasMore: boolean;

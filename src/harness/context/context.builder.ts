@@ -37,7 +37,10 @@ export interface ContextInput {
 /** What the model is sent for its next answer. Store the compaction, if there is one, before the model is called. */
 export interface ModelRequest extends Fit {
   readonly tools: readonly ToolDefinition[];
-  /** Tokens that may be sent: the model's window without the room for its answer. */
+  /**
+   * Tokens that may be sent: the model's window without room for its answer, or less once the service has refused a request as
+   * too long.
+   */
   readonly contextLimit: number;
 }
 

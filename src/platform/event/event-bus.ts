@@ -18,6 +18,8 @@ export const events = {
   'harness.inbox': z.object({ tenantId: z.string(), userId: z.number() }),
   /** The run's events reach this number. */
   'harness.event': z.object({ tenantId: z.string(), runId: z.string(), sequence: z.number() }),
+  /** A response in the background has new events, or has ended. */
+  'response.event': z.object({ tenantId: z.string(), responseId: z.string() }),
   /**
    * A key or an address of a model service is put aside for a time; 0 milliseconds: it is not any more. Nothing in the database
    * says so: a process that misses it finds out by its own calls.

@@ -5,6 +5,7 @@ import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request } from 'express';
 import type { StorageEngine } from 'multer';
 import type { Observable } from 'rxjs';
+import { DomainError } from '../error/index.js';
 import { asPhrase, msg, phrase } from '../message/index.js';
 import type { Phrase } from '../message/index.js';
 import { BodyBudget, BodyError, MAX_FORM_BYTES, TooLargeError } from './body.reader.js';
@@ -34,14 +35,9 @@ class FormError extends BodyError {
   }
 }
 
-/**
- * Holds the files of a form in memory, all of them within MAX_FORM_BYTES and within the budget of the process, which they
- * have until the request is answered.
- */
+/** Holds the files of a form in memory, all of them within MAX_FORM_BYTES. */
 class MemoryEngine implements StorageEngine {
-  private readonly held = new WeakMap<Request, { bytes: number }>();
-
-  constructor(private readonly budget: BodyBudget) {}
+  private readonly held = new WeakMap<Request, number>();
 
   _handleFile(
     request: Request,
@@ -73,19 +69,33 @@ class MemoryEngine implements StorageEngine {
   }
 
   private hold(request: Request, bytes: number): void {
-    const network = clientNetwork(request.ip);
-    let held = this.held.get(request);
-    if (!held) {
-      const own = { bytes: 0 };
-      held = own;
-      this.held.set(request, own);
-      const response = request.res;
-      if (response) onClose(response, () => this.budget.giveBack(network, own.bytes));
-    }
-    if (held.bytes + bytes > MAX_FORM_BYTES) throw new TooLargeError(MAX_FORM_BYTES);
-    this.budget.take(network, bytes);
-    held.bytes += bytes;
+    const held = (this.held.get(request) ?? 0) + bytes;
+    if (held > MAX_FORM_BYTES) throw new TooLargeError(MAX_FORM_BYTES);
+    this.held.set(request, held);
   }
+}
+
+/**
+ * Takes every byte of a form, its texts included, from the budget of the process until the request is answered. Rejects when
+ * the budget does not suffice; the rest of the request is then read and dropped, so that the client reads the answer.
+ */
+function withinBudget(request: Request, budget: BodyBudget): Promise<never> {
+  const network = clientNetwork(request.ip);
+  let held = 0;
+  if (request.res) onClose(request.res, () => budget.giveBack(network, held));
+  return new Promise((_, reject) => {
+    const take = (chunk: Buffer): void => {
+      try {
+        budget.take(network, chunk.length);
+        held += chunk.length;
+      } catch (error) {
+        request.off('data', take).unpipe();
+        request.resume();
+        reject(error as Error);
+      }
+    };
+    request.on('data', take);
+  });
 }
 
 /** Reads a multipart request after the guards. A request of another type passes as it is. */
@@ -94,9 +104,9 @@ function formInterceptor(files: number): Type<NestInterceptor> {
   class FormInterceptor implements NestInterceptor {
     private readonly receiver: NestInterceptor;
 
-    constructor(budget: BodyBudget) {
+    constructor(private readonly budget: BodyBudget) {
       const Receiver = AnyFilesInterceptor({
-        storage: new MemoryEngine(budget),
+        storage: new MemoryEngine(),
         defParamCharset: 'utf8',
         limits: {
           ...{ files, fields: MAX_FIELDS, parts: files + MAX_FIELDS },
@@ -108,11 +118,16 @@ function formInterceptor(files: number): Type<NestInterceptor> {
 
     async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
       // Failures of the handler come later, through the observable.
+      const request = context.switchToHttp().getRequest<Request>();
+      const isForm = Boolean(request.is('multipart/form-data'));
       try {
-        return await this.receiver.intercept(context, next);
+        const received = this.receiver.intercept(context, next);
+        return await (isForm
+          ? Promise.race([withinBudget(request, this.budget), received])
+          : received);
       } catch (error) {
-        const { complete } = context.switchToHttp().getRequest<Request>();
-        if (!complete) throw new FormError(phrase`it was interrupted`, error);
+        if (error instanceof DomainError) throw error;
+        if (!request.complete) throw new FormError(phrase`it was interrupted`, error);
         if (error instanceof Error && 'getStatus' in error) {
           throw new FormError(asPhrase(error.message), error);
         }

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { onClose } from './while-connected.decorator.js';
 
+const EVENTS = 'text/event-stream; charset=utf-8';
 const HEADERS = {
-  'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
 } as const;
@@ -16,6 +16,8 @@ interface SseOptions {
   readonly stalledMs?: number | undefined;
   /** What is written in place of comments, for clients that take none. */
   readonly ping?: string | undefined;
+  /** Content type of a stream in another form, of which the caller writes whole pieces; default that of events. */
+  readonly type?: string | undefined;
 }
 
 /** All open writers of the process, so that one timer serves every ping. */
@@ -31,6 +33,7 @@ export class SseWriter {
   private ended = false;
   private readonly stalledMs: number;
   private readonly ping: string | undefined;
+  private readonly type: string;
 
   constructor(
     readonly response: ServerResponse,
@@ -39,6 +42,7 @@ export class SseWriter {
   ) {
     this.stalledMs = options.stalledMs ?? STALLED_MS;
     this.ping = options.ping;
+    this.type = options.type ?? EVENTS;
   }
 
   /**
@@ -48,7 +52,7 @@ export class SseWriter {
   start({ comment = true }: { readonly comment?: boolean } = {}): void {
     // A process that stops has said `close` here.
     if (!this.response.hasHeader('Connection')) this.response.setHeader('Connection', 'keep-alive');
-    this.response.writeHead(200, HEADERS);
+    this.response.writeHead(200, { 'Content-Type': this.type, ...HEADERS });
     this.response.socket?.setNoDelay(true);
     if (comment) this.write(this.ping ?? ': connected\n\n');
     open.add(this);

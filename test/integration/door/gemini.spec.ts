@@ -139,7 +139,28 @@ describe('generateContent', () => {
     const array = await ask('sim-chat:streamGenerateContent', { contents });
     const listed = JSON.parse(array.text) as Generated[];
     expect(textOf(listed)).toBe(textOf(pieces));
+    expect(listed).toHaveLength(pieces.length);
+    expect(array.text.split('\n,\r\n{')).toHaveLength(pieces.length);
     expect(listed.at(-1)?.candidates[0]).toMatchObject({ finishReason: 'STOP' });
+  });
+
+  it('sends each element of the array when it is written', async () => {
+    world.simulator.script({ text: 'One two three four.', stall: 1 });
+    const { body, headers } = await fetch(
+      `${world.plinth.url}/v1beta/models/sim-chat:streamGenerateContent`,
+      {
+        method: 'POST',
+        headers: { 'x-goog-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ contents }),
+      },
+    );
+    expect(headers.get('content-type')).toMatch(/^application\/json/);
+    let text = '';
+    for await (const bytes of body ?? []) {
+      text += Buffer.from(bytes).toString();
+      if (text.endsWith('\n')) break;
+    }
+    expect(textOf(JSON.parse(`${text}]`) as Generated[])).not.toBe('');
   });
 
   it('answers as an agent, with its sources', async () => {
@@ -335,6 +356,16 @@ describe('a request', () => {
     const [first = '', last = ''] = text.split('\n\n');
     expect(first).toMatch(/^data: /);
     expect(JSON.parse(last)).toMatchObject({ error: { code: 500, status: 'INTERNAL' } });
+
+    scripted.then([
+      { type: 'text-delta', text: 'A' },
+      { type: 'finish', reason: 'error' },
+    ]);
+    const array = await ask('sim-chat:streamGenerateContent', { contents });
+    expect(JSON.parse(array.text)).toEqual([
+      expect.objectContaining({ candidates: expect.anything() }),
+      { error: expect.objectContaining({ code: 500, status: 'INTERNAL' }) },
+    ]);
   });
 });
 
@@ -369,8 +400,8 @@ describe('a failure', () => {
     expect(await failure('gone:generateContent', { contents })).toMatchObject({
       ...{ code: 404, status: 'NOT_FOUND' },
     });
-    expect(await failure('sim-chat:embedContent', { contents })).toMatchObject({
-      ...{ code: 404, message: expect.stringContaining('There is no method embedContent.') },
+    expect(await failure('sim-chat:predict', { contents })).toMatchObject({
+      ...{ code: 404, message: expect.stringContaining('There is no method predict.') },
     });
     const other = await makeKey(world.admin, { permissions: ['media:media:use'] });
     const cases = [
@@ -418,13 +449,15 @@ describe('a failure', () => {
 });
 
 describe('the list of models', () => {
-  it('has those that generate content, page by page', async () => {
+  it('has those that generate or embed content, page by page', async () => {
     const all = await program().raw('GET', '/v1beta/models');
     const { models } = JSON.parse(all.text) as { models: { name: string }[] };
     const names = models.map(({ name }) => name);
     expect(names).toContain('models/sim-chat');
     expect(names).toContain(`models/agent-${world.agentId}`);
-    expect(names).not.toContain('models/sim-embed-64');
+    expect(models.find((one) => one.name === 'models/sim-embed-64')).toMatchObject({
+      supportedGenerationMethods: ['embedContent', 'batchEmbedContents'],
+    });
 
     const seen: string[] = [];
     for (let token: string | undefined = ''; token !== undefined && seen.length < 20;) {
@@ -446,6 +479,43 @@ describe('the list of models', () => {
       },
     });
     expect((await ask('gone')).status).toBe(404);
+  });
+});
+
+describe('embedContent', () => {
+  const content = (text: string): object => ({ parts: [{ text }] });
+
+  it('answers a vector, or those of several texts in their order', async () => {
+    const one = await ask('sim-embed-64:embedContent', { content: content('cat') });
+    const { embedding } = JSON.parse(one.text) as { embedding: { values: number[] } };
+    expect(embedding.values).toHaveLength(64);
+    const model = 'models/sim-embed-64';
+    const several = await ask('sim-embed-64:batchEmbedContents', {
+      requests: [
+        { model, content: content('dog') },
+        { model, content: content('cat'), outputDimensionality: 64 },
+      ],
+    });
+    const { embeddings } = JSON.parse(several.text) as { embeddings: { values: number[] }[] };
+    expect(embeddings).toHaveLength(2);
+    expect(embeddings[1]).toEqual(embedding);
+    expect(embeddings[0]).not.toEqual(embedding);
+  });
+
+  it('names what it leaves out, and what is wrong', async () => {
+    const { headers } = await program().raw('POST', '/v1beta/models/sim-embed-64:embedContent', {
+      ...{ content: content('cat'), taskType: 'RETRIEVAL_QUERY', title: 'Cats' },
+    });
+    expect(headers['x-plinth-ignored']).toBe('taskType, title');
+    for (const [call, body, message] of [
+      ['sim-embed-64:embedContent', {}, 'The parameter content is required.'],
+      ['sim-embed-64:batchEmbedContents', { requests: [{}] }, /requests\[0\]\.content is required/],
+      ['sim-chat:embedContent', { content: content('x') }, /sim-chat/],
+    ] as const) {
+      expect(await failure(call, body)).toMatchObject({
+        message: expect.stringMatching(message),
+      });
+    }
   });
 });
 

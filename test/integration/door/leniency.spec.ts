@@ -270,6 +270,502 @@ describe('a hint of messages', () => {
   });
 });
 
+// What LiteLLM, new-api, Open WebUI, LibreChat, Cline, Roo Code, Zed, Continue, Cursor, aider, goose, n8n and Dify send, from
+// their issues and those of their users' gateways, read 2026-11-27.
+const EVERY_PROTOCOL = ['sim-chat', 'sim-messages', 'sim-ollama', 'sim-responses'] as const;
+
+const TOOL_TURN = [
+  { role: 'user', content: 'What is new?' },
+  {
+    role: 'assistant',
+    content: null,
+    refusal: null,
+    function_call: null,
+    tool_calls: [
+      { id: 'c1', type: 'function', index: 0, function: { name: 'look_up', arguments: '{}' } },
+    ],
+  },
+];
+
+describe('a chat completion of a real client', () => {
+  const plain = { ...FUNCTION.function, strict: undefined };
+  const said = (message: object): object => ({ messages: [...QUESTION, message, ...QUESTION] });
+  it.each<[string, object]>([
+    ['nothing but null', { temperature: null, top_p: null, n: null, stop: null, max_tokens: null }],
+    ['null for objects', { tools: null, tool_choice: null, response_format: null, metadata: null }],
+    [
+      'null for the rest',
+      {
+        ...{ stream: null, stream_options: null, seed: null, user: null, logit_bias: null },
+        ...{ parallel_tool_calls: null, reasoning_effort: null, functions: null },
+        ...{ function_call: null, max_completion_tokens: null, frequency_penalty: null },
+        ...{ presence_penalty: null, logprobs: null, top_logprobs: null, store: null },
+      },
+    ],
+    ['options of a stream without one', { stream_options: { include_usage: true } }],
+    ['a stream without usage', { stream: true, stream_options: { include_usage: null } }],
+    ['functions', { functions: [plain], function_call: 'auto' }],
+    ['a named function', { functions: [plain], function_call: { name: 'look_up' } }],
+    [
+      'calls of functions before',
+      {
+        functions: [plain],
+        messages: [
+          ...QUESTION,
+          {
+            role: 'assistant',
+            content: null,
+            function_call: { name: 'look_up', arguments: '{}' },
+          },
+          { role: 'function', name: 'look_up', content: 'Nothing.' },
+        ],
+      },
+    ],
+    [
+      'no content beside calls',
+      { messages: [...TOOL_TURN, { role: 'tool', tool_call_id: 'c1', content: 'Nothing.' }] },
+    ],
+    [
+      'an empty text beside calls',
+      {
+        messages: [
+          TOOL_TURN[0],
+          { ...TOOL_TURN[1], content: '' },
+          { role: 'tool', tool_call_id: 'c1', name: 'look_up', content: '' },
+        ],
+      },
+    ],
+    [
+      'a list of the result of a tool',
+      {
+        messages: [
+          ...TOOL_TURN,
+          { role: 'tool', tool_call_id: 'c1', content: [{ type: 'text', text: 'Nothing.' }] },
+        ],
+      },
+    ],
+    [
+      'an empty list of calls',
+      said({ role: 'assistant', content: 'Yes.', tool_calls: [], audio: null }),
+    ],
+    ['null calls', said({ role: 'assistant', content: 'Yes.', tool_calls: null, name: null })],
+    ['an answer of parts', said({ role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] })],
+    ['an empty answer', said({ role: 'assistant', content: '' })],
+    [
+      'an answer of a reasoning client',
+      said({ role: 'assistant', content: 'Yes.', reasoning_content: 'Hm.' }),
+    ],
+    [
+      'an answer with reasoning',
+      said({
+        role: 'assistant',
+        content: 'Yes.',
+        reasoning: 'Hm.',
+        reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }],
+      }),
+    ],
+    ['a developer', { messages: [{ role: 'developer', content: 'Be short.' }, ...QUESTION] }],
+    [
+      'several systems',
+      {
+        messages: [
+          { role: 'system', content: 'A' },
+          ...QUESTION,
+          { role: 'system', content: [{ type: 'text', text: 'B' }] },
+          ...QUESTION,
+        ],
+      },
+    ],
+    ['an empty system', { messages: [{ role: 'system', content: '' }, ...QUESTION] }],
+    [
+      'empty parts',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: '' },
+              { type: 'text', text: 'x' },
+            ],
+          },
+        ],
+      },
+    ],
+    ['a name', { messages: [{ role: 'user', name: 'Ann Smith', content: 'x' }] }],
+    [
+      'an address as a text',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'image_url', image_url: 'data:image/png;base64,iVBORw0KGgo=' }],
+          },
+        ],
+      },
+    ],
+    [
+      'an image without detail',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'image_url',
+                image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: null },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+    ['little effort', { reasoning_effort: 'minimal' }],
+    ['much effort', { reasoning_effort: 'xhigh' }],
+    ['reasoning of OpenRouter', { reasoning: { effort: 'high', exclude: false } }],
+    ['a user who is a number', { user: 17 }],
+    ['metadata', { metadata: { user_id: 7, tags: ['a'] }, service_tier: 'flex', store: true }],
+    [
+      'words of caches',
+      { prompt_cache_key: 'k', prompt_cache_retention: '24h', safety_identifier: 's' },
+    ],
+    ['web search', { web_search_options: { search_context_size: 'low' } }],
+    ['modalities', { modalities: ['text'], audio: null, prediction: null, verbosity: 'low' }],
+    ['thinking of Anthropic', { thinking: { type: 'enabled', budget_tokens: 1024 } }],
+    ['a template', { chat_template_kwargs: { enable_thinking: false }, extra_body: {} }],
+    ['both limits', { max_tokens: 100, max_completion_tokens: 100 }],
+    ['no tools', { tools: [] }],
+    ['a choice without tools', { tools: [], tool_choice: 'auto' }],
+    ['a choice and no tools', { tool_choice: 'none' }],
+    ['any tool', { tools: [{ type: 'function', function: plain }], tool_choice: 'any' }],
+    ['a function without parameters', { tools: [{ type: 'function', function: { name: 'now' } }] }],
+    [
+      'null in a function',
+      {
+        tools: [
+          { type: 'function', function: { name: 'now', description: null, parameters: null } },
+        ],
+      },
+    ],
+    ['text as a format', { response_format: { type: 'text' } }],
+    ['an empty stop', { stop: [] }],
+    ['a stop', { stop: '\n' }],
+  ])('with %s is answered', async (_name, more) => {
+    const answers = [];
+    for (const model of EVERY_PROTOCOL) {
+      const [status] = await ask('/chat/completions', { model, messages: QUESTION, ...more });
+      answers.push([model, status]);
+    }
+    expect(answers).toEqual(EVERY_PROTOCOL.map((model) => [model, 200]));
+  });
+});
+
+describe('functions of a client from before tools', () => {
+  it.each(EVERY_PROTOCOL.slice(1))('are called in its words by %s', async (model) => {
+    const functions = [{ name: 'look_up', parameters: FUNCTION.function.parameters }];
+    const body = { model, messages: [...QUESTION], functions };
+    simulator.script(calling('look_up', { word: 'new' }), calling('look_up', { word: 'new' }));
+    const whole = await openai.chat.completions.create(body);
+    expect(whole.choices[0]).toMatchObject({
+      finish_reason: 'function_call',
+      message: { function_call: { name: 'look_up', arguments: '{"word":"new"}' } },
+    });
+    expect(whole.choices[0]?.message).not.toHaveProperty('tool_calls');
+    const finishes: unknown[] = [];
+    let called: unknown;
+    for await (const { choices } of await openai.chat.completions.create({
+      ...body,
+      stream: true,
+    })) {
+      called ??= choices[0]?.delta.function_call;
+      if (choices[0]?.finish_reason) finishes.push(choices[0].finish_reason);
+    }
+    expect(called).toEqual({ name: 'look_up', arguments: '{"word":"new"}' });
+    expect(finishes).toEqual(['function_call']);
+  });
+});
+
+describe('messages of a real client', () => {
+  const tool = {
+    name: 'look_up',
+    description: 'x',
+    input_schema: { type: 'object', properties: {} },
+  };
+  const use = { type: 'tool_use', id: 't1', name: 'look_up', input: {} };
+  const turn = (result: object): object => ({
+    tools: [tool],
+    messages: [
+      ...QUESTION,
+      { role: 'assistant', content: [{ type: 'text', text: 'I look.' }, use] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', ...result }] },
+    ],
+  });
+  it.each<[string, object]>([
+    ['adaptive thinking', { thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } }],
+    ['no thinking', { thinking: { type: 'disabled' }, temperature: 1 }],
+    [
+      'null',
+      {
+        system: null,
+        tools: null,
+        tool_choice: null,
+        temperature: null,
+        stop_sequences: null,
+        metadata: null,
+        stream: null,
+        thinking: null,
+        top_k: null,
+      },
+    ],
+    ['null in metadata', { metadata: { user_id: null } }],
+    ['no tools', { tools: [], tool_choice: { type: 'none' } }],
+    ['a choice of none', { tools: [tool], tool_choice: { type: 'none' } }],
+    ['one call', { tools: [tool], tool_choice: { type: 'auto', disable_parallel_tool_use: true } }],
+    [
+      'a custom tool',
+      { tools: [{ ...tool, type: 'custom', cache_control: { type: 'ephemeral' } }] },
+    ],
+    ['a tool without properties', { tools: [{ name: 'now', input_schema: { type: 'object' } }] }],
+    [
+      'a system of blocks',
+      {
+        system: [
+          { type: 'text', text: 'A', cache_control: { type: 'ephemeral', ttl: '1h' } },
+          { type: 'text', text: '' },
+        ],
+      },
+    ],
+    ['an empty system', { system: '' }],
+    ['an empty list of a system', { system: [] }],
+    [
+      'an empty text',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: '' },
+              { type: 'text', text: 'x' },
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      'an empty answer',
+      { messages: [...QUESTION, { role: 'assistant', content: [] }, ...QUESTION] },
+    ],
+    ['a result without content', turn({})],
+    ['an empty result', turn({ content: '' })],
+    ['a result of blocks', turn({ content: [{ type: 'text', text: 'x' }], is_error: false })],
+    [
+      'an image as a result',
+      turn({
+        content: [
+          {
+            type: 'image',
+            source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' },
+          },
+        ],
+      }),
+    ],
+    [
+      'an error as a result',
+      turn({ content: 'No.', is_error: true, cache_control: { type: 'ephemeral' } }),
+    ],
+    [
+      'thinking before',
+      {
+        messages: [
+          ...QUESTION,
+          {
+            role: 'assistant',
+            content: [
+              { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' },
+              { type: 'redacted_thinking', data: 'x' },
+              { type: 'text', text: 'Yes.' },
+            ],
+          },
+          ...QUESTION,
+        ],
+      },
+    ],
+    [
+      'citations of null',
+      {
+        messages: [
+          ...QUESTION,
+          { role: 'assistant', content: [{ type: 'text', text: 'Yes.', citations: null }] },
+          ...QUESTION,
+        ],
+      },
+    ],
+    ['two users', { messages: [...QUESTION, ...QUESTION] }],
+    ['a tier', { service_tier: 'auto', metadata: { user_id: 'u' } }],
+    ['a search', { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 5 }] }],
+    [
+      'JSON',
+      {
+        output_config: {
+          effort: 'low',
+          format: {
+            type: 'json_schema',
+            schema: { type: 'object', properties: {}, additionalProperties: false },
+          },
+        },
+      },
+    ],
+    ['a cache', { cache_control: { type: 'ephemeral' } }],
+  ])('with %s are answered', async (_name, more) => {
+    const answers = [];
+    for (const model of EVERY_PROTOCOL) {
+      simulator.script({ text: '{}' });
+      const body = { model, max_tokens: 50, messages: QUESTION, ...more };
+      const [status] = await ask('/messages?beta=true', body);
+      answers.push([model, status]);
+    }
+    expect(answers).toEqual(EVERY_PROTOCOL.map((model) => [model, 200]));
+  });
+
+  it('are counted with tools, a system of blocks and thinking', async () => {
+    for (const model of EVERY_PROTOCOL) {
+      const body = {
+        ...{ model, messages: QUESTION, system: [{ type: 'text', text: 'A' }], tools: [tool] },
+        ...{ thinking: { type: 'adaptive' }, tool_choice: { type: 'auto' }, mcp_servers: [] },
+      };
+      expect((await ask('/messages/count_tokens?beta=true', body))[0]).toBe(200);
+    }
+  });
+});
+
+describe('a response of a real client', () => {
+  const tool = { type: 'function', name: 'look_up', parameters: { type: 'object' } };
+  it.each<[string, object]>([
+    [
+      'null',
+      {
+        instructions: null,
+        tools: null,
+        tool_choice: null,
+        temperature: null,
+        top_p: null,
+        max_output_tokens: null,
+        metadata: null,
+        stream: null,
+        store: null,
+        text: null,
+        reasoning: null,
+        include: null,
+        previous_response_id: null,
+        conversation: null,
+        background: null,
+        parallel_tool_calls: null,
+        truncation: null,
+        user: null,
+        service_tier: null,
+        prompt: null,
+        max_tool_calls: null,
+        top_logprobs: null,
+        stream_options: null,
+      },
+    ],
+    [
+      'null inside',
+      {
+        text: { format: null, verbosity: null },
+        reasoning: { effort: null, summary: null },
+        tools: [{ ...tool, description: null, strict: null }],
+      },
+    ],
+    [
+      'a function without parameters',
+      { tools: [{ type: 'function', name: 'now', parameters: null }] },
+    ],
+    ['little effort', { reasoning: { effort: 'minimal', summary: 'auto' } }],
+    ['much effort', { reasoning: { effort: 'xhigh' } }],
+    [
+      'metadata',
+      {
+        metadata: { a: 'b' },
+        safety_identifier: 's',
+        prompt_cache_key: 'k',
+        user: 'u',
+        service_tier: 'auto',
+      },
+    ],
+    [
+      'an easy message',
+      {
+        input: [
+          { role: 'developer', content: 'A' },
+          { role: 'user', content: 'x' },
+        ],
+      },
+    ],
+    [
+      'an answer before',
+      {
+        input: [
+          ...QUESTION,
+          {
+            type: 'message',
+            role: 'assistant',
+            id: 'msg_1',
+            status: 'completed',
+            content: [{ type: 'output_text', text: 'Yes.', annotations: [], logprobs: [] }],
+          },
+          ...QUESTION,
+        ],
+      },
+    ],
+    [
+      'an easy answer before',
+      { input: [...QUESTION, { role: 'assistant', content: 'Yes.' }, ...QUESTION] },
+    ],
+    [
+      'a call before',
+      {
+        tools: [tool],
+        input: [
+          ...QUESTION,
+          {
+            type: 'function_call',
+            id: null,
+            call_id: 'c1',
+            name: 'look_up',
+            arguments: '{}',
+            status: null,
+          },
+          {
+            type: 'function_call_output',
+            call_id: 'c1',
+            output: [{ type: 'input_text', text: 'x' }],
+          },
+        ],
+      },
+    ],
+    [
+      'reasoning before',
+      {
+        input: [
+          ...QUESTION,
+          { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: null, content: null },
+          { role: 'assistant', content: 'Yes.' },
+          ...QUESTION,
+        ],
+      },
+    ],
+    ['a limit of calls', { max_tool_calls: 3, tools: [tool] }],
+    ['a search', { tools: [{ type: 'web_search_preview' }] }],
+  ])('with %s is answered', async (_name, more) => {
+    const answers = [];
+    for (const model of EVERY_PROTOCOL) {
+      const [status] = await ask('/responses', { model, input: 'What is new?', ...more });
+      answers.push([model, status]);
+    }
+    expect(answers).toEqual(EVERY_PROTOCOL.map((model) => [model, 200]));
+  });
+});
+
 describe('a mark for the cache', () => {
   const mark = { type: 'ephemeral', ttl: '1h' };
   const marked = {

@@ -131,7 +131,7 @@ describe('failures before an answer', () => {
     [{ ...chat, mcp_servers: [{ type: 'url', url: 'https://mcp.test' }] }, 'mcp_servers'],
     [{ ...chat, inference_geo: 'eu' }, 'inference_geo'],
     [{ ...chat, temperature: 1.5 }, 'temperature'],
-    [{ ...chat, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
+    [{ ...chat, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0]'],
     [{ ...asked('sim-ollama'), tools: [{ ...LOOK_UP, strict: true }] }, 'tools[0].strict'],
     [
       { ...chat, tools: [LOOK_UP], tool_choice: { type: 'tool', name: 'x' } },

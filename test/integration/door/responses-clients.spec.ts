@@ -4,6 +4,7 @@ import { generateText, jsonSchema, stepCountIs, tool } from 'ai';
 import OpenAI from 'openai';
 import type { Simulator } from '../../../simulator/index.js';
 import { BackgroundResponses } from '../../../src/door/openai/responses/background-responses.js';
+import { ResponseRetention } from '../../../src/door/openai/responses/response.retention.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { makeKey } from '../../support/api-keys.js';
 import { closeDoors, failureOf, openDoors, SERVICE_KEY } from '../../support/doors.js';
@@ -382,6 +383,128 @@ describe('a response in the background', () => {
   });
 });
 
+describe('a stream in the background', () => {
+  type Events = OpenAI.Responses.ResponseStreamEvent[];
+  const streamed = (more: object = {}) =>
+    openai.responses.create({
+      ...asked('sim-chat', { background: true, ...more }),
+      stream: true,
+    });
+  const resumed = (id: string, starting_after?: number) =>
+    openai.responses.retrieve(id, {
+      stream: true,
+      ...(starting_after !== undefined && { starting_after }),
+    });
+  const all = async (stream: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>) => {
+    const events: Events = [];
+    for await (const event of stream) events.push(event);
+    return events;
+  };
+  const textOf = (events: Events): string =>
+    events.map((one) => (one.type === 'response.output_text.delta' ? one.delta : '')).join('');
+  /** Leaves after the event that `isLast`. */
+  const until = async (
+    stream: Awaited<ReturnType<typeof streamed>>,
+    isLast: (event: Events[number]) => boolean,
+  ): Promise<Events> => {
+    const events: Events = [];
+    for await (const event of stream) {
+      events.push(event);
+      if (isLast(event)) break;
+    }
+    return events;
+  };
+  const idOf = ([first]: Events): string =>
+    first?.type === 'response.created' ? first.response.id : '';
+
+  it.each(['sim-chat', 'sim-responses'])(
+    'goes on without its client, who reads the rest: %s',
+    async (model) => {
+      simulator.script({ hold: true, text: 'Nothing is new today.' }, { text: 'So.' });
+      const begun = await until(
+        await streamed({ model }),
+        ({ type }) => type === 'response.in_progress',
+      );
+      const id = idOf(begun);
+      const waiting = all(await resumed(id, 1));
+      await eventually(
+        () => simulator.held,
+        (held) => held > 0,
+      );
+      simulator.release();
+      const rest = await waiting;
+      const events = [...begun, ...rest];
+      expect(events.map(({ sequence_number: number }) => number)).toEqual([...events.keys()]);
+      const types = events.map(({ type }) => type);
+      expect(types.filter((type) => type === 'response.created')).toHaveLength(1);
+      expect(textOf(rest)).toBe('Nothing is new today.');
+      expect(events.at(-1)).toMatchObject({
+        type: 'response.completed',
+        response: { id, status: 'completed', background: true },
+      });
+      // Again from the beginning, from within, and behind its end.
+      expect(await all(await resumed(id))).toEqual(events);
+      expect(await all(await resumed(id, 3))).toEqual(events.slice(4));
+      expect(await all(await resumed(id, events.length - 1))).toEqual([]);
+      expect(await openai.responses.retrieve(id)).toMatchObject({
+        status: 'completed',
+        output_text: 'Nothing is new today.',
+      });
+      const next = await openai.responses.create(asked(model, { previous_response_id: id }));
+      expect(next.output_text).toBe('So.');
+    },
+  );
+
+  it('ends where the response is cancelled', async () => {
+    simulator.script({ text: 'One two three four.', stall: 1 });
+    const stream = await streamed();
+    const events: Events = [];
+    for await (const event of stream) {
+      events.push(event);
+      if (event.type === 'response.output_text.delta') {
+        expect((await openai.responses.cancel(idOf(events))).status).toBe('cancelled');
+      }
+    }
+    expect(textOf(events)).not.toBe('');
+    expect(events.map(({ type }) => type)).not.toContain('response.completed');
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 0,
+    );
+    expect(await all(await resumed(idOf(events), events.length - 2))).toEqual(events.slice(-1));
+  });
+
+  it('ends with the failure of its call, and what was written before', async () => {
+    simulator.script({ text: 'One two three four.', error: 1 });
+    const events = await all(await streamed());
+    expect(events.at(-1)).toMatchObject({
+      type: 'response.failed',
+      response: { status: 'failed', error: { code: 'server_error' } },
+    });
+    expect(await openai.responses.retrieve(idOf(events))).toMatchObject({
+      status: 'failed',
+      output_text: textOf(events),
+    });
+  });
+
+  it('is kept for a day, of a response that was created as a stream', async () => {
+    simulator.script({ text: 'x' }, { text: 'x' });
+    const plain = await openai.responses.create(asked('sim-chat', { background: true }));
+    expect(await status(resumed(plain.id))).toBe(400);
+    const id = idOf(await all(await streamed()));
+    const database = plinth.app.get(Database);
+    await database.query(
+      "UPDATE stored_response_event SET create_time = now() - interval '25 h' WHERE response_id = $1",
+      [id],
+    );
+    await plinth.app.get(ResponseRetention, { strict: false }).prune();
+    const error = await failureOf(OpenAI.APIError, resumed(id));
+    expect([error.status, error.param]).toEqual([400, 'stream']);
+    expect((await openai.responses.retrieve(id)).status).toBe('completed');
+    expect(await status(resumed(id, -2))).toBe(400);
+  });
+});
+
 describe('a conversation', () => {
   it('gets the items of its responses, and is continued', async () => {
     const { conversations } = openai;
@@ -425,6 +548,26 @@ describe('a conversation', () => {
 });
 
 describe('the tokens of a request', () => {
+  it('are counted by a service of the protocol, with the stored items', async () => {
+    simulator.script({ text: 'Nothing.' });
+    const { id } = await openai.responses.create(asked('sim-responses'));
+    simulator.script({ inputTokens: 77 });
+    const counted = await openai.responses.inputTokens.count({
+      ...{ model: 'sim-responses', previous_response_id: id, input: 'Why?' },
+    });
+    expect(counted.input_tokens).toBe(77);
+    expect(simulator.requests.at(-1)?.path).toBe('/v1/responses/input_tokens');
+    expect(Object.keys(lastBody()).toSorted()).toEqual(['input', 'model']);
+    expect(JSON.stringify(lastBody())).toContain('What is new?');
+    // A service without the path.
+    simulator.script({ status: 404 });
+    const estimated = await openai.responses.inputTokens.count({
+      ...{ model: 'sim-responses', input: 'Why?' },
+    });
+    expect(estimated.input_tokens).toBeGreaterThan(0);
+    simulator.reset();
+  });
+
   it('are counted without a call', async () => {
     const few = await openai.responses.inputTokens.count({
       model: 'sim-chat',

@@ -435,7 +435,6 @@ describe('a parameter', () => {
     [{ model: 'sim-chat' }, 'input', 'invalid_value'],
     [{ ...chat, input: [] }, 'input', 'invalid_value'],
     [{ ...chat, background: true, store: false }, 'background', 'invalid_value'],
-    [{ ...chat, background: true, stream: true }, 'stream', 'unsupported_parameter'],
     [
       { ...chat, conversation: 'conv_1', previous_response_id: 'resp_1' },
       'conversation',
@@ -578,6 +577,13 @@ describe('failures before an answer', () => {
       const error = await failure(client().responses.create({ ...asked('sim-chat'), stream }));
       expect([error.status, error.code]).toEqual([status, code]);
     }
+  });
+
+  it('name the input where it is too long', async () => {
+    const error = { code: 'context_length_exceeded', message: 'Too long.', param: 'messages' };
+    simulator.script({ status: 400, body: { error } });
+    const { status, code, param } = await failure(client().responses.create(asked('sim-chat')));
+    expect([status, code, param]).toEqual([400, 'context_length_exceeded', 'input']);
   });
 
   it('name a model that is not there', async () => {

@@ -196,4 +196,27 @@ describe('the limits of bodies in flight', () => {
     );
     expect(JSON.parse((await ask('192.0.2.5')).text)).not.toMatchObject({ code: 429 });
   });
+
+  it('hold the texts of forms as well', async () => {
+    const budget = plinth.app.get(BodyBudget);
+    const { socket } = await begin(plinth, 'POST', '/v1/images/edits', {
+      ...root.headers,
+      'content-type': 'multipart/form-data; boundary=b',
+      'content-length': 100 * MIB,
+      'x-forwarded-for': '192.0.2.1',
+    });
+    for (let at = 0; at < 90; at += 1) {
+      const head = `--b\r\ncontent-disposition: form-data; name="a${at}"\r\n\r\n`;
+      socket.write(`${head}${'x'.repeat(MIB / 5)}\r\n`);
+    }
+    await eventually(
+      () => budget.held,
+      (size) => size >= 90 * Math.floor(MIB / 5),
+    );
+    for (const socket of open) socket.destroy();
+    await eventually(
+      () => budget.held,
+      (size) => size === 0,
+    );
+  });
 });

@@ -52,6 +52,12 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The sweep of conversations of responses that got no items for a long time, in every tenant.',
   },
   {
+    begins:
+      'DELETE FROM stored_response_event WHERE (tenant_id, user_id, response_id, sequence) IN ( SELECT event.tenant_id',
+    file: 'src/door/openai/responses/response-event.repository.ts',
+    why: 'The sweep of old events of responses in the background, in every tenant.',
+  },
+  {
     begins: 'UPDATE stored_response SET running_until = now()',
     file: 'src/door/openai/responses/stored-response.repository.ts',
     why: 'A process renews the responses that it answers in the background, of every tenant.',

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { IntervalJob } from '../../../platform/queue/index.js';
 import { StoredResponseRepository } from './stored-response.repository.js';
+import type { ResponseKey } from './stored-response.repository.js';
 
 /** How long a response counts as running after its process was last heard of. */
 export const RUNNING_MS = 60_000;
@@ -14,7 +15,10 @@ const RENEWAL_MS = 10_000;
 @Injectable()
 export class BackgroundResponses implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(BackgroundResponses.name);
-  private readonly running = new Map<string, { end(): void; readonly ended: Promise<void> }>();
+  private readonly running = new Map<
+    string,
+    { readonly key: ResponseKey; end(): void; readonly ended: Promise<void> }
+  >();
   private renewals: IntervalJob | undefined;
 
   constructor(private readonly stored: StoredResponseRepository) {}
@@ -30,13 +34,14 @@ export class BackgroundResponses implements OnApplicationBootstrap, BeforeApplic
   }
 
   /** Runs until the answer has ended. `end` breaks it off. */
-  run(id: string, end: () => void, answer: () => Promise<void>): void {
+  run(key: ResponseKey, end: () => void, answer: () => Promise<void>): void {
+    const { id } = key;
     const ended = answer()
       .catch((error: unknown) => {
         this.logger.error({ msg: 'Failed to store a response in the background', err: error });
       })
       .finally(() => this.running.delete(id));
-    this.running.set(id, { end, ended });
+    this.running.set(id, { key, end, ended });
   }
 
   /** Interrupts the answer if this process writes it. */
@@ -46,11 +51,11 @@ export class BackgroundResponses implements OnApplicationBootstrap, BeforeApplic
 
   /** One round. */
   async renew(): Promise<void> {
-    const ids = [...this.running.keys()];
-    if (ids.length === 0) return;
+    const keys = [...this.running.values()].map(({ key }) => key);
+    if (keys.length === 0) return;
     try {
-      const existing = new Set(await this.stored.renew(ids, RUNNING_MS));
-      for (const id of ids) if (!existing.has(id)) this.end(id);
+      const existing = new Set(await this.stored.renew(keys, RUNNING_MS));
+      for (const { id } of keys) if (!existing.has(id)) this.end(id);
     } catch (error) {
       this.logger.warn({ msg: 'Failed to renew responses in the background', err: error });
     }

@@ -35,6 +35,18 @@ export function relayedBody(
   };
 }
 
+/** What services count tokens of: POST /responses/input_tokens of OpenAI (API reference, November 2026) has no other parameters. */
+const COUNTED_PARAMETERS: ReadonlySet<string> = new Set([
+  ...['model', 'input', 'instructions', 'tools', 'tool_choice', 'parallel_tool_calls'],
+  ...['text', 'reasoning', 'truncation'],
+]);
+
+/** The relayed body of a request that is only counted. */
+export function countedBody(relayed: DoorRequest['body']): DoorRequest['body'] {
+  const counted = Object.entries(relayed).filter(([name]) => COUNTED_PARAMETERS.has(name));
+  return Object.fromEntries(counted);
+}
+
 /** A service refuses reasoning that it has not encrypted itself. */
 function isReadable(item: unknown): boolean {
   const { type, encrypted_content: encrypted } = (item ?? {}) as JsonObject;
@@ -64,7 +76,8 @@ export function finishedResponse(text: string): JsonObject | undefined {
   return undefined;
 }
 
-function objectIn(text: string): JsonObject | undefined {
+/** The JSON object that the text is; undefined where it is none. */
+export function objectIn(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined;

@@ -3,7 +3,8 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { LargeBody, NoEnvelope } from '../../../platform/http/index.js';
+import { LargeBody, NoEnvelope, WhileConnected } from '../../../platform/http/index.js';
+import { namingCall } from '../../answer/attempt-headers.js';
 import { InputItemsQuery, ResponseBody, StoredResponseQuery } from './responses.dto.js';
 import { Responses } from './responses.service.js';
 import {
@@ -12,6 +13,11 @@ import {
   InputTokensView,
   RESPONSE_SCHEMA,
 } from './responses.view.js';
+
+const CONTENT = {
+  'application/json': { schema: RESPONSE_SCHEMA },
+  'text/event-stream': { schema: { type: 'string' } },
+} as const;
 
 /** The Responses interface of OpenAI for its clients. */
 @ApiTags('openai')
@@ -25,13 +31,7 @@ export class ResponsesController {
   @Direct()
   @LoginOnly({ apiKey: 'chat:chat:use' })
   @LargeBody()
-  @ApiOkResponse({
-    description: 'The response, or its events',
-    content: {
-      'application/json': { schema: RESPONSE_SCHEMA },
-      'text/event-stream': { schema: { type: 'string' } },
-    },
-  })
+  @ApiOkResponse({ description: 'The response, or its events', content: CONTENT })
   create(
     @CurrentCaller() caller: Caller,
     @Body() body: ResponseBody,
@@ -49,8 +49,12 @@ export class ResponsesController {
   countTokens(
     @CurrentCaller() caller: Caller,
     @Body() body: ResponseBody,
+    @Res({ passthrough: true }) response: Response,
+    @WhileConnected() signal: AbortSignal,
   ): Promise<InputTokensView> {
-    return this.responses.countTokens(caller, body);
+    return namingCall(caller, response, ({ trail }) =>
+      this.responses.countTokens(caller, body, { trail, signal }),
+    );
   }
 
   /** Ends a response in the background. */
@@ -62,16 +66,17 @@ export class ResponsesController {
     return this.responses.cancel(caller, id);
   }
 
-  /** A stored response of the caller. */
+  /** A stored response of the caller; with stream its events, those that are kept and those that come. */
   @Get(':id')
   @LoginOnly({ apiKey: 'chat:chat:use' })
-  @ApiOkResponse({ schema: RESPONSE_SCHEMA })
+  @ApiOkResponse({ description: 'The response, or its events', content: CONTENT })
   get(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
     @Query() query: StoredResponseQuery,
-  ): Promise<object> {
-    return this.responses.get(caller, id, query);
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.responses.get(caller, id, query, response);
   }
 
   /** Deletes it. */

@@ -33,7 +33,7 @@ export class ResponseBody extends Input({
   ),
   background: Given(FLAG, {
     description:
-      'true: it is answered at once as in_progress, and read by its id until it has ended',
+      'true: it is answered at once as in_progress, and read by its id until it has ended; with stream its events, which can be read again',
   }),
   include: Given(TEXTS, { description: 'reasoning.encrypted_content' }),
   store: Given(FLAG, { description: 'false: it is not stored; default true' }),
@@ -61,7 +61,13 @@ export class ResponseBody extends Input({
 }) {}
 
 export class StoredResponseQuery extends Input({
-  stream: Given(TEXT, { description: 'false' }),
+  stream: Given(TEXT, {
+    description:
+      'true: the events of a response that was created with background and stream, until it has ended; kept for 24 hours',
+  }),
+  starting_after: Given(INTEGER, {
+    description: 'The sequence_number of the last event that the client has; default none',
+  }),
   include: Given(TEXTS, { description: 'reasoning.encrypted_content' }),
 }) {}
 

@@ -64,6 +64,13 @@ export class InterruptedResponseError extends DomainError {
   }
 }
 
+/** Of a response that was not created as a stream in the background, or long ago. */
+export class EventsNotKeptError extends ParameterError {
+  constructor(id: string) {
+    super('stream', msg`The events of the response ${id} are not kept. Read it without stream.`);
+  }
+}
+
 /** Only responses in the background can be cancelled. */
 export class NotInBackgroundError extends ParameterError {
   constructor() {

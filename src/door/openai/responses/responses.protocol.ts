@@ -92,7 +92,7 @@ export class ResponsesRequest implements DoorRequest {
   }
 
   get stream(): boolean {
-    return this.given.stream === true && this.given.background !== true;
+    return this.given.stream === true;
   }
 
   translate(ignored: IgnoredParameters): TranslatedCall {
@@ -110,9 +110,14 @@ export class ResponsesRequest implements DoorRequest {
     return (this.answer ?? this.writer(false)).failed(failure);
   }
 
-  /** The response before anything of it is written, or when it has failed. */
-  response(more: object): JsonObject {
-    return responseOf(this.given, { id: this.context.id ?? newId('resp'), output: [] }, more);
+  /** The response before anything of it is written. */
+  begun(): JsonObject {
+    return this.writer(false).response({ status: 'in_progress' });
+  }
+
+  /** The response with what was written of it before the failure. */
+  failed(failure: Failure): JsonObject {
+    return (this.answer ?? this.writer(false)).failedResponse(failure);
   }
 }
 
@@ -221,8 +226,12 @@ class ResponseWriter implements AnswerWriter {
   }
 
   failed(failure: Failure): string {
-    const response = this.response({ status: 'failed', error: errorOf(failure) });
+    const response = this.failedResponse(failure);
     return this.begin() + this.event('response.failed', { response });
+  }
+
+  failedResponse(failure: Failure): JsonObject {
+    return this.response({ status: 'failed', error: errorOf(failure) });
   }
 
   private addPart(part: TurnPart): string {
@@ -424,7 +433,7 @@ class ResponseWriter implements AnswerWriter {
   }
 
   /** The response as it is now. */
-  private response(more: object): JsonObject {
+  response(more: object): JsonObject {
     const output = this.output.map((item) => this.shown(item));
     return responseOf(this.given, { id: this.id, output }, { created_at: this.createdAt, ...more });
   }
@@ -436,11 +445,16 @@ export function withoutState(item: object): JsonObject {
   return others;
 }
 
+/** Ends a stream whose reader cannot go on. The response itself may run on. */
+export function errorEvent(failure: Failure, sequence_number: number): string {
+  return sseFrame('error', { type: 'error', ...errorOf(failure), param: null, sequence_number });
+}
+
 /** Codes that clients act on: they shorten the conversation, wait, or give up. */
 const CODES = new Set(['context_length_exceeded', 'rate_limit_exceeded', 'insufficient_quota']);
 
 /** What failed, in the words of the protocol. */
-export function errorOf(failure: Failure): { readonly code: string; readonly message: string } {
+function errorOf(failure: Failure): { readonly code: string; readonly message: string } {
   const code = openAiCode(failure);
   return {
     code: code !== undefined && CODES.has(code) ? code : 'server_error',

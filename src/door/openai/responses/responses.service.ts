@@ -1,31 +1,43 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Caller } from '../../../platform/access/index.js';
+import { Database } from '../../../platform/database/index.js';
 import { setEnvelopeCode } from '../../../platform/error/index.js';
+import type { Failure } from '../../../platform/error/index.js';
 import { localized } from '../../../platform/http/index.js';
 import { msg } from '../../../platform/message/index.js';
 import { ModelResolver } from '../../../model/index.js';
 import { agentIdIn } from '../../answer/agent-answers.js';
 import { tokensOfCall } from '../../answer/counted-call.js';
 import { DoorAnswers } from '../../answer/door-answers.js';
-import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
+import {
+  ParameterError,
+  UnfinishedAnswerError,
+  UnsupportedParameterError,
+} from '../../answer/door.errors.js';
 import { IgnoredParameters } from '../../answer/ignored-parameters.js';
+import { RelayedCounts } from '../../answer/relayed-counts.js';
+import type { CountOptions } from '../../answer/relayed-counts.js';
 import { BackgroundResponses, RUNNING_MS } from './background-responses.js';
 import { Conversations } from './conversations.service.js';
 import { newId, referencesIn, storedItems } from './input-items.js';
+import { countedBody } from './relayed-response.js';
+import { ResponseEvents } from './response-events.js';
+import type { EventRecorder, ResponseState } from './response-events.js';
 import {
   ConversationTooLongError,
+  EventsNotKeptError,
   InterruptedResponseError,
   ItemReferenceError,
   NotInBackgroundError,
   PreviousResponseError,
   UnknownResponseError,
 } from './responses.errors.js';
-import { errorOf, ResponsesRequest, withoutState } from './responses.protocol.js';
+import { errorEvent, ResponsesRequest, withoutState } from './responses.protocol.js';
 import type { ResponseContext } from './responses.protocol.js';
 import { ENCRYPTED_REASONING, readParameters } from './responses.request.js';
 import type { ResponseParameters } from './responses.request.js';
-import { idOf, itemPage } from './responses.view.js';
+import { idOf, itemPage, storedResponseQuery } from './responses.view.js';
 import type { DeletedResponseView, InputItemsView, InputTokensView } from './responses.view.js';
 import type { JsonObject, StoredResponse } from './stored-response.entity.js';
 import { itemsIn, StoredResponseRepository } from './stored-response.repository.js';
@@ -54,6 +66,9 @@ export class Responses {
     private readonly conversations: Conversations,
     private readonly background: BackgroundResponses,
     private readonly models: ModelResolver,
+    private readonly events: ResponseEvents,
+    private readonly counts: RelayedCounts,
+    private readonly database: Database,
   ) {}
 
   /** Fails like DoorAnswers. A response is stored before the client is told that it is finished. */
@@ -67,8 +82,13 @@ export class Responses {
           msg`A response in the background is stored. Leave store out, or send it true.`,
         );
       }
-      if (stream) throw new UnsupportedParameterError('stream');
-      await this.createInBackground(caller, read, response);
+      if (stream) {
+        await this.follow(caller, response, async () => ({
+          id: idOf(await this.begin(caller, read)) ?? '',
+          after: -1,
+          showsState: read.given.include?.includes(ENCRYPTED_REASONING) === true,
+        }));
+      } else answerJson(response, await this.begin(caller, read));
       return;
     }
     const { given, own, previous, conversationId } = read;
@@ -85,17 +105,20 @@ export class Responses {
     await this.answers.answer(caller, request, response);
   }
 
-  /** Throws UnknownResponseError. */
-  async get(
-    caller: Caller,
-    id: string,
-    { stream, include }: { stream?: unknown; include?: unknown },
-  ): Promise<JsonObject> {
-    if (stream !== undefined && stream !== 'false') throw new UnsupportedParameterError('stream');
-    const found = await this.found(caller, id);
-    const response = await this.current(caller, found);
-    const wanted = [include].flat();
-    return wanted.includes(ENCRYPTED_REASONING) ? response : shown(response);
+  /** Answers the response, or the events after one of them. Throws ParameterError, UnknownResponseError and EventsNotKeptError. */
+  async get(caller: Caller, id: string, query: unknown, response: Response): Promise<void> {
+    const { stream, starting_after: after = -1, include } = storedResponseQuery(query);
+    const showsState = [include].flat().includes(ENCRYPTED_REASONING);
+    if (stream !== 'true') {
+      const stored = await this.current(caller, await this.found(caller, id));
+      answerJson(response, showsState ? stored : shown(stored));
+      return;
+    }
+    await this.follow(caller, response, async () => {
+      await this.found(caller, id);
+      if (!(await this.events.areKept(caller, id))) throw new EventsNotKeptError(id);
+      return { id, after, showsState };
+    });
   }
 
   /** Ends a response in the background. One that has ended is answered as it is. */
@@ -105,6 +128,7 @@ export class Responses {
     const response = { ...found.response, status: 'cancelled' };
     const wasRunning = await this.stored.end(caller, { ...found, response });
     this.background.end(id);
+    this.events.notify(caller, id);
     return shown(wasRunning ? response : (await this.found(caller, id)).response);
   }
 
@@ -129,59 +153,114 @@ export class Responses {
     const isRemoved = ID.test(id) && (await this.stored.remove(caller, id));
     if (!isRemoved) throw new UnknownResponseError(id);
     this.background.end(id);
+    this.events.notify(caller, id);
     return { id, object: 'response', deleted: true };
   }
 
-  /** What the request would take of the window of the model, by its vocabulary or as an estimate. */
-  async countTokens(caller: Caller, body: unknown): Promise<InputTokensView> {
+  /**
+   * What the request would take of the window of the model: the count of its service where it has one, otherwise by the
+   * vocabulary of the model or as an estimate.
+   */
+  async countTokens(
+    caller: Caller,
+    body: unknown,
+    options: CountOptions,
+  ): Promise<InputTokensView> {
     const read = await this.read(caller, body);
     const { given } = read;
-    const request = new ResponsesRequest(read.body, given, { ...read, keep: undefined });
-    const call = request.translate(new IgnoredParameters(false));
     if (agentIdIn(given.model) !== undefined) throw new UnsupportedParameterError('model');
     const model = await this.models.resolveChat(caller, given.model);
-    const input_tokens = await tokensOfCall(call, model.modelName);
-    return { object: 'response.input_tokens', input_tokens };
+    const request = new ResponsesRequest(read.body, given, { ...read, keep: undefined });
+    const relayed = { protocol: 'responses', body: countedBody(request.body) } as const;
+    const counted = await this.counts.count(caller, model, relayed, options);
+    const estimated = (): Promise<number> =>
+      tokensOfCall(request.translate(new IgnoredParameters(false)), model.modelName);
+    return { object: 'response.input_tokens', input_tokens: counted ?? (await estimated()) };
   }
 
-  /** Answers the response as it begins; what becomes of it is read by its id. */
-  private async createInBackground(
-    caller: Caller,
-    read: ReadRequest,
-    response: Response,
-  ): Promise<void> {
-    const { given, own, previous, conversationId } = read;
+  /** Begins a response in the background; what becomes of it is read by its id. Answers it as it begins. */
+  private async begin(caller: Caller, read: ReadRequest): Promise<JsonObject> {
+    const { given, own, previous } = read;
+    const { tenantId, userId } = caller;
     const id = newId('resp');
-    const request = new ResponsesRequest(read.body, given, { ...read, id, keep: undefined });
-    const begun = { ...request.response({ status: 'in_progress' }), id };
-    const detached = this.answers.detached(caller, request);
+    let kept: JsonObject | undefined;
+    const keep: ResponseContext['keep'] = async (response) => {
+      kept = { ...response, id, background: true };
+    };
+    const request = new ResponsesRequest(read.body, given, { ...read, id, keep });
+    const begun = request.begun();
+    let recorder: EventRecorder | undefined;
+    const detached = this.answers.detached(caller, request, async (events) => {
+      await recorder?.write(events);
+    });
     try {
-      await this.stored.insert(caller, {
-        ...{ id, modelName: given.model, previous, runningMs: RUNNING_MS },
-        ...{ input: own, response: begun },
+      await this.database.transaction(async () => {
+        await this.stored.insert(caller, {
+          ...{ id, modelName: given.model, previous, runningMs: RUNNING_MS },
+          ...{ input: own, response: begun },
+        });
+        if (given.stream) recorder = await this.events.begin(caller, id, begun);
       });
     } catch (error) {
       detached.release();
       throw error;
     }
     this.background.run(
-      id,
+      { tenantId, userId, id },
       () => detached.end(),
       async () => {
-        const end = await detached.run();
-        const ended: JsonObject =
-          'json' in end
-            ? { ...(JSON.parse(end.json) as JsonObject), id, background: true }
-            : { ...begun, status: 'failed', error: errorOf(end.failure) };
-        const turn = { id, input: own, response: ended };
-        const isKept = await this.stored.end(caller, turn);
-        if (isKept && ended['status'] !== 'failed' && conversationId) {
-          await this.conversations.append(caller, conversationId, itemsIn(turn));
-        }
+        const failure = await detached.run();
+        await recorder?.close();
+        await this.end(caller, read, kept ?? request.failed(failure ?? unfinished()));
       },
     );
-    setEnvelopeCode(response, 200);
-    response.status(200).json(begun);
+    return begun;
+  }
+
+  /** Stores the end of a response in the background, unless it was cancelled. */
+  private async end(caller: Caller, read: ReadRequest, response: JsonObject): Promise<void> {
+    const { own, conversationId } = read;
+    const turn = { id: idOf(response) ?? '', input: own, response };
+    await this.database.transaction(async () => {
+      const isKept = await this.stored.end(caller, turn);
+      if (isKept && response['status'] !== 'failed' && conversationId) {
+        await this.conversations.append(caller, conversationId, itemsIn(turn));
+      }
+    });
+    this.events.notify(caller, turn.id);
+  }
+
+  /** Answers the events of a response in the background until it has ended or the client leaves. Fails like DoorAnswers. */
+  private async follow(
+    caller: Caller,
+    response: Response,
+    find: () => Promise<{
+      readonly id: string;
+      readonly after: number;
+      readonly showsState?: boolean;
+    }>,
+  ): Promise<void> {
+    let last = -1;
+    const request = {
+      stream: true,
+      failureEvent: (failure: Failure) => errorEvent(failure, last + 1),
+    };
+    await this.answers.hold(caller, request, response, async (open) => {
+      const { id, after, showsState = false } = await find();
+      const { signal } = open;
+      open.begin();
+      const state = async (): Promise<ResponseState> => {
+        const stored = await this.current(caller, await this.found(caller, id));
+        const hasEnded = stored['status'] !== 'in_progress';
+        return { hasEnded, response: showsState ? stored : shown(stored) };
+      };
+      for await (const read of this.events.after(caller, id, after, { state, signal })) {
+        await open.write(read.frames);
+        ({ last } = read);
+      }
+      signal.throwIfAborted();
+      open.finish();
+    });
   }
 
   /** The response as it is now: one whose process has ended is interrupted. */
@@ -262,6 +341,17 @@ export class Responses {
       ? new ConversationTooLongError('previous_response_id')
       : new PreviousResponseError(id);
   }
+}
+
+/** Of a service that ends without the whole response. */
+function unfinished(): Failure {
+  const error = new UnfinishedAnswerError();
+  return { code: error.code, message: localized(error.message), error };
+}
+
+function answerJson(response: Response, body: JsonObject): void {
+  setEnvelopeCode(response, 200);
+  response.status(200).json(body);
 }
 
 /** A stored response, but for the states of its model. */

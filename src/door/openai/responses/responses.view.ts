@@ -69,6 +69,17 @@ const pageQuery = z.looseObject({
   after: z.string().max(200).optional(),
 });
 
+const storedQuery = z.looseObject({
+  stream: z.enum(['true', 'false']).optional(),
+  starting_after: z.coerce.number().int().min(0).optional(),
+  include: z.union([z.string(), z.array(z.string()).max(100)]).optional(),
+});
+
+/** How a stored response is read. Throws ParameterError. */
+export function storedResponseQuery(query: unknown): z.output<typeof storedQuery> {
+  return parameters(storedQuery, query);
+}
+
 /** The page of a list of items. Throws ParameterError. */
 export function itemPage(query: unknown): z.output<typeof pageQuery> {
   return parameters(pageQuery, query);

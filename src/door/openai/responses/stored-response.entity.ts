@@ -42,3 +42,16 @@ export class StoredResponse {
   /** When its conversation was last continued. */
   @Timestamp() lastUsedTime: Date;
 }
+
+/** An event of a response in the background that was created with stream: true. */
+@Entity({ name: 'stored_response_event' })
+export class StoredResponseEvent {
+  @TenantId(primary) tenantId: string;
+  @Bigint(primary) userId: number;
+  @Varchar(100, primary) responseId: string;
+  /** From 0, without gaps. */
+  @Integer(primary) sequence: number;
+  /** As it is sent. */
+  @Text() frame: string;
+  @CreateTime() createTime: Date;
+}

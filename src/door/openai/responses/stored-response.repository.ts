@@ -6,6 +6,9 @@ import type { JsonObject } from './stored-response.entity.js';
 
 type Owner = Pick<Caller, 'tenantId' | 'userId' | 'apiKey'>;
 
+/** A response, with its user. */
+export type ResponseKey = Pick<StoredResponse, 'tenantId' | 'userId' | 'id'>;
+
 /** One turn of a conversation. */
 export type StoredTurn = Pick<
   StoredResponse,
@@ -124,12 +127,18 @@ export class StoredResponseRepository {
   }
 
   /** Of the responses in the background, those that still run; their process answers for them for another while. */
-  async renew(ids: readonly string[], runningMs: number): Promise<string[]> {
+  async renew(keys: readonly ResponseKey[], runningMs: number): Promise<string[]> {
     const rows = await acrossTenants('renewal of responses in the background', () =>
       this.database.query<{ id: string }>(
-        `UPDATE stored_response SET running_until = now() + make_interval(secs => $2::double precision / 1000)
-          WHERE id = ANY ($1::text[]) AND running_until IS NOT NULL RETURNING id`,
-        [ids, runningMs],
+        `UPDATE stored_response SET running_until = now() + make_interval(secs => $4::double precision / 1000)
+          WHERE (tenant_id, user_id, id) IN (SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]))
+            AND running_until IS NOT NULL RETURNING id`,
+        [
+          keys.map(({ tenantId }) => tenantId),
+          keys.map(({ userId }) => userId),
+          keys.map(({ id }) => id),
+          runningMs,
+        ],
       ),
     );
     return rows.map(({ id }) => id);

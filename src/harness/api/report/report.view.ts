@@ -77,7 +77,12 @@ export class UsageTotalsView extends View(usageTotals) {}
 export class RunUsageDetailView extends View({
   ...usageTotals,
   contextUsed: nullable(integer({ description: 'Tokens of the last request' })),
-  contextLimit: nullable(integer({ description: 'Tokens that the model takes' })),
+  contextLimit: nullable(
+    integer({
+      description:
+        "Tokens that may be sent: the model's window without room for its answer, or less once the service has refused a request as too long.",
+    }),
+  ),
   modelCalls: list(ModelCallView, { description: 'Oldest first' }),
 }) {}
 

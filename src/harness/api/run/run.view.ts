@@ -117,7 +117,12 @@ export class RunView extends View({
   }),
   cost: nullable(decimal({ description: 'Null where no price is known' })),
   contextUsed: nullable(integer({ description: 'Tokens of the last request' })),
-  contextLimit: nullable(integer({ description: 'Tokens that the model takes' })),
+  contextLimit: nullable(
+    integer({
+      description:
+        "Tokens that may be sent: the model's window without room for its answer, or less once the service has refused a request as too long.",
+    }),
+  ),
   iteration: integer({ description: 'Turns of the model so far' }),
   toolCallCount: integer(),
   stopReason: nullable(text({ example: 'END_TURN' })),

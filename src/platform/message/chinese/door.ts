@@ -10,8 +10,8 @@ export const door: Texts = {
       '该模型不支持参数 {0}。请移除该参数，或选择其他模型。',
     'Keys are not taken from the address, where proxies and logs keep them. Send the key in the header x-goog-api-key, and rotate this one.':
       '不接受地址中的密钥，因为代理和日志会留存地址。请在请求头 x-goog-api-key 中发送密钥，并轮换此密钥。',
-    'There is no method {0}. Use generateContent, streamGenerateContent or countTokens.':
-      '没有方法 {0}。请使用 generateContent、streamGenerateContent 或 countTokens。',
+    'There is no method {0}. Use generateContent, streamGenerateContent, countTokens, embedContent or batchEmbedContents.':
+      '没有方法 {0}。请使用 generateContent、streamGenerateContent、countTokens、embedContent 或 batchEmbedContents。',
     'No message before has an open call of the function {0}. Send the message that called it as well.':
       '之前没有消息调用函数 {0} 且尚无结果。请同时发送调用它的消息。',
     'There is no model {0}. GET /v1/models lists those that you can use.':
@@ -39,6 +39,8 @@ export const door: Texts = {
     'There is no item {0} in the conversation.': '会话中没有条目 {0}。',
     'The item {0} is not stored. Send the item itself instead.':
       '条目 {0} 未被存储。请改为发送该条目本身。',
+    'The events of the response {0} are not kept. Read it without stream.':
+      '响应 {0} 的事件未保留。请去掉 stream 后读取。',
     'Only a response in the background can be cancelled.': '只有后台响应可以取消。',
     'A response in the background is stored. Leave store out, or send it true.':
       '后台响应会被存储。请省略 store，或将其设为 true。',

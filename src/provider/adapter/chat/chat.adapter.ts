@@ -56,8 +56,8 @@ export interface ChatAdapter extends AdapterNames {
   ): Promise<RelayedAnswer>;
 
   /**
-   * The answer of a service of the messages protocol to a request that is only counted. Undefined where the protocol or the
-   * service does not count. Fails like `relay`.
+   * The answer of a service of the messages or the responses protocol to a request that is only counted. Undefined where the
+   * protocol or the service does not count. Fails like `relay`.
    */
   relayCount(
     body: RelayedBody,
@@ -98,7 +98,7 @@ export interface RelayedAnswer {
   readonly usage: Usage | undefined;
 }
 
-/** As the service of the messages protocol answers it. */
+/** As services answer it. */
 export interface TokenCount {
   readonly input_tokens: number;
 }

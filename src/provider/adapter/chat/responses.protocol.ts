@@ -34,6 +34,11 @@ export function responses(form: Vendor['address']): ChatProtocol {
   return {
     name: 'responses',
     endpoint: (address) => endpointOf(address, { ...FAMILY, ...form, endpoint: '/responses' }),
+    countEndpoint: (address) =>
+      endpointOf(address, { ...FAMILY, ...form, endpoint: '/responses' }).replace(
+        /\/responses(?=\?|$)/,
+        '/responses/input_tokens',
+      ),
     headers: ({ credential }) => bearerOf(credential),
     body: toResponsesBody,
     relayed: {

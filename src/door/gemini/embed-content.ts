@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import type { Caller } from '../../platform/access/index.js';
+import type { IgnoredParameters } from '../answer/ignored-parameters.js';
+import { parameters } from '../answer/parameters.js';
+import { OpenAiEmbeddings } from '../openai/openai.embeddings.js';
+import type { EmbeddingContext } from '../openai/openai.embeddings.js';
+import { fields } from './generate-content.protocol.js';
+import type { GeminiEmbeddingsView, GeminiEmbeddingView } from './gemini.view.js';
+
+// Embeddings as Google's service makes them (ai.google.dev/api/embeddings and @google/genai, November 2026).
+
+const MAX_PARTS = 1_000;
+const MAX_REQUESTS = 2_048;
+const MAX_TEXT_CHARS = 1_000_000;
+
+const DIMENSIONS = 'outputDimensionality';
+
+const settings = {
+  taskType: z.string().optional(),
+  title: z.string().optional(),
+  [DIMENSIONS]: z.number().int().min(1).max(100_000).optional(),
+  autoTruncate: z.boolean().optional(),
+};
+
+const request = fields({
+  /** That of the address counts. */
+  model: z.string().optional(),
+  content: fields({
+    parts: z
+      .array(fields({ text: z.string().min(1).max(MAX_TEXT_CHARS) }))
+      .min(1)
+      .max(MAX_PARTS),
+    role: z.string().optional(),
+  }),
+  ...settings,
+  embedContentConfig: fields(settings).optional(),
+});
+
+const batch = fields({ requests: z.array(request).min(1).max(MAX_REQUESTS) });
+
+type EmbedRequest = z.output<typeof request>;
+
+/** :embedContent and :batchEmbedContents. Fails like OpenAiEmbeddings. */
+@Injectable()
+export class EmbedContent {
+  constructor(private readonly embeddings: OpenAiEmbeddings) {}
+
+  async one(
+    caller: Caller,
+    model: string,
+    body: unknown,
+    context: EmbeddingContext,
+  ): Promise<GeminiEmbeddingView> {
+    const [values = []] = await this.vectors(caller, model, [parameters(request, body)], context);
+    return { embedding: { values } };
+  }
+
+  async several(
+    caller: Caller,
+    model: string,
+    body: unknown,
+    context: EmbeddingContext,
+  ): Promise<GeminiEmbeddingsView> {
+    const { requests } = parameters(batch, body);
+    const vectors = await this.vectors(caller, model, requests, context);
+    return { embeddings: vectors.map((values) => ({ values })) };
+  }
+
+  private async vectors(
+    caller: Caller,
+    model: string,
+    requests: readonly EmbedRequest[],
+    context: EmbeddingContext,
+  ): Promise<number[][]> {
+    for (const one of requests) noteHints(one, context.ignored);
+    const vectors: number[][] = [];
+    for (const dimensions of new Set(requests.map(dimensionsOf))) {
+      const places = [...requests.keys()].filter(
+        (at) => dimensionsOf(requests[at] as EmbedRequest) === dimensions,
+      );
+      const texts = places.map((at) => textOf(requests[at] as EmbedRequest));
+      const asked = { model, texts, dimensions, param: DIMENSIONS };
+      const made = await this.embeddings.vectors(caller, asked, context);
+      made.vectors.forEach((vector, at) => (vectors[places[at] ?? 0] = [...vector]));
+    }
+    return vectors;
+  }
+}
+
+function dimensionsOf(asked: EmbedRequest): number | undefined {
+  return asked[DIMENSIONS] ?? asked.embedContentConfig?.[DIMENSIONS];
+}
+
+function textOf({ content }: EmbedRequest): string {
+  return content.parts.map(({ text }) => text).join('\n');
+}
+
+/** What no other service has a word for. Texts that are too long are refused by some services and cut by others. */
+function noteHints(asked: EmbedRequest, ignored: IgnoredParameters): void {
+  for (const given of [asked, asked.embedContentConfig ?? {}]) {
+    for (const name of ['taskType', 'title', 'autoTruncate'] as const) {
+      if (given[name] !== undefined) ignored.add(name);
+    }
+  }
+}
