@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sendChat } from '../support/chat.js';
-import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { clickFace, Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createModel } from '../support/models.js';
 import { done, makeRole, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { eventually } from '../support/wait.js';
@@ -164,7 +164,7 @@ describeConsole('providers, models, agents and home in the console', () => {
     });
 
     // Saved again, the stored key is kept and not made twice.
-    await keys.getByRole('switch', { name: 'Used' }).click({ force: true });
+    await clickFace(keys.getByRole('switch', { name: 'Used' }));
     await page.getByRole('button', { name: 'Save model' }).click();
     await eventually(
       async () => (await admin.get<{ keys: object[] }>(`/system/model/${id}`)).data.keys,
@@ -200,7 +200,7 @@ describeConsole('providers, models, agents and home in the console', () => {
     const page = await console.signedIn();
     await page.goto('/providers?q=ollama');
     const toggle = page.getByLabel('Offline demo (ollama) enabled');
-    await toggle.click({ force: true });
+    await clickFace(toggle);
     await page.getByText('new calls through them are refused').waitFor();
     await page.getByRole('button', { name: 'Disable provider' }).click();
     await page.getByText(/models? uses? ollama and cannot be called/).waitFor();
