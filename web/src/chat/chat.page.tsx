@@ -280,8 +280,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   const actions = useMemo<ChatActions>(
     () => ({
       answerAgain: (questionId) => submit({ kind: 'again', questionId }, '', []),
-      edit: (message: MessageView, content) =>
-        submit({ kind: 'edit', message }, content, message.files),
+      edit: (message, content, files) => submit({ kind: 'edit', message }, content, files),
       choose: chooseBranch,
       openSource: onSource,
       isBusy,
