@@ -277,13 +277,12 @@ describeConsole('the chat', () => {
     const answered = page.waitForResponse('**/chat/send');
     await send(page, 'Do not lose this');
     expect(await (await answered).json()).toMatchObject({ code: 401 });
-    await page.waitForURL(/\/sign-in/);
-
-    await page.locator('input[name=username], input[autocomplete=username]').fill('admin');
-    await page.locator('input[type=password]').fill(ADMIN_PASSWORD);
-    await page.locator('button[type=submit]').click();
-
-    await page.waitForURL(`**/chat/${sessionId}`);
+    const over = page.getByRole('dialog', { name: 'Your sign-in has ended' });
+    await expectNoViolations(page);
+    await over.locator('input[type=password]').fill(ADMIN_PASSWORD);
+    await over.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await over.waitFor({ state: 'detached' });
+    expect(sessionOf(page)).toBe(sessionId);
     await composer(page).waitFor();
     expect(await composer(page).inputValue()).toBe('Do not lose this');
     await page.close();

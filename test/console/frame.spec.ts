@@ -8,7 +8,7 @@ import {
   expectNoViolations,
 } from '../support/console.js';
 import { done, makeRole } from '../support/people.js';
-import type { Session } from '../support/session.js';
+import { Session } from '../support/session.js';
 import { ADMIN_PASSWORD } from '../support/template.js';
 import { eventually } from '../support/wait.js';
 
@@ -145,6 +145,48 @@ describeConsole('the frame of the console', () => {
       expect(await field.inputValue()).toBe('Half written');
       await page.unrouteAll({ behavior: 'wait' });
     }
+    await page.close();
+  });
+
+  it('keeps unsaved forms when the sign-in ends, over the page and across a reload', async () => {
+    const page = await console.signedIn();
+    page.on('dialog', (dialog) => void dialog.accept());
+    const endSignIn = async (): Promise<void> => {
+      const kept = String(await page.evaluate(`localStorage.getItem('plinth.session')`));
+      const { token, clientId } = JSON.parse(kept) as Record<'token' | 'clientId', string>;
+      const headers = { authorization: `Bearer ${token}`, clientid: clientId };
+      done(await new Session(console.url, headers).post('/auth/logout'));
+    };
+    await page.goto('/users');
+    await page.getByRole('button', { name: 'Add user' }).click();
+    const drawer = page.getByRole('dialog', { name: 'Add user' });
+    await drawer.getByRole('textbox', { name: 'User name' }).fill('half-written');
+    await endSignIn();
+    await drawer.getByRole('button', { name: 'Add user' }).click();
+    const over = page.getByRole('dialog', { name: 'Your sign-in has ended' });
+    await over.getByText('what you typed is kept').waitFor();
+    await expectClickable(page);
+    await over.locator('input[type=password]').fill(ADMIN_PASSWORD);
+    await over.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await over.waitFor({ state: 'detached' });
+    await drawer.getByRole('button', { name: 'Add user' }).click();
+    await page.getByRole('dialog', { name: 'Pass on the password' }).waitFor();
+
+    await page.goto('/agents/new');
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('Half an agent');
+    await endSignIn();
+    await page.reload();
+    await page.locator('input[autocomplete=username]').fill('admin');
+    await page.locator('input[type=password]').fill(ADMIN_PASSWORD);
+    await page.locator('button[type=submit]').click();
+    await page.getByText('What you typed earlier and did not save').waitFor();
+    expect(await name.inputValue()).toBe('Half an agent');
+    await page.getByRole('button', { name: 'Discard it' }).click();
+    expect(await name.inputValue()).toBe('');
+    await page.reload();
+    await name.waitFor();
+    expect(await name.inputValue()).toBe('');
     await page.close();
   });
 

@@ -15,10 +15,16 @@ import { cssVariables, theme } from './app/theme';
 import { ready } from './i18n';
 
 let wasSignedIn = session.current !== undefined;
+let wasLapsed = false;
 // What was loaded belongs to the user and the tenant before, which another tab may have changed as well. A sign-out keeps the
 // way back.
 session.subscribe(() => {
+  const isBack = wasLapsed && session.current !== undefined;
+  wasLapsed = session.isLapsed;
+  if (wasLapsed) return;
   if (!session.current) queryClient.clear();
+  // The same user again: the page and its forms stay.
+  else if (isBack) void queryClient.invalidateQueries();
   else if (wasSignedIn) void queryClient.resetQueries();
   wasSignedIn = session.current !== undefined;
   void router.invalidate();

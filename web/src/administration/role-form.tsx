@@ -93,7 +93,7 @@ export function RoleForm({ permissions, role, copied }: Props) {
       onSubmit={form.onSubmit((values) => save.mutate(values), focusFirstInvalid)}
       className={styles['form']}
     >
-      <LeaveGuard dirty={form.isDirty() && !save.isPending} />
+      <LeaveGuard form={form} dirty={form.isDirty() && !save.isPending} />
       <Stack gap="lg">
         {readOnly && <Alert color="gray">{readOnly}</Alert>}
         <fieldset className={styles['fields']} disabled={readOnly !== undefined}>

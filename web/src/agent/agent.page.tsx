@@ -210,7 +210,7 @@ function AgentForm({ agent, choices }: FormProps) {
         )
       }
     >
-      <LeaveGuard dirty={form.isDirty()} />
+      <LeaveGuard form={form} dirty={form.isDirty()} />
       {!canEdit && (
         <Alert mb="md" color="gray">
           {t('readOnly')}

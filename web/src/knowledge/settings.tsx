@@ -351,7 +351,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
           </div>
         )}
       </form>
-      <LeaveGuard dirty={changed.length > 0 && !save.isPending} />
+      <LeaveGuard form={form} dirty={changed.length > 0 && !save.isPending} />
       {can('system:info:remove') && <DangerZone base={base} />}
     </>
   );

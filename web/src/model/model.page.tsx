@@ -176,7 +176,7 @@ function ModelForm({ model, providers }: FormProps) {
   const title = model ? model.modelDescribe || model.modelName : t('add');
   return (
     <Page title={title} width="reading" above={[{ title: t('title'), path: '/models' }]}>
-      <LeaveGuard dirty={form.isDirty()} />
+      <LeaveGuard form={form} dirty={form.isDirty()} />
       {!canEdit && (
         <Alert mb="md" color="gray">
           {t('readOnly')}

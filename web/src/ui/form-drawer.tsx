@@ -6,6 +6,8 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { messageOf, RequestId } from './failure';
 import { focusFirstInvalid } from './first-invalid';
+import { useKeptForm } from './kept-form';
+import { RestoredNote } from './restored-note';
 import styles from './form-drawer.module.css';
 
 interface Props<Values> {
@@ -37,6 +39,7 @@ export function FormDrawer<Values>({
   const [failure, setFailure] = useState<unknown>();
   const [saving, setSaving] = useState(false);
   const [leaving, setLeaving] = useState(false);
+  const { isRestored, discard } = useKeptForm(form, title);
   const submit = form.onSubmit(async (values) => {
     setSaving(true);
     setFailure(undefined);
@@ -58,6 +61,7 @@ export function FormDrawer<Values>({
       <form onSubmit={submit} noValidate>
         <Stack>
           {readOnly && <Alert color="gray">{readOnly}</Alert>}
+          {isRestored && <RestoredNote onDiscard={discard} />}
           <fieldset className={styles['fields']} disabled={readOnly !== false}>
             <Stack>{children}</Stack>
           </fieldset>
