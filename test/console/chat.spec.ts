@@ -368,9 +368,9 @@ describeConsole('the chat', () => {
     const asked = page.getByRole('article', { name: 'Question' }).last();
     await asked.getByText('The file broken.pdf cannot be read.').waitFor();
     const files = async (): Promise<string[]> =>
-      (await stored(sessionId)).findLast(({ role }) => role === 'user')?.files.map(
-        ({ name, state }) => `${name} ${state}`,
-      ) ?? [];
+      (await stored(sessionId))
+        .findLast(({ role }) => role === 'user')
+        ?.files.map(({ name, state }) => `${name} ${state}`) ?? [];
     expect((await files()).sort()).toEqual(['broken.pdf failed', 'code.md quoted']);
 
     await asked.hover();

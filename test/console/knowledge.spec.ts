@@ -269,11 +269,24 @@ describeConsole('the pages of knowledge bases', () => {
   });
 
   it('explain each hit of a search, compare two settings, and apply one after its difference', async () => {
-    await page.goto(`/knowledge/${base}?tab=retrieval`);
-    await page
-      .getByRole('textbox', { name: /Question or words/ })
-      .fill('How long is the warranty of a drill?');
-    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    const question = 'How long is the warranty of a drill?';
+    const search = async (settings: string): Promise<unknown> => {
+      await page.goto(`/knowledge/${base}?tab=retrieval${settings}`);
+      await page.getByRole('textbox', { name: /Question or words/ }).fill(question);
+      const asked = page.waitForRequest(
+        (request) => request.postData()?.includes(question) === true,
+      );
+      await page.getByRole('button', { name: 'Search', exact: true }).click();
+      return (await asked).postDataJSON() as unknown;
+    };
+    // It begins with what the base is set to.
+    const { data: saved } = await admin.get<Record<string, unknown>>(`/system/info/${base}`);
+    expect(await search('')).toMatchObject({
+      topK: saved['retrieveLimit'],
+      threshold: saved['similarityThreshold'],
+      enableHybrid: true,
+    });
+    await search(`&first=${encodeURIComponent('{"threshold":0.5}')}`);
     await page.locator('mark', { hasText: 'warranty' }).first().waitFor();
     await text(/below the similarity threshold/).waitFor();
     await button(/^Why not\?/).click();

@@ -30,6 +30,7 @@ export {
   Status,
   Text,
   Texts,
+  BasedOnRevision,
   Whole,
   ZeroOrOne,
 } from './field.js';
@@ -100,6 +101,7 @@ export {
   oneOf,
   optional,
   recordId,
+  recordRevision,
   schema,
   someOf,
   text,

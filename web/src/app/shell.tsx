@@ -250,7 +250,10 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
     <div className={styles['account']}>
       <Menu position="top-start" width={232}>
         <Menu.Target>
-          <UnstyledButton className={styles['accountButton']} aria-label={t('account', { name })}>
+          <UnstyledButton
+            className={styles['accountButton']}
+            aria-label={t('account', { name, tenant: tenantId })}
+          >
             <Avatar alt="" size={28} radius="xl" color="indigo" name={name} src={user?.avatar} />
             {!small && (
               <>

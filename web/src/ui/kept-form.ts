@@ -42,7 +42,10 @@ export function useKeptForm<Values>(form: UseFormReturnType<Values>, name: strin
     const changed = Object.entries(values as object).filter(
       ([field, value]) => JSON.stringify(value) !== JSON.stringify(initial[field]),
     );
-    write(key, form.isDirty() ? Object.fromEntries(changed) : {});
+    // The revision of the record that it was typed for: the service compares it with the one at the save.
+    const revision = 'revision' in initial ? { revision: initial['revision'] } : {};
+    const isKept = form.isDirty() && changed.length > 0;
+    write(key, isKept ? { ...revision, ...Object.fromEntries(changed) } : {});
   });
   const isDirty = form.isDirty();
   useEffect(() => keep(), [values, isDirty]);

@@ -45,6 +45,7 @@ import { ModelFindings1763683200050 } from './50-model-findings.js';
 import { ResponseItems1763683200052 } from './52-response-items.js';
 import { ModelAuth1763683200053 } from './53-model-auth.js';
 import { StrictParameters1763683200054 } from './54-strict-parameters.js';
+import { RecordRevisions1763683200064 } from './64-record-revisions.js';
 import { GroupsOverage1763683200056 } from './56-groups-overage.js';
 
 /** In the order in which they run. */
@@ -97,4 +98,5 @@ export const migrations = [
   ModelAuth1763683200053,
   StrictParameters1763683200054,
   GroupsOverage1763683200056,
+  RecordRevisions1763683200064,
 ];
