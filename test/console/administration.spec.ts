@@ -235,7 +235,9 @@ describeConsole('the pages of administration and the account', () => {
     await page.getByText('You now work in this tenant.').waitFor();
     // The switch applies to the sign-in, and so to every tab.
     await other.getByRole('row').filter({ hasText: 'boss' }).waitFor();
-    await button('Account of admin', other).getByText('424242').waitFor();
+    await button(/^Account of admin/, other)
+      .getByText('424242')
+      .waitFor();
     await other.close();
     await page.goto('/users');
     await row('boss').waitFor();
