@@ -242,6 +242,31 @@ describeConsole('providers, models, agents and home in the console', () => {
     expect(await page.getByRole('checkbox', { name: 'calculate' }).isChecked()).toBe(true);
   });
 
+  it('asks what to keep when two people have edited an agent', async () => {
+    const admin = await console.plinth.signIn();
+    const { data: agents } = await admin.get<{ id: number }[]>('/agent/agent/agentOptions');
+    const id = agents[0]?.id;
+    const page = await console.signedIn();
+    await page.goto(`/agents/${id}`);
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('My name');
+    const theirs = { agentName: 'Their name', agentDescribe: 'Their description' };
+    done(await admin.put('/agent/agent', { id, ...theirs }));
+    const save = page.getByRole('button', { name: 'Save agent' });
+    await save.click();
+    const conflict = page.getByRole('alert').filter({ hasText: 'Someone else has changed this' });
+    await conflict.getByText('Their description').waitFor();
+    await conflict.getByRole('radio', { name: 'Theirs' }).waitFor();
+    await expectNoViolations(page);
+    await conflict.getByRole('button', { name: 'Apply the choice' }).click();
+    expect(await name.inputValue()).toBe('My name');
+    await save.click();
+    const stored = () => admin.get<Record<string, unknown>>(`/agent/agent/${id}`);
+    await eventually(stored, ({ data }) => data['agentName'] === 'My name');
+    expect((await stored()).data).toMatchObject({ agentDescribe: 'Their description' });
+    await page.close();
+  });
+
   it('says what used a deleted model, and which models a deleted provider leaves', async () => {
     const admin = await console.plinth.signIn();
     const apiHost = `${console.simulator.url}/v1`;
