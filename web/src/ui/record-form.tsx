@@ -71,7 +71,7 @@ export function ConflictChoice<Values>({ form, conflict, valuesOf, onDone }: Pro
     onDone();
   };
   return (
-    <Alert color="yellow" role="alert" title={t('conflict.title')}>
+    <Alert variant="default" role="alert" title={t('conflict.title')}>
       <Stack gap="sm">
         {others.length > 0 && (
           <div>
