@@ -13,6 +13,7 @@ export type {
   FollowOptions,
   HarnessEvent,
   HarnessNews,
+  FailedFile,
   LeftOutSource,
   ModelTestEvent,
   ModelTestOptions,

@@ -43,6 +43,15 @@ export interface LeftOutSource extends FragmentReference {
   readonly reason: 'room' | 'pieces';
 }
 
+/** A file of the question that could not be read; the answer goes on without it. */
+export interface FailedFile {
+  readonly id: string;
+  readonly name: string;
+  readonly state: 'failed';
+  /** Why, and what to do. */
+  readonly reason: string;
+}
+
 /** The events of an answer (docs/API.md, POST /chat/send), but the failure, which is thrown. */
 export type ChatEvent =
   | {
@@ -53,6 +62,7 @@ export type ChatEvent =
       readonly fallback?: boolean;
       readonly incomplete?: boolean;
     }
+  | { readonly event: 'files'; readonly files: FailedFile[] }
   | { readonly event: 'content'; readonly content: string; readonly reasoning_content?: string }
   | {
       readonly event: 'tool_call';
@@ -104,6 +114,7 @@ interface ChatFailure {
 }
 
 const CHAT_EVENTS: readonly string[] = [
+  'files',
   'sources',
   'content',
   'tool_call',

@@ -1,4 +1,5 @@
 import {
+  BasedOnRevision,
   AnyObject,
   Decimal,
   Flag,
@@ -150,6 +151,7 @@ export class CreateAgentBody extends Input({
 export class UpdateAgentBody extends Input({
   ...agentFields,
   id: Id(),
+  revision: BasedOnRevision(),
   agentName: Text({
     ...AGENT_NAME,
     optional: true,

@@ -11,6 +11,7 @@ import {
   Integer,
   Json,
   Jsonb,
+  Revision,
   TenantId,
   Text,
   UpdateTime,
@@ -59,5 +60,6 @@ export class Agent {
   @Char(1, { default: '0' }) status: string;
   @Varchar(500, nullable) remark: string | null;
   @CreateTime() createTime: Date;
+  @Revision() revision: number;
   @UpdateTime() updateTime: Date;
 }

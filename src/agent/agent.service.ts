@@ -48,6 +48,8 @@ const ENABLED = '0';
 /** Offered to an agent that uses its skills. */
 const SKILL_TOOLS = ['activate_skill', 'read_skill_resource'];
 
+type AgentChange = Omit<UpdateAgentBody, 'id' | 'revision'>;
+
 interface ChosenModel {
   readonly modelId: number | undefined;
   readonly runtime: string | undefined;
@@ -177,10 +179,12 @@ export class AgentService {
   }
 
   async update(caller: Caller, body: UpdateAgentBody): Promise<AgentView> {
-    const { id } = body;
+    const { id, revision, ...changed } = body;
     requireWithinKey(caller, 'agents', [id], LABEL);
-    const values = await this.valuesOf(body);
+    const values = await this.valuesOf(changed);
     return this.database.transaction(async () => {
+      const current = () => this.get(caller, id);
+      await this.agents.agents.requireRevision(caller.tenantId, id, { given: revision, current });
       const before = await this.agents.agents.get(caller.tenantId, id);
       await this.checkBindings(caller, values, before);
       await this.agents.agents.update(caller.tenantId, id, values);
@@ -198,7 +202,7 @@ export class AgentService {
   }
 
   /** The columns that a body changes. Must not be called inside a transaction: a schema is checked on a thread. */
-  private async valuesOf(body: CreateAgentBody | UpdateAgentBody): Promise<AgentValues> {
+  private async valuesOf(body: CreateAgentBody | AgentChange): Promise<AgentValues> {
     const { responseFormat: given, filter, ...fields } = body;
     const values = readAgent(fields);
     if (filter !== undefined) values.filter = filter && readFilter(filter);
@@ -282,10 +286,9 @@ export class AgentService {
 function readAgent(
   body:
     | Omit<CreateAgentBody, 'responseFormat' | 'filter'>
-    | Omit<UpdateAgentBody, 'responseFormat' | 'filter'>,
+    | Omit<AgentChange, 'responseFormat' | 'filter'>,
 ): AgentValues {
-  const { id: _, ...fields } = { id: 0, ...body };
-  const values: AgentValues = defined(fields);
+  const values: AgentValues = defined({ ...body });
   if (values.agentName) values.agentName = values.agentName.trim();
   if (values.knowledgeIds) values.knowledgeIds = [...new Set(values.knowledgeIds)];
   if (values.tools) values.tools = [...new Set(values.tools)];

@@ -1,4 +1,5 @@
 import {
+  recordRevision,
   flag,
   integer,
   integers,
@@ -64,6 +65,7 @@ export class AgentView extends View({
   maxSteps: nullable(integer({ description: 'null: the limit of the installation' })),
   status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
   remark: text({ example: '' }),
+  revision: recordRevision(),
   createTime: time(),
   updateTime: time(),
 }) {}

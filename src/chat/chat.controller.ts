@@ -5,10 +5,19 @@ import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly, NOTHING_INLINE } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { InvalidInputError, setEnvelopeCode } from '../platform/error/index.js';
-import { Answers, AnswersRaw, IdPipe, NoEnvelope, SseWriter } from '../platform/http/index.js';
+import {
+  Answers,
+  AnswersRaw,
+  IdPipe,
+  NoEnvelope,
+  SseWriter,
+  WhileConnected,
+} from '../platform/http/index.js';
 import { SendBody, StopView } from './chat.dto.js';
 import { errorFrames } from './chat.frames.js';
 import { ChatService } from './chat.service.js';
+import { ChatFiles } from './file/chat-files.js';
+import { MessageFileView, toFileView } from './message.dto.js';
 import { SessionService } from './session.service.js';
 
 /** Far longer than this stream lasts. */
@@ -34,6 +43,7 @@ export class ChatController {
   constructor(
     private readonly chat: ChatService,
     private readonly sessions: SessionService,
+    private readonly files: ChatFiles,
   ) {}
 
   /** Sends a message and streams the answer as server-sent events; docs/API.md lists the frames. */
@@ -52,6 +62,21 @@ export class ChatController {
   ): Promise<void> {
     const reader = body.inline === false ? { ...caller, inline: NOTHING_INLINE } : caller;
     await this.chat.send(reader, body, idempotencyKey?.slice(0, 200), response);
+  }
+
+  /**
+   * Reads an own upload before it is sent with a question: `failed` with the reason where its type, size or content make the
+   * question go on without it, such as a damaged PDF.
+   */
+  @Post('files/:ossId/check')
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @Answers(MessageFileView)
+  async checkFile(
+    @CurrentCaller() caller: Caller,
+    @Param('ossId', IdPipe) ossId: number,
+    @WhileConnected() disconnected: AbortSignal,
+  ): Promise<MessageFileView> {
+    return toFileView(await this.files.inspect(caller, ossId, disconnected));
   }
 
   /** Stops the running answer of a session, from any connection. */

@@ -10,6 +10,7 @@ import type {
 } from '../agent/index.js';
 import { fragmentReference } from '../retrieval/index.js';
 import type { RetrievedFragment } from '../retrieval/index.js';
+import type { ChatFile } from './file/chat-file.js';
 import type { StoredCall } from './step/step.entity.js';
 import type { TurnUsage } from './turn.repository.js';
 
@@ -77,6 +78,17 @@ export function sourcesFrame(
     ...(fallback && { fallback }),
     ...(incomplete && { incomplete }),
   });
+}
+
+/** Files of the question that could not be read, before the first word of an answer that goes on without them. */
+export function filesFrame(failed: readonly ChatFile[]): string {
+  const files = failed.map(({ id, name, state, reason }) => ({
+    id: String(id),
+    name,
+    state,
+    reason: localized(reason ?? ''),
+  }));
+  return sseFrame('files', { event: 'files', files });
 }
 
 interface DoneDetails {

@@ -6,7 +6,7 @@ import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { isUniqueViolation } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
-import { SseWriter } from '../platform/http/index.js';
+import { localized, SseWriter } from '../platform/http/index.js';
 import { phrase } from '../platform/message/index.js';
 import { TurnSources } from '../agent/index.js';
 import { estimatingCounter, ModelResolver, tokenCounter } from '../model/index.js';
@@ -15,7 +15,8 @@ import { ChatBranches } from './branch/chat.branches.js';
 import { ChatAnswer } from './chat.answer.js';
 import type { SendBody } from './chat.dto.js';
 import { TurnInProgressError } from './chat.errors.js';
-import { sourcesFrame } from './chat.frames.js';
+import { contentFrame, filesFrame, sourcesFrame } from './chat.frames.js';
+import type { ChatFile } from './file/chat-file.js';
 import { ChatFiles } from './file/chat-files.js';
 import type { TurnFiles } from './file/chat-files.js';
 import { addableTokens, historyWindow } from './chat.history.js';
@@ -160,6 +161,7 @@ export class ChatService {
     const limits = historyLimits(plan);
     const found = await this.filesOf(turn, limits);
     const { history: stored, question: questionOf, bases, addedTokens } = found;
+    if (found.failed.length > 0) this.nameFailed(turn, found.failed);
     if (stored.length === 0 && bases.length === 0 && turn.files.length === 0) return alone;
     const bare = this.files.outline(body.content, turn.files);
     const { messages, found: searched } = await this.planner.messages({
@@ -178,12 +180,23 @@ export class ChatService {
     return messages;
   }
 
+  /** Says which files of the question the answer goes on without. */
+  private nameFailed(turn: Turn, failed: readonly ChatFile[]): void {
+    const { caller, plan } = turn;
+    turn.write(filesFrame(failed));
+    // A client that reads only content; nothing is added to JSON, which its client parses.
+    if (!caller.inline.failures || plan.generation.responseFormat !== undefined) return;
+    const reasons = failed.flatMap(({ reason }) => (reason === undefined ? [] : localized(reason)));
+    turn.write(contentFrame(`${reasons.join('\n\n')}\n\n`));
+  }
+
   /** The history, the question and the knowledge bases to search, with what the files of the conversation add. */
   private async filesOf(turn: Turn, limits: HistoryLimits): Promise<TurnFiles> {
     const { caller, plan, body, files, questionId, asked, signal } = turn;
     const stored = await this.history(turn);
     if (!this.files.concern(files, stored)) {
-      return { history: stored, question: questionOf, addedTokens: 0, bases: plan.bases };
+      const { bases } = plan;
+      return { failed: [], history: stored, question: questionOf, addedTokens: 0, bases };
     }
     const { sessionId, content } = body;
     const hasDocuments = files.some(({ kind }) => kind === 'document');

@@ -116,10 +116,16 @@ export class MessageFileView extends View({
   kind: oneOf(['image', 'document']),
   state: oneOf(['sent', 'reading', 'quoted', 'searched', 'failed'], {
     description:
-      'sent: an image; reading: a document that is not read yet; quoted: its text is part of the question; searched: a document of the session’s knowledge base',
+      'sent: an image; reading: a document that is not read yet; quoted: its text is part of the question; searched: a document of the session’s knowledge base; failed: it could not be read',
   }),
   knowledgeId: nullable(number({ description: 'Of a searched one' })),
   attachmentId: nullable(number({ description: 'Of a searched one' })),
+  reason: optional(
+    text({
+      example: 'The file plan.pdf cannot be read. This is not a PDF.',
+      description: 'Of a failed one: why, and what to do; the question goes on without it',
+    }),
+  ),
 }) {}
 
 /** The caller's own vote on an answer. */
@@ -211,9 +217,13 @@ export const messageSheet = sheetOf<MessageView>('Messages', {
   createTime: 'Created',
 });
 
-function toFileView(file: ChatFile): MessageFileView {
+export function toFileView(file: ChatFile): MessageFileView {
   const { knowledgeId = null, attachmentId = null } = file;
-  return MessageFileView.of({ ...file, knowledgeId, attachmentId }, { id: String(file.id) });
+  const reason = file.reason && localized(file.reason);
+  return MessageFileView.of(
+    { ...file, knowledgeId, attachmentId, reason },
+    { id: String(file.id) },
+  );
 }
 
 /** What a view has beside the row of its message. */

@@ -1,4 +1,5 @@
 import {
+  BasedOnRevision,
   Decimal,
   Flag,
   Id,
@@ -177,6 +178,7 @@ export class CreateKnowledgeBody extends Input({
 export class UpdateKnowledgeBody extends Input({
   ...knowledgeFields,
   id: Id(),
+  revision: BasedOnRevision(),
   name: Text({ optional: true, max: 50, example: 'Manuals' }),
   reindex: Flag({
     optional: true,

@@ -6,6 +6,7 @@ import {
   GeneratedId,
   Integer,
   Smallint,
+  Revision,
   TenantId,
   Timestamp,
   UpdateTime,
@@ -75,5 +76,6 @@ export class KnowledgeBase {
   /** Since when vectors of its fragments are known to be missing in the vector store; null when none is. */
   @Timestamp(nullable) vectorsLostAt: Date | null;
   @CreateTime() createTime: Date;
+  @Revision() revision: number;
   @UpdateTime() updateTime: Date;
 }

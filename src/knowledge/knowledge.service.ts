@@ -88,10 +88,12 @@ export class KnowledgeService {
   /** Saves the given fields; with `reindex` every document is parsed again with the new settings. */
   async update(caller: Caller, body: UpdateKnowledgeBody): Promise<Answer<null>> {
     const { tenantId } = caller;
-    const { id, reindex = false, ...fields } = body;
+    const { id, reindex = false, revision, ...fields } = body;
     return this.database.transaction(async () => {
       await this.bases.lockForUpdate(tenantId, [id]);
       const before = await this.writable(caller, id);
+      const current = () => this.get(caller, id);
+      await this.bases.bases.requireRevision(tenantId, id, { given: revision, current });
       const values = withOverlap(valuesOf(fields), before);
       const notice = await this.check(caller, values, before);
       if (!reindex) await this.assertNoReindexNeeded(before, values);

@@ -1,4 +1,5 @@
 import {
+  recordRevision,
   decimal,
   integer,
   nullable,
@@ -62,6 +63,7 @@ export class KnowledgeView extends View({
     description:
       'Deletions whose vectors the vector store has not removed yet; they are retried until it has',
   }),
+  revision: recordRevision(),
   createTime: time(),
   updateTime: time(),
 }) {}

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
 import {
+  BasedOnRevision,
   Decimal,
   Flag,
   Id,
@@ -240,6 +241,7 @@ export class CreateModelBody extends Input({
 export class UpdateModelBody extends Input({
   ...modelFields,
   id: Id(),
+  revision: BasedOnRevision(),
   providerCode: Text({ ...PROVIDER_CODE, ...NOT_EMPTY, optional: true }),
   category: OneOf(CATEGORIES, { optional: true }),
   modelName: Text({ ...MODEL_NAME, ...NOT_EMPTY, optional: true }),

@@ -9,6 +9,7 @@ import {
   Integer,
   Jsonb,
   Numeric,
+  Revision,
   TenantId,
   Text,
   UpdateTime,
@@ -65,5 +66,6 @@ export class Model {
   /** Learned from calls: a refused parameter to what is sent instead, or a limit of the service. */
   @Jsonb({ default: {} }) findings: Record<string, string | number>;
   @CreateTime() createTime: Date;
+  @Revision() revision: number;
   @UpdateTime() updateTime: Date;
 }

@@ -39,7 +39,7 @@ type KeyOwner = Pick<Caller, 'tenantId' | 'apiKey'>;
 /** The model rows. Plain keys go in and come out here and nowhere else; the column holds what the vault made of them. */
 @Injectable()
 export class ModelRepository {
-  private readonly models: TenantScoped<Model>;
+  readonly models: TenantScoped<Model>;
 
   constructor(
     private readonly database: Database,

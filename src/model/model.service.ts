@@ -178,6 +178,8 @@ export class ModelService {
     return this.database.transaction(async () => {
       // Locked, so that no key is stored between the check of the address and its change.
       const before = await this.models.lock(tenantId, id, body.fallbackIds);
+      const current = () => this.get(caller, id);
+      await this.models.models.requireRevision(tenantId, id, { given: body.revision, current });
       const authType = body.authType ?? before.authType;
       const { values, apiKey, keys } = readModel(body, authType);
       const after = { ...before, ...values };
@@ -424,7 +426,7 @@ function readModel(
   const { apiKey, keys, ...fields } = body;
   const values = Object.fromEntries(
     Object.entries<unknown>(fields).filter(
-      ([field, value]) => field !== 'id' && value !== undefined,
+      ([field, value]) => !['id', 'revision'].includes(field) && value !== undefined,
     ),
   ) as ModelValues;
   if (values.category) values.category = storedCategory(values.category);

@@ -1,4 +1,5 @@
 import {
+  recordRevision,
   decimal,
   flag,
   integer,
@@ -56,6 +57,7 @@ export class ModelView extends View({
   imagePrice: nullable(decimal({ ...unknown })),
   secondPrice: nullable(decimal({ ...unknown })),
   characterPrice: nullable(decimal({ ...unknown })),
+  revision: recordRevision(),
   createTime: time(),
   updateTime: time(),
 }) {}

@@ -1,4 +1,5 @@
 import {
+  BasedOnRevision,
   ICON,
   Id,
   Input,
@@ -98,6 +99,7 @@ export class CreateProviderBody extends Input({
 export class UpdateProviderBody extends Input({
   ...providerFields,
   id: Id(),
+  revision: BasedOnRevision(),
   providerCode: Text({ ...CODE, optional: true, example: 'custom_api' }),
 }) {}
 

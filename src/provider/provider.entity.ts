@@ -4,6 +4,7 @@ import {
   GeneratedId,
   Integer,
   Smallint,
+  Revision,
   TenantId,
   Text,
   UpdateTime,
@@ -28,6 +29,7 @@ export class Provider {
   @Integer({ default: 0 }) sortOrder: number;
   @Varchar(500, nullable) remark: string | null;
   @CreateTime() createTime: Date;
+  @Revision() revision: number;
   @UpdateTime() updateTime: Date;
   @DeleteDateColumn({ type: 'timestamptz', nullable: true })
   deletedTime: Date | null;

@@ -78,8 +78,10 @@ export class ProviderService {
 
   async update(caller: Caller, body: UpdateProviderBody): Promise<Answer<ProviderView>> {
     const { tenantId } = caller;
-    const { id, providerCode } = body;
+    const { id, revision, providerCode } = body;
     return this.database.transaction(async () => {
+      const current = () => this.get(caller, id);
+      await this.providers.providers.requireRevision(tenantId, id, { given: revision, current });
       const before = await this.providers.providers.get(tenantId, id);
       const change = { ...readProvider(body, before), providerCode };
       if (providerCode !== undefined) await this.refuseDuplicate(tenantId, id, providerCode);

@@ -1,4 +1,13 @@
-import { integer, recordId, sheetOf, text, time, View, zeroOrOne } from '../platform/http/index.js';
+import {
+  recordRevision,
+  integer,
+  recordId,
+  sheetOf,
+  text,
+  time,
+  View,
+  zeroOrOne,
+} from '../platform/http/index.js';
 import type { Provider } from './provider.entity.js';
 
 /** A provider under both names of its fields. Empty texts are '', because a client's form stumbles over null. */
@@ -16,6 +25,7 @@ export class ProviderView extends View({
   sortOrder: integer({ example: 0 }),
   status: zeroOrOne({ example: 0, description: '0 enabled, 1 disabled' }),
   remark: text({ example: '' }),
+  revision: recordRevision(),
   createTime: time(),
   updateTime: time(),
 }) {}

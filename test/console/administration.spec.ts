@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { clickFace, Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { done, makeRole, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Session } from '../support/session.js';
 import { eventually } from '../support/wait.js';
@@ -64,7 +64,7 @@ describeConsole('the pages of administration and the account', () => {
     await button('Close', once).click();
     await console.plinth.signIn('nora', second);
 
-    await row('nora').getByRole('switch').press('Space');
+    await clickFace(row('nora').getByRole('switch'));
     await button('Disable', dialog()).click();
     await page.getByText('nora is disabled.').waitFor();
     await page.goto('/users?q=nora&status=1');
@@ -235,7 +235,9 @@ describeConsole('the pages of administration and the account', () => {
     await page.getByText('You now work in this tenant.').waitFor();
     // The switch applies to the sign-in, and so to every tab.
     await other.getByRole('row').filter({ hasText: 'boss' }).waitFor();
-    await button('Account of admin', other).getByText('424242').waitFor();
+    await button(/^Account of admin/, other)
+      .getByText('424242')
+      .waitFor();
     await other.close();
     await page.goto('/users');
     await row('boss').waitFor();
@@ -258,7 +260,7 @@ describeConsole('the pages of administration and the account', () => {
     await row('In use here').waitFor();
     await expectNoViolations(page);
     await button('web').click();
-    await dialog().getByRole('switch', { name: 'Failures in the text' }).press('Space');
+    await clickFace(dialog().getByRole('switch', { name: 'Failures in the text' }));
     await expectNoViolations(page);
     await button('Save client', dialog()).click();
     await row('web').getByText('thinking, sources', { exact: true }).waitFor();

@@ -17,6 +17,7 @@ interface Stored {
   readonly role: string;
   readonly content: string;
   readonly state: string;
+  readonly files: readonly { readonly name: string; readonly state: string }[];
 }
 
 describeConsole('the chat', () => {
@@ -276,13 +277,12 @@ describeConsole('the chat', () => {
     const answered = page.waitForResponse('**/chat/send');
     await send(page, 'Do not lose this');
     expect(await (await answered).json()).toMatchObject({ code: 401 });
-    await page.waitForURL(/\/sign-in/);
-
-    await page.locator('input[name=username], input[autocomplete=username]').fill('admin');
-    await page.locator('input[type=password]').fill(ADMIN_PASSWORD);
-    await page.locator('button[type=submit]').click();
-
-    await page.waitForURL(`**/chat/${sessionId}`);
+    const over = page.getByRole('dialog', { name: 'Your sign-in has ended' });
+    await expectNoViolations(page);
+    await over.locator('input[type=password]').fill(ADMIN_PASSWORD);
+    await over.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await over.waitFor({ state: 'detached' });
+    expect(sessionOf(page)).toBe(sessionId);
     await composer(page).waitFor();
     expect(await composer(page).inputValue()).toBe('Do not lose this');
     await page.close();
@@ -340,6 +340,46 @@ describeConsole('the chat', () => {
     await page.getByRole('button', { name: 'Remove costs.txt' }).waitFor();
     await page.getByRole('button', { name: 'Remove prices.txt' }).waitFor();
     expect(await composer(page).inputValue()).toBe('Compare these');
+    await page.close();
+  });
+
+  it('checks files when they are attached, also dropped ones, and answers without a bad one', async () => {
+    const page = await console.signedIn();
+    const sessionId = await newSession('Attached');
+    await page.goto(`/chat/${sessionId}`);
+    await composer(page).waitFor();
+    console.simulator.script({ match: COMPLETIONS, text: 'first answer' });
+    await send(page, 'Hello');
+    await answers(page).getByText('first answer').waitFor();
+
+    await dropOn(page.getByRole('log', { name: 'Messages' }), {
+      'code.md': 'The code is marigold.',
+      'broken.pdf': '%PDF-1.7 nothing more',
+      'photo.png': '\u0089PNG\r\n\u001a\n is no image',
+    });
+    await page.getByText('The file broken.pdf cannot be read.').waitFor();
+    await page.getByRole('button', { name: 'Remove code.md' }).waitFor();
+    await page.getByRole('button', { name: 'Remove photo.png' }).click();
+    await expectNoViolations(page);
+    console.simulator.script({ match: COMPLETIONS, text: 'marigold' });
+    await composer(page).fill('What is the code?');
+    await page.getByRole('button', { name: 'Send message' }).click();
+    await answers(page).getByText('marigold').waitFor();
+    const asked = page.getByRole('article', { name: 'Question' }).last();
+    await asked.getByText('The file broken.pdf cannot be read.').waitFor();
+    const files = async (): Promise<string[]> =>
+      (await stored(sessionId))
+        .findLast(({ role }) => role === 'user')
+        ?.files.map(({ name, state }) => `${name} ${state}`) ?? [];
+    expect((await files()).sort()).toEqual(['broken.pdf failed', 'code.md quoted']);
+
+    await asked.hover();
+    await asked.getByRole('button', { name: 'Edit question' }).click();
+    await page.getByRole('button', { name: 'Remove broken.pdf' }).click();
+    console.simulator.script({ match: COMPLETIONS, text: 'still marigold' });
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await answers(page).getByText('still marigold').waitFor();
+    expect(await files()).toEqual(['code.md quoted']);
     await page.close();
   });
 
@@ -516,6 +556,23 @@ function composer(page: Page): Locator {
 
 function answers(page: Page): Locator {
   return page.getByRole('article', { name: 'Answer' });
+}
+
+/** Drops files of these texts on the middle of the element, as a file manager does. */
+async function dropOn(target: Locator, files: Readonly<Record<string, string>>): Promise<void> {
+  const box = await target.boundingBox();
+  const isTaken = await target.page().evaluate<boolean[]>(`(() => {
+    const transfer = new DataTransfer();
+    for (const [name, text] of ${JSON.stringify(Object.entries(files))})
+      transfer.items.add(new File([text], name));
+    const { x, y, width, height } = ${JSON.stringify(box)};
+    const place = { clientX: x + width / 2, clientY: y + height / 2 };
+    const init = { ...place, bubbles: true, cancelable: true, dataTransfer: transfer };
+    const below = document.elementFromPoint(place.clientX, place.clientY);
+    return ['dragover', 'drop'].map((type) => !below.dispatchEvent(new DragEvent(type, init)));
+  })()`);
+  // Otherwise the browser opens the files.
+  expect(isTaken).toEqual([true, true]);
 }
 
 async function send(page: Page, text: string): Promise<void> {

@@ -1,6 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { Console, describeConsole, expectNoViolations } from '../support/console.js';
-import { makeRole } from '../support/people.js';
+import type { Page } from 'playwright-core';
+import {
+  Console,
+  describeConsole,
+  expectClickable,
+  expectNoViolations,
+} from '../support/console.js';
+import { done, makeRole } from '../support/people.js';
+import { Session } from '../support/session.js';
 import { ADMIN_PASSWORD } from '../support/template.js';
 import { eventually } from '../support/wait.js';
 
@@ -140,6 +148,48 @@ describeConsole('the frame of the console', () => {
     await page.close();
   });
 
+  it('keeps unsaved forms when the sign-in ends, over the page and across a reload', async () => {
+    const page = await console.signedIn();
+    page.on('dialog', (dialog) => void dialog.accept());
+    const endSignIn = async (): Promise<void> => {
+      const kept = String(await page.evaluate(`localStorage.getItem('plinth.session')`));
+      const { token, clientId } = JSON.parse(kept) as Record<'token' | 'clientId', string>;
+      const headers = { authorization: `Bearer ${token}`, clientid: clientId };
+      done(await new Session(console.url, headers).post('/auth/logout'));
+    };
+    await page.goto('/users');
+    await page.getByRole('button', { name: 'Add user' }).click();
+    const drawer = page.getByRole('dialog', { name: 'Add user' });
+    await drawer.getByRole('textbox', { name: 'User name' }).fill('half-written');
+    await endSignIn();
+    await drawer.getByRole('button', { name: 'Add user' }).click();
+    const over = page.getByRole('dialog', { name: 'Your sign-in has ended' });
+    await over.getByText('what you typed is kept').waitFor();
+    await expectClickable(page);
+    await over.locator('input[type=password]').fill(ADMIN_PASSWORD);
+    await over.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await over.waitFor({ state: 'detached' });
+    await drawer.getByRole('button', { name: 'Add user' }).click();
+    await page.getByRole('dialog', { name: 'Pass on the password' }).waitFor();
+
+    await page.goto('/agents/new');
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('Half an agent');
+    await endSignIn();
+    await page.reload();
+    await page.locator('input[autocomplete=username]').fill('admin');
+    await page.locator('input[type=password]').fill(ADMIN_PASSWORD);
+    await page.locator('button[type=submit]').click();
+    await page.getByText('What you typed earlier and did not save').waitFor();
+    expect(await name.inputValue()).toBe('Half an agent');
+    await page.getByRole('button', { name: 'Discard it' }).click();
+    expect(await name.inputValue()).toBe('');
+    await page.reload();
+    await name.waitFor();
+    expect(await name.inputValue()).toBe('');
+    await page.close();
+  });
+
   it('keeps the menu beside a page that does not exist', async () => {
     const page = await console.signedIn();
 
@@ -186,6 +236,25 @@ describeConsole('the frame of the console', () => {
     await page.close();
   });
 
+  it('lets a mouse reach every control of every page, also on a phone', async () => {
+    const page = await console.signedIn();
+    await page.goto('/account');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const paths = await examplePaths(await console.plinth.signIn());
+    expect(paths.length).toBeGreaterThan(30);
+    for (const path of paths) {
+      await open(page, path);
+      for (const width of [1440, 390]) {
+        await page.setViewportSize({ width, height: 900 });
+        expect(await expectClickable(page)).toBeGreaterThan(1);
+      }
+    }
+    await page.evaluate(`document.querySelector('main').insertAdjacentHTML(
+      'beforeend', '<div style="pointer-events: none"><button>Out of reach</button></div>')`);
+    await expect(expectClickable(page)).rejects.toThrow('Out of reach');
+    await page.close();
+  });
+
   it('leaves unknown addresses to the API for clients that read no HTML', async () => {
     const { text } = await console.plinth.anonymous().raw('GET', '/account');
 
@@ -210,3 +279,40 @@ describeConsole('the frame of the console', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 });
+
+/** Opens another page without loading the console again, and waits for what it shows. */
+async function open(page: Page, path: string): Promise<void> {
+  const hasTab = path.includes('?');
+  if (hasTab) await page.goto(path);
+  else {
+    await page.evaluate(`{
+      for (const heading of document.querySelectorAll('h1')) heading.dataset.left = '';
+      history.pushState(null, '', '${path}');
+    }`);
+  }
+  await page.locator('h1:not([data-left])').first().waitFor({ state: 'attached' });
+  await page.locator('main .mantine-Skeleton-root').first().waitFor({ state: 'detached' });
+}
+
+/** The addresses of all pages of the router that need no run of the harness, whose suite looks at it. */
+async function examplePaths(admin: Session): Promise<string[]> {
+  const router = readFileSync('web/src/app/router.tsx', 'utf8');
+  const first = async (path: string, key: string): Promise<unknown> =>
+    done(await admin.get<Record<string, unknown>[]>(path)).rows[0]?.[key];
+  const examples: Readonly<Record<string, unknown>> = {
+    knowledgeId: await first('/system/info/list', 'id'),
+    documentId: await first('/system/attach/list', 'id'),
+    agentId: await first('/agent/agent/list', 'id'),
+    modelId: await first('/system/model/list', 'id'),
+    roleId: await first('/system/role/list', 'roleId'),
+    sessionId: done(await admin.post<string>('/system/session', { sessionTitle: 'Empty' })).data,
+  };
+  const paths = [...router.matchAll(/\bpage\(\s*'([^']+)'/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => path !== '/$' && !path.startsWith('/harness/$'))
+    .map((path) => path.replace(/\$(\w+)/g, (_, name: string) => String(examples[name])));
+  expect(paths.filter((path) => path.includes('undefined'))).toEqual([]);
+  const base = `/knowledge/${examples['knowledgeId']}`;
+  const tabs = ['retrieval', 'tests', 'settings'].map((tab) => `${base}?tab=${tab}`);
+  return [...paths, '/agents/new', '/models/new', '/roles/new', ...tabs];
+}

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
-import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { clickFace, Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createKnowledge, settled, upload } from '../support/knowledge.js';
 import type { AttachmentRow } from '../support/knowledge.js';
 import { makeRole, makeUser, PASSWORD } from '../support/people.js';
@@ -68,10 +68,14 @@ describeConsole('the pages of knowledge bases', () => {
       mimeType: 'audio/mpeg',
       buffer: Buffer.concat([Buffer.from('ID3\u0004\0\0\0\0\0\0'), Buffer.alloc(64)]),
     };
-    await page
-      .getByLabel('Files to upload')
-      .first()
-      .setInputFiles([refused, ...files]);
+    const parsesLater = page.getByRole('switch', { name: 'Parse at once' });
+    for (const isOn of [false, true]) {
+      await clickFace(parsesLater);
+      expect(await parsesLater.isChecked()).toBe(isOn);
+    }
+    const chooser = page.waitForEvent('filechooser');
+    await button('Upload documents').click();
+    await (await chooser).setFiles([refused, ...files]);
 
     await text(`${FILES} files uploaded`).waitFor();
     await text('Audio and video files are not supported.').waitFor();
@@ -265,11 +269,24 @@ describeConsole('the pages of knowledge bases', () => {
   });
 
   it('explain each hit of a search, compare two settings, and apply one after its difference', async () => {
-    await page.goto(`/knowledge/${base}?tab=retrieval`);
-    await page
-      .getByRole('textbox', { name: /Question or words/ })
-      .fill('How long is the warranty of a drill?');
-    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    const question = 'How long is the warranty of a drill?';
+    const search = async (settings: string): Promise<unknown> => {
+      await page.goto(`/knowledge/${base}?tab=retrieval${settings}`);
+      await page.getByRole('textbox', { name: /Question or words/ }).fill(question);
+      const asked = page.waitForRequest(
+        (request) => request.postData()?.includes(question) === true,
+      );
+      await page.getByRole('button', { name: 'Search', exact: true }).click();
+      return (await asked).postDataJSON() as unknown;
+    };
+    // It begins with what the base is set to.
+    const { data: saved } = await admin.get<Record<string, unknown>>(`/system/info/${base}`);
+    expect(await search('')).toMatchObject({
+      topK: saved['retrieveLimit'],
+      threshold: saved['similarityThreshold'],
+      enableHybrid: true,
+    });
+    await search(`&first=${encodeURIComponent('{"threshold":0.5}')}`);
     await page.locator('mark', { hasText: 'warranty' }).first().waitFor();
     await text(/below the similarity threshold/).waitFor();
     await button(/^Why not\?/).click();
@@ -359,7 +376,7 @@ describeConsole('the pages of knowledge bases', () => {
       (remark) => remark === 'For the shop.',
     );
     expect(await page.getByLabel('Description').inputValue()).toBe('All about tools.');
-    await page.getByLabel('Rerank').first().click({ force: true });
+    await clickFace(page.getByLabel('Rerank').first());
     await button('Save settings').click();
     await text(/^Done\. Reranking is on, but no rerank model is chosen/).waitFor();
     await text('All about tools.').waitFor();

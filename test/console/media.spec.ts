@@ -25,6 +25,11 @@ describeConsole('the media workspace of the console', () => {
     await page.waitForFunction('document.querySelector("article img")?.naturalWidth > 0');
     await page.getByRole('link', { name: 'Download' }).waitFor();
     await expectNoViolations(page);
+
+    await page.getByRole('navigation').getByRole('link', { name: 'Agents', exact: true }).click();
+    await page.getByRole('heading', { name: 'Agents' }).waitFor();
+    await page.goBack();
+    await picture.waitFor();
   });
 
   it('follows a task, pauses it, keeps its id and goes on, also after a reload', async () => {

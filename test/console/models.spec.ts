@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sendChat } from '../support/chat.js';
-import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { clickFace, Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createModel } from '../support/models.js';
 import { done, makeRole, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { eventually } from '../support/wait.js';
@@ -164,7 +164,7 @@ describeConsole('providers, models, agents and home in the console', () => {
     });
 
     // Saved again, the stored key is kept and not made twice.
-    await keys.getByRole('switch', { name: 'Used' }).click({ force: true });
+    await clickFace(keys.getByRole('switch', { name: 'Used' }));
     await page.getByRole('button', { name: 'Save model' }).click();
     await eventually(
       async () => (await admin.get<{ keys: object[] }>(`/system/model/${id}`)).data.keys,
@@ -200,7 +200,7 @@ describeConsole('providers, models, agents and home in the console', () => {
     const page = await console.signedIn();
     await page.goto('/providers?q=ollama');
     const toggle = page.getByLabel('Offline demo (ollama) enabled');
-    await toggle.click({ force: true });
+    await clickFace(toggle);
     await page.getByText('new calls through them are refused').waitFor();
     await page.getByRole('button', { name: 'Disable provider' }).click();
     await page.getByText(/models? uses? ollama and cannot be called/).waitFor();
@@ -240,6 +240,31 @@ describeConsole('providers, models, agents and home in the console', () => {
 
     await page.getByRole('checkbox', { name: 'calculate' }).waitFor();
     expect(await page.getByRole('checkbox', { name: 'calculate' }).isChecked()).toBe(true);
+  });
+
+  it('asks what to keep when two people have edited an agent', async () => {
+    const admin = await console.plinth.signIn();
+    const { data: agents } = await admin.get<{ id: number }[]>('/agent/agent/agentOptions');
+    const id = agents[0]?.id;
+    const page = await console.signedIn();
+    await page.goto(`/agents/${id}`);
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('My name');
+    const theirs = { agentName: 'Their name', agentDescribe: 'Their description' };
+    done(await admin.put('/agent/agent', { id, ...theirs }));
+    const save = page.getByRole('button', { name: 'Save agent' });
+    await save.click();
+    const conflict = page.getByRole('alert').filter({ hasText: 'Someone else has changed this' });
+    await conflict.getByText('Their description').waitFor();
+    await conflict.getByRole('radio', { name: 'Theirs' }).waitFor();
+    await expectNoViolations(page);
+    await conflict.getByRole('button', { name: 'Apply the choice' }).click();
+    expect(await name.inputValue()).toBe('My name');
+    await save.click();
+    const stored = () => admin.get<Record<string, unknown>>(`/agent/agent/${id}`);
+    await eventually(stored, ({ data }) => data['agentName'] === 'My name');
+    expect((await stored()).data).toMatchObject({ agentDescribe: 'Their description' });
+    await page.close();
   });
 
   it('says what used a deleted model, and which models a deleted provider leaves', async () => {

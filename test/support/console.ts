@@ -4,7 +4,7 @@ import { describe } from '@jest/globals';
 import axe from 'axe-core';
 import type { AxeResults, RunOptions } from 'axe-core';
 import { chromium } from 'playwright-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { AgentService } from '../../src/agent/index.js';
@@ -228,6 +228,56 @@ export async function expectNoViolations(page: Page): Promise<void> {
   }
   if (found.length > 0) throw new Error(`axe, ${page.url()}:\n  ${found.join('\n  ')}`);
 }
+
+/**
+ * Fails for controls that a mouse cannot use: at the middle of what is seen of them lies something else. Looks at all of the
+ * page, or of the dialog that is open. Answers how many there were.
+ */
+export async function expectClickable(page: Page): Promise<number> {
+  const { count, covered } = await page.evaluate<{ count: number; covered: string[] }>(
+    `(${COVERED_CONTROLS})()`,
+  );
+  if (covered.length > 0) {
+    throw new Error(`Covered controls, ${page.url()}:\n  ${covered.join('\n  ')}`);
+  }
+  return count;
+}
+
+/** Clicks a control with the mouse where a person does; of a switch or checkbox only its label or its track can be seen. */
+export async function clickFace(control: Locator): Promise<void> {
+  const face = control.locator('xpath=ancestor::label | following-sibling::label').first();
+  await ((await face.count()) > 0 ? face : control).click();
+}
+
+const COVERED_CONTROLS = `function () {
+  const CONTROLS = 'a[href], button, input, select, textarea, [role=button], [role=tab], [role=switch], [role=link]';
+  for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish();
+  const isShown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  const dialogs = [...document.querySelectorAll('[role=dialog]')].filter(isShown);
+  const root = dialogs.at(-1) ?? document.body;
+  const covered = [];
+  let count = 0;
+  for (const control of root.querySelectorAll(CONTROLS)) {
+    if (control.matches(':disabled, [aria-hidden=true], [type=hidden], .skip-link')) continue;
+    if (control.closest('[inert], [aria-hidden=true]')) continue;
+    const { width, height } = control.getBoundingClientRect();
+    const isFace = isShown(control) && width > 1 && height > 1;
+    const face = isFace ? control : [...(control.labels ?? [])].find(isShown);
+    if (!face) continue;
+    face.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+    const [box] = face.getClientRects();
+    if (!box) continue;
+    // The menu of a phone is beside the window until it is opened.
+    if (box.right <= 0) continue;
+    const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    count += 1;
+    const isHit = face.contains(hit) || (hit?.contains(face) && hit.closest('label')?.control === control);
+    if (isHit) continue;
+    const show = (element) => element?.outerHTML.slice(0, 160).replaceAll(/\\s+/g, ' ');
+    covered.push(show(face) + ' is below ' + show(hit));
+  }
+  return { count, covered };
+}`;
 
 async function allParsed(admin: Session): Promise<void> {
   await eventually(

@@ -6,7 +6,7 @@ import { ModalsProvider } from '@mantine/modals';
 import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
+import { StrictMode, useEffect } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './app/query-client';
 import { router } from './app/router';
@@ -15,14 +15,38 @@ import { cssVariables, theme } from './app/theme';
 import { ready } from './i18n';
 
 let wasSignedIn = session.current !== undefined;
+let wasLapsed = false;
 // What was loaded belongs to the user and the tenant before, which another tab may have changed as well. A sign-out keeps the
 // way back.
 session.subscribe(() => {
+  const isBack = wasLapsed && session.current !== undefined;
+  wasLapsed = session.isLapsed;
+  if (wasLapsed) return;
   if (!session.current) queryClient.clear();
+  // The same user again: the page and its forms stay.
+  else if (isBack) void queryClient.invalidateQueries();
   else if (wasSignedIn) void queryClient.resetQueries();
   wasSignedIn = session.current !== undefined;
   void router.invalidate();
 });
+
+const TOAST_MARGIN_PX = 16;
+
+/** Toasts have a strip of the window for themselves: everything else ends above it (app.css). */
+function ToastStrip() {
+  useEffect(() => {
+    const element = document.querySelector('[data-toasts][data-position="bottom-right"]');
+    if (!element) return;
+    const observer = new ResizeObserver(() => {
+      const height = Math.ceil(element.getBoundingClientRect().height);
+      const strip = height === 0 ? 0 : height + 2 * TOAST_MARGIN_PX;
+      document.documentElement.style.setProperty('--plinth-toasts', `${strip}px`);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return <Notifications data-toasts position="bottom-right" limit={3} />;
+}
 
 const place = document.getElementById('root');
 if (!place) throw new Error('The page has no element with the id root.');
@@ -32,7 +56,7 @@ createRoot(place).render(
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
       <QueryClientProvider client={queryClient}>
         <ModalsProvider>
-          <Notifications position="bottom-right" />
+          <ToastStrip />
           <RouterProvider router={router} />
         </ModalsProvider>
       </QueryClientProvider>

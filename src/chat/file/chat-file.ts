@@ -1,3 +1,5 @@
+import type { Message } from '../../platform/message/index.js';
+
 /** What the stored files of messages are marked with in the storage. */
 export const CHAT_FILE_KIND = 'chat';
 
@@ -23,6 +25,8 @@ export interface ChatFile {
   readonly size: number;
   readonly kind: 'image' | 'document';
   readonly state: ChatFileState;
+  /** Why it could not be read and what to do; only of a failed one. */
+  readonly reason?: Message;
   /** The knowledge base of the session, and the document in it; only of a searched one. */
   readonly knowledgeId?: number;
   readonly attachmentId?: number;

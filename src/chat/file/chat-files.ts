@@ -7,6 +7,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { DomainError, NotFoundError } from '../../platform/error/index.js';
+import { phrase } from '../../platform/message/index.js';
 import { FileOwners, StorageService } from '../../platform/storage/index.js';
 import type { StoredFileInfo } from '../../platform/storage/index.js';
 import { AttachService, DocumentReader } from '../../attach/index.js';
@@ -29,9 +30,11 @@ import {
   TooManyImagesError,
   UnreadableFileError,
 } from './chat-file.errors.js';
+import { FileFailures } from './file-failures.js';
+import type { FileError } from './file-failures.js';
 import { ChatFileRepository } from './chat-file.repository.js';
 import type { MessageScope } from './chat-file.repository.js';
-import { leftOutNote, quotedFile, searchedNote, withFiles } from './file-quotation.js';
+import { failedNote, leftOutNote, quotedFile, searchedNote, withFiles } from './file-quotation.js';
 import type { QuotedFile } from './file-quotation.js';
 
 const MIB = 2 ** 20;
@@ -60,6 +63,8 @@ interface FileTurn {
 
 /** What a turn sends of the files of its conversation. */
 export interface TurnFiles {
+  /** Files of the question that could not be read. */
+  readonly failed: readonly ChatFile[];
   /** The stored messages with the files of the questions. */
   readonly history: readonly StoredMessage[];
   /** The question with its images and small documents. */
@@ -102,8 +107,9 @@ export class ChatFiles {
   }
 
   /**
-   * The files for a question to the model, in the order of the ids. Throws the DomainError that says what to do about a file
-   * that is not the caller's, that the model does not read or that exceeds a limit. Reads no document yet.
+   * The files for a question to the model, in the order of the ids. A file that can never be read is failed with the reason, and
+   * the question goes on without it. Throws the DomainError that says what to do about a file that is not the caller's,
+   * images that the model does not read or of which there are too many, and where no file is left. Reads no document yet.
    */
   async check(
     caller: Caller,
@@ -111,16 +117,58 @@ export class ChatFiles {
     model: Pick<ResolvedChatModel, 'modelName' | 'supportsVision'>,
   ): Promise<ChatFile[]> {
     const uploads = await this.storage.ownUploads(caller, [...new Set(ids)], CHAT_FILE_KIND);
+    const failures = new FileFailures();
+    for (const upload of uploads) {
+      const failure = await this.failureOf(caller, upload);
+      if (failure) failures.add(upload.id, failure);
+    }
+    const readable = uploads.filter(({ id }) => !failures.has(id));
     this.checkImages(
-      uploads.filter(({ mimeType }) => isImageType(mimeType)),
+      readable.filter(({ mimeType }) => isImageType(mimeType)),
       model,
     );
-    for (const upload of uploads) {
-      if (isImageType(upload.mimeType)) continue;
-      const refusal = await this.documents.refusal(caller.tenantId, upload);
-      if (refusal !== undefined) throw new UnreadableFileError(upload.originalName, refusal);
+    failures.throwUnlessAny(readable);
+    return uploads.map((upload) => failures.applyTo(chatFileOf(upload)));
+  }
+
+  /**
+   * Reads an upload of the caller before it is sent: failed with the reason if no question can be asked about it. A document that
+   * takes too long is left to the question.
+   */
+  async inspect(caller: Caller, id: number, signal: AbortSignal): Promise<ChatFile> {
+    const [upload] = await this.storage.ownUploads(caller, [id], CHAT_FILE_KIND);
+    if (!upload) throw new NotFoundError(phrase`The file`);
+    const file = chatFileOf(upload);
+    const failures = new FileFailures();
+    const failure = await this.failureOf(caller, upload);
+    if (failure) failures.add(id, failure);
+    else if (file.kind === 'document') {
+      const deadline = AbortSignal.timeout(this.config.CHAT_FILE_WAIT_SECONDS * 1_000);
+      try {
+        const text = await this.textOf(caller.tenantId, file, AbortSignal.any([signal, deadline]));
+        const most = this.config.CHAT_FILE_TOKENS * MOST_PER_TOKEN;
+        if (text.length <= most) await this.repository.keepText(caller.tenantId, id, text);
+      } catch (error) {
+        if (!deadline.aborted) failures.catch(id, error);
+      }
     }
-    return uploads.map(chatFileOf);
+    return failures.applyTo(file);
+  }
+
+  /** Why an upload can never be read, by its type and size. */
+  private async failureOf(
+    { tenantId }: Caller,
+    upload: StoredFileInfo,
+  ): Promise<FileError | undefined> {
+    const { originalName: name, mimeType, byteSize } = upload;
+    const { CHAT_IMAGE_MB } = this.config;
+    if (isImageType(mimeType)) {
+      if (!isSentImage(mimeType)) return new ImageTypeError(name, mimeType);
+      const isTooLarge = byteSize > CHAT_IMAGE_MB * MIB;
+      return isTooLarge ? new ImageTooLargeError(name, CHAT_IMAGE_MB) : undefined;
+    }
+    const refusal = await this.documents.refusal(tenantId, upload);
+    return refusal === undefined ? undefined : new UnreadableFileError(name, refusal);
   }
 
   /** Stores a question with its files, which become part of it, in one transaction. `insert` stores the question. */
@@ -144,15 +192,20 @@ export class ChatFiles {
   }
 
   /**
-   * Reads the files of the question and of the conversation; waits until large documents are parsed. Throws a DomainError
-   * that names the file which cannot be read, and the signal's reason when that aborts.
+   * Reads the files of the question and of the conversation; waits until large documents are parsed. What cannot be read is
+   * left out, named to the model and stored with the reason. Throws a DomainError that names a file if none can be read, and
+   * the signal's reason when that aborts.
    */
   async ofTurn(turn: FileTurn, stored: readonly StoredMessage[]): Promise<TurnFiles> {
     const { caller, files, sessionId } = turn;
     const room = { count: this.config.CHAT_IMAGES, bytes: this.config.CHAT_IMAGES_MB * MIB };
     // Documents may have to be waited for, so images are read after them.
     const quoted = await this.readDocuments(turn);
-    const images = await this.images(caller, files, room);
+    const images = await this.images(
+      caller,
+      files.filter(({ state }) => state !== 'failed'),
+      room,
+    );
     const history = await this.withHistoryFiles(turn, stored, room);
     const isSearched =
       quoted.searched.length > 0 || stored.some(({ hasSessionBase }) => hasSessionBase);
@@ -160,8 +213,12 @@ export class ChatFiles {
       isSearched && sessionId !== undefined
         ? await this.knowledge.ofSession(caller, sessionId)
         : undefined;
-    const notes = quoted.searched.map(({ name }) => searchedNote(name));
+    const notes = [
+      ...quoted.searched.map(({ name }) => searchedNote(name)),
+      ...quoted.failed.map(({ name }) => failedNote(name)),
+    ];
     return {
+      failed: quoted.failed,
       history,
       question: (content) => questionWith(withFiles(content, quoted.texts, notes), images),
       addedTokens: turn.counter.count(withFiles('', quoted.texts, notes)),
@@ -171,7 +228,7 @@ export class ChatFiles {
 
   /** The question with room for its images, for a check of the window before any file is read. */
   outline(content: string, files: readonly ChatFile[]): ChatMessage {
-    const images = files.filter(({ kind }) => kind === 'image');
+    const images = files.filter(({ kind, state }) => kind === 'image' && state !== 'failed');
     return questionWith(
       content,
       images.map(({ type }) => ({ type: 'image', mimeType: type, data: '' })),
@@ -206,16 +263,12 @@ export class ChatFiles {
     images: readonly StoredFileInfo[],
     { modelName, supportsVision }: Pick<ResolvedChatModel, 'modelName' | 'supportsVision'>,
   ): void {
-    const { CHAT_IMAGES, CHAT_IMAGE_MB, CHAT_IMAGES_MB } = this.config;
+    const { CHAT_IMAGES, CHAT_IMAGES_MB } = this.config;
     const [first] = images;
     if (first && supportsVision === false) {
       throw new BlindModelError(modelName, first.originalName);
     }
     if (images.length > CHAT_IMAGES) throw new TooManyImagesError(images.length, CHAT_IMAGES);
-    for (const { originalName, mimeType, byteSize } of images) {
-      if (!isSentImage(mimeType)) throw new ImageTypeError(originalName, mimeType);
-      if (byteSize > CHAT_IMAGE_MB * MIB) throw new ImageTooLargeError(originalName, CHAT_IMAGE_MB);
-    }
     const bytes = images.reduce((sum, { byteSize }) => sum + byteSize, 0);
     if (bytes > CHAT_IMAGES_MB * MIB) throw new ImagesTooLargeError(CHAT_IMAGES_MB);
   }
@@ -238,33 +291,43 @@ export class ChatFiles {
     return parts;
   }
 
-  /** The documents of the question: the texts of small ones in order, and those that are searched. */
-  private async readDocuments(
-    turn: FileTurn,
-  ): Promise<{ readonly texts: readonly QuotedFile[]; readonly searched: readonly ChatFile[] }> {
-    if (!turn.files.some(({ kind }) => kind === 'document')) return { texts: [], searched: [] };
+  /** The documents of the question: the texts of small ones in order, those that are searched, and all files that failed. */
+  private async readDocuments(turn: FileTurn): Promise<{
+    readonly texts: readonly QuotedFile[];
+    readonly searched: readonly ChatFile[];
+    readonly failed: readonly ChatFile[];
+  }> {
+    const { caller, files, questionId, isRepeated } = turn;
+    const isFailed = ({ state }: ChatFile): boolean => state === 'failed';
+    if (!files.some(({ kind }) => kind === 'document')) {
+      return { texts: [], searched: [], failed: files.filter(isFailed) };
+    }
     const done = new Map<number, ChatFile>();
+    const failures = new FileFailures();
+    const outcome = (): ChatFile[] =>
+      files.map((file) => done.get(file.id) ?? failures.applyTo(file));
     const store = (): Promise<void> =>
-      this.repository.setFiles(
-        turn.caller.tenantId,
-        turn.questionId,
-        turn.files.map((file) => done.get(file.id) ?? failedUnlessSent(file)),
-      );
+      this.repository.setFiles(caller.tenantId, questionId, outcome());
     try {
-      const texts = await this.readAll(turn, done);
-      await store();
+      const texts = await this.readAll(turn, done, failures);
+      failures.throwUnlessAny(files.filter((file) => !isFailed(file) && !failures.has(file.id)));
+      // What an earlier answer has read of the files stays part of the conversation.
+      if (!isRepeated || failures.isEmpty) await store();
       const searched = [...done.values()].filter(({ state }) => state === 'searched');
-      return { texts, searched };
+      return { texts, searched, failed: outcome().filter(isFailed) };
     } catch (error) {
-      // What became of the files is only shown; the error of the turn says more. What an earlier answer has read of them
-      // stays part of the conversation.
-      if (!turn.isRepeated) await store().catch(() => undefined);
+      // What became of the files is only shown; the error of the turn says more.
+      if (!isRepeated) await store().catch(() => undefined);
       throw error;
     }
   }
 
   /** Reads each document as small or large, and waits for the large ones. */
-  private async readAll(turn: FileTurn, done: Map<number, ChatFile>): Promise<QuotedFile[]> {
+  private async readAll(
+    turn: FileTurn,
+    done: Map<number, ChatFile>,
+    failures: FileFailures,
+  ): Promise<QuotedFile[]> {
     const { caller, files, signal } = turn;
     const seconds = this.config.CHAT_FILE_WAIT_SECONDS;
     const deadline = AbortSignal.timeout(seconds * 1_000);
@@ -275,21 +338,27 @@ export class ChatFiles {
     let room = Math.min(this.config.CHAT_FILE_TOKENS, turn.room);
     for (const [index, file] of files.entries()) {
       const info = infos[index];
-      if (file.kind !== 'document' || !info) continue;
-      const text = await within(deadline, file, seconds, () =>
-        this.smallText(limited, { file, info, room }),
-      );
-      if (text === undefined) {
-        const base = await this.sessionBase(turn, file);
-        const attachmentId = await this.attachments.add(caller, base, info);
-        large.set(attachmentId, { ...file, state: 'searched', knowledgeId: base.id, attachmentId });
-      } else {
-        room -= fileTokens(turn, file, text);
-        texts.push({ name: file.name, text });
-        done.set(file.id, { ...file, state: 'quoted' });
+      if (file.kind !== 'document' || file.state === 'failed' || !info) continue;
+      try {
+        const text = await within(deadline, file, seconds, () =>
+          this.smallText(limited, { file, info, room }),
+        );
+        if (text === undefined) {
+          const base = await this.sessionBase(turn, file);
+          const attachmentId = await this.attachments.add(caller, base, info);
+          const { id: knowledgeId } = base;
+          large.set(attachmentId, { ...file, state: 'searched', knowledgeId, attachmentId });
+        } else {
+          room -= fileTokens(turn, file, text);
+          texts.push({ name: file.name, text });
+          done.set(file.id, { ...file, state: 'quoted' });
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        failures.catch(file.id, error);
       }
     }
-    await this.parsed(limited, { large, done, deadline, seconds });
+    await this.parsed(limited, { large, done, failures, deadline, seconds });
     return texts;
   }
 
@@ -351,32 +420,35 @@ export class ChatFiles {
     return this.knowledge.createOfSession(caller, sessionId, model ?? '');
   }
 
-  /** Resolves when all large documents are parsed. */
+  /** Resolves when all large documents are parsed or have failed. */
   private async parsed(
     { caller, signal }: FileTurn,
     at: {
       readonly large: ReadonlyMap<number, ChatFile>;
       readonly done: Map<number, ChatFile>;
+      readonly failures: FileFailures;
       readonly deadline: AbortSignal;
       readonly seconds: number;
     },
   ): Promise<void> {
-    const { large, done, deadline, seconds } = at;
-    for (;;) {
-      const states = await this.attachments.parsingStates(caller.tenantId, [...large.keys()]);
-      let waiting: { readonly name: string; readonly reason: string | null } | undefined;
-      for (const [attachmentId, file] of large) {
-        const found = states.get(attachmentId);
-        if (!found) throw new FileGoneError(file.name);
-        const { state, reason } = found;
-        if (state === 'failed') throw new UnreadableFileError(file.name, reason ?? '');
-        if (state === 'parsed') done.set(file.id, file);
-        else waiting ??= { name: file.name, reason };
+    const { large, done, failures, deadline, seconds } = at;
+    const waiting = new Map(large);
+    while (waiting.size > 0) {
+      const states = await this.attachments.parsingStates(caller.tenantId, [...waiting.keys()]);
+      for (const [attachmentId, file] of waiting) {
+        const { state, reason = null } = states.get(attachmentId) ?? {};
+        if (state === undefined) failures.add(file.id, new FileGoneError(file.name));
+        else if (state === 'failed')
+          failures.add(file.id, new UnreadableFileError(file.name, reason ?? ''));
+        else if (state === 'parsed') done.set(file.id, file);
+        else if (deadline.aborted)
+          failures.add(file.id, new FileWaitError(file.name, seconds, reason));
+        else continue;
+        waiting.delete(attachmentId);
       }
-      if (!waiting) return;
+      if (waiting.size === 0) return;
       await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
-      if (deadline.aborted) throw new FileWaitError(waiting.name, seconds, waiting.reason);
-      signal.throwIfAborted();
+      if (!deadline.aborted) signal.throwIfAborted();
     }
   }
 
@@ -404,7 +476,8 @@ export class ChatFiles {
       const notes: string[] = [];
       for (const file of files) {
         if (file.state === 'searched') notes.push(searchedNote(file.name));
-        if (file.kind !== 'image') continue;
+        if (file.state === 'failed') notes.push(failedNote(file.name));
+        if (file.kind !== 'image' || file.state === 'failed') continue;
         const fits = room.count > 0 && room.bytes >= file.size && model.supportsVision !== false;
         const found = fits ? await this.historyImage(caller, file, room) : [];
         images.push(...found);
@@ -445,10 +518,6 @@ function chatFileOf({ id, originalName, mimeType, byteSize }: StoredFileInfo): C
     kind: isImage ? 'image' : 'document',
     state: isImage ? 'sent' : 'reading',
   };
-}
-
-function failedUnlessSent(file: ChatFile): ChatFile {
-  return file.kind === 'image' ? file : { ...file, state: 'failed' };
 }
 
 function idsOf(files: readonly ChatFile[]): number[] {

@@ -31,3 +31,7 @@ export function searchedNote(name: string): string {
 export function leftOutNote(name: string): string {
   return `(The user attached the image ${quotableName(name)}, which is not sent again.)`;
 }
+
+export function failedNote(name: string): string {
+  return `(The user attached the file ${quotableName(name)}, which could not be read. Say so if the answer depends on it.)`;
+}

@@ -1,4 +1,6 @@
 import {
+  BasedOnRevision,
+  recordRevision,
   flag,
   Id,
   Ids,
@@ -63,6 +65,7 @@ export class NewRoleDto extends Input({
 
 export class ChangedRoleDto extends Input({
   roleId: Id(),
+  revision: BasedOnRevision(),
   roleName: Text({ optional: true, min: 1, max: 100 }),
   roleKey: Text({ optional: true, min: 1, max: 100, description: 'Unique in the tenant' }),
   roleSort: Whole({ optional: true, min: 0, max: 1_000_000 }),
@@ -101,6 +104,7 @@ export class RoleView extends View({
   menuCheckStrictly: flag({ example: true, description: 'Always true' }),
   deptCheckStrictly: flag({ example: true, description: 'Always true' }),
   remark: nullable(text()),
+  revision: recordRevision(),
   createTime: time(),
   flag: flag({ description: 'Whether the user has the role' }),
   superAdmin: flag({ description: 'Whether this is the role of super administrators' }),

@@ -5,6 +5,7 @@ import {
   CreateTime,
   GeneratedId,
   Integer,
+  Revision,
   TenantId,
   Text,
   UpdateTime,
@@ -34,6 +35,7 @@ export class Role {
   @Text({ array: true }) permissions: string[];
   @Varchar(500, nullable) remark: string | null;
   @CreateTime() createTime: Date;
+  @Revision() revision: number;
   @UpdateTime() updateTime: Date;
 }
 

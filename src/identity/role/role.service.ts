@@ -87,13 +87,20 @@ export class RoleService {
     );
   }
 
-  async update(caller: Caller, { roleId, menuIds, ...given }: ChangedRoleDto): Promise<void> {
+  async update(
+    caller: Caller,
+    { roleId, revision, menuIds, ...given }: ChangedRoleDto,
+  ): Promise<void> {
     const named = givenPermissions(given.permissions, menuIds);
     const permissions = named && readPermissions(named);
     await this.change.apply(
       caller,
       async () => {
         const role = await this.changeable(caller, roleId);
+        await this.roles.roles.requireRevision(caller.tenantId, roleId, {
+          given: revision,
+          current: () => this.detail(caller, roleId),
+        });
         if (permissions) requireHeld(caller, { permissions });
         if (given.roleKey && given.roleKey !== role.roleKey) {
           await this.requireFreeKey(caller.tenantId, given.roleKey);

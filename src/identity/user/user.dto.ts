@@ -1,4 +1,5 @@
 import {
+  BasedOnRevision,
   Flag,
   Id,
   Ids,
@@ -83,6 +84,7 @@ export class NewServiceAccountDto extends Input({
 export class ChangedUserDto extends Input({
   ...userFields,
   userId: Id(),
+  revision: BasedOnRevision(),
   userName: Text({ ...USER_NAME, optional: true }),
   nickName: Text({ optional: true, min: 1, max: 64 }),
   roleIds: Ids({ optional: true, description: 'Default: the roles stay as they are' }),

@@ -5,6 +5,7 @@ import {
   CreateTime,
   Flag,
   GeneratedId,
+  Revision,
   TenantId,
   Timestamp,
   UpdateTime,
@@ -42,5 +43,6 @@ export class User {
   @Timestamp(nullable) loginDate: Date | null;
   @Varchar(500, nullable) remark: string | null;
   @CreateTime() createTime: Date;
+  @Revision() revision: number;
   @UpdateTime() updateTime: Date;
 }

@@ -144,11 +144,15 @@ export class UserService {
   }
 
   async update(caller: Caller, given: ChangedUserDto): Promise<void> {
-    const { userId, roleIds, status, ...values } = given;
+    const { userId, revision, roleIds, status, ...values } = given;
     await this.change.apply(
       caller,
       async () => {
         const user = await this.policy.manageableOne(caller, userId);
+        await this.users.users.requireRevision(caller.tenantId, userId, {
+          given: revision,
+          current: async () => (await this.detail(caller, userId)).user,
+        });
         if (values.userName) await this.requireFreeName(caller.tenantId, values.userName, userId);
         await this.users.users.update(caller.tenantId, userId, values);
         const entries: AuditRecord[] = [

@@ -1,6 +1,7 @@
 import { mayAny } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import {
+  recordRevision,
   integer,
   list,
   nullable,
@@ -47,6 +48,7 @@ export class UserView extends View({
   loginIp: nullable(text()),
   loginDate: nullable(time()),
   remark: nullable(text()),
+  revision: recordRevision(),
   createTime: time(),
   deptName: text({ example: DEPARTMENT_NAME }),
   roles: list(RoleView),

@@ -3,6 +3,7 @@ import {
   CreateDateColumn,
   PrimaryGeneratedColumn,
   UpdateDateColumn,
+  VersionColumn,
   type ColumnOptions,
 } from 'typeorm';
 
@@ -23,6 +24,9 @@ export const TenantId = (options?: ColumnOptions): PropertyDecorator => Varchar(
 export const CreateTime = (): PropertyDecorator => CreateDateColumn({ type: 'timestamptz' });
 /** When the row was last changed through its repository. */
 export const UpdateTime = (): PropertyDecorator => UpdateDateColumn({ type: 'timestamptz' });
+
+/** Counts the changes of the row through its repository, beginning with 1. */
+export const Revision = (): PropertyDecorator => VersionColumn({ type: 'integer' });
 
 /** At most `length` characters. */
 export const Varchar = (length: number, options?: ColumnOptions): PropertyDecorator =>

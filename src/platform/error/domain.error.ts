@@ -55,6 +55,15 @@ export class ConflictError extends DomainError {
   readonly code = 409;
 }
 
+/** A save from a form whose record has changed since it was loaded. `current` is the record as its route answers it now. */
+export class RevisionConflictError extends ConflictError {
+  constructor(what: Phrase, { revision, current }: { revision: number; current: unknown }) {
+    super(msg`${what} has changed since you opened it. Compare the changes, then save again.`, {
+      data: { errorCode: 'REVISION_CONFLICT', revision, current },
+    });
+  }
+}
+
 export class TooManyRequestsError extends DomainError {
   readonly code = 429;
   /** When the caller may try again; also sent as the header Retry-After. */

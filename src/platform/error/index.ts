@@ -4,6 +4,7 @@ export {
   ForbiddenError,
   InvalidInputError,
   NotFoundError,
+  RevisionConflictError,
   TooManyRequestsError,
   UnauthenticatedError,
   UnavailableError,

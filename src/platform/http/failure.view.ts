@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import { ApiExtension, ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
-import { decimal, integer, nullable, object, optional, text, texts, View } from './view.js';
+import { decimal, integer, nullable, object, optional, schema, text, texts, View } from './view.js';
 
 /** A limit of the tenant that has refused a call of a model. */
 class ReachedLimitView extends View({
@@ -30,6 +30,14 @@ export const failureFields = {
   status: optional(nullable(text({ description: 'Of the media task' }))),
   limit: optional(object(ReachedLimitView, { description: 'The limit that is reached (429)' })),
   retryAfterSeconds: optional(integer({ description: 'As the header Retry-After' })),
+  revision: optional(integer({ description: 'That the record has now (REVISION_CONFLICT, 409)' })),
+  current: optional(
+    schema<Readonly<Record<string, unknown>>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'The record as its GET answers it now (REVISION_CONFLICT, 409)',
+    }),
+  ),
 };
 
 /** `data` of a failure. Most failures have none, which is null. */

@@ -181,6 +181,15 @@ function NotBelow(smallest: number): PropertyDecorator {
 export const Id: Kind<number, FieldOptions> = (options: FieldOptions = {}): PropertyDecorator =>
   Whole({ example: 1, ...options, min: 1 });
 
+/** The revision of the record that a change was made from (recordRevision); the change is refused if it has another one now. */
+export const BasedOnRevision = (): Field<number, true> =>
+  Whole({
+    optional: true,
+    min: 1,
+    description:
+      'The revision that the change was made from: 409 with data {errorCode: REVISION_CONFLICT, revision, current} if the record has another one now. Default: not compared',
+  });
+
 /** One of the given texts; a number is read as its digits. */
 export function OneOf<Value extends string>(
   values: readonly Value[],

@@ -31,6 +31,7 @@ export {
   Status,
   Text,
   Texts,
+  BasedOnRevision,
   Whole,
   ZeroOrOne,
 } from './field.js';
@@ -101,6 +102,7 @@ export {
   oneOf,
   optional,
   recordId,
+  recordRevision,
   schema,
   someOf,
   text,

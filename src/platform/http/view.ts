@@ -166,6 +166,15 @@ export function nullable<Value>(field: ViewField<Value>): ViewField<Value | null
   return schema({ ...field.schema, nullable: true });
 }
 
+/** Counts the changes of a record. */
+export function recordRevision(): ViewField<number> {
+  return integer({
+    example: 3,
+    description:
+      'Counts the changes; a save that sends it is refused (409) if the record has changed since',
+  });
+}
+
 export function optional<Value>(field: ViewField<Value>): ViewField<Value, true> {
   return {
     schema: { ...field.schema, required: false } as ApiPropertyOptions,

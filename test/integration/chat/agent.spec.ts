@@ -88,6 +88,7 @@ describe('agents', () => {
         maxSteps: null,
         status: '0',
         remark: 'note',
+        revision: 1,
         createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
         updateTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
       });
@@ -151,7 +152,7 @@ describe('agents', () => {
         temperature: null,
         systemPrompt: null,
       });
-      const { updateTime: _, ...rest } = before;
+      const { updateTime: _, revision: __, ...rest } = before;
       expect(kept).toMatchObject({ code: 200, msg: 'Done.', data: { ...rest, status: '1' } });
 
       const emptied = { systemPrompt: '', remark: '', temperature: '', topP: '', maxTokens: '' };
@@ -382,5 +383,68 @@ describe('agents', () => {
       status: '1',
     });
     expect(JSON.stringify(rows)).not.toContain('walrus');
+  });
+});
+
+describe('a record that two people edit', () => {
+  let plinth: Plinth;
+  let admin: Session;
+
+  beforeAll(async () => {
+    plinth = await Plinth.start();
+    admin = await plinth.signIn();
+  });
+
+  afterAll(() => plinth.stop());
+
+  it('refuses the second save from what the first has changed, with what it is now', async () => {
+    await createProvider(admin, 'custom_api');
+    const modelId = await createModel(admin, { ...ADDRESS, modelName: 'chat-one' });
+    const { id: agentId } = await createAgent(admin, modelId);
+    const baseId = await createKnowledge(admin, { name: 'Base' });
+    const role = await makeRole(admin, 'edited', []);
+    const { id: userId } = await makeUser(plinth, admin, 'edited', [role]);
+    const { rows: providers } = await admin.get<{ id: number }[]>('/system/provider/list');
+    type Row = Record<string, unknown> & { readonly revision: number };
+    const records: [path: string, id: object, record: string, field: string][] = [
+      ['/agent/agent', { id: agentId }, `/agent/agent/${agentId}`, 'agentDescribe'],
+      ['/system/info', { id: baseId }, `/system/info/${baseId}`, 'description'],
+      ['/system/model', { id: modelId }, `/system/model/${modelId}`, 'modelDescribe'],
+      [
+        '/system/provider',
+        { id: providers[0]?.id },
+        `/system/provider/${providers[0]?.id}`,
+        'remark',
+      ],
+      ['/system/role', { roleId: role }, `/system/role/${role}`, 'remark'],
+      ['/system/user', { userId }, `/system/user/${userId}`, 'remark'],
+    ];
+    for (const [path, id, record, field] of records) {
+      const load = async (): Promise<Row> => {
+        const { data } = done(await admin.get<Row & { user?: Row }>(record));
+        return data.user ?? data;
+      };
+      const { revision } = await load();
+      const save = (text: string, from?: number) =>
+        admin.put(path, { ...id, [field]: text, ...(from !== undefined && { revision: from }) });
+      // Both at once: one is first.
+      const saves = await Promise.all([save('one', revision), save('two', revision)]);
+      expect(saves.map(({ code }) => code).sort()).toEqual([200, 409]);
+      const refused = saves.find(({ code }) => code === 409);
+      const now = await load();
+      expect(now.revision).toBe(revision + 1);
+      expect(refused).toMatchObject({
+        msg: expect.stringContaining('has changed since you opened it'),
+        data: {
+          errorCode: 'REVISION_CONFLICT',
+          revision: now.revision,
+          current: { [field]: now[field], revision: now.revision },
+        },
+      });
+      done(await save('mine', now.revision));
+      // Clients that know no revisions save as before.
+      done(await save('last'));
+      expect((await load())[field]).toBe('last');
+    }
   });
 });

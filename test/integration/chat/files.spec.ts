@@ -22,6 +22,7 @@ interface FileRow {
   size: number;
   kind: string;
   state: string;
+  reason?: string;
   knowledgeId: number | null;
   attachmentId: number | null;
 }
@@ -408,6 +409,73 @@ describe('files in a chat', () => {
     });
   });
 
+  describe('a file that cannot be read', () => {
+    const broken = (name: string): Promise<string> =>
+      uploadFile(admin, name, '%PDF-1.7\nnothing more');
+
+    it('is left out and named, and the answer goes on with the others', async () => {
+      const files = [
+        await broken('broken.pdf'),
+        await uploadFile(admin, 'all.gz', Buffer.from('1f8b080000000000', 'hex')),
+        await uploadFile(admin, 'code.md', SECRET),
+        await uploadFile(admin, 'old.bmp', Buffer.from('424d00000000000000003600', 'hex')),
+        await uploadFile(admin, 'a.png', PNG),
+        await uploadFile(admin, 'large.txt', LARGE),
+      ];
+      const sessionId = await newSession(admin);
+      const reply = await send({ sessionId, files, content: 'What is the code?' });
+      expect([reply.error, reply.done]).toEqual([undefined, true]);
+      const reasons = [
+        expect.stringContaining('The file broken.pdf cannot be read.'),
+        expect.stringContaining('The file all.gz cannot be read. Archives are not supported.'),
+        expect.stringContaining('Convert it to PNG, JPEG, WebP or GIF'),
+      ];
+      const named = reply.frames.find(({ event }) => event === 'files')?.data;
+      expect(named?.['files']).toMatchObject(reasons.map((reason) => ({ state: 'failed', reason })));
+      const [question, answer] = await messagesOf(admin, sessionId);
+      expect(question?.files.map(({ state, reason }) => [state, reason])).toEqual([
+        ['failed', reasons[0]],
+        ['failed', reasons[1]],
+        ['quoted', undefined],
+        ['failed', reasons[2]],
+        ['sent', undefined],
+        ['searched', undefined],
+      ]);
+      // Clients that read only content get the reasons in it; they are not stored.
+      expect(reply.text).toContain('The file broken.pdf cannot be read.');
+      expect(answer?.content).not.toContain('broken.pdf');
+      const asked = lastCall(simulator).messages.at(-1);
+      expect(textOf(asked)).toContain(SECRET);
+      expect(textOf(asked)).toContain('file broken.pdf, which could not be read.');
+      expect(imagesOf(asked).length).toBe(1);
+
+      await send({ sessionId, content: 'And now?' });
+      const [first] = lastCall(simulator).messages.filter(({ role }) => role === 'user');
+      expect(textOf(first)).toContain('file broken.pdf, which could not be read.');
+    });
+
+    it('is found before it is sent', async () => {
+      const check = async (id: string, session = admin): Promise<unknown> => {
+        const { code, data } = await session.post(`/chat/files/${id}/check`);
+        return code === 200 ? data : code;
+      };
+      const good = await uploadFile(admin, 'code.md', SECRET);
+      expect(await check(good)).toMatchObject({ id: good, state: 'reading' });
+      expect(await check(await broken('broken.pdf'))).toMatchObject({
+        state: 'failed',
+        reason: expect.stringContaining('The file broken.pdf cannot be read.'),
+      });
+      const bitmap = Buffer.from('424d00000000000000003600', 'hex');
+      expect(await check(await uploadFile(admin, 'old.bmp', bitmap))).toMatchObject({
+        state: 'failed',
+        reason: expect.stringContaining('Convert it to PNG'),
+      });
+      expect(await check('999999')).toBe(404);
+      const other = await makeUser(plinth, admin, 'checker');
+      expect(await check(good, other.session)).toBe(404);
+    });
+  });
+
   describe('large documents', () => {
     it('need a session', async () => {
       const id = await uploadFile(admin, 'large.txt', LARGE);
@@ -524,14 +592,16 @@ describe('files in a chat', () => {
         (await rowsOf(plinth)).filter((row) => row.includes(mark));
       const fragments = async (mark: string): Promise<string[]> =>
         (await holding(mark)).filter((row) => row.startsWith('fragment: '));
-      const failed = async (sessionId: string, mark: string): Promise<string> => {
+      const withBroken = async (sessionId: string, mark: string): Promise<string> => {
         const text = `${LARGE}\n\nThe ${mark} sleeps.`;
         const files = [
           await uploadFile(admin, `${mark}.txt`, text),
           await uploadFile(admin, 'broken.pdf', broken),
         ];
-        const { error } = await send({ sessionId, files, content });
-        expect(error).toContain('The file broken.pdf cannot be read.');
+        // Stopped by the model that refuses, after the files were read.
+        simulator.script({ match: { path: '/chat/completions' }, status: 401 });
+        expect((await send({ sessionId, files, content })).error).toBeDefined();
+        simulator.reset();
         await eventually(
           () => fragments(mark),
           (rows) => rows.length > 0,
@@ -546,13 +616,13 @@ describe('files in a chat', () => {
       };
 
       const alone = await newSession(admin);
-      await failed(alone, 'pangolin');
+      await withBroken(alone, 'pangolin');
       const [question] = await messagesOf(admin, alone);
       done(await admin.delete(`/system/message/${question?.id}`));
       await isGone(alone, 'pangolin');
 
       const sessionId = await newSession(admin);
-      const files = [await uploadFile(admin, 'copy.txt', await failed(sessionId, 'wombat'))];
+      const files = [await uploadFile(admin, 'copy.txt', await withBroken(sessionId, 'wombat'))];
       expect((await send({ sessionId, files, content })).text).toContain('wombat');
       const [first, , second] = await messagesOf(admin, sessionId);
       done(await admin.delete(`/system/message/${first?.id}`));

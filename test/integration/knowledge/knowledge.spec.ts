@@ -101,6 +101,7 @@ describe('knowledge bases', () => {
       expect(rows).toEqual([
         {
           id: expect.any(Number),
+          revision: 1,
           userId: library.owner.id,
           name,
           share: 0,

@@ -84,6 +84,7 @@ describe('providers', () => {
     const { data } = await admin.get<Provider>(`/system/provider/${created.id}`);
     expect(data).toEqual({
       id: created.id,
+      revision: 1,
       providerName: 'Gateway',
       name: 'Gateway',
       providerCode,

@@ -538,6 +538,7 @@ export const references: Record<string, Record<string, Reference>> = {
       }),
     },
   },
+  'POST /chat/files/:ossId/check': { ossId: { kind: file } },
   'POST /chat/stop/:sessionId': { sessionId: { kind: chatSession } },
   'GET /v1/models/:id': { id: { kind: modelName } },
   'POST /v1/chat/completions': {

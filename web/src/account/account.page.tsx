@@ -140,7 +140,7 @@ function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
   });
   return (
     <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values), focusFirstInvalid)}>
-      <LeaveGuard dirty={form.isDirty() && !save.isPending} />
+      <LeaveGuard form={form} dirty={form.isDirty() && !save.isPending} />
       <Stack>
         <Group>
           <Stack gap={4} align="center">

@@ -19,6 +19,7 @@ import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { FormFailure } from '../ui/form-drawer';
+import { useRecordForm } from '../ui/record-form';
 import { LeaveGuard } from '../ui/leave-guard';
 import { PermissionTree } from './permission-tree';
 import { allowedBy, compacted, expanded, groupsOf, groupTitle } from './permissions';
@@ -38,25 +39,31 @@ export function RoleForm({ permissions, role, copied }: Props) {
   const { may } = useMe();
   const navigate = useNavigate();
   const [failure, setFailure] = useState<unknown>();
-  const source = role ?? copied;
-  const given: readonly string[] = expanded(source?.permissions ?? [], permissions).filter(
-    // A copy has what its maker may give.
-    (permission) => role !== undefined || may(permission),
-  );
-  const readOnly = reasonNotToEdit();
-  const form = useForm({
-    initialValues: {
-      roleName: role?.roleName ?? (copied ? t('roles.copyOf', { name: copied.roleName }) : ''),
-      roleKey: role?.roleKey ?? '',
+  const valuesOf = (edited: RoleView | undefined) => {
+    const source = edited ?? copied;
+    const given: readonly string[] = expanded(source?.permissions ?? [], permissions).filter(
+      // A copy has what its maker may give.
+      (permission) => edited !== undefined || may(permission),
+    );
+    return {
+      revision: edited?.revision,
+      roleName: edited?.roleName ?? (copied ? t('roles.copyOf', { name: copied.roleName }) : ''),
+      roleKey: edited?.roleKey ?? '',
       roleSort: source?.roleSort ?? 0,
       remark: source?.remark ?? '',
       permissions: given,
-    },
+    };
+  };
+  const { permissions: given } = valuesOf(role);
+  const readOnly = reasonNotToEdit();
+  const form = useForm({
+    initialValues: valuesOf(role),
     validate: {
       roleName: (value) => (value.trim() === '' ? t('roles.nameMissing') : null),
       roleKey: (value) => (value.trim() === '' ? t('roles.keyMissing') : null),
     },
   });
+  useRecordForm(form, valuesOf(role));
   const save = useAction(
     async ({ permissions: chosen, ...values }: typeof form.values) => {
       const given = { permissions: compacted(role?.permissions ?? [], chosen, permissions) };
@@ -93,7 +100,7 @@ export function RoleForm({ permissions, role, copied }: Props) {
       onSubmit={form.onSubmit((values) => save.mutate(values), focusFirstInvalid)}
       className={styles['form']}
     >
-      <LeaveGuard dirty={form.isDirty() && !save.isPending} />
+      <LeaveGuard form={form} dirty={form.isDirty() && !save.isPending} />
       <Stack gap="lg">
         {readOnly && <Alert color="gray">{readOnly}</Alert>}
         <fieldset className={styles['fields']} disabled={readOnly !== undefined}>
@@ -141,7 +148,12 @@ export function RoleForm({ permissions, role, copied }: Props) {
             onChange={(chosen) => form.setFieldValue('permissions', chosen)}
           />
         </section>
-        {failure !== undefined && <FormFailure error={failure} />}
+        {failure !== undefined && (
+          <FormFailure
+            error={failure}
+            edited={{ form, valuesOf, onDone: () => setFailure(undefined) }}
+          />
+        )}
         {!readOnly && (
           <Group className={styles['save']}>
             <Button type="submit" loading={save.isPending} disabled={role && !form.isDirty()}>

@@ -32,16 +32,7 @@ export function UserDrawer({ user, onCreated, onClose }: Props) {
     enabled: may('system:user:query'),
   });
   const form = useForm({
-    initialValues: {
-      userName: user?.userName ?? '',
-      nickName: user?.nickName ?? '',
-      password: user ? '' : newPassword(),
-      roleIds: (user?.roles ?? []).map(({ roleId }) => String(roleId)),
-      email: user?.email ?? '',
-      phonenumber: user?.phonenumber ?? '',
-      sex: user?.sex ?? '2',
-      remark: user?.remark ?? '',
-    },
+    initialValues: valuesOf(user),
     validate: {
       userName: (value) => (/^\S{2,64}$/.test(value) ? null : t('users.userNameRule')),
       nickName: (value) => (user && value.trim() === '' ? t('users.nickNameMissing') : null),
@@ -85,6 +76,7 @@ export function UserDrawer({ user, onCreated, onClose }: Props) {
       action={t(user ? 'users.save' : 'users.add')}
       onSubmit={(values) => save.mutateAsync(values)}
       onClose={onClose}
+      valuesOf={valuesOf}
       readOnly={!canEdit && t('users.mayNotEdit')}
     >
       <TextInput
@@ -155,4 +147,18 @@ export function UserDrawer({ user, onCreated, onClose }: Props) {
       />
     </FormDrawer>
   );
+}
+
+function valuesOf(user: UserView | undefined) {
+  return {
+    revision: user?.revision,
+    userName: user?.userName ?? '',
+    nickName: user?.nickName ?? '',
+    password: user ? '' : newPassword(),
+    roleIds: (user?.roles ?? []).map(({ roleId }) => String(roleId)),
+    email: user?.email ?? '',
+    phonenumber: user?.phonenumber ?? '',
+    sex: user?.sex ?? '2',
+    remark: user?.remark ?? '',
+  };
 }

@@ -28,6 +28,7 @@ import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
 import { FormFailure } from '../ui/form-drawer';
+import { useRecordForm } from '../ui/record-form';
 import { LeaveGuard } from '../ui/leave-guard';
 import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
@@ -85,6 +86,7 @@ const orEmpty = (value: number | null | undefined): OptionalNumber => value ?? '
 
 function initialValues(agent: AgentView | undefined) {
   return {
+    revision: agent?.revision,
     agentName: agent?.agentName ?? '',
     agentDescribe: agent?.agentDescribe ?? '',
     modelId: agent ? String(agent.modelId) : '',
@@ -146,6 +148,7 @@ function AgentForm({ agent, choices }: FormProps) {
       responseFormat: json,
     },
   });
+  useRecordForm(form, initialValues(agent));
   const { runtime, useSkills } = form.values;
   const usesTools = choices.runtimes.find(({ code }) => code === runtime)?.usesTools ?? false;
   const save = useAction(
@@ -213,7 +216,7 @@ function AgentForm({ agent, choices }: FormProps) {
         )
       }
     >
-      <LeaveGuard dirty={form.isDirty()} />
+      <LeaveGuard form={form} dirty={form.isDirty()} />
       {!canEdit && (
         <Alert mb="md" color="gray">
           {t('readOnly')}
@@ -405,7 +408,12 @@ function AgentForm({ agent, choices }: FormProps) {
               />
             </Stack>
 
-            {failure !== undefined && <FormFailure error={failure} />}
+            {failure !== undefined && (
+              <FormFailure
+                error={failure}
+                edited={{ form, valuesOf: initialValues, onDone: () => setFailure(undefined) }}
+              />
+            )}
             {canEdit && (
               <Group justify="flex-end">
                 <Button type="submit" loading={save.isPending}>

@@ -19,6 +19,7 @@ export function KeyOnce({ made: { key }, onClose }: Props) {
       onClose={onClose}
       title={t('once.title')}
       closeOnClickOutside={false}
+      closeOnEscape={false}
       withCloseButton={false}
     >
       <Stack>

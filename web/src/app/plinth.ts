@@ -1,6 +1,7 @@
 import { createPlinth } from '@plinth/client';
 import { language } from '../i18n';
 import { CLIENT_ID } from './client-id';
+import { queryClient } from './query-client';
 import { session } from './session';
 
 /** The service, called as the person who is signed in. */
@@ -8,5 +9,9 @@ export const plinth = createPlinth({
   token: () => session.current?.token,
   clientId: () => session.current?.clientId ?? CLIENT_ID,
   language,
-  onUnauthenticated: () => session.end(),
+  onUnauthenticated: () => {
+    // A page that shows something stays, with the forms in it; where nothing is loaded yet there is nothing to keep.
+    if (queryClient.getQueryData(['me'])) session.lapse();
+    else session.end();
+  },
 });

@@ -9,9 +9,11 @@ export interface Session {
 }
 
 const KEY = 'plinth.session';
+const CLAIMS = /^[^.]*\.([^.]*)\./;
 const listeners = new Set<() => void>();
 const lastTasks = new Set<() => Promise<void>>();
 let current = stored();
+let isLapsed = false;
 
 function stored(): Session | undefined {
   try {
@@ -29,16 +31,48 @@ function changed(): void {
 // Another tab has signed in or out.
 addEventListener('storage', (event) => {
   if (event.key !== KEY && event.key !== null) return;
-  current = stored();
+  const next = stored();
+  // The forms of this page belong to the user before.
+  if (isLapsed && next && current && !isSameUser(next, current)) {
+    location.reload();
+    return;
+  }
+  current = next;
+  isLapsed = false;
   changed();
 });
+
+/** The claims of a token: the tenant and the user. */
+export function claimsOf(token: string): { readonly tenantId: string; readonly userId: unknown } {
+  const claims = CLAIMS.exec(token)?.[1] ?? '';
+  const text = atob(claims.replaceAll('-', '+').replaceAll('_', '/'));
+  return JSON.parse(text) as { tenantId: string; userId: unknown };
+}
+
+function isSameUser(one: Session, other: Session): boolean {
+  const [a, b] = [claimsOf(one.token), claimsOf(other.token)];
+  return a.userId === b.userId && a.tenantId === b.tenantId;
+}
 
 export const session = {
   get current(): Session | undefined {
     return current;
   },
 
+  /** The service no longer takes the sign-in, and the page waits for another one of the same user. */
+  get isLapsed(): boolean {
+    return isLapsed;
+  },
+
+  /** Keeps the page as it is until the user has signed in again. */
+  lapse(): void {
+    if (isLapsed || !current) return;
+    isLapsed = true;
+    changed();
+  },
+
   begin(begun: Session): void {
+    isLapsed = false;
     localStorage.setItem(KEY, JSON.stringify(begun));
     current = begun;
     changed();
@@ -60,6 +94,7 @@ export const session = {
   },
 
   end(): void {
+    isLapsed = false;
     localStorage.removeItem(KEY);
     current = undefined;
     changed();
@@ -73,4 +108,8 @@ export const session = {
 
 export function useSession(): Session | undefined {
   return useSyncExternalStore(session.subscribe, () => session.current);
+}
+
+export function useIsLapsed(): boolean {
+  return useSyncExternalStore(session.subscribe, () => session.isLapsed);
 }

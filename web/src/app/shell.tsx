@@ -45,10 +45,11 @@ import { meQuery, useMe } from './me';
 import { ADMINISTRATION, WORK } from './navigation';
 import type { Entry } from './navigation';
 import { permissionsOf } from './router';
-import { session } from './session';
+import { session, useIsLapsed } from './session';
 import styles from './shell.module.css';
 
 const Palette = lazy(() => import('./palette'));
+const SignInOver = lazy(() => import('../sign-in/sign-in-over'));
 const TenantSwitch = lazy(() => import('./tenant-switch'));
 
 /** The menu on the left and the page beside it; a drawer under 768 px. */
@@ -64,6 +65,7 @@ export default function Shell() {
   const [searching, setSearching] = useState(false);
   useHotkeys([['mod+K', () => setSearching(true)]], []);
   const small = collapsed && !isNarrow;
+  const isLapsed = useIsLapsed();
 
   return (
     <AppShell
@@ -137,6 +139,11 @@ export default function Shell() {
       {searching && (
         <Suspense>
           <Palette onClose={() => setSearching(false)} />
+        </Suspense>
+      )}
+      {isLapsed && (
+        <Suspense>
+          <SignInOver />
         </Suspense>
       )}
     </AppShell>
@@ -243,7 +250,10 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
     <div className={styles['account']}>
       <Menu position="top-start" width={232}>
         <Menu.Target>
-          <UnstyledButton className={styles['accountButton']} aria-label={t('account', { name })}>
+          <UnstyledButton
+            className={styles['accountButton']}
+            aria-label={t('account', { name, tenant: tenantId })}
+          >
             <Avatar alt="" size={28} radius="xl" color="indigo" name={name} src={user?.avatar} />
             {!small && (
               <>

@@ -1,5 +1,5 @@
 import type { SourceView } from '@plinth/client';
-import type { MessageView } from '@plinth/client';
+import type { MessageFileView, MessageView } from '@plinth/client';
 import { createContext, useContext } from 'react';
 
 /** A source as a panel shows it; live ones do not know yet whether they are cited. */
@@ -10,7 +10,7 @@ export interface ChatActions {
   /** Answers a stored question again, beside its earlier answers. */
   readonly answerAgain: (questionId: string) => void;
   /** Sends a question in place of an earlier one. */
-  readonly edit: (message: MessageView, content: string) => void;
+  readonly edit: (message: MessageView, content: string, files: readonly MessageFileView[]) => void;
   /** Shows another branch. */
   readonly choose: (messageId: string) => void;
   readonly openSource: (source: ShownSource) => void;

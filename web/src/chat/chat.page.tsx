@@ -10,6 +10,7 @@ import {
   Tooltip,
 } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
+import { ApiError } from '@plinth/client';
 import type { MessageView } from '@plinth/client';
 import { IconLayoutSidebarLeftExpand, IconMessage, IconPlus, IconRobot } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -280,8 +281,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   const actions = useMemo<ChatActions>(
     () => ({
       answerAgain: (questionId) => submit({ kind: 'again', questionId }, '', []),
-      edit: (message: MessageView, content) =>
-        submit({ kind: 'edit', message }, content, message.files),
+      edit: (message, content, files) => submit({ kind: 'edit', message }, content, files),
       choose: chooseBranch,
       openSource: onSource,
       isBusy,
@@ -291,6 +291,23 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   );
 
   const failure = sessionError ?? conversation.error;
+  if (failure instanceof ApiError && failure.code === 404 && !turn) {
+    return (
+      <div className={styles['start']}>
+        <Empty
+          icon={IconMessage}
+          title={t('session.gone')}
+          action={
+            <Button renderRoot={(props) => <Link to="/chat" {...props} />}>
+              {t('session.new')}
+            </Button>
+          }
+        >
+          {t('session.goneHint')}
+        </Empty>
+      </div>
+    );
+  }
   if (failure && !conversation.data) {
     return (
       <Failure

@@ -43,6 +43,8 @@ export default function ChoiceList({ label, value, groups, onChoose }: Props) {
           placeholder={label}
           value={search}
           data-autofocus
+          // The list may be loaded after the focus was given.
+          autoFocus
           onChange={({ currentTarget }) => {
             setSearch(currentTarget.value);
             combobox.resetSelectedOption();

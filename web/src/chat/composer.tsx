@@ -14,7 +14,7 @@ import {
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useEffectEvent, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
@@ -52,6 +52,16 @@ interface Upload {
 }
 
 let lastUpload = 0;
+
+/** Whether the browser can decode the image. */
+async function isImage(file: File): Promise<boolean> {
+  try {
+    (await createImageBitmap(file)).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Where a message is written. The text is not in React's state, so that typing is as quick as in a plain field. */
 export function Composer({
@@ -145,14 +155,20 @@ export function Composer({
         ),
       );
     try {
-      const { ossId } = await plinth.uploadFile({
-        file,
-        signal: abort.signal,
-        onProgress: progress,
+      const { signal } = abort;
+      const { ossId } = await plinth.uploadFile({ file, signal, onProgress: progress });
+      const { type, reason } = await plinth.chatCheckFile({
+        path: { ossId: Number(ossId) },
+        signal,
       });
+      const isDamaged = reason === undefined && type.startsWith('image/') && !(await isImage(file));
+      const problem = isDamaged ? t('file.damagedImage', { name: file.name }) : reason;
       attached((before) => [
         ...before,
-        { id: ossId, name: file.name, size: file.size, type: file.type },
+        {
+          ...{ id: ossId, name: file.name, size: file.size, type },
+          ...(problem !== undefined && { reason: problem }),
+        },
       ]);
     } catch (error) {
       if (!abort.signal.aborted) failed(error);
@@ -160,6 +176,29 @@ export function Composer({
       setUploads((before) => before.filter((one) => one.key !== key));
     }
   };
+
+  // A file that is dropped beside the field is taken, too: the browser would leave the page to open it.
+  const drop = useEffectEvent((event: DragEvent): void => {
+    const { dataTransfer, type } = event;
+    if (!dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    if (!mayUpload) dataTransfer.dropEffect = 'none';
+    setOver(mayUpload && type === 'dragover');
+    if (type === 'drop') void attach([...dataTransfer.files]);
+  });
+  useEffect(() => {
+    const over = (event: DragEvent): void => drop(event);
+    // Without a related target the pointer has left the window.
+    const leave = ({ relatedTarget }: DragEvent): void => void (relatedTarget ?? setOver(false));
+    addEventListener('dragover', over);
+    addEventListener('drop', over);
+    addEventListener('dragleave', leave);
+    return () => {
+      removeEventListener('dragover', over);
+      removeEventListener('drop', over);
+      removeEventListener('dragleave', leave);
+    };
+  }, []);
 
   const send = async (): Promise<void> => {
     const input = field.current;
@@ -188,18 +227,6 @@ export function Composer({
         event.preventDefault();
         void send();
       }}
-      onDragOver={(event) => {
-        if (!mayUpload || !event.dataTransfer.types.includes('Files')) return;
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        setOver(false);
-        if (event.dataTransfer.files.length === 0) return;
-        event.preventDefault();
-        void attach([...event.dataTransfer.files]);
-      }}
     >
       {(files.length > 0 || uploads.length > 0) && (
         <ul className={styles['files']} aria-label={t('file.title')}>
@@ -208,6 +235,7 @@ export function Composer({
               key={file.id}
               name={file.name}
               icon={file.type.startsWith('image/') ? IconPhoto : IconFile}
+              isBad={file.reason !== undefined}
               onRemove={() => attached((before) => before.filter(({ id }) => id !== file.id))}
             />
           ))}
@@ -221,6 +249,15 @@ export function Composer({
           ))}
         </ul>
       )}
+      {files.map(
+        ({ id, reason }) =>
+          reason && (
+            <p key={id} className={styles['reason']} role="alert">
+              {reason}
+            </p>
+          ),
+      )}
+      {isOver && <p className={styles['dropHint']}>{t('file.dropHere')}</p>}
       <textarea
         ref={field}
         className={styles['input']}
@@ -330,21 +367,23 @@ export function Composer({
 interface FileChipProps {
   readonly name: string;
   readonly icon?: Icon;
-  /** The part that is uploaded; absent when it is there. */
+  /** The part that is uploaded; 1 while the service reads it, absent when it is there. */
   readonly part?: number;
+  /** It cannot be read. */
+  readonly isBad?: boolean;
   readonly onRemove: () => void;
 }
 
-function FileChip({ name, icon: FileIcon = IconFile, part, onRemove }: FileChipProps) {
+function FileChip({ name, icon: FileIcon = IconFile, part, isBad, onRemove }: FileChipProps) {
   const { t } = useTranslation('chat');
   const label = part === undefined ? t('file.remove', { name }) : t('file.cancel', { name });
   return (
-    <li className={styles['file']}>
+    <li className={styles[isBad ? 'badFile' : 'file']}>
       {part === undefined ? <FileIcon size={16} stroke={1.5} aria-hidden /> : <Loader size={14} />}
       <span className={styles['fileName']}>{name}</span>
       {part !== undefined && (
         <span className={styles['part']} role="status">
-          {Math.round(part * 100)} %
+          {part < 1 ? `${Math.round(part * 100)} %` : t('file.checking')}
         </span>
       )}
       <Tooltip label={label}>

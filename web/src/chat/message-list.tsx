@@ -135,7 +135,7 @@ function Row({ item }: { readonly item: Item }) {
   if (item.kind === 'answer') return <LiveAnswer turn={item.turn} />;
   if (item.kind === 'question') {
     const { question } = item.turn.outline;
-    return question && <LiveQuestion {...question} />;
+    return question && <LiveQuestion turn={item.turn} question={question} />;
   }
   const { message } = item;
   if (message.role === 'user') return <Question message={message} />;

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Group, Textarea, Tooltip } from '@mantine/core';
-import type { MessageView } from '@plinth/client';
-import { IconFile, IconPencil, IconPhoto } from '@tabler/icons-react';
+import type { MessageFileView, MessageView } from '@plinth/client';
+import { IconFile, IconPencil, IconPhoto, IconX } from '@tabler/icons-react';
 import { memo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { session } from '../app/session';
@@ -8,6 +8,8 @@ import { CopyButton } from '../ui/copy-button';
 import { bytes } from '../ui/format';
 import { useActions } from './actions';
 import { Branches } from './branches';
+import type { Turn } from './turn';
+import { useTurnView } from './turns';
 import styles from './message.module.css';
 
 interface ShownFile {
@@ -16,10 +18,16 @@ interface ShownFile {
   readonly size: number;
   readonly type: string;
   readonly state?: string;
+  readonly reason?: string;
 }
 
-/** Changed texts of questions that are not sent, by their ids: they stay when the question leaves the sight. */
-const edits = new Map<string, string>();
+interface Edit {
+  readonly text: string;
+  readonly files: readonly MessageFileView[];
+}
+
+/** Changed questions that are not sent, by their ids: they stay when the question leaves the sight. */
+const edits = new Map<string, Edit>();
 
 session.subscribe(() => {
   if (!session.current) edits.clear();
@@ -52,23 +60,32 @@ export const Question = memo(function Question({ message }: { readonly message: 
   );
 });
 
-interface LiveProps {
+interface AskedProps {
   readonly content: string;
   readonly files: readonly ShownFile[];
 }
 
 /** A question that is being sent. */
-export function LiveQuestion({ content, files }: LiveProps) {
+export function LiveQuestion({
+  turn,
+  question: { content, files },
+}: {
+  readonly turn: Turn;
+  readonly question: AskedProps;
+}) {
   const { t } = useTranslation('chat');
+  const { failedFiles } = useTurnView(turn);
+  const shown = files.map((file) => ({ ...file, ...failedFiles.find(({ id }) => id === file.id) }));
   return (
     <article className={styles['question']} aria-label={t('message.question')}>
-      <Asked content={content} files={files} />
+      <Asked content={content} files={shown} />
       <div className={styles['questionButtons']} />
     </article>
   );
 }
 
-function Asked({ content, files }: LiveProps) {
+function Asked({ content, files }: AskedProps) {
+  const failed = files.filter(({ state }) => state === 'failed');
   const { t } = useTranslation('chat');
   return (
     <>
@@ -89,6 +106,14 @@ function Asked({ content, files }: LiveProps) {
           })}
         </ul>
       )}
+      {failed.map(
+        ({ id, reason }) =>
+          reason && (
+            <p key={id} className={styles['fileReason']}>
+              {reason}
+            </p>
+          ),
+      )}
       <div className={styles['asked']}>{content}</div>
     </>
   );
@@ -104,7 +129,13 @@ function EditedQuestion({
   const { t } = useTranslation('chat');
   const { edit, isBusy } = useActions();
   const [kept] = useState(() => edits.get(message.id));
-  const [text, setText] = useState(kept ?? message.content);
+  const [{ text, files }, setEdit] = useState<Edit>(
+    kept ?? { text: message.content, files: message.files },
+  );
+  const change = (edit: Edit): void => {
+    setEdit(edit);
+    edits.set(message.id, edit);
+  };
   const canSend = text.trim() !== '' && !isBusy;
   const close = (): void => {
     edits.delete(message.id);
@@ -112,7 +143,7 @@ function EditedQuestion({
   };
   const send = (): void => {
     if (!canSend) return;
-    edit(message, text);
+    edit(message, text, files);
     close();
   };
   return (
@@ -123,6 +154,25 @@ function EditedQuestion({
         send();
       }}
     >
+      {files.length > 0 && (
+        <ul className={styles['files']} aria-label={t('file.title')}>
+          {files.map((file) => (
+            <li key={file.id} className={styles['file']}>
+              <span className={styles['fileName']}>{file.name}</span>
+              {file.state === 'failed' && <span className={styles['bad']}>{t('file.failed')}</span>}
+              <Tooltip label={t('file.remove', { name: file.name })}>
+                <ActionIcon
+                  size="xs"
+                  aria-label={t('file.remove', { name: file.name })}
+                  onClick={() => change({ text, files: files.filter((one) => one !== file) })}
+                >
+                  <IconX size={12} stroke={1.5} />
+                </ActionIcon>
+              </Tooltip>
+            </li>
+          ))}
+        </ul>
+      )}
       <Textarea
         aria-label={t('message.editing')}
         description={t('message.editingHint')}
@@ -132,10 +182,7 @@ function EditedQuestion({
         value={text}
         // One that comes back into sight leaves the focus where it is.
         autoFocus={kept === undefined}
-        onChange={({ currentTarget }) => {
-          setText(currentTarget.value);
-          edits.set(message.id, currentTarget.value);
-        }}
+        onChange={({ currentTarget }) => change({ text: currentTarget.value, files })}
         onKeyDown={(event) => {
           if (event.key === 'Escape') close();
           if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {

@@ -1,5 +1,5 @@
 import { ApiError, ConnectionError } from '@plinth/client';
-import type { ChatEvent, ChatSendBody, ChatSource } from '@plinth/client';
+import type { ChatEvent, ChatSendBody, ChatSource, FailedFile } from '@plinth/client';
 import { plinth } from '../app/plinth';
 
 export interface Call {
@@ -33,6 +33,8 @@ export interface TurnView {
   readonly sources: readonly ChatSource[];
   /** The knowledge bases could not be searched, or not all of them. */
   readonly retrieval: 'whole' | 'incomplete' | 'failed';
+  /** Files that the answer goes on without. */
+  readonly failedFiles: readonly FailedFile[];
   /** The connection is being made, again after `attempts`. */
   readonly attempts: number;
   readonly end: TurnEnd | undefined;
@@ -43,6 +45,8 @@ export interface AttachedFile {
   readonly name: string;
   readonly size: number;
   readonly type: string;
+  /** Why it cannot be read; the answer goes on without it. */
+  readonly reason?: string;
 }
 
 /** What a turn looks like in the page; plain data, so that other tabs can show it, too. */
@@ -63,6 +67,7 @@ const NOTHING: TurnView = {
   thinkingMs: undefined,
   sources: [],
   retrieval: 'whole',
+  failedFiles: [],
   attempts: 0,
   end: undefined,
 };
@@ -85,6 +90,7 @@ export class Turn {
   private thinkingSince: number | undefined;
   private thinkingMs: number | undefined;
   private retrieval: TurnView['retrieval'] = 'whole';
+  private failedFiles: readonly FailedFile[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -150,6 +156,9 @@ export class Turn {
         }
         if (event.content !== '') this.addText(event.content);
         break;
+      case 'files':
+        this.failedFiles = event.files;
+        break;
       case 'sources':
         this.sources = [...this.sources, ...event.sources];
         if (event.fallback) this.retrieval = 'failed';
@@ -205,9 +214,10 @@ export class Turn {
   private publish(end?: TurnEnd): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const { reasoning, thinkingMs, sources, retrieval } = this;
+    const { reasoning, thinkingMs, sources, retrieval, failedFiles } = this;
     const segments = [...this.segments];
-    this.show({ segments, reasoning, thinkingMs, sources, retrieval, attempts: 0, end });
+    const shown = { segments, reasoning, thinkingMs, sources, retrieval, failedFiles };
+    this.show({ ...shown, attempts: 0, end });
   }
 
   private finish(end: TurnEnd): void {

@@ -30,6 +30,7 @@ export function ApplySettings({ base, changes, onClose }: Props) {
       withMessage(plinth.knowledgeUpdate, {
         body: {
           id: base.id,
+          revision: base.revision,
           ...Object.fromEntries(changed.map((field) => [field, changes[field]])),
           ...(again && reparse && { reindex: true }),
         },

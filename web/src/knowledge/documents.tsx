@@ -479,6 +479,7 @@ function UploadArea({ base }: { readonly base: KnowledgeView }) {
         onDrop={take}
         onReject={refuse}
         activateOnClick={false}
+        enablePointerEvents
         className={styles['dropzone']}
         inputProps={{ 'aria-label': t('upload.choose') }}
         {...most}

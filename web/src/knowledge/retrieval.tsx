@@ -40,7 +40,7 @@ import { explanationOf, fromFirstMatch, MOST_FUSED, piecesOf, reasonOf } from '.
 import type { ChannelReport } from './explanation';
 import { MetadataFilter } from './metadata-filter';
 import { SearchFields } from './search-fields';
-import { baseSettingsOf, bodyOf, savedOf, settingsIn, startOf } from './search-settings';
+import { baseSettingsOf, bodyOf, savedOf, settingsIn } from './search-settings';
 import type { SearchSettings } from './search-settings';
 import styles from './knowledge.module.css';
 
@@ -51,7 +51,7 @@ export default function RetrievalTest({ base }: { readonly base: KnowledgeView }
   const [text, setText] = useState(address['q'] ?? '');
   const query = address['q'] ?? '';
   const filter = address['filter'];
-  const first = settingsIn(address['first'], startOf(base));
+  const first = settingsIn(address['first'], savedOf(base));
   const second =
     address['second'] === undefined ? undefined : settingsIn(address['second'], savedOf(base));
   const keep = (name: 'first' | 'second') => (settings: SearchSettings) =>

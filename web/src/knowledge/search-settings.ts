@@ -11,12 +11,7 @@ export interface SearchSettings {
   readonly rerankModel: string;
 }
 
-/** What a test begins with (docs/WIRE.md, Retrieval): its own threshold and topK, the rest of the base. */
-export function startOf(base: KnowledgeView): SearchSettings {
-  return { ...savedOf(base), topK: 10, threshold: 0.5 };
-}
-
-/** What the base searches with in a chat. */
+/** What the base searches with in a chat; a test begins with it. */
 export function savedOf(base: KnowledgeView): SearchSettings {
   return {
     topK: base.retrieveLimit,
@@ -52,6 +47,6 @@ export function baseSettingsOf(settings: SearchSettings): Partial<Settings> {
     enableHybrid: settings.enableHybrid ? 1 : 0,
     hybridAlpha: settings.hybridAlpha,
     enableRerank: settings.enableRerank ? 1 : 0,
-    ...(settings.rerankModel !== '' && { rerankModel: settings.rerankModel }),
+    rerankModel: settings.rerankModel,
   };
 }

@@ -30,6 +30,7 @@ import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { FormFailure } from '../ui/form-drawer';
+import { conflictOf } from '../ui/record-form';
 import { LeaveGuard } from '../ui/leave-guard';
 import { ModelPicker } from '../ui/pickers';
 import { baseKey, useBaseAccess } from './base';
@@ -52,6 +53,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   const { can, readOnly } = useBaseAccess(base);
   const [failure, setFailure] = useState<unknown>();
   const [reparse, setReparse] = useState(true);
+  const [revision, setRevision] = useState(base.revision);
   const shown = useShownSetting();
   const form = useForm<Values>({
     initialValues: settingsOf(base),
@@ -65,6 +67,14 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   // Another tab, or the retrieval test, has saved: what was not touched here follows.
   useEffect(() => {
     const saved = settingsOf(base);
+    const before = form.getInitialValues();
+    const isTouched = (field: Field): boolean => form.isDirty(field);
+    const isChanged = (field: Field): boolean => saved[field] !== before[field];
+    // A setting that was changed here as well is compared when it is saved.
+    if (!FIELDS.some((field) => isTouched(field) && isChanged(field))) {
+      form.setInitialValues(saved);
+      setRevision(base.revision);
+    }
     const untouched = FIELDS.filter((field) => !form.isDirty(field));
     form.setValues(Object.fromEntries(untouched.map((field) => [field, saved[field]])));
     form.resetDirty(saved);
@@ -77,6 +87,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
       withMessage(plinth.knowledgeUpdate, {
         body: {
           id: base.id,
+          revision,
           ...Object.fromEntries(changed.map((field) => [field, toWire(field, form.values[field])])),
           ...(again.length > 0 && (reparse || required) && { reindex: true }),
         },
@@ -84,7 +95,10 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
     {
       done: ({ message }) => message,
       changes: [baseKey(base.id), ['knowledge', 'list'], ['documents']],
-      after: () => form.resetDirty(form.values),
+      after: () => {
+        form.setInitialValues(form.values);
+        form.resetDirty(form.values);
+      },
       onFailure: setFailure,
     },
   );
@@ -307,7 +321,19 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
             </Section>
           </Stack>
         </fieldset>
-        {failure !== undefined && <FormFailure error={failure} />}
+        {failure !== undefined && (
+          <FormFailure
+            error={failure}
+            edited={{
+              form,
+              valuesOf: settingsOf,
+              onDone: () => {
+                setRevision(conflictOf(failure)?.revision ?? revision);
+                setFailure(undefined);
+              },
+            }}
+          />
+        )}
         {changed.length > 0 && (
           <div className={styles['saveBar']} role="region" aria-label={t('settings.changes')}>
             <div className={styles['saveText']}>
@@ -351,7 +377,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
           </div>
         )}
       </form>
-      <LeaveGuard dirty={changed.length > 0 && !save.isPending} />
+      <LeaveGuard form={form} dirty={changed.length > 0 && !save.isPending} />
       {can('system:info:remove') && <DangerZone base={base} />}
     </>
   );

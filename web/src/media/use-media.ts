@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState } from 'react';
-import { useQueryClient } from '@tanstack/react-query';
+import { useSyncExternalStore } from 'react';
+import { queryClient } from '../app/query-client';
+import { session } from '../app/session';
 import { begin, lookUp, mediumOf, progressOf } from './task';
 import type { Kind, MediaRequest, Medium, TaskReference } from './task';
 
@@ -36,112 +37,129 @@ interface Media {
   readonly resume: (record: MediaRecord) => void;
 }
 
-/** One task at a time: it is submitted, then asked for every four seconds until it ends, is paused or ten minutes are over. */
-export function useMedia(): Media {
-  const queries = useQueryClient();
-  const [records, setRecords] = useState<readonly MediaRecord[]>([]);
-  const running = useRef<AbortController>(undefined);
-  const keys = useRef(0);
+/** Outlives the page: a task is asked for while its user looks at another page, and what was made stays until a reload. */
+let records: readonly MediaRecord[] = [];
+let running: AbortController | undefined;
+let lastKey = 0;
+const listeners = new Set<() => void>();
 
-  useEffect(() => () => running.current?.abort(), []);
+function publish(changed: readonly MediaRecord[]): void {
+  records = changed;
+  for (const listener of listeners) listener();
+}
 
-  const change = (key: number, changes: Partial<MediaRecord>): void =>
-    setRecords((before) =>
-      before.map((record) => (record.key === key ? { ...record, ...changes } : record)),
-    );
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
 
-  const add = (record: Omit<MediaRecord, 'key'>): number => {
-    keys.current += 1;
-    const key = keys.current;
-    setRecords((before) => {
-      const kept = [{ ...record, key }, ...before];
-      for (const { medium } of kept.slice(MOST_RECORDS)) {
-        if (medium?.isLocal) URL.revokeObjectURL(medium.url);
-      }
-      return kept.slice(0, MOST_RECORDS);
-    });
-    return key;
-  };
+// Nothing of a user stays after the sign-out.
+session.subscribe(() => {
+  if (session.current) return;
+  running?.abort();
+  free(records);
+  publish([]);
+});
 
-  /** Runs `work` as the one task; what was running before is no longer asked for. */
-  const alone = async (
-    key: number,
-    work: (signal: AbortSignal) => Promise<void>,
-  ): Promise<void> => {
-    running.current?.abort();
-    const controller = new AbortController();
-    running.current = controller;
-    try {
-      await work(controller.signal);
-    } catch (error) {
-      if (controller.signal.aborted) return;
-      change(key, { state: 'failed', error, endedAt: Date.now() });
-    } finally {
-      if (running.current === controller) running.current = undefined;
-      void queries.invalidateQueries({ queryKey: ['media', 'tasks'] });
+function change(key: number, changes: Partial<MediaRecord>): void {
+  publish(records.map((record) => (record.key === key ? { ...record, ...changes } : record)));
+}
+
+function add(record: Omit<MediaRecord, 'key'>): number {
+  lastKey += 1;
+  const all = [{ ...record, key: lastKey }, ...records];
+  free(all.slice(MOST_RECORDS));
+  publish(all.slice(0, MOST_RECORDS));
+  return lastKey;
+}
+
+function free(gone: readonly MediaRecord[]): void {
+  for (const { medium } of gone) if (medium?.isLocal) URL.revokeObjectURL(medium.url);
+}
+
+/** Runs `work` as the one task; what was running before is no longer asked for. */
+const alone = async (key: number, work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+  running?.abort();
+  const controller = new AbortController();
+  running = controller;
+  try {
+    await work(controller.signal);
+  } catch (error) {
+    if (controller.signal.aborted) return;
+    change(key, { state: 'failed', error, endedAt: Date.now() });
+  } finally {
+    if (running === controller) running = undefined;
+    void queryClient.invalidateQueries({ queryKey: ['media', 'tasks'] });
+  }
+};
+
+const poll = async (key: number, task: TaskReference, signal: AbortSignal): Promise<void> => {
+  const until = Date.now() + LONGEST_MS;
+  // One that is continued begins without what ended it.
+  change(key, { state: 'polling', task, error: undefined, endedAt: undefined, detail: null });
+  while (Date.now() < until) {
+    const result = await lookUp(task, signal);
+    const progress = progressOf(result, task.providerCode);
+    change(key, { status: result.status });
+    if (progress === 'failed') {
+      change(key, { state: 'failed', endedAt: Date.now(), detail: result.rawResponse });
+      return;
     }
-  };
-
-  const poll = async (key: number, task: TaskReference, signal: AbortSignal): Promise<void> => {
-    const until = Date.now() + LONGEST_MS;
-    // One that is continued begins without what ended it.
-    change(key, { state: 'polling', task, error: undefined, endedAt: undefined, detail: null });
-    while (Date.now() < until) {
-      const result = await lookUp(task, signal);
-      const progress = progressOf(result, task.providerCode);
-      change(key, { status: result.status });
-      if (progress === 'failed') {
-        change(key, { state: 'failed', endedAt: Date.now(), detail: result.rawResponse });
-        return;
-      }
-      if (progress === 'done') {
-        const medium = await mediumOf(result, task, signal);
-        change(key, { state: 'done', medium, endedAt: Date.now() });
-        return;
-      }
-      await pause(PAUSE_MS, signal);
-    }
-    change(key, { state: 'expired', endedAt: Date.now() });
-  };
-
-  const submit = (request: MediaRequest, providerCode: string): void => {
-    const { kind, body } = request;
-    const prompt = request.kind === 'audio' ? request.body.input : request.body.prompt;
-    const base = { kind, model: body.model, prompt, startedAt: Date.now(), status: null };
-    const key = add({ ...base, task: undefined, state: 'submitting' });
-    void alone(key, async (signal) => {
-      const result = await begin(request, signal);
-      const task = result.id ? { kind, model: body.model, providerCode, id: result.id } : undefined;
-      change(key, { task, status: result.status });
-      const progress = progressOf(result, providerCode);
-      if (progress === 'running' && task) {
-        await poll(key, task, signal);
-        return;
-      }
-      if (progress === 'failed') {
-        change(key, { state: 'failed', endedAt: Date.now(), detail: result.rawResponse });
-        return;
-      }
+    if (progress === 'done') {
       const medium = await mediumOf(result, task, signal);
       change(key, { state: 'done', medium, endedAt: Date.now() });
-    });
-  };
+      return;
+    }
+    await pause(PAUSE_MS, signal);
+  }
+  change(key, { state: 'expired', endedAt: Date.now() });
+};
 
-  const follow = (task: TaskReference, prompt: string): void => {
-    const { kind, model } = task;
-    const base = { kind, model, prompt, task, status: null, startedAt: Date.now() };
-    const key = add({ ...base, state: 'polling' });
-    void alone(key, (signal) => poll(key, task, signal));
-  };
+const submit = (request: MediaRequest, providerCode: string): void => {
+  const { kind, body } = request;
+  const prompt = request.kind === 'audio' ? request.body.input : request.body.prompt;
+  const base = { kind, model: body.model, prompt, startedAt: Date.now(), status: null };
+  const key = add({ ...base, task: undefined, state: 'submitting' });
+  void alone(key, async (signal) => {
+    const result = await begin(request, signal);
+    const task = result.id ? { kind, model: body.model, providerCode, id: result.id } : undefined;
+    change(key, { task, status: result.status });
+    const progress = progressOf(result, providerCode);
+    if (progress === 'running' && task) {
+      await poll(key, task, signal);
+      return;
+    }
+    if (progress === 'failed') {
+      change(key, { state: 'failed', endedAt: Date.now(), detail: result.rawResponse });
+      return;
+    }
+    const medium = await mediumOf(result, task, signal);
+    change(key, { state: 'done', medium, endedAt: Date.now() });
+  });
+};
 
-  const current = records.find(({ state }) => state === 'submitting' || state === 'polling');
+const follow = (task: TaskReference, prompt: string): void => {
+  const { kind, model } = task;
+  const base = { kind, model, prompt, task, status: null, startedAt: Date.now() };
+  const key = add({ ...base, state: 'polling' });
+  void alone(key, (signal) => poll(key, task, signal));
+};
+
+function currentOf(all: readonly MediaRecord[]): MediaRecord | undefined {
+  return all.find(({ state }) => state === 'submitting' || state === 'polling');
+}
+
+/** One task at a time: it is submitted, then asked for every four seconds until it ends, is paused or ten minutes are over. */
+export function useMedia(): Media {
+  const shown = useSyncExternalStore(subscribe, () => records);
+  const current = currentOf(shown);
   return {
-    records,
+    records: shown,
     current,
     submit,
     follow,
     pause: () => {
-      running.current?.abort();
+      running?.abort();
       if (current) change(current.key, { state: current.task ? 'paused' : 'cancelled' });
     },
     resume: ({ key, task }) => {

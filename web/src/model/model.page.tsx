@@ -26,6 +26,7 @@ import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
 import { FormFailure } from '../ui/form-drawer';
+import { useRecordForm } from '../ui/record-form';
 import { LeaveGuard } from '../ui/leave-guard';
 import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
@@ -123,6 +124,7 @@ function ModelForm({ model, providers }: FormProps) {
       },
     },
   });
+  useRecordForm(form, valuesOf(model, address['category'] ?? 'chat'));
   const { providerCode, category } = form.values;
   const chosen = providers.find((one) => one.providerCode === providerCode);
   const save = useAction(
@@ -140,8 +142,8 @@ function ModelForm({ model, providers }: FormProps) {
       void save.mutateAsync(values).then(
         ({ result: stored }) => {
           // Keys are not kept in the page, and new ones have their ids now.
-          const { apiKey, keys } = valuesOf(stored, category);
-          form.setValues({ apiKey, keys });
+          const { apiKey, keys, revision } = valuesOf(stored, category);
+          form.setValues({ apiKey, keys, revision });
           form.resetDirty();
           after(stored.id);
         },
@@ -176,7 +178,7 @@ function ModelForm({ model, providers }: FormProps) {
   const title = model ? model.modelDescribe || model.modelName : t('add');
   return (
     <Page title={title} width="reading" above={[{ title: t('title'), path: '/models' }]}>
-      <LeaveGuard dirty={form.isDirty()} />
+      <LeaveGuard form={form} dirty={form.isDirty()} />
       {!canEdit && (
         <Alert mb="md" color="gray">
           {t('readOnly')}
@@ -351,7 +353,16 @@ function ModelForm({ model, providers }: FormProps) {
               <Alternatives form={form} modelId={model?.id} disabled={!canEdit} />
             )}
 
-            {failure !== undefined && <FormFailure error={failure} />}
+            {failure !== undefined && (
+              <FormFailure
+                error={failure}
+                edited={{
+                  form,
+                  valuesOf: (record: ModelView) => valuesOf(record, category),
+                  onDone: () => setFailure(undefined),
+                }}
+              />
+            )}
             {canEdit && (
               <Group justify="flex-end">
                 {canTest && (

@@ -26,6 +26,7 @@ export type ModelValues = ReturnType<typeof valuesOf>;
 export function valuesOf(model: ModelView | undefined, category: string) {
   const authType: AuthChoice = model?.authType ?? 'default';
   return {
+    revision: model?.revision,
     providerCode: model?.providerCode ?? '',
     category: (model?.category ?? category) as Category,
     apiHost: model?.apiHost ?? '',
@@ -65,7 +66,7 @@ export function bodyOf({
   keys,
   fallbackIds,
   ...values
-}: ModelValues): CreateModelBody {
+}: ModelValues): CreateModelBody & { readonly revision?: number | undefined } {
   const has = hasAlternatives(values.category);
   return {
     ...values,

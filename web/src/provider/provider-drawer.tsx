@@ -22,15 +22,7 @@ export function ProviderDrawer({ provider, onClose }: Props) {
     staleTime: Infinity,
   });
   const form = useForm({
-    initialValues: {
-      providerName: provider?.providerName ?? '',
-      providerCode: provider?.providerCode ?? '',
-      apiHost: provider?.apiHost ?? '',
-      protocolVersion: provider?.protocolVersion ?? '',
-      providerDesc: provider?.providerDesc ?? '',
-      sortOrder: provider?.sortOrder ?? 0,
-      remark: provider?.remark ?? '',
-    },
+    initialValues: valuesOf(provider),
     validate: {
       providerName: (value) => (value.trim() === '' ? t('nameMissing') : null),
       providerCode: (value) => (value.trim() === '' ? t('codeMissing') : null),
@@ -55,6 +47,7 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       form={form}
       onSubmit={(values) => save.mutateAsync(values)}
       onClose={onClose}
+      valuesOf={valuesOf}
     >
       <TextInput
         label={t('name')}
@@ -96,4 +89,17 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       <Textarea label={t('remark')} autosize minRows={2} {...form.getInputProps('remark')} />
     </FormDrawer>
   );
+}
+
+function valuesOf(provider: ProviderView | undefined) {
+  return {
+    revision: provider?.revision,
+    providerName: provider?.providerName ?? '',
+    providerCode: provider?.providerCode ?? '',
+    apiHost: provider?.apiHost ?? '',
+    protocolVersion: provider?.protocolVersion ?? '',
+    providerDesc: provider?.providerDesc ?? '',
+    sortOrder: provider?.sortOrder ?? 0,
+    remark: provider?.remark ?? '',
+  };
 }

@@ -3,7 +3,7 @@ import type { SsoChoicesView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { CLIENT_ID } from '../app/client-id';
-import { session } from '../app/session';
+import { claimsOf, session } from '../app/session';
 
 /** The reasons of the service that have a text of their own. */
 const REFUSALS = [
@@ -90,13 +90,5 @@ export function exchangeCode(): Promise<void> {
 async function exchange(code: string): Promise<void> {
   const body = { code, clientId: CLIENT_ID };
   const { access_token: token, client_id: clientId } = await plinth.ssoAuthExchange({ body });
-  session.begin({ token, clientId, tenantId: tenantOf(token) });
-}
-
-/** The tenant of the user, in the claims of the token. */
-function tenantOf(token: string): string {
-  const [, claims = ''] = token.split('.');
-  const text = atob(claims.replaceAll('-', '+').replaceAll('_', '/'));
-  const { tenantId } = JSON.parse(text) as { tenantId: string };
-  return tenantId;
+  session.begin({ token, clientId, tenantId: claimsOf(token).tenantId });
 }

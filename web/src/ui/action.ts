@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useRef } from 'react';
 import type { QueryKey, UseMutationResult } from '@tanstack/react-query';
 import i18next from 'i18next';
 import { messageOf } from './failure';
@@ -20,7 +21,8 @@ export function useAction<Result, Input = void>(
   { done, changes = [], after, onFailure }: Options<Result, Input> = {},
 ): UseMutationResult<Result, unknown, Input> {
   const queries = useQueryClient();
-  return useMutation({
+  const running = useRef(new Map<string, Promise<Result>>());
+  const mutation = useMutation({
     mutationFn: run,
     onSuccess: async (result, input) => {
       if (done !== undefined) said(typeof done === 'string' ? done : done(result));
@@ -29,6 +31,22 @@ export function useAction<Result, Input = void>(
     },
     onError: onFailure ?? failed,
   });
+  // A second click comes before the page shows that the first one is at work.
+  const mutateAsync: typeof mutation.mutateAsync = (...given) => {
+    const key = JSON.stringify(given[0]) ?? '';
+    const same = running.current.get(key);
+    if (same) return same;
+    const work = mutation.mutateAsync(...given);
+    running.current.set(key, work);
+    const forget = (): void => void running.current.delete(key);
+    work.then(forget, forget);
+    return work;
+  };
+  return {
+    ...mutation,
+    mutateAsync,
+    mutate: (...given) => void mutateAsync(...given).catch(() => undefined),
+  };
 }
 
 interface Named {

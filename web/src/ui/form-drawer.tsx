@@ -6,6 +6,9 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { messageOf, RequestId } from './failure';
 import { focusFirstInvalid } from './first-invalid';
+import { useKeptForm } from './kept-form';
+import { RestoredNote } from './restored-note';
+import { ConflictChoice, conflictOf } from './record-form';
 import styles from './form-drawer.module.css';
 
 interface Props<Values> {
@@ -15,6 +18,8 @@ interface Props<Values> {
   readonly action: string;
   readonly onSubmit: (values: Values) => Promise<unknown>;
   readonly onClose: () => void;
+  /** The values for a record of the service, where two people can edit it. */
+  readonly valuesOf?: (record: never) => Values;
   /** Why nothing can be changed; the fields are shown and cannot be edited. */
   readonly readOnly?: string | false;
   readonly children: ReactNode;
@@ -30,6 +35,7 @@ export function FormDrawer<Values>({
   action,
   onSubmit,
   onClose,
+  valuesOf,
   readOnly = false,
   children,
 }: Props<Values>) {
@@ -37,6 +43,7 @@ export function FormDrawer<Values>({
   const [failure, setFailure] = useState<unknown>();
   const [saving, setSaving] = useState(false);
   const [leaving, setLeaving] = useState(false);
+  const { isRestored, discard } = useKeptForm(form, title);
   const submit = form.onSubmit(async (values) => {
     setSaving(true);
     setFailure(undefined);
@@ -58,10 +65,18 @@ export function FormDrawer<Values>({
       <form onSubmit={submit} noValidate>
         <Stack>
           {readOnly && <Alert color="gray">{readOnly}</Alert>}
+          {isRestored && <RestoredNote onDiscard={discard} />}
           <fieldset className={styles['fields']} disabled={readOnly !== false}>
             <Stack>{children}</Stack>
           </fieldset>
-          {failure !== undefined && <FormFailure error={failure} />}
+          {failure !== undefined && (
+            <FormFailure
+              error={failure}
+              {...(valuesOf && {
+                edited: { form, valuesOf, onDone: () => setFailure(undefined) },
+              })}
+            />
+          )}
           {leaving && (
             <Alert color="yellow" role="alert">
               {t('unsaved')}
@@ -83,8 +98,20 @@ export function FormDrawer<Values>({
   );
 }
 
-/** Why the service refused what was entered. */
-export function FormFailure({ error }: { readonly error: unknown }) {
+interface FailureProps<Values> {
+  readonly error: unknown;
+  /** The form of a record that two people can edit. */
+  readonly edited?: {
+    readonly form: UseFormReturnType<Values>;
+    readonly valuesOf: (record: never) => Values;
+    readonly onDone: () => void;
+  };
+}
+
+/** Why the service refused what was entered. Where another person has saved the record meanwhile, what to keep is chosen. */
+export function FormFailure<Values>({ error, edited }: FailureProps<Values>) {
+  const conflict = conflictOf(error);
+  if (conflict && edited) return <ConflictChoice conflict={conflict} {...edited} />;
   return (
     <Alert color="red" role="alert">
       <Stack gap={4}>

@@ -1,18 +1,35 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useBlocker } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import type { UseFormReturnType } from '@mantine/form';
 import type { Address } from '../app/address';
+import { session } from '../app/session';
+import { useKeptForm } from './kept-form';
+import { RestoredNote } from './restored-note';
 
-/** Asks before changes that are not saved are left: by a link, another tab of the page, the browser's buttons or its tab. */
-export function LeaveGuard({ dirty }: { readonly dirty: boolean }) {
+interface Props<Values> {
+  readonly form: UseFormReturnType<Values>;
+  readonly dirty: boolean;
+}
+
+/**
+ * The form of a page: asks before changes that are not saved are left, by a link, another tab of the page, the browser's buttons
+ * or its tab. What was typed is kept across reloads and sign-ins.
+ */
+export function LeaveGuard<Values>({ form, dirty }: Props<Values>) {
   const { t } = useTranslation('ui');
+  const { isRestored, discard } = useKeptForm(form, 'page');
   const { status, proceed, reset } = useBlocker({
     shouldBlockFn: ({ current, next }) =>
-      dirty && (current.pathname !== next.pathname || tabOf(current) !== tabOf(next)),
-    enableBeforeUnload: dirty,
+      dirty &&
+      // The sign-in has ended: what was typed waits for the next one.
+      session.current !== undefined &&
+      (current.pathname !== next.pathname || tabOf(current) !== tabOf(next)),
+    // Signing in with a provider leaves the page and comes back to it.
+    enableBeforeUnload: () => dirty && !session.isLapsed,
     withResolver: true,
   });
-  if (status !== 'blocked') return null;
+  if (status !== 'blocked') return isRestored && <RestoredNote onDiscard={discard} />;
   return (
     <Modal
       opened

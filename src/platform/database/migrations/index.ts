@@ -48,6 +48,7 @@ import { StrictParameters1763683200054 } from './54-strict-parameters.js';
 import { GroupsOverage1763683200056 } from './56-groups-overage.js';
 import { StrictModels1763683200060 } from './60-strict-models.js';
 import { ResponseEvents1763683200061 } from './61-response-events.js';
+import { RecordRevisions1763683200064 } from './64-record-revisions.js';
 import { StoreOwnership1763683200065 } from './65-store-ownership.js';
 import { TurnProcess1763683200066 } from './66-turn-process.js';
 
@@ -103,6 +104,7 @@ export const migrations = [
   GroupsOverage1763683200056,
   StrictModels1763683200060,
   ResponseEvents1763683200061,
+  RecordRevisions1763683200064,
   StoreOwnership1763683200065,
   TurnProcess1763683200066,
 ];

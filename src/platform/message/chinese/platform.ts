@@ -20,6 +20,8 @@ export const platform: Texts = {
       '您尚未登录，或登录已结束。请重新登录。',
     'You are not allowed to do this. Ask an administrator for the permission.':
       '您没有权限执行此操作。请联系管理员授予权限。',
+    '{0} has changed since you opened it. Compare the changes, then save again.':
+      '{0:phrase}在您打开后已被他人修改。请比较更改后再次保存。',
     '{0} was not found. It may have been deleted.': '未找到{0:phrase}，可能已被删除。',
     '{0} is not available at the moment. Try again in a few seconds.':
       '{0:phrase}暂时不可用。请几秒后再试。',
