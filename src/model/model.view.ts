@@ -53,6 +53,7 @@ export class ModelView extends View({
   imagePrice: nullable(decimal({ ...unknown })),
   secondPrice: nullable(decimal({ ...unknown })),
   characterPrice: nullable(decimal({ ...unknown })),
+  batchPriceFactor: nullable(decimal({ description: 'null: as any other call' })),
   createTime: time(),
   updateTime: time(),
 }) {}
@@ -75,6 +76,7 @@ export const modelSheet = sheetOf<ModelView>('Models', {
   imagePrice: 'Image price',
   secondPrice: 'Second price',
   characterPrice: 'Character price',
+  batchPriceFactor: 'Batch price factor',
   remark: 'Remark',
   createTime: 'Created',
   updateTime: 'Changed',

@@ -130,7 +130,10 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
 }
 
 /** One request that is answered in the background, without a client that waits. */
-export class DetachedAnswer implements CallInProgress {
+export class DetachedAnswer<Asked extends HeldRequest = DoorRequest> implements Pick<
+  OpenAnswer<Asked>,
+  keyof CallInProgress
+> {
   readonly trail = new CallTrail();
   readonly ignored: IgnoredParameters;
   readonly hasBegun = false;
@@ -140,9 +143,9 @@ export class DetachedAnswer implements CallInProgress {
 
   constructor(
     readonly caller: Caller,
-    readonly request: DoorRequest,
+    readonly request: Asked,
   ) {
-    this.ignored = IgnoredParameters.of(caller);
+    this.ignored = request.ignored ?? IgnoredParameters.of(caller);
   }
 
   get signal(): AbortSignal {

@@ -710,7 +710,7 @@ function settleCompletion(
 
 /** Below /v1 an API key can want each parameter honoured. An agent's own parameters are not those of the request. */
 function isStrict({ caller: { door, apiKey }, agentId }: ModelUse): boolean {
-  return door === 'v1' && apiKey?.strictParameters === true && agentId === undefined;
+  return (door === 'v1' || door === 'batch') && apiKey?.strictParameters === true && agentId === undefined;
 }
 
 /** An image counts as its address. */

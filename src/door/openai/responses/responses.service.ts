@@ -10,6 +10,7 @@ import { tokensOfCall } from '../../answer/counted-call.js';
 import { DoorAnswers } from '../../answer/door-answers.js';
 import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
 import { IgnoredParameters } from '../../answer/ignored-parameters.js';
+import { FileReferences } from '../../files/file-references.js';
 import { BackgroundResponses, RUNNING_MS } from './background-responses.js';
 import { Conversations } from './conversations.service.js';
 import { newId, referencesIn, storedItems } from './input-items.js';
@@ -54,6 +55,7 @@ export class Responses {
     private readonly conversations: Conversations,
     private readonly background: BackgroundResponses,
     private readonly models: ModelResolver,
+    private readonly files: FileReferences,
   ) {}
 
   /** Fails like DoorAnswers. A response is stored before the client is told that it is finished. */
@@ -71,7 +73,19 @@ export class Responses {
       await this.createInBackground(caller, read, response);
       return;
     }
+    await this.answers.answer(caller, this.requestOf(caller, read), response);
+  }
+
+  /** A request that is answered in one piece, for a batch. Throws as `create` does. */
+  async request(caller: Caller, body: unknown): Promise<ResponsesRequest> {
+    const read = await this.read(caller, body);
+    if (read.given.background) throw new UnsupportedParameterError('background');
+    return this.requestOf(caller, read);
+  }
+
+  private requestOf(caller: Caller, read: ReadRequest): ResponsesRequest {
     const { given, own, previous, conversationId } = read;
+    const { store = true } = given;
     const keep: ResponseContext['keep'] = async (made) => {
       const { id } = made;
       const turn = { input: own, response: made };
@@ -81,8 +95,7 @@ export class Responses {
       if (conversationId) await this.conversations.append(caller, conversationId, itemsIn(turn));
     };
     const context = { ...read, keep: store || conversationId ? keep : undefined };
-    const request = new ResponsesRequest(read.body, given, context);
-    await this.answers.answer(caller, request, response);
+    return new ResponsesRequest(read.body, given, context);
   }
 
   /** Throws UnknownResponseError. */
@@ -204,7 +217,8 @@ export class Responses {
   }
 
   /** Throws ParameterError, and the errors of what is continued. */
-  private async read(caller: Caller, body: unknown): Promise<ReadRequest> {
+  private async read(caller: Caller, asked: unknown): Promise<ReadRequest> {
+    const body = await this.files.inResponse(caller, asked);
     const given = readParameters(body);
     const { previous_response_id: previousId, conversation } = given;
     if (previousId !== undefined && conversation !== undefined) {
