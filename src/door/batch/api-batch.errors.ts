@@ -33,7 +33,9 @@ export class NoResultsError extends DomainError {
   readonly code = 404;
 
   constructor(id: string) {
-    super(msg`There are no results of the batch ${id}. It may not have ended, or they were deleted.`);
+    super(
+      msg`There are no results of the batch ${id}. It may not have ended, or they were deleted.`,
+    );
   }
 }
 

@@ -119,7 +119,7 @@ const CLAIM_LINE = `
 const END_LINE = `
   WITH ended AS (
     UPDATE api_batch_line
-       SET status = $5, status_code = $6, request_id = $7, response = $8, request = NULL, lease_token = NULL, lease_until = NULL
+       SET status = $5::text, status_code = $6, request_id = $7, response = $8, request = NULL, lease_token = NULL, lease_until = NULL
      WHERE tenant_id = $1 AND batch_number = $2 AND position = $3 AND lease_token = $4::uuid AND status = 'running'
     RETURNING batch_number, 1 AS count)
   UPDATE api_batch b SET ${COUNTED('$5::text')} FROM ended
@@ -128,7 +128,7 @@ const END_LINE = `
 /** Lines of one batch that have not begun. */
 const END_WAITING = `
   WITH lines AS (
-    UPDATE api_batch_line SET status = $3, status_code = $4, response = $5, request = NULL
+    UPDATE api_batch_line SET status = $3::text, status_code = $4, response = $5, request = NULL
      WHERE tenant_id = $1 AND batch_number = $2 AND status = 'waiting' RETURNING batch_number),
   ended AS (SELECT batch_number, count(*)::integer AS count FROM lines GROUP BY 1)
   UPDATE api_batch b SET ${COUNTED('$3::text')} FROM ended WHERE b.tenant_id = $1 AND b.number = ended.batch_number`;
@@ -173,8 +173,8 @@ export class ApiBatchRepository {
     const [row] = await this.database.query<{ number: number }>(
       `INSERT INTO api_batch (tenant_id, user_id, home_tenant_id, api_key_id, id, protocol, endpoint, headers, metadata,
                               input_file, output_seconds, status, begin_time, expire_time)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10, $11, $12,
-               CASE WHEN $12 = 'in_progress' THEN now() END, now() + make_interval(secs => $13))
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8::json, $9::json, $10, $11, $12::text,
+               CASE WHEN $12::text = 'in_progress' THEN now() END, now() + make_interval(secs => $13))
        RETURNING number`,
       [
         ...[tenantId, userId, homeTenantId, apiKey?.id ?? null, batch.id, batch.protocol],
@@ -275,18 +275,19 @@ export class ApiBatchRepository {
     changes = '',
   ): Promise<LeasedBatch | undefined> {
     return acrossTenants('claim of a batch', async () => {
-      const [row] = await this.database.query<{ number: number }>(
+      const [row] = await this.database.query<BatchKey>(
         `UPDATE api_batch SET ${changes}lease_token = $1::uuid, lease_until = now() + make_interval(secs => $2)
           WHERE number = (
             SELECT b.number FROM api_batch b
              WHERE b.end_time IS NULL AND b.due_time <= now() AND (b.lease_until IS NULL OR b.lease_until < now())
                AND ${condition}
              ORDER BY b.number LIMIT 1 FOR UPDATE SKIP LOCKED)
-        RETURNING number`,
+        RETURNING tenant_id AS "tenantId", number`,
         [token, LEASE_SECONDS],
       );
       if (!row) return undefined;
-      const batch = await this.database.repository(ApiBatch).findOneBy({ number: row.number });
+      const { tenantId, number } = row;
+      const batch = await this.database.repository(ApiBatch).findOneBy({ tenantId, number });
       return batch?.leaseToken === token ? (batch as LeasedBatch) : undefined;
     });
   }
@@ -366,10 +367,7 @@ export class ApiBatchRepository {
   }
 
   /** The next line of a batch whose turn it is, but of none of these users. */
-  async claimLine(
-    token: string,
-    passedUsers: readonly number[],
-  ): Promise<LeasedLine | undefined> {
+  async claimLine(token: string, passedUsers: readonly number[]): Promise<LeasedLine | undefined> {
     const [line] = await acrossTenants('claim of a line of a batch', () =>
       this.database.query<LeasedLine>(CLAIM_LINE, [token, passedUsers, LEASE_SECONDS]),
     );

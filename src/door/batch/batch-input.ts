@@ -74,7 +74,9 @@ export class BatchInput {
   /** What is wrong with the whole file. Call it when all lines were read. */
   problems(): readonly BatchProblem[] {
     if (this.requests === 0) {
-      return [problemOf({ code: 'empty_file', message: msg`The file has no requests.`, param: null })];
+      return [
+        problemOf({ code: 'empty_file', message: msg`The file has no requests.`, param: null }),
+      ];
     }
     if (this.requests > MAX_LINES) {
       const message = msg`The file has more than ${MAX_LINES} requests. Make several batches.`;
@@ -115,7 +117,13 @@ export class BatchInput {
         : msg`The url must be the endpoint of the batch, which is ${this.endpoint}.`;
       return { code: 'url_mismatch', message, param: 'url' };
     }
-    return this.bodyProblem(body) ?? { position: this.requests - 1, customId, request: JSON.stringify(body) };
+    return (
+      this.bodyProblem(body) ?? {
+        position: this.requests - 1,
+        customId,
+        request: JSON.stringify(body),
+      }
+    );
   }
 
   private bodyProblem(body: Readonly<Record<string, unknown>>): Problem | undefined {

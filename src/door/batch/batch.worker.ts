@@ -19,7 +19,13 @@ import { ApiFiles } from '../files/api-files.service.js';
 import type { ApiBatch, BatchStatus, BatchUsage } from './api-batch.entity.js';
 import { BatchOwnerError, InterruptedLineError } from './api-batch.errors.js';
 import { ApiBatchRepository, MAX_ATTEMPTS } from './api-batch.repository.js';
-import type { EndedLine, LeasedBatch, LeasedLine, NewLine, PutBack } from './api-batch.repository.js';
+import type {
+  EndedLine,
+  LeasedBatch,
+  LeasedLine,
+  NewLine,
+  PutBack,
+} from './api-batch.repository.js';
 import { BatchInput, linesOf } from './batch-input.js';
 import { NO_USAGE, plusUsageOf, resultLine } from './batch-results.js';
 import { LineAnswers } from './line-answers.js';
@@ -249,18 +255,21 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
         : await this.write(batch, 'errors', signal, (line) => !isOutput(line));
     const { outputSeconds } = batch;
     const kept = { purpose: 'batch_output', keptSeconds: outputSeconds ?? undefined } as const;
-    const isEnded = await this.database.transaction(async () => {
-      const outputFile = output ? await this.files.add(owner, output, kept) : null;
-      const errorFile = errors ? await this.files.add(owner, errors, kept) : null;
-      const status = statusOf(batch, sums.hasExpired);
-      const usage: BatchUsage | null = sums.usage.input + sums.usage.output > 0 ? sums.usage : null;
-      const isOurs = await this.repository.end(batch, { status, outputFile, errorFile, usage });
-      if (!isOurs) throw new LeaseLostError();
-      return true;
-    }).catch((error: unknown) => {
-      if (error instanceof LeaseLostError) return false;
-      throw error;
-    });
+    const isEnded = await this.database
+      .transaction(async () => {
+        const outputFile = output ? await this.files.add(owner, output, kept) : null;
+        const errorFile = errors ? await this.files.add(owner, errors, kept) : null;
+        const status = statusOf(batch, sums.hasExpired);
+        const usage: BatchUsage | null =
+          sums.usage.input + sums.usage.output > 0 ? sums.usage : null;
+        const isOurs = await this.repository.end(batch, { status, outputFile, errorFile, usage });
+        if (!isOurs) throw new LeaseLostError();
+        return true;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof LeaseLostError) return false;
+        throw error;
+      });
     if (isEnded) this.logger.log({ msg: 'Batch ended', batch: batch.id, tenantId: batch.tenantId });
   }
 
@@ -310,10 +319,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   /** Runs the work while this process has the lease. */
-  private async leased(
-    token: string,
-    work: (signal: AbortSignal) => Promise<void>,
-  ): Promise<void> {
+  private async leased(token: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const lease = new AbortController();
     this.held.set(token, lease);
     if (this.stopping.signal.aborted) lease.abort();
@@ -346,7 +352,11 @@ function statusOf({ status }: ApiBatch, hasExpired: boolean): BatchStatus {
 /** A line that no process has answered says why. */
 function withReason(batch: ApiBatch, line: EndedLine, answers: LineAnswers): EndedLine {
   if (line.status !== 'errored' || line.response !== null) return line;
-  return { ...line, ...answers.failed(batch, new InterruptedLineError(MAX_ATTEMPTS)), status: 'errored' } as EndedLine;
+  return {
+    ...line,
+    ...answers.failed(batch, new InterruptedLineError(MAX_ATTEMPTS)),
+    status: 'errored',
+  } as EndedLine;
 }
 
 const AT_ONCE: PutBack = { seconds: 0, isCounted: false };

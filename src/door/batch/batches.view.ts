@@ -133,8 +133,7 @@ export function batchView(batch: ApiBatch): BatchView {
   const { createTime, beginTime, expireTime, finalizeTime, cancelTime, endTime } = batch;
   const { erroredCount, canceledCount, expiredCount, usage, metadata } = batch;
   const ended = { completed: 'completed_at', failed: 'failed_at', expired: 'expired_at' } as const;
-  const endField =
-    status === 'cancelled' ? 'cancelled_at' : ended[status as keyof typeof ended];
+  const endField = status === 'cancelled' ? 'cancelled_at' : ended[status as keyof typeof ended];
   return {
     ...{ id, object: 'batch', endpoint },
     ...(modelName !== null && { model: modelName }),

@@ -75,9 +75,7 @@ export class ApiFileRepository {
       ...(purpose !== undefined && { purpose }),
       ...(after !== undefined && { number: beyond(after) }),
     };
-    return this.database
-      .repository(ApiFile)
-      .find({ where, order: { number: order }, take: limit });
+    return this.database.repository(ApiFile).find({ where, order: { number: order }, take: limit });
   }
 
   /** Those of the stored files that are files of the user. */

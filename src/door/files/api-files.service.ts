@@ -112,7 +112,9 @@ export class ApiFiles {
       const isOfBatch = purpose === 'batch' || purpose === 'batch_output';
       await this.repository.insert(owner, {
         ...{ id, fileId: stored.id, purpose, fileName: stored.originalName },
-        ...{ mimeType: stored.mimeType, byteSize: stored.byteSize },
+        // Without its character set, as protocols name types.
+        mimeType: stored.mimeType.replace(/\s*;.*$/s, ''),
+        byteSize: stored.byteSize,
         keptSeconds: keptSeconds ?? (isOfBatch ? BATCH_FILE_SECONDS : null),
       });
       return id;

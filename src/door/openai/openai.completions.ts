@@ -73,10 +73,7 @@ class HeldCompletion implements HeldRequest {
 interface ReadCompletion {
   readonly held: HeldCompletion;
   readonly write: (
-    open: Pick<
-      OpenAnswer<HeldCompletion>,
-      'signal' | 'trail' | 'write' | 'finish' | 'answer'
-    >,
+    open: Pick<OpenAnswer<HeldCompletion>, 'signal' | 'trail' | 'write' | 'finish' | 'answer'>,
   ) => Promise<void>;
 }
 

@@ -24,9 +24,5 @@ export abstract class ApiKeyCallers {
    * The owner of a key with the rights that both have now, for work that was begun with the key; undefined when it is no longer
    * valid. Does not count as a use.
    */
-  abstract current(
-    tenantId: string,
-    id: number,
-    door: Caller['door'],
-  ): Promise<Caller | undefined>;
+  abstract current(tenantId: string, id: number, door: Caller['door']): Promise<Caller | undefined>;
 }
