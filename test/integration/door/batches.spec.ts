@@ -347,8 +347,8 @@ describe('/v1/batches', () => {
     const batch = await ended(await begun([chat('a')]));
     expect(batch.request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
 
-    const { data: id } = done(
-      await admin.post<number>('/system/limit', {
+    const { data: limit } = done(
+      await admin.post<{ id: number }>('/system/limit', {
         ...{ scope: 'model', modelId: echoId, measure: 'requests-minute', cap: 6 },
       }),
     );
@@ -365,7 +365,7 @@ describe('/v1/batches', () => {
     });
     expect(direct.choices).toHaveLength(1);
     expect(simulator.requests).toHaveLength(4);
-    done(await admin.delete(`/system/limit/${id}`));
+    done(await admin.delete(`/system/limit/${limit.id}`));
     await sql('UPDATE api_batch SET due_time = now() WHERE id = $1', [made.id]);
     expect((await ended(made)).request_counts).toEqual({ total: 5, completed: 5, failed: 0 });
   });
@@ -375,7 +375,7 @@ describe('/v1/batches', () => {
     const lines = Array.from({ length: 30 }, (_, at) => chat(`n-${at}`, 'x', 'sim--hold'));
     const batch = await begun(lines, { client: clientsOf(made).openai });
     await held(10);
-    done(await admin.post(`/system/apiKey/${made.id}/revoke`, {}));
+    done(await admin.delete(`/system/apiKey/${made.id}`));
     simulator.release();
     const end = await ended(batch);
     expect(end).toMatchObject({
