@@ -112,9 +112,7 @@ export class BatchInput {
       return { code: 'invalid_method', message, param: 'method' };
     }
     if (url !== this.endpoint) {
-      const message = ENDPOINTS.some((one) => one === url)
-        ? msg`The url is not the endpoint of the batch, which is ${this.endpoint}.`
-        : msg`The url must be the endpoint of the batch, which is ${this.endpoint}.`;
+      const message = msg`The url must be the endpoint of the batch, which is ${this.endpoint}.`;
       return { code: 'url_mismatch', message, param: 'url' };
     }
     return (
