@@ -95,13 +95,17 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
     this.rounds?.runNow();
   }
 
+  private hasMore(): boolean {
+    return this.isDue && !this.stopping.signal.aborted;
+  }
+
   private async sweep(): Promise<void> {
     try {
       await this.repository.recover();
       do {
         this.isDue = false;
         await this.round();
-      } while (this.isDue && !this.stopping.signal.aborted);
+      } while (this.hasMore());
     } catch (error) {
       // The next round tries again.
       if (!isOutage(error)) this.logger.warn({ msg: 'Failed to work on batches', err: error });
@@ -356,7 +360,7 @@ function withReason(batch: ApiBatch, line: EndedLine, answers: LineAnswers): End
     ...line,
     ...answers.failed(batch, new InterruptedLineError(MAX_ATTEMPTS)),
     status: 'errored',
-  } as EndedLine;
+  };
 }
 
 const AT_ONCE: PutBack = { seconds: 0, isCounted: false };

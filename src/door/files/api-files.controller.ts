@@ -70,9 +70,9 @@ export class ApiFilesController {
     @CurrentCaller() caller: Caller,
     @Body() body: FileUploadBody,
     @ReceivedFiles() received: readonly UploadedPart[],
-    @Headers(VERSION) version: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OpenAiFileView | AnthropicFileView> {
+    const version = response.req.headers[VERSION];
     if (version === undefined) return openAiFile(await this.files.upload(caller, body, received));
     response.set(requestIdHeader());
     return anthropicFile(await this.files.uploadForMessages(caller, body, received));

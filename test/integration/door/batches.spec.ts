@@ -287,7 +287,7 @@ describe('/v1/batches', () => {
       ...(['invalid_parameter', 1, 'body.stream'] as const),
     ],
     ['is not there', [' '], 'empty_file', null, null],
-  ] as const)('fails where a line %s', async (_what, lines, code, line, param) => {
+  ] as const)('fails where a line %s', async (_what, lines, ...[code, line, param]) => {
     const batch = await ended(await begun(lines));
     expect(batch.status).toBe('failed');
     expect(batch.errors?.data).toEqual([{ code, line, param, message: expect.any(String) }]);
