@@ -11,7 +11,7 @@ import type { AppOptions } from './app.module.js';
 import {
   AnthropicFailureView,
   anthropicFailures,
-  anthropicModelFailures,
+  anthropicSharedFailures,
   doorAddresses,
   GeminiFailureView,
   geminiFailures,
@@ -54,7 +54,7 @@ interface CreateOptions extends AppOptions {
 const FAILURES: readonly FailureViews[] = [
   { paths: CODED_ERRORS, data: HarnessFailureData },
   { paths: anthropicFailures.paths, bodies: [AnthropicFailureView] },
-  { paths: anthropicModelFailures.paths, bodies: [OpenAiFailureView, AnthropicFailureView] },
+  { paths: anthropicSharedFailures.paths, bodies: [OpenAiFailureView, AnthropicFailureView] },
   { paths: openAiFailures.paths, bodies: [OpenAiFailureView] },
   { paths: geminiFailures.paths, bodies: [GeminiFailureView] },
   { paths: scimFailures.paths, bodies: [ScimFailureView], type: SCIM_TYPE },

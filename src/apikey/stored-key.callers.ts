@@ -103,6 +103,21 @@ export class StoredKeyCallers
     });
   }
 
+  override async current(
+    tenantId: string,
+    id: number,
+    door: Caller['door'],
+  ): Promise<Caller | undefined> {
+    return inTenant(tenantId, async () => {
+      const state = await this.keys.state(tenantId, id);
+      if (!state || refusalOf(state)) return undefined;
+      const { secretVersion } = state;
+      const validUntil = state.expireTime?.getTime();
+      const key = await this.keys.keys.get(tenantId, id);
+      return this.callerOf(ready(key), state, { secretVersion, validUntil, door });
+    });
+  }
+
   private async resolveIn(
     tenantId: string,
     { keyId, digest }: ReadApiKey,

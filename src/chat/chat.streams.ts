@@ -9,6 +9,9 @@ import { TooManyStreamsError } from './chat.errors.js';
 @Injectable()
 export class ChatStreams {
   private answering = 0;
+  /** Lines of batches that are answered, by user. They take no places from those who wait for an answer. */
+  private readonly lines = new Map<number, number>();
+  private lineCount = 0;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -34,4 +37,33 @@ export class ChatStreams {
     this.answering -= 1;
     place.release();
   }
+
+  /** Whether a line of a batch may begin: lines have what other answers leave of half of the places. */
+  get hasLinePlace(): boolean {
+    return this.answering + this.lineCount < halfOf(this.config.CHAT_STREAMS);
+  }
+
+  /** The users who have no more places for lines of batches, by the same rule. */
+  usersWithoutLinePlace(): number[] {
+    const open = this.streams.countsOf('chat');
+    for (const [userId, count] of this.lines) open.set(userId, (open.get(userId) ?? 0) + count);
+    const most = halfOf(this.config.CHAT_STREAMS_PER_USER);
+    return [...open].flatMap(([userId, count]) => (count >= most ? [userId] : []));
+  }
+
+  /** Counts a line of a batch of the user, until what it answers is called. */
+  beginLine(userId: number): () => void {
+    const change = (by: number): void => {
+      this.lineCount += by;
+      const count = (this.lines.get(userId) ?? 0) + by;
+      if (count > 0) this.lines.set(userId, count);
+      else this.lines.delete(userId);
+    };
+    change(1);
+    return () => change(-1);
+  }
+}
+
+function halfOf(places: number): number {
+  return Math.max(1, Math.floor(places / 2));
 }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { StorageModule } from '../platform/storage/index.js';
 import { AgentModule } from '../agent/index.js';
 import { AttachModule } from '../attach/index.js';
 import { ChatModule } from '../chat/index.js';
@@ -31,6 +32,19 @@ import {
 import { ConversationRepository } from './openai/responses/conversation.repository.js';
 import { ConversationsController } from './openai/responses/conversations.controller.js';
 import { Conversations } from './openai/responses/conversations.service.js';
+import { ApiBatch, ApiBatchLine } from './batch/api-batch.entity.js';
+import { ApiBatchRepository } from './batch/api-batch.repository.js';
+import { BatchRetention } from './batch/batch.retention.js';
+import { BatchWorker } from './batch/batch.worker.js';
+import { BatchesController } from './batch/batches.controller.js';
+import { Batches } from './batch/batches.service.js';
+import { LineAnswers } from './batch/line-answers.js';
+import { MessageBatchesController } from './batch/message-batches.controller.js';
+import { FileReferences } from './files/file-references.js';
+import { ApiFile } from './files/api-file.entity.js';
+import { ApiFileRepository } from './files/api-file.repository.js';
+import { ApiFilesController } from './files/api-files.controller.js';
+import { ApiFiles } from './files/api-files.service.js';
 import { OpenAiTranscription } from './openai/openai.transcription.js';
 import { ResponseRetention } from './openai/responses/response.retention.js';
 import { ResponsesController } from './openai/responses/responses.controller.js';
@@ -47,6 +61,9 @@ export class DoorModule {
       module: DoorModule,
       imports: [
         TypeOrmModule.forFeature([
+          ApiBatch,
+          ApiBatchLine,
+          ApiFile,
           StoredResponse,
           StoredResponseEvent,
           ResponseConversation,
@@ -57,26 +74,38 @@ export class DoorModule {
         ChatModule,
         media,
         ModelModule,
+        StorageModule,
       ],
       controllers: [
         OpenAiController,
         ResponsesController,
         ConversationsController,
         AnthropicController,
+        ApiFilesController,
+        BatchesController,
         GeminiController,
+        MessageBatchesController,
       ],
       providers: [
         AgentAnswers,
+        ApiBatchRepository,
+        ApiFileRepository,
+        ApiFiles,
         BackgroundResponses,
         ResponseEventRepository,
         ResponseEvents,
         RelayedCounts,
+        BatchRetention,
+        BatchWorker,
+        Batches,
         ConversationRepository,
         Conversations,
         DoorAnswers,
         DoorFiles,
+        FileReferences,
         Gemini,
         EmbedContent,
+        LineAnswers,
         OpenAiCompletions,
         OpenAiEmbeddings,
         OpenAiMedia,

@@ -54,6 +54,7 @@ export class ModelListQuery extends Input({
     'imagePrice',
     'secondPrice',
     'characterPrice',
+    'batchPriceFactor',
     'createTime',
     'updateTime',
   ),
@@ -224,6 +225,15 @@ const modelFields = {
     max: HIGHEST_PRICE,
     smallest: SMALLEST_AMOUNT,
     description: `Per million characters spoken${UNKNOWN}`,
+  }),
+  batchPriceFactor: Decimal({
+    optional: true,
+    clearable: true,
+    min: 0,
+    max: 1,
+    smallest: 0.001,
+    description:
+      'What a call of a batch costs, as a part of these prices, such as 0.5; empty: as any other call',
   }),
 };
 

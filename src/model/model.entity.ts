@@ -61,6 +61,8 @@ export class Model {
   @Numeric({ precision: 14, scale: 6, nullable: true }) imagePrice: number | null;
   @Numeric({ precision: 14, scale: 6, nullable: true }) secondPrice: number | null;
   @Numeric({ precision: 14, scale: 6, nullable: true }) characterPrice: number | null;
+  /** What a call of a batch costs, as a part of these prices; null: as any other call. */
+  @Numeric({ precision: 4, scale: 3, nullable: true }) batchPriceFactor: number | null;
   /** The row of model_price with these prices; null without any. */
   @Bigint(nullable) priceVersion: number | null;
   /** Learned from calls: a refused parameter to what is sent instead, or a limit of the service. */

@@ -275,9 +275,9 @@ const LEAVE_LISTS = `
 const BEGIN_PRICES = `
   WITH version AS (
     INSERT INTO model_price (tenant_id, model_id, model_name, input_price, output_price, cached_input_price, image_price,
-                             second_price, character_price, create_by)
+                             second_price, character_price, batch_price_factor, create_by)
     SELECT tenant_id, id, model_name, input_price, output_price, cached_input_price, image_price, second_price,
-           character_price, $3
+           character_price, batch_price_factor, $3
       FROM model
      WHERE tenant_id = $1 AND id = $2 AND coalesce(input_price, output_price, cached_input_price, image_price,
                                                    second_price, character_price) IS NOT NULL

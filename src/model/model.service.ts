@@ -401,6 +401,7 @@ const PRICES = [
   'imagePrice',
   'secondPrice',
   'characterPrice',
+  'batchPriceFactor',
 ] as const satisfies readonly (keyof ModelValues)[];
 
 /** Another value of one of them makes what was learned of the service void. */

@@ -200,6 +200,7 @@ describe('what needs no id', () => {
       'GET /media/task/list',
       'GET /system/message/list',
       'GET /system/session/list',
+      'GET /v1/files',
     ]);
     expect(await leaksTo(world.owner, ofOwner)).toEqual([
       'GET /coding/harness/approvals',

@@ -104,6 +104,21 @@ const loginOnlyRoutes: Record<string, string> = {
   'POST /v1/conversations/:id/items': 'The own conversation.',
   'GET /v1/conversations/:id/items/:itemId': 'The own conversation.',
   'DELETE /v1/conversations/:id/items/:itemId': 'The own conversation.',
+  'POST /v1/files': 'A file of the own.',
+  'GET /v1/files': 'The own files.',
+  'GET /v1/files/:id': 'The own file.',
+  'DELETE /v1/files/:id': 'The own file.',
+  'GET /v1/files/:id/content': 'The own file.',
+  'POST /v1/batches': 'Requests as below /v1, each checked when it is answered.',
+  'GET /v1/batches': 'The own batches.',
+  'GET /v1/batches/:id': 'The own batch.',
+  'POST /v1/batches/:id/cancel': 'The own batch.',
+  'POST /v1/messages/batches': 'The same in another protocol.',
+  'GET /v1/messages/batches': 'The own batches.',
+  'GET /v1/messages/batches/:id': 'The own batch.',
+  'POST /v1/messages/batches/:id/cancel': 'The own batch.',
+  'DELETE /v1/messages/batches/:id': 'The own batch.',
+  'GET /v1/messages/batches/:id/results': 'The own batch.',
   'POST /v1/embeddings': 'The same for embedding models.',
   'GET /v1beta/models': 'As /v1/models.',
   'GET /v1beta/models/:model': 'One of them.',
@@ -127,6 +142,21 @@ const loginOnlyRoutes: Record<string, string> = {
 
 /** Routes of the list above that an API key may call, and the permission that it needs for them. All others refuse keys. */
 const routesOfKeys: Record<string, string> = {
+  'POST /v1/files': 'chat:chat:use',
+  'GET /v1/files': 'chat:chat:use',
+  'GET /v1/files/:id': 'chat:chat:use',
+  'DELETE /v1/files/:id': 'chat:chat:use',
+  'GET /v1/files/:id/content': 'chat:chat:use',
+  'POST /v1/batches': 'chat:chat:use',
+  'GET /v1/batches': 'chat:chat:use',
+  'GET /v1/batches/:id': 'chat:chat:use',
+  'POST /v1/batches/:id/cancel': 'chat:chat:use',
+  'POST /v1/messages/batches': 'chat:chat:use',
+  'GET /v1/messages/batches': 'chat:chat:use',
+  'GET /v1/messages/batches/:id': 'chat:chat:use',
+  'POST /v1/messages/batches/:id/cancel': 'chat:chat:use',
+  'DELETE /v1/messages/batches/:id': 'chat:chat:use',
+  'GET /v1/messages/batches/:id/results': 'chat:chat:use',
   'GET /system/user/getInfo': 'any',
   'GET /system/model/providerOptions': 'any',
   'GET /agent/agent/agentOptions': 'chat:chat:use',
@@ -463,7 +493,7 @@ describe('the OpenAPI document', () => {
         const [openAi, anthropic] = ['OpenAi', 'Anthropic'].map((name) => {
           return `{"$ref":"#/components/schemas/${name}FailureView"}`;
         });
-        if (route.path.startsWith('/v1/models')) {
+        if (/^\/v1\/(models|files)/.test(route.path)) {
           return JSON.stringify(own) !== `{"oneOf":[${openAi},${anthropic}]}`;
         }
         const isMessages = route.path.startsWith('/v1/messages');

@@ -94,16 +94,25 @@ export class DoorAnswers {
     const release = (): void => this.streams.release(place);
     const run = async (): Promise<Failure | undefined> => {
       try {
-        await this.write(open);
+        await this.whole(open);
         return undefined;
       } catch (error) {
-        const shown = open.errorFor(withParameter(error, request.names)) ?? error;
-        return this.failureOf(shown);
+        return this.failureOf(error);
       } finally {
         release();
       }
     };
     return { run, end: () => open.end('client-left'), release };
+  }
+
+  /** The answer in one piece, for work that has a place of its own. Rejects with what is shown to the client. */
+  async whole(open: DetachedAnswer): Promise<string> {
+    try {
+      await this.write(open);
+      return open.json ?? '';
+    } catch (error) {
+      throw open.errorFor(withParameter(error, open.request.names)) ?? error;
+    }
   }
 
   private async run<Asked extends HeldRequest>(
@@ -277,7 +286,8 @@ export class DoorAnswers {
     open.fail(failure.code, open.request.failureEvent(failure));
   }
 
-  private failureOf(error: unknown): Failure {
+  /** What a client is told of it. Logs what is no failure of its request. */
+  failureOf(error: unknown): Failure {
     const known = error instanceof DomainError ? error : unavailableError(error);
     if (!known) this.logger.error({ msg: 'Unhandled error in an answer', err: error });
     const code = known?.code ?? 500;

@@ -131,20 +131,28 @@ export class OpenAnswer<Asked extends HeldRequest = DoorRequest> {
   }
 }
 
-/** One request that is answered in the background, without a client that waits: what is made of the answer is kept by the request. */
-export class DetachedAnswer implements CallInProgress {
+/**
+ * One request that is answered without a client that waits: in the background, where what is made of the answer is kept by the request, or
+ * as a line of a batch, which takes the answer in one piece.
+ */
+export class DetachedAnswer<Asked extends HeldRequest = DoorRequest> implements Pick<
+  OpenAnswer<Asked>,
+  keyof CallInProgress
+> {
   readonly trail = new CallTrail();
   readonly ignored: IgnoredParameters;
   readonly hasBegun = false;
+  /** The answer in one piece. */
+  json: string | undefined;
   private readonly abort = new AbortController();
 
   constructor(
     readonly caller: Caller,
-    readonly request: DoorRequest,
+    readonly request: Asked,
     /** Takes the events of a stream. */
-    private readonly onEvents: (events: string | Buffer) => Promise<void>,
+    private readonly onEvents?: (events: string | Buffer) => Promise<void>,
   ) {
-    this.ignored = IgnoredParameters.of(caller);
+    this.ignored = request.ignored ?? IgnoredParameters.of(caller);
   }
 
   get signal(): AbortSignal {
@@ -157,11 +165,12 @@ export class DetachedAnswer implements CallInProgress {
 
   async write(events: string | Buffer): Promise<void> {
     this.signal.throwIfAborted();
-    await this.onEvents(events);
+    await this.onEvents?.(events);
   }
 
-  answer(): void {
+  answer(json: string): void {
     this.signal.throwIfAborted();
+    this.json = json;
   }
 
   finish(): void {

@@ -7,6 +7,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
 import { namingCall } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
+import { FileReferences } from '../files/file-references.js';
 import { requestIdHeader } from './anthropic.errors.js';
 import { MessagesBody, TokenCountBody } from './anthropic.dto.js';
 import { MESSAGE_SCHEMA, TokenCountView } from './anthropic.view.js';
@@ -21,6 +22,7 @@ export class AnthropicController {
   constructor(
     private readonly answers: DoorAnswers,
     private readonly counts: TokenCounts,
+    private readonly files: FileReferences,
   ) {}
 
   /** Answers a conversation, as a stream with stream: true. Nothing is stored. */
@@ -35,14 +37,15 @@ export class AnthropicController {
       'text/event-stream': { schema: { type: 'string' } },
     },
   })
-  create(
+  async create(
     @CurrentCaller() caller: Caller,
     @Body() body: MessagesBody,
     @Headers() headers: IncomingHttpHeaders,
     @Res() response: Response,
   ): Promise<void> {
     response.set(requestIdHeader());
-    return this.answers.answer(caller, MessagesRequest.of(body, headers), response);
+    const request = MessagesRequest.of(await this.files.inMessages(caller, body), headers);
+    await this.answers.answer(caller, request, response);
   }
 
   /** Counts the tokens that a request of POST /v1/messages would send. */

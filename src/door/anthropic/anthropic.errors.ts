@@ -35,9 +35,9 @@ export const anthropicFailures: FailureShape = {
   answer: anthropicFailure,
 };
 
-/** The list of models is shared with the interface of OpenAI; clients of this one name their version. */
-export const anthropicModelFailures: FailureShape = {
-  paths: /^\/v1\/models(\/|$)/i,
+/** Models and files are shared with the interface of OpenAI; clients of this one name their version. */
+export const anthropicSharedFailures: FailureShape = {
+  paths: /^\/v1\/(models|files)(\/|$)/i,
   header: VERSION,
   answer: anthropicFailure,
 };

@@ -112,7 +112,7 @@ const no = { supported: false };
 /** But for images, what POST /v1/messages does with every model: it takes each type of thinking, reads files, and checks JSON of a schema itself. */
 function capabilities(sees: boolean): object {
   return {
-    batch: no,
+    batch: yes,
     citations: no,
     code_execution: no,
     context_management: {

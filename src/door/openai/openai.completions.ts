@@ -16,6 +16,7 @@ import {
 } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatCall, ChatMessage, ChatPart, FinishReason, Usage } from '../../provider/index.js';
+import type { OpenAnswer } from '../answer/open-answer.js';
 import { agentIdIn } from '../answer/agent-answers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
 import { ParameterError, UnfinishedAnswerError, UnknownModelError } from '../answer/door.errors.js';
@@ -69,6 +70,13 @@ class HeldCompletion implements HeldRequest {
   }
 }
 
+interface ReadCompletion {
+  readonly held: HeldCompletion;
+  readonly write: (
+    open: Pick<OpenAnswer<HeldCompletion>, 'signal' | 'trail' | 'write' | 'finish' | 'answer'>,
+  ) => Promise<void>;
+}
+
 const DONE = 'data: [DONE]\n\n';
 const FILL = `You complete text for an editor (fill-in-the-middle). The user sends what stands before the cursor as <prefix> and what stands after it as <suffix>. Answer with exactly the text that belongs between them: without the prefix, without the suffix, without explanation and without code fences.`;
 
@@ -84,6 +92,12 @@ export class OpenAiCompletions {
 
   /** One choice for each prompt, one after the other. Fails as a call of a model, and with ParameterError. */
   async answer(caller: Caller, body: unknown, response: Response): Promise<void> {
+    const { held, write } = await this.read(caller, body);
+    await this.answers.hold(caller, held, response, write);
+  }
+
+  /** A request, and what writes its answer. */
+  async read(caller: Caller, body: unknown): Promise<ReadCompletion> {
     const ignored = IgnoredParameters.of(caller);
     const request = parameters(completionRequest, withoutHints(body, TEXT_HINTS, ignored));
     const { model: name, stream, echo } = request;
@@ -93,7 +107,7 @@ export class OpenAiCompletions {
     const prompts = await textsOf(request.prompt);
     const { attempts, ...limits } = turnLimits(this.config);
     const held = new HeldCompletion(stream, ignored);
-    await this.answers.hold(caller, held, response, async (open) => {
+    const write: ReadCompletion['write'] = async (open) => {
       const { signal, trail } = open;
       const use = { caller, feature: 'chat', trail } as const;
       const writer = new TextCompletionWriter(request);
@@ -118,7 +132,8 @@ export class OpenAiCompletions {
         await open.write(writer.last());
         open.finish();
       } else open.answer(JSON.stringify(writer.whole()));
-    });
+    };
+    return { held, write };
   }
 }
 

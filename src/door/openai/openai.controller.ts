@@ -19,6 +19,7 @@ import { ModelsQuery } from '../anthropic/anthropic.dto.js';
 import { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
 import { namingCall } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
+import { FileReferences } from '../files/file-references.js';
 import { CompletionRequest } from './chat-completions.protocol.js';
 import {
   ChatCompletionBody,
@@ -67,6 +68,7 @@ export class OpenAiController {
     private readonly media: OpenAiMedia,
     private readonly moderation: OpenAiModeration,
     private readonly transcription: OpenAiTranscription,
+    private readonly files: FileReferences,
   ) {}
 
   /** The models and agents that the caller can use; in the form of Anthropic for a client that sends anthropic-version. */
@@ -127,12 +129,13 @@ export class OpenAiController {
       'text/event-stream': { schema: { type: 'string' } },
     },
   })
-  complete(
+  async complete(
     @CurrentCaller() caller: Caller,
     @Body() body: ChatCompletionBody,
     @Res() response: Response,
   ): Promise<void> {
-    return this.answers.answer(caller, CompletionRequest.of(body), response);
+    const request = CompletionRequest.of(await this.files.inCompletion(caller, body));
+    await this.answers.answer(caller, request, response);
   }
 
   /** Goes on with a text, or fills in what is missing before a suffix. */

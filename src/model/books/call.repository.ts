@@ -6,15 +6,17 @@ import type { CallEntry } from './call.entry.js';
 
 /**
  * The cost is the database's exact arithmetic: prices per million tokens or characters have 6 decimals, so that a product has
- * at most 12, as the column does. A cached token without a price of its own costs as much as any other.
+ * at most 12, as the column does. A cached token without a price of its own costs as much as any other,
+ * and a call of a batch the part that the prices say.
  */
-const COST = `CASE WHEN price.id IS NOT NULL THEN
+const COST = `CASE WHEN price.id IS NOT NULL THEN (
     (greatest(entry.input_tokens - entry.cached_tokens, 0) * coalesce(price.input_price, 0)
      + entry.cached_tokens * coalesce(price.cached_input_price, price.input_price, 0)
      + entry.output_tokens * coalesce(price.output_price, 0)
      + entry.characters * coalesce(price.character_price, 0)) * 0.000001
     + entry.images * coalesce(price.image_price, 0)
-    + entry.seconds * coalesce(price.second_price, 0) END`;
+    + entry.seconds * coalesce(price.second_price, 0))
+    * CASE entry.door WHEN 'batch' THEN coalesce(price.batch_price_factor, 1) ELSE 1 END END`;
 
 /** Entries of a tenant that was deleted meanwhile are left out. Writing an entry twice changes nothing. */
 const ADD = `

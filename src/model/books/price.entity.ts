@@ -24,6 +24,8 @@ export class ModelPrice {
   @Numeric(price) imagePrice: number | null;
   @Numeric(price) secondPrice: number | null;
   @Numeric(price) characterPrice: number | null;
+  /** Of calls of batches; null: 1. */
+  @Numeric({ precision: 4, scale: 3, nullable: true }) batchPriceFactor: number | null;
   @Bigint(nullable) createBy: number | null;
   @CreateTime() createTime: Date;
 }

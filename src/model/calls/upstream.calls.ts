@@ -716,7 +716,7 @@ function isStrict(
   { strictParameters }: ResolvedModel,
 ): boolean {
   const isWanted = apiKey?.strictParameters === true || strictParameters === true;
-  return door === 'v1' && isWanted && agentId === undefined;
+  return (door === 'v1' || door === 'batch') && isWanted && agentId === undefined;
 }
 
 /** An image counts as its address. */

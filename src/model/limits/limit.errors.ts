@@ -46,6 +46,7 @@ const MEASURE_NAMES: Readonly<Record<LimitMeasure, Phrase>> = {
 export class LimitReachedError extends TooManyRequestsError {
   /** False: the budget of a day or month does not suffice, whatever other calls do. */
   readonly isPassing: boolean;
+  readonly limit: ReachedLimit;
 
   constructor({ isPassing, retrySeconds, ...limit }: Refusal) {
     super(messageOf(limit, isPassing, retrySeconds), {
@@ -53,6 +54,7 @@ export class LimitReachedError extends TooManyRequestsError {
       retryAfterSeconds: retrySeconds,
     });
     this.isPassing = isPassing;
+    this.limit = limit;
   }
 }
 

@@ -3,7 +3,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import type { LimitLeft } from '../calls/call.trail.js';
-import type { LimitMeasure } from './limit.entity.js';
+import type { LimitMeasure, LimitScope } from './limit.entity.js';
 import type { Refusal } from './limit.errors.js';
 import type { WorstCase } from './worst-case.js';
 
@@ -19,9 +19,13 @@ export interface ReservationRequest {
   readonly modelId: number;
   readonly priceVersion: number | null;
   readonly worst: WorstCase;
+  /** The call is a line of a batch: it costs what the prices say of those, and leaves half of the requests to others. */
+  readonly isOfBatch: boolean;
 }
 
 interface MeasuredLimit extends LimitLeft {
+  readonly id: number;
+  readonly scope: LimitScope;
   readonly measure: LimitMeasure;
 }
 
@@ -33,16 +37,17 @@ const RESERVE = `
            AS most (input_tokens, output_tokens, images, seconds, characters)
     LEFT JOIN model_price price ON price.tenant_id = $1 AND price.id = $12
    CROSS JOIN LATERAL reserve_usage($1, $2, $3, $4, $5, $6, 1, most.input_tokens + most.output_tokens,
-      CASE WHEN price.id IS NOT NULL THEN
+      CASE WHEN price.id IS NOT NULL THEN (
         (most.input_tokens * greatest(price.input_price, price.cached_input_price, 0)
          + most.output_tokens * coalesce(price.output_price, 0)
          + most.characters * coalesce(price.character_price, 0)) * 0.000001
-        + most.images * coalesce(price.image_price, 0) + most.seconds * coalesce(price.second_price, 0) END,
+        + most.images * coalesce(price.image_price, 0) + most.seconds * coalesce(price.second_price, 0))
+        * CASE WHEN $15::boolean THEN coalesce(price.batch_price_factor, 1) ELSE 1 END END,
       $13, $14) r`;
 
 /** As the functions of migration 40 count: requests are reservations of the last minute, other measures are of a period. */
 const LEFT = `
-  SELECT l.measure, l.cap::float8 AS cap,
+  SELECT l.id, l.scope, l.measure, l.cap::float8 AS cap,
          greatest(0, l.cap - coalesce(held.amount, 0)
            - CASE WHEN l.measure LIKE 'requests-%' THEN 0 ELSE coalesce(c.used, 0) END)::float8 AS remaining,
          greatest(0, extract(epoch FROM
@@ -83,6 +88,22 @@ const UNUSED = `
        AND (l.measure LIKE 'requests-%' OR usage_period_end(l.measure, $2, c.period_start) <= now())
      LIMIT $1)) AND used_time < now() - interval '2 days' RETURNING limit_id`;
 
+/** How long a line of a batch waits that finds less than half of the requests of a minute left. */
+const HALF_USED_SECONDS = 5;
+
+/** Whether lines of batches have used their half of the requests of a minute, together with all other calls. */
+function beyondHalf({ id, scope, measure, cap, remaining }: MeasuredLimit): Refusal[] {
+  if (measure !== 'requests-minute') return [];
+  const used = cap - remaining;
+  if (used + 1 <= Math.max(1, Math.floor(cap / 2))) return [];
+  return [
+    {
+      ...{ id, scope, measure, cap, used, reserved: 0, needed: 1 },
+      ...{ isPassing: true, retrySeconds: HALF_USED_SECONDS },
+    },
+  ];
+}
+
 /** What running calls have reserved of limits. The functions that it calls are those of migrations 40 and 47. */
 @Injectable()
 export class ReservationRepository {
@@ -93,12 +114,24 @@ export class ReservationRepository {
 
   /** Reserves in all of the limits, or in none: answers those that refuse it. */
   async reserve(request: ReservationRequest): Promise<readonly Refusal[]> {
-    const { tenantId, id, limits, userId, apiKeyId, modelId, priceVersion } = request;
+    if (!request.isOfBatch) return this.reserveAtOnce(request);
+    return this.database.transaction(async () => {
+      // One line of the tenant at a time looks at what the others have left.
+      await this.database.query('SELECT pg_advisory_xact_lock(hashtext($1))', [
+        `batches ${request.tenantId}`,
+      ]);
+      const refusals = (await this.left(request)).flatMap(beyondHalf);
+      return refusals.length > 0 ? refusals : this.reserveAtOnce(request);
+    });
+  }
+
+  private reserveAtOnce(request: ReservationRequest): Promise<readonly Refusal[]> {
+    const { tenantId, id, limits, userId, apiKeyId, modelId, priceVersion, isOfBatch } = request;
     const { inputTokens, outputTokens, images = 0, seconds = 0, characters = 0 } = request.worst;
     const most = [inputTokens, outputTokens, images, seconds, characters];
     return this.database.prepared<Refusal>(RESERVE, [
       ...[tenantId, id, limits, userId, apiKeyId, modelId, ...most, priceVersion],
-      ...[this.config.LIMIT_LEASE_SECONDS, this.config.TZ],
+      ...[this.config.LIMIT_LEASE_SECONDS, this.config.TZ, isOfBatch],
     ]);
   }
 

@@ -87,7 +87,7 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
     const { tenantId, id: modelId, priceVersion = null } = model;
     const id = randomUUID();
     const request = {
-      ...{ tenantId, id, modelId, priceVersion, worst },
+      ...{ tenantId, id, modelId, priceVersion, worst, isOfBatch: caller.door === 'batch' },
       limits: limits.map((limit) => limit.id),
       userId: caller.userId,
       apiKeyId: caller.apiKey?.id ?? null,

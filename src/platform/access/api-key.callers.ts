@@ -19,4 +19,10 @@ export abstract class ApiKeyCallers {
    * The caller as of now, or undefined when the key is no longer valid or its limits have changed. Does not count as a use.
    */
   abstract refresh(caller: Caller): Promise<Caller | undefined>;
+
+  /**
+   * The owner of a key with the rights that both have now, for work that was begun with the key; undefined when it is no longer
+   * valid. Does not count as a use.
+   */
+  abstract current(tenantId: string, id: number, door: Caller['door']): Promise<Caller | undefined>;
 }

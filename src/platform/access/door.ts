@@ -2,8 +2,8 @@
 export const DOORS = ['rest', 'v1', 'scim'] as const;
 export type Door = (typeof DOORS)[number];
 
-/** How work came to the service: through a door, or as a job of its own. */
-export const ORIGINS = [...DOORS, 'job'] as const;
+/** How work came to the service: through a door, as a line of a batch, or as a job of its own. */
+export const ORIGINS = [...DOORS, 'batch', 'job'] as const;
 export type Origin = (typeof ORIGINS)[number];
 
 /** By its path: `v1` is what clients of other vendors call, `scim` what directories call, `rest` everything else. */

@@ -25,7 +25,11 @@ describe('a stream whose caller ends by itself', () => {
 
   /** Streams of callers who are asked for again as `now` says. */
   function streamsOf(now: () => Caller | undefined): OpenStreams {
-    const callers = { resolve: () => Promise.reject(new Error()), refresh: async () => now() };
+    const callers = {
+      resolve: () => Promise.reject(new Error()),
+      refresh: async () => now(),
+      current: async () => now(),
+    };
     return new OpenStreams(new SilentBus(), callers, callers);
   }
 

@@ -132,6 +132,15 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** The number of places of the kind that the user has in this process. */
+  /** How many streams of the kind each user has open. */
+  countsOf(kind: StreamKind): Map<number, number> {
+    const counts = new Map<number, number>();
+    for (const { kind: one, caller } of this.streams) {
+      if (one === kind) counts.set(caller.userId, (counts.get(caller.userId) ?? 0) + 1);
+    }
+    return counts;
+  }
+
   private countOf({ userId }: Caller, kind: StreamKind): number {
     let count = 0;
     for (const stream of this.streams) {

@@ -266,6 +266,12 @@ export const variables = {
   ),
   ORPHAN_FILE_DAYS: count(14, 'How long such files are kept before they are removed (days)', 3_650),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
+  API_FILES_MB_PER_USER: count(1_024, 'Files of /v1/files of one user together (MiB)', 10_000_000),
+  API_FILES_MB_PER_TENANT: count(
+    10_240,
+    'Files of /v1/files of one tenant together (MiB)',
+    10_000_000,
+  ),
   PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),
   PARSE_MEMORY_MB: variable(wholeNumber(64, 65_536), {
     default: '512',

@@ -45,7 +45,7 @@ export {
 } from './failure.view.js';
 export { ICON } from './icon.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
-export { inputPipe } from './input.pipe.js';
+export { checkShape, inputPipe } from './input.pipe.js';
 export { localized } from './localized.js';
 export { messageForProgram } from './message-for-programs.js';
 export {

@@ -78,8 +78,8 @@ export function inputPipe(): ValidationPipe {
   return new InputPipe();
 }
 
-/** Iterates level by level, because a recursion could exhaust the stack. */
-function checkShape(body: unknown): void {
+/** Throws InvalidInputError for a body that is nested too deep or holds too much. Iterates level by level, because a recursion could exhaust the stack. */
+export function checkShape(body: unknown): void {
   let level = [body].filter(isContainer);
   let values = 0;
   for (let depth = 1; level.length > 0; depth += 1) {

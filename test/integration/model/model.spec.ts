@@ -136,6 +136,7 @@ describe('models', () => {
         imagePrice: null,
         secondPrice: null,
         characterPrice: null,
+        batchPriceFactor: null,
         createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d /),
         updateTime: expect.stringMatching(/^\d{4}-\d\d-\d\d /),
       });

@@ -5,7 +5,8 @@ import { PIXELS, uploadFile } from '../chat-files.js';
 import { createProvider } from '../models.js';
 import { done, makeRole, PASSWORD } from '../people.js';
 import { recordResponse } from '../recorded-response.js';
-import type { Answer } from '../session.js';
+import type { Answer, Session } from '../session.js';
+import { eventually } from '../wait.js';
 import { COMMON_MODEL, COMMON_PROVIDER } from './world.js';
 import type { Member, World } from './world.js';
 
@@ -254,6 +255,58 @@ export const conversationItem: RecordKind = {
     const list = await session.raw('GET', `/v1/conversations/${id}/items`);
     const { first_id: itemId } = JSON.parse(list.text) as { first_id: string };
     return itemId;
+  },
+};
+
+async function uploadedFile({ url, headers }: Session): Promise<string> {
+  const form = new FormData();
+  form.append('purpose', 'batch');
+  form.append('file', new Blob(['{}']), `${fresh('requests')}.jsonl`);
+  const { 'content-type': _, ...others } = headers;
+  const answer = await fetch(`${url}/v1/files`, { method: 'POST', headers: others, body: form });
+  return ((await answer.json()) as { id: string }).id;
+}
+
+/** What a batch does after that is nothing. */
+async function endOf(session: Session, path: string): Promise<void> {
+  await eventually(
+    async () => (await session.raw('GET', path)).text,
+    (text) => /"(status|processing_status)":"(failed|ended)"/.test(text),
+  );
+}
+
+/** A file of /v1/files. */
+export const apiFile: RecordKind = {
+  owner: 'user',
+  missing: `file-${'0'.repeat(32)}`,
+  make: ({ session }) => uploadedFile(session),
+};
+
+/** A batch of such a file. */
+export const apiBatch: RecordKind = {
+  owner: 'user',
+  missing: `batch_${'0'.repeat(32)}`,
+  make: async ({ session }) => {
+    const { text } = await session.raw('POST', '/v1/batches', {
+      ...{ input_file_id: await uploadedFile(session), endpoint: '/v1/chat/completions' },
+      completion_window: '24h',
+    });
+    const { id } = JSON.parse(text) as { id: string };
+    await endOf(session, `/v1/batches/${id}`);
+    return id;
+  },
+};
+
+/** A batch of messages. */
+export const messageBatch: RecordKind = {
+  owner: 'user',
+  missing: `msgbatch_${'0'.repeat(32)}`,
+  make: async ({ session }) => {
+    const requests = [{ custom_id: 'one', params: {} }];
+    const { text } = await session.raw('POST', '/v1/messages/batches', { requests });
+    const { id } = JSON.parse(text) as { id: string };
+    await endOf(session, `/v1/messages/batches/${id}`);
+    return id;
   },
 };
 

@@ -10,6 +10,9 @@ import {
 } from './library.records.js';
 import { mediaTask } from './media.records.js';
 import {
+  apiBatch,
+  apiFile,
+  messageBatch,
   agent,
   apiKey,
   chatFile,
@@ -585,6 +588,24 @@ export const references: Record<string, Record<string, Reference>> = {
     },
   },
   'POST /v1/responses/:id/cancel': { id: { kind: storedResponse } },
+  'GET /v1/files/:id': { id: { kind: apiFile } },
+  'DELETE /v1/files/:id': { id: { kind: apiFile } },
+  'GET /v1/files/:id/content': { id: { kind: apiFile } },
+  'POST /v1/batches': {
+    input_file_id: {
+      kind: apiFile,
+      body: (id) => ({
+        ...{ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' },
+      }),
+      code: 400,
+    },
+  },
+  'GET /v1/batches/:id': { id: { kind: apiBatch } },
+  'POST /v1/batches/:id/cancel': { id: { kind: apiBatch } },
+  'GET /v1/messages/batches/:id': { id: { kind: messageBatch } },
+  'POST /v1/messages/batches/:id/cancel': { id: { kind: messageBatch } },
+  'DELETE /v1/messages/batches/:id': { id: { kind: messageBatch } },
+  'GET /v1/messages/batches/:id/results': { id: { kind: messageBatch } },
   'GET /v1/conversations/:id': { id: { kind: responseConversation } },
   'POST /v1/conversations/:id': {
     id: { kind: responseConversation, body: () => ({ metadata: {} }) },

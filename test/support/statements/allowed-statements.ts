@@ -58,6 +58,58 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The sweep of old events of responses in the background, in every tenant.',
   },
   {
+    begins: 'WITH chosen AS ( SELECT b.number FROM api_batch b',
+    file: 'src/door/batch/api-batch.repository.ts',
+    why: 'A process claims the next line of the batches of every tenant, which take turns.',
+  },
+  {
+    begins: 'UPDATE api_batch SET lease_token = $1::uuid',
+    file: 'src/door/batch/api-batch.repository.ts',
+    why: 'A process claims a batch of any tenant whose file is to be read.',
+  },
+  {
+    begins: "UPDATE api_batch SET status = CASE status WHEN 'in_progress' THEN 'finalizing'",
+    file: 'src/door/batch/api-batch.repository.ts',
+    why: 'A process claims a batch of any tenant whose lines have all ended.',
+  },
+  {
+    begins: 'WITH lines AS ( UPDATE api_batch_line SET status = CASE WHEN attempts < $1',
+    file: 'src/door/batch/api-batch.repository.ts',
+    why: 'The sweep of lines whose process has stopped, in every tenant.',
+  },
+  {
+    begins: 'WITH lines AS ( UPDATE api_batch_line l SET status = CASE b.status',
+    file: 'src/door/batch/api-batch.repository.ts',
+    why: 'The sweep of lines of batches that were cancelled or have expired, in every tenant.',
+  },
+  {
+    begins: 'WITH line AS ( UPDATE api_batch_line SET lease_until',
+    file: 'src/door/batch/api-batch.repository.ts',
+    why: 'A process renews its leases of batches and lines of every tenant, by their tokens.',
+  },
+  {
+    begins: 'UPDATE api_batch_line SET lease_until = now() - interval',
+    file: 'src/door/batch/api-batch.repository.ts',
+    why: 'At the start of the one process of the embedded store: nobody else has a lease.',
+  },
+  {
+    begins: 'UPDATE api_batch SET lease_until = now() - interval',
+    file: 'src/door/batch/api-batch.repository.ts',
+    why: 'At the start of the one process of the embedded store: nobody else has a lease.',
+  },
+  {
+    begins:
+      'DELETE FROM api_batch WHERE number IN ( SELECT number FROM api_batch WHERE end_time < now()',
+    file: 'src/door/batch/api-batch.repository.ts',
+    why: 'The sweep of batches that ended long ago, in every tenant.',
+  },
+  {
+    begins:
+      'SELECT tenant_id AS "tenantId", user_id AS "userId", file_id AS "fileId" FROM api_file',
+    file: 'src/door/files/api-file.repository.ts',
+    why: 'The sweep of files whose time is over, in every tenant.',
+  },
+  {
     begins: 'UPDATE stored_response SET running_until = now()',
     file: 'src/door/openai/responses/stored-response.repository.ts',
     why: 'A process renews the responses that it answers in the background, of every tenant.',

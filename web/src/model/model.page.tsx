@@ -72,14 +72,14 @@ interface FormProps {
 
 /** What calls of each category are paid by. */
 const PRICES = {
-  chat: ['inputPrice', 'cachedInputPrice', 'outputPrice'],
-  vector: ['inputPrice'],
+  chat: ['inputPrice', 'cachedInputPrice', 'outputPrice', 'batchPriceFactor'],
+  vector: ['inputPrice', 'batchPriceFactor'],
   rerank: ['inputPrice'],
   image: ['imagePrice'],
   audio: ['characterPrice'],
   video: ['secondPrice'],
   transcription: ['secondPrice', 'inputPrice', 'outputPrice'],
-  moderation: ['inputPrice'],
+  moderation: ['inputPrice', 'batchPriceFactor'],
 } as const;
 
 const PRICE_HELP = {
@@ -89,6 +89,7 @@ const PRICE_HELP = {
   imagePrice: 'unitPriceHelp',
   secondPrice: 'unitPriceHelp',
   characterPrice: 'characterPriceHelp',
+  batchPriceFactor: 'batchPriceFactorHelp',
 } as const;
 
 function ModelForm({ model, providers }: FormProps) {

@@ -47,6 +47,7 @@ export function valuesOf(model: ModelView | undefined, category: string) {
     imagePrice: orEmpty(model?.imagePrice),
     secondPrice: orEmpty(model?.secondPrice),
     characterPrice: orEmpty(model?.characterPrice),
+    batchPriceFactor: orEmpty(model?.batchPriceFactor),
     remark: model?.remark ?? '',
     fallbackIds: (model?.fallbackIds ?? []).map(String),
     keyWeight: model?.keyWeight ?? 1,

@@ -18,6 +18,7 @@ import {
 import { IgnoredParameters } from '../../answer/ignored-parameters.js';
 import { RelayedCounts } from '../../answer/relayed-counts.js';
 import type { CountOptions } from '../../answer/relayed-counts.js';
+import { FileReferences } from '../../files/file-references.js';
 import { BackgroundResponses, RUNNING_MS } from './background-responses.js';
 import { Conversations } from './conversations.service.js';
 import { newId, referencesIn, storedItems } from './input-items.js';
@@ -69,6 +70,7 @@ export class Responses {
     private readonly events: ResponseEvents,
     private readonly counts: RelayedCounts,
     private readonly database: Database,
+    private readonly files: FileReferences,
   ) {}
 
   /** Fails like DoorAnswers. A response is stored before the client is told that it is finished. */
@@ -91,7 +93,19 @@ export class Responses {
       } else answerJson(response, await this.begin(caller, read));
       return;
     }
+    await this.answers.answer(caller, this.requestOf(caller, read), response);
+  }
+
+  /** A request that is answered in one piece, for a batch. Throws as `create` does. */
+  async request(caller: Caller, body: unknown): Promise<ResponsesRequest> {
+    const read = await this.read(caller, body);
+    if (read.given.background) throw new UnsupportedParameterError('background');
+    return this.requestOf(caller, read);
+  }
+
+  private requestOf(caller: Caller, read: ReadRequest): ResponsesRequest {
     const { given, own, previous, conversationId } = read;
+    const { store = true } = given;
     const keep: ResponseContext['keep'] = async (made) => {
       const { id } = made;
       const turn = { input: own, response: made };
@@ -101,8 +115,7 @@ export class Responses {
       if (conversationId) await this.conversations.append(caller, conversationId, itemsIn(turn));
     };
     const context = { ...read, keep: store || conversationId ? keep : undefined };
-    const request = new ResponsesRequest(read.body, given, context);
-    await this.answers.answer(caller, request, response);
+    return new ResponsesRequest(read.body, given, context);
   }
 
   /** Answers the response, or the events after one of them. Throws ParameterError, UnknownResponseError and EventsNotKeptError. */
@@ -283,7 +296,8 @@ export class Responses {
   }
 
   /** Throws ParameterError, and the errors of what is continued. */
-  private async read(caller: Caller, body: unknown): Promise<ReadRequest> {
+  private async read(caller: Caller, asked: unknown): Promise<ReadRequest> {
+    const body = await this.files.inResponse(caller, asked);
     const given = readParameters(body);
     const { previous_response_id: previousId, conversation } = given;
     if (previousId !== undefined && conversation !== undefined) {

@@ -46,6 +46,8 @@ import { ResponseItems1763683200052 } from './52-response-items.js';
 import { ModelAuth1763683200053 } from './53-model-auth.js';
 import { StrictParameters1763683200054 } from './54-strict-parameters.js';
 import { GroupsOverage1763683200056 } from './56-groups-overage.js';
+import { ApiFilesAndBatches1763683200057 } from './57-api-files-and-batches.js';
+import { BatchPriceFactor1763683200058 } from './58-batch-price-factor.js';
 import { StrictModels1763683200060 } from './60-strict-models.js';
 import { ResponseEvents1763683200061 } from './61-response-events.js';
 import { RecordRevisions1763683200064 } from './64-record-revisions.js';
@@ -102,6 +104,8 @@ export const migrations = [
   ModelAuth1763683200053,
   StrictParameters1763683200054,
   GroupsOverage1763683200056,
+  ApiFilesAndBatches1763683200057,
+  BatchPriceFactor1763683200058,
   StrictModels1763683200060,
   ResponseEvents1763683200061,
   RecordRevisions1763683200064,

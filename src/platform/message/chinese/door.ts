@@ -63,6 +63,60 @@ export const door: Texts = {
       '兼容接口位于 /v1 之下。请在基础地址后加上 /v1。',
     'Threads are not supported. Send the whole conversation without thread.':
       '不支持 thread。请去掉 thread 并发送完整对话。',
+    'There is no batch {0}. It may have been deleted.': '没有批处理 {0}。它可能已被删除。',
+    'The batch {0} has ended already and cannot be cancelled.': '批处理 {0} 已经结束，无法取消。',
+    'The batch {0} has not ended. Cancel it first, and delete it once it has ended.':
+      '批处理 {0} 尚未结束。请先取消，待其结束后再删除。',
+    'There are no results of the batch {0}. It may not have ended, or they were deleted.':
+      '没有批处理 {0} 的结果。它可能尚未结束，或结果已被删除。',
+    'You have {0} batches that have not ended, which is the limit. Wait for one.':
+      '您有 {0} 个尚未结束的批处理，已达上限。请等待其中一个结束。',
+    'The API key of the batch is no longer valid, or its owner is disabled. Make the batch again with another key.':
+      '批处理的 API 密钥已失效，或其所有者已被停用。请用其他密钥重新创建批处理。',
+    'The user of the batch is disabled. Ask an administrator.':
+      '批处理的用户已被停用。请联系管理员。',
+    'The service stopped {0} times while it answered this request. Send it again in another batch.':
+      '服务在回答此请求时停止了 {0} 次。请在另一个批处理中重新发送。',
+    'The line has more than {0} MiB. Send a shorter request.':
+      '该行超过 {0} MiB。请发送更短的请求。',
+    'The file has no requests.': '文件中没有请求。',
+    'The file has more than {0} requests. Make several batches.':
+      '文件中的请求超过 {0} 个。请分成多个批处理。',
+    'The line is not valid JSON.': '该行不是有效的 JSON。',
+    'The custom_id {0} is that of another line. It must be unique in the batch.':
+      'custom_id {0} 与另一行相同。它在批处理中必须唯一。',
+    'The method must be POST.': 'method 必须为 POST。',
+    'The url must be the endpoint of the batch, which is {0}.': 'url 必须为批处理的端点 {0}。',
+    'Answers of a batch are not streamed. Leave stream out.':
+      '批处理的回答不以流的形式返回。请去掉 stream。',
+    'The line is not a JSON object.': '该行不是 JSON 对象。',
+    'The parameter {0} is not valid. Correct it.': '参数 {0} 无效。请更正。',
+    'The file could not be read before the batch expired.': '在批处理过期前未能读取文件。',
+    'Batches of the endpoint {0} are not supported. Send one of {1}.':
+      '不支持端点 {0} 的批处理。请发送以下之一：{1}。',
+    'The file {0} is of the purpose {1}. Upload it with the purpose batch.':
+      '文件 {0} 的用途为 {1}。请以用途 batch 上传。',
+    'The custom_id {0} is that of another request. It must be unique in the batch.':
+      'custom_id {0} 与另一个请求相同。它在批处理中必须唯一。',
+    'The parameter {0} names no batch of the list. Begin again with the first page.':
+      '参数 {0} 指定的批处理不在列表中。请从第一页重新开始。',
+    'The API key of the batch has lost the permission {0}. Make the batch again with another key.':
+      '批处理的 API 密钥已失去权限 {0}。请用其他密钥重新创建批处理。',
+    'There is no file {0}. It may have been deleted, or have expired.':
+      '没有文件 {0}。它可能已被删除或已过期。',
+    'You have {0} files, which is the limit. Delete some first.':
+      '您有 {0} 个文件，已达上限。请先删除一些。',
+    'Your files may have {0} MiB together. Delete some first, or ask the operator to raise API_FILES_MB_PER_USER.':
+      '您的文件总共不得超过 {0} MiB。请先删除一些，或请运维人员提高 API_FILES_MB_PER_USER。',
+    'The files of the tenant may have {0} MiB together. Delete some first, or ask the operator to raise API_FILES_MB_PER_TENANT.':
+      '租户的文件总共不得超过 {0} MiB。请先删除一些，或请运维人员提高 API_FILES_MB_PER_TENANT。',
+    'Files of the purpose {0} are not supported. Send one of {1}.':
+      '不支持用途为 {0} 的文件。请发送以下之一：{1}。',
+    'The parameter {0} names no file of the list. Begin again with the first page.':
+      '参数 {0} 指定的文件不在列表中。请从第一页重新开始。',
+    'The form has more than one file. Send one.': '表单中有多个文件。请只发送一个。',
+    'The files of the request have more than {0} MiB together. Send fewer or shorter ones.':
+      '请求中的文件总共超过 {0} MiB。请减少或缩短文件。',
   },
   phrases: {
     'a text': '文本',

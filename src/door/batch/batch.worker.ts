@@ -1,0 +1,392 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { systemCaller, TenantRevision } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Database, inTenant, isOutage } from '../../platform/database/index.js';
+import { DomainError, UnavailableError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
+import { localized } from '../../platform/http/index.js';
+import { IntervalJob } from '../../platform/queue/index.js';
+import { ContentMissingError, isRefused, UploadEngine } from '../../platform/storage/index.js';
+import { ChatStreams } from '../../chat/index.js';
+import { LimitReachedError } from '../../model/index.js';
+import { UpstreamError } from '../../provider/index.js';
+import { ApiFiles } from '../files/api-files.service.js';
+import type { ApiBatch, BatchStatus, BatchUsage } from './api-batch.entity.js';
+import { BatchOwnerError, InterruptedLineError } from './api-batch.errors.js';
+import { ApiBatchRepository, MAX_ATTEMPTS } from './api-batch.repository.js';
+import type {
+  EndedLine,
+  LeasedBatch,
+  LeasedLine,
+  NewLine,
+  PutBack,
+} from './api-batch.repository.js';
+import { BatchInput, linesOf } from './batch-input.js';
+import { NO_USAGE, plusUsageOf, resultLine } from './batch-results.js';
+import { LineAnswers } from './line-answers.js';
+
+const SWEEP_MS = 5_000;
+const RENEWAL_MS = 15_000;
+/** Lines that are written or read in one statement. */
+const LINES_AT_ONCE = 200;
+/** Characters of requests that are written in one statement. */
+const CHARS_AT_ONCE = 4_000_000;
+/** Bytes of a file of results; no limit that a batch reaches. */
+const MAX_RESULT_BYTES = 2 ** 40;
+
+/** How long a batch waits where what it waits for does not say it. */
+const THROTTLED_SECONDS = 10;
+const AWAY_SECONDS = 10;
+const MAX_WAIT_SECONDS = 600;
+
+/**
+ * Answers batches: reads their files, answers their lines with the places that other answers leave, and writes their results. Rows
+ * say what is to be done, and leases who does it, so that any process goes on where one has stopped. A line is stored before it
+ * counts as answered: the one that a process was answering when it was killed is asked again.
+ */
+@Injectable()
+export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Batches');
+  private readonly stopping = new AbortController();
+  /** What this process has leases of. */
+  private readonly held = new Map<string, AbortController>();
+  private readonly running = new Set<Promise<void>>();
+  private rounds: IntervalJob | undefined;
+  private renewals: IntervalJob | undefined;
+  /** Something has changed since the round began. */
+  private isDue = false;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly repository: ApiBatchRepository,
+    private readonly files: ApiFiles,
+    private readonly uploads: UploadEngine,
+    private readonly answers: LineAnswers,
+    private readonly streams: ChatStreams,
+    private readonly revision: TenantRevision,
+    private readonly database: Database,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.config.ROLE === 'api') return;
+    if (this.config.embedded) await this.repository.expireAllLeases();
+    this.renewals = new IntervalJob(RENEWAL_MS, () => this.renew());
+    this.rounds = new IntervalJob(SWEEP_MS, () => this.sweep());
+    this.rounds.runNow();
+  }
+
+  /** Lines that are answered are put back. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    await this.rounds?.stop();
+    for (const lease of this.held.values()) lease.abort();
+    await Promise.all(this.running);
+    await this.renewals?.stop();
+  }
+
+  /** There is something to do; only a hint. */
+  wake(): void {
+    this.isDue = true;
+    this.rounds?.runNow();
+  }
+
+  private hasMore(): boolean {
+    return this.isDue && !this.stopping.signal.aborted;
+  }
+
+  private async sweep(): Promise<void> {
+    try {
+      await this.repository.recover();
+      do {
+        this.isDue = false;
+        await this.round();
+      } while (this.hasMore());
+    } catch (error) {
+      // The next round tries again.
+      if (!isOutage(error)) this.logger.warn({ msg: 'Failed to work on batches', err: error });
+    }
+  }
+
+  private async round(): Promise<void> {
+    await this.eachBatch(
+      (token) => this.repository.claimInput(token),
+      (batch, signal) => this.readInput(batch, signal),
+    );
+    while (!this.stopping.signal.aborted && this.streams.hasLinePlace) {
+      const passed = this.streams.usersWithoutLinePlace();
+      const line = await this.repository.claimLine(randomUUID(), passed);
+      if (!line) break;
+      this.begin(line);
+    }
+    await this.eachBatch(
+      (token) => this.repository.claimEnd(token),
+      (batch, signal) => this.writeResults(batch, signal),
+    );
+  }
+
+  private async eachBatch(
+    claim: (token: string) => Promise<LeasedBatch | undefined>,
+    work: (batch: LeasedBatch, signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const batch = await claim(randomUUID());
+      if (!batch) return;
+      await inTenant(batch.tenantId, () =>
+        this.leased(batch.leaseToken, async (signal) => {
+          try {
+            await work(batch, signal);
+          } catch (error) {
+            const isAway = error instanceof UnavailableError || isOutage(error);
+            if (!isAway && !(error instanceof ContentMissingError) && !signal.aborted) {
+              this.logger.error({ msg: 'Failed to work on a batch', batch: batch.id, err: error });
+            }
+            const seconds = this.stopping.signal.aborted ? 0 : AWAY_SECONDS;
+            await this.repository.putOff(batch, seconds);
+          }
+        }),
+      );
+    }
+  }
+
+  /** Checks the file of a batch, and only then stores its requests. */
+  private async readInput(batch: LeasedBatch, signal: AbortSignal): Promise<void> {
+    const owner = await this.ownerOf(batch);
+    const fileId = batch.inputFile ?? '';
+    if (batch.expireTime.getTime() <= Date.now()) {
+      const message = localized(msg`The file could not be read before the batch expired.`);
+      await this.repository.fail(batch, [
+        { code: 'batch_expired', line: null, message, param: null },
+      ]);
+      return;
+    }
+    const input = new BatchInput(batch.endpoint);
+    try {
+      for await (const text of linesOf((await this.files.open(owner, fileId)).content)) {
+        signal.throwIfAborted();
+        if (text === undefined) input.refuseLength();
+        else input.read(text);
+      }
+    } catch (error) {
+      if (!(error instanceof DomainError) || error instanceof ContentMissingError) throw error;
+      if (error instanceof UnavailableError) throw error;
+      const message = localized(error.message);
+      const param = 'input_file_id';
+      await this.repository.fail(batch, [{ code: 'invalid_file', line: null, message, param }]);
+      return;
+    }
+    const problems = input.problems();
+    if (problems.length > 0) {
+      await this.repository.fail(batch, problems);
+      return;
+    }
+    const again = new BatchInput(batch.endpoint);
+    let lines: NewLine[] = [];
+    let chars = 0;
+    const flush = async (): Promise<void> => {
+      if (lines.length > 0) await this.repository.addLines(batch, lines);
+      lines = [];
+      chars = 0;
+    };
+    for await (const text of linesOf((await this.files.open(owner, fileId)).content)) {
+      signal.throwIfAborted();
+      const line = again.read(text ?? '');
+      if (!line) continue;
+      lines.push(line);
+      chars += line.request.length;
+      if (lines.length >= LINES_AT_ONCE || chars >= CHARS_AT_ONCE) await flush();
+    }
+    await flush();
+    await this.repository.begin(batch, input.modelName);
+  }
+
+  private begin(line: LeasedLine): void {
+    const release = this.streams.beginLine(line.batch.userId);
+    const work = inTenant(line.tenantId, () =>
+      this.leased(line.token, (signal) => this.answer(line, signal)),
+    )
+      .catch((error: unknown) => {
+        // Its lease ends.
+        if (!isOutage(error)) this.logger.warn({ msg: 'Failed to end a line', err: error });
+      })
+      .finally(() => {
+        release();
+        this.running.delete(work);
+        if (!this.stopping.signal.aborted) this.wake();
+      });
+    this.running.add(work);
+  }
+
+  private async answer(line: LeasedLine, signal: AbortSignal): Promise<void> {
+    const { tenantId, batchNumber: number, batch } = line;
+    try {
+      const caller = await this.answers.callerOf({ ...batch, tenantId });
+      await this.repository.endLine(line, await this.answers.answer(caller, line, signal));
+    } catch (error) {
+      // Another process has the line, or none will need it.
+      if (signal.aborted && !this.stopping.signal.aborted) return;
+      const again = signal.aborted ? AT_ONCE : waitAfter(error, line.attempts);
+      if (again) {
+        await this.repository.putBack(line, again);
+        return;
+      }
+      const end = this.answers.failed(batch, error);
+      if (error instanceof BatchOwnerError) {
+        await this.repository.endWaiting({ tenantId, number }, end);
+      }
+      await this.repository.endLine(line, end);
+    }
+  }
+
+  /** Writes the files of a batch whose lines have all ended. */
+  private async writeResults(batch: LeasedBatch, signal: AbortSignal): Promise<void> {
+    const owner = await this.ownerOf(batch);
+    const sums = { usage: NO_USAGE, hasExpired: false };
+    const isOutput = ({ status }: EndedLine): boolean =>
+      batch.protocol === 'messages' || status === 'succeeded';
+    const output = await this.write(batch, 'output', signal, (line) => {
+      if (line.status === 'succeeded') sums.usage = plusUsageOf(sums.usage, line.response);
+      if (line.status === 'expired') sums.hasExpired = true;
+      return isOutput(line);
+    });
+    const errors =
+      batch.protocol === 'messages'
+        ? undefined
+        : await this.write(batch, 'errors', signal, (line) => !isOutput(line));
+    const { outputSeconds } = batch;
+    const kept = { purpose: 'batch_output', keptSeconds: outputSeconds ?? undefined } as const;
+    const isEnded = await this.database
+      .transaction(async () => {
+        const outputFile = output ? await this.files.add(owner, output, kept) : null;
+        const errorFile = errors ? await this.files.add(owner, errors, kept) : null;
+        const status = statusOf(batch, sums.hasExpired);
+        const usage: BatchUsage | null =
+          sums.usage.input + sums.usage.output > 0 ? sums.usage : null;
+        const isOurs = await this.repository.end(batch, { status, outputFile, errorFile, usage });
+        if (!isOurs) throw new LeaseLostError();
+        return true;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof LeaseLostError) return false;
+        throw error;
+      });
+    if (isEnded) this.logger.log({ msg: 'Batch ended', batch: batch.id, tenantId: batch.tenantId });
+  }
+
+  /** A file of the lines that are chosen; undefined where there is none. One without a record is swept. */
+  private async write(
+    batch: LeasedBatch,
+    name: string,
+    signal: AbortSignal,
+    isChosen: (line: EndedLine) => boolean,
+  ) {
+    let count = 0;
+    const lines = this.endedLines(batch);
+    async function* text(): AsyncGenerator<Buffer, void> {
+      for await (const line of lines) {
+        if (!isChosen(line)) continue;
+        count += 1;
+        yield Buffer.from(resultLine(batch, line));
+      }
+    }
+    const fileName = `${batch.id}_${name}.jsonl`;
+    const file = await this.uploads.receive(
+      Readable.from(text()),
+      fileName,
+      signal,
+      MAX_RESULT_BYTES,
+    );
+    if (isRefused(file)) throw file.refusal;
+    if (count > 0) return file;
+    await this.files.discard(file);
+    return undefined;
+  }
+
+  private async *endedLines(batch: LeasedBatch): AsyncGenerator<EndedLine, void> {
+    for (let after = -1; ;) {
+      const lines = await this.repository.endedLines(batch, after, LINES_AT_ONCE);
+      for (const line of lines) yield withReason(batch, line, this.answers);
+      const last = lines.at(-1);
+      if (!last) return;
+      after = last.position;
+    }
+  }
+
+  /** Whom the files of the batch belong to, whatever they may do by now. */
+  private async ownerOf({ tenantId, homeTenantId, userId }: ApiBatch): Promise<Caller> {
+    const system = systemCaller(tenantId, await this.revision.current(tenantId));
+    return { ...system, homeTenantId, userId };
+  }
+
+  /** Runs the work while this process has the lease. */
+  private async leased(token: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const lease = new AbortController();
+    this.held.set(token, lease);
+    if (this.stopping.signal.aborted) lease.abort();
+    try {
+      await work(lease.signal);
+    } finally {
+      this.held.delete(token);
+    }
+  }
+
+  private async renew(): Promise<void> {
+    const tokens = [...this.held.keys()];
+    if (tokens.length === 0) return;
+    try {
+      const renewed = await this.repository.renew(tokens);
+      for (const token of tokens) if (!renewed.has(token)) this.held.get(token)?.abort();
+    } catch (error) {
+      if (!isOutage(error)) this.logger.warn({ msg: 'Failed to renew batches', err: error });
+    }
+  }
+}
+
+class LeaseLostError extends Error {}
+
+function statusOf({ status }: ApiBatch, hasExpired: boolean): BatchStatus {
+  if (status === 'cancelling') return 'cancelled';
+  return hasExpired ? 'expired' : 'completed';
+}
+
+/** A line that no process has answered says why. */
+function withReason(batch: ApiBatch, line: EndedLine, answers: LineAnswers): EndedLine {
+  if (line.status !== 'errored' || line.response !== null) return line;
+  return {
+    ...line,
+    ...answers.failed(batch, new InterruptedLineError(MAX_ATTEMPTS)),
+    status: 'errored',
+  };
+}
+
+const AT_ONCE: PutBack = { seconds: 0, isCounted: false };
+
+/**
+ * When a line is answered again. What is throttled or reached a limit waits as long as its batch; another failure of a service that
+ * may pass is one of MAX_ATTEMPTS. Undefined for a failure that is its answer.
+ */
+function waitAfter(error: unknown, attempts: number): PutBack | undefined {
+  if (error instanceof LimitReachedError) {
+    // No later time would make room for a call that is larger than the limit.
+    const { cap, needed } = error.limit;
+    return needed > cap ? undefined : waiting(error.retryAfterSeconds);
+  }
+  if (error instanceof UpstreamError) {
+    const { kind, retryAfterMs, isExhausted, retryable } = error;
+    if (kind === 'rate-limit' || kind === 'overloaded') {
+      const usual = isExhausted ? MAX_WAIT_SECONDS : THROTTLED_SECONDS;
+      return waiting(retryAfterMs === undefined ? usual : Math.ceil(retryAfterMs / 1_000));
+    }
+    if (!retryable || attempts >= MAX_ATTEMPTS) return undefined;
+    return { ...waiting(AWAY_SECONDS * 4 ** (attempts - 1)), isCounted: true };
+  }
+  return error instanceof UnavailableError || isOutage(error) ? waiting(AWAY_SECONDS) : undefined;
+}
+
+function waiting(seconds: number): PutBack {
+  return { seconds: Math.min(Math.max(1, seconds), MAX_WAIT_SECONDS), isCounted: false };
+}

@@ -1,0 +1,24 @@
+import { DomainError, TooManyRequestsError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
+
+/** There is no such file of the caller. */
+export class UnknownFileError extends DomainError {
+  readonly code = 404;
+
+  constructor(id: string) {
+    super(msg`There is no file ${id}. It may have been deleted, or have expired.`);
+  }
+}
+
+/** The files of the user or the tenant take what they may. */
+export class FileQuotaError extends TooManyRequestsError {
+  constructor(what: 'files' | 'user' | 'tenant', limit: number) {
+    const message =
+      what === 'files'
+        ? msg`You have ${limit} files, which is the limit. Delete some first.`
+        : what === 'user'
+          ? msg`Your files may have ${limit} MiB together. Delete some first, or ask the operator to raise API_FILES_MB_PER_USER.`
+          : msg`The files of the tenant may have ${limit} MiB together. Delete some first, or ask the operator to raise API_FILES_MB_PER_TENANT.`;
+    super(message, { retryAfterSeconds: 3_600 });
+  }
+}
