@@ -8,7 +8,8 @@ import { root } from './prepare.mjs';
 /** They say how the container runs, or what a build can be given, not what is in it. */
 const SETTINGS = ['ARG', 'ENV', 'USER', 'VOLUME', 'EXPOSE', 'STOPSIGNAL', 'HEALTHCHECK', 'CMD'];
 
-const LEFT_OUT = /\.spec\.tsx?$|(^|\/)node_modules$|^client\/(dist|src\/generated|python\/plinth\/generated)$/;
+const LEFT_OUT =
+  /\.spec\.tsx?$|(^|\/)node_modules$|^client\/(dist|src\/generated|python\/plinth\/generated)$/;
 
 const target = resolve(process.argv[2] ?? 'image');
 const stages = [];

@@ -431,7 +431,9 @@ describe('files in a chat', () => {
         expect.stringContaining('Convert it to PNG, JPEG, WebP or GIF'),
       ];
       const named = reply.frames.find(({ event }) => event === 'files')?.data;
-      expect(named?.['files']).toMatchObject(reasons.map((reason) => ({ state: 'failed', reason })));
+      expect(named?.['files']).toMatchObject(
+        reasons.map((reason) => ({ state: 'failed', reason })),
+      );
       const [question, answer] = await messagesOf(admin, sessionId);
       expect(question?.files.map(({ state, reason }) => [state, reason])).toEqual([
         ['failed', reasons[0]],
