@@ -2,7 +2,7 @@ import type { ZipFile } from 'yauzl';
 import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { suffixOf } from './format/text/source-language.js';
-import { isReadable, lookIntoZip, zipRefusals } from './format/zip-content.js';
+import { isReadable, lookIntoZip } from './format/zip-content.js';
 import type { ZipContent } from './format/zip-content.js';
 
 /** A zip that cannot be read is a damaged document if it has one of these names; its parsing says so. */
@@ -109,5 +109,5 @@ async function refusalOfZip(
   const content = found ?? named;
   // LibreOffice may convert the other kinds of OpenDocument; their parsing says where it is not installed.
   if (isReadable(content) || content === 'open-document') return undefined;
-  return content === 'archive' ? ARCHIVE : zipRefusals[content];
+  return ARCHIVE;
 }

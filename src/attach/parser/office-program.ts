@@ -39,8 +39,8 @@ const ENVIRONMENT = {
 const LIMITED = 'ulimit -c 0; ulimit -v "$1"; ulimit -f "$2"; shift 2; exec "$@"';
 
 /**
- * Settings of a profile that is thrown away: no macros, no links of a document to other places, and a proxy that answers
- * nobody, so that no document makes the program call an address.
+ * Settings of a profile that is thrown away: no macros, no links of a document to other places, and a proxy that accepts
+ * no connection, so that no document makes the program call an address.
  */
 const PROFILE = `<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">${[

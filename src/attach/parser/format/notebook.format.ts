@@ -6,7 +6,6 @@ import { readHtml } from './html.format.js';
 const MAX_OUTPUT_CHARS = 20_000;
 
 /** Escape sequences of terminals, with which tracebacks are coloured. */
-// oxlint-disable-next-line no-control-regex
 const COLOURS = /\u001b\[[\d;]*[A-Za-z]/g;
 
 /** A text in one piece or in lines. */
