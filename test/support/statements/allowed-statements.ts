@@ -12,6 +12,17 @@ export interface AllowedStatement {
  */
 export const allowedStatements: readonly AllowedStatement[] = [
   {
+    begins: 'SELECT turn_process AS process FROM chat_session WHERE turn_id IS NOT NULL',
+    file: 'src/chat/turn.repository.ts',
+    why: 'Which processes hold turns, of all tenants; those that have ended lose them.',
+  },
+  {
+    begins:
+      'SELECT count(*) AS count FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS point (id, attachment, tenant)',
+    file: 'src/vector-store/qdrant/qdrant-points.repository.ts',
+    why: 'Whether vectors in Qdrant are of this database: the tenant of each is compared.',
+  },
+  {
     begins:
       'SELECT tenant_id AS "tenantId", to_char(call_time AT TIME ZONE $1, \'YYYY-MM-DD\') AS day FROM upstream_call WHERE attempt IS NOT NULL',
     file: 'src/model/books/call.repository.ts',

@@ -19,6 +19,7 @@ type Queue = Bull.Queue<QueuedJob>;
 
 /** What `process` calls and Bull's types do not have. */
 interface Named {
+  readonly bclient: Redis;
   setWorkerName: () => Promise<unknown>;
 }
 
@@ -71,8 +72,12 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     // Bull opens the connections one after another, so the list grows meanwhile.
     for (const client of queue.clients) {
       await connectionReady(client);
-      keepName(client, `${this.config.REDIS_PREFIX}:queue`);
+      keepName(client, this.connectionName);
     }
+  }
+
+  private get connectionName(): string {
+    return `${this.config.REDIS_PREFIX}:queue`;
   }
 
   private process(queue: Queue): void {
@@ -81,11 +86,10 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     queue.on('failed', (job: Bull.Job<QueuedJob> | null, error: Error) => {
       this.logger.error({ msg: 'Job failed permanently', kind, job: job?.data.id, err: error });
     });
-    // Bull does not handle the rejection when the connection is closed before Redis has answered.
+    // Bull leaves the rejection unhandled when the connection is closed before Redis has answered, and sets an option with
+    // which ioredis sends a command at each connection (bull.providers.ts).
     const named = queue as Queue & Named;
-    const setWorkerName = named.setWorkerName.bind(queue);
-    named.setWorkerName = () =>
-      setWorkerName().catch((error: unknown) => this.onError(queue, error));
+    named.setWorkerName = () => Promise.resolve(keepName(named.bclient, this.connectionName));
     queue
       .process(this.kinds[kind] ?? 1, ({ data }) => this.run(kind, data))
       .catch((error: unknown) => this.onError(queue, error));
