@@ -45,7 +45,7 @@ const layers = [...platform.map((name) => `platform/${name}`), ...features];
 const rooms = {
   agent: ['format', 'tool', 'runtime'],
   attach: ['parser', 'recognition', 'parsing', 'reconciliation', 'preview', 'loader'],
-  door: ['answer', 'anthropic', 'openai', 'gemini'],
+  door: ['answer', 'files', 'anthropic', 'openai', 'gemini', 'batch'],
   harness: [
     'fault',
     'protocol',

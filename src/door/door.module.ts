@@ -52,6 +52,60 @@ import { Responses } from './openai/responses/responses.service.js';
 import { StoredResponse, StoredResponseEvent } from './openai/responses/stored-response.entity.js';
 import { StoredResponseRepository } from './openai/responses/stored-response.repository.js';
 
+const entities = [
+  ApiBatch,
+  ApiBatchLine,
+  ApiFile,
+  StoredResponse,
+  StoredResponseEvent,
+  ResponseConversation,
+  ResponseConversationItem,
+];
+
+const controllers = [
+  OpenAiController,
+  ResponsesController,
+  ConversationsController,
+  AnthropicController,
+  ApiFilesController,
+  BatchesController,
+  GeminiController,
+  MessageBatchesController,
+];
+
+const providers = [
+  AgentAnswers,
+  ApiBatchRepository,
+  ApiFileRepository,
+  ApiFiles,
+  BackgroundResponses,
+  BatchRetention,
+  BatchWorker,
+  Batches,
+  ConversationRepository,
+  Conversations,
+  DoorAnswers,
+  DoorFiles,
+  EmbedContent,
+  FileReferences,
+  Gemini,
+  LineAnswers,
+  OpenAiCompletions,
+  OpenAiEmbeddings,
+  OpenAiMedia,
+  OpenAiModels,
+  OpenAiModeration,
+  OpenAiRerank,
+  OpenAiTranscription,
+  RelayedCounts,
+  ResponseEventRepository,
+  ResponseEvents,
+  ResponseRetention,
+  Responses,
+  StoredResponseRepository,
+  TokenCounts,
+];
+
 /** Interfaces that speak the protocols of model services, for their clients. */
 @Module({})
 export class DoorModule {
@@ -60,15 +114,7 @@ export class DoorModule {
     return {
       module: DoorModule,
       imports: [
-        TypeOrmModule.forFeature([
-          ApiBatch,
-          ApiBatchLine,
-          ApiFile,
-          StoredResponse,
-          StoredResponseEvent,
-          ResponseConversation,
-          ResponseConversationItem,
-        ]),
+        TypeOrmModule.forFeature(entities),
         AgentModule,
         AttachModule,
         ChatModule,
@@ -76,48 +122,8 @@ export class DoorModule {
         ModelModule,
         StorageModule,
       ],
-      controllers: [
-        OpenAiController,
-        ResponsesController,
-        ConversationsController,
-        AnthropicController,
-        ApiFilesController,
-        BatchesController,
-        GeminiController,
-        MessageBatchesController,
-      ],
-      providers: [
-        AgentAnswers,
-        ApiBatchRepository,
-        ApiFileRepository,
-        ApiFiles,
-        BackgroundResponses,
-        ResponseEventRepository,
-        ResponseEvents,
-        RelayedCounts,
-        BatchRetention,
-        BatchWorker,
-        Batches,
-        ConversationRepository,
-        Conversations,
-        DoorAnswers,
-        DoorFiles,
-        FileReferences,
-        Gemini,
-        EmbedContent,
-        LineAnswers,
-        OpenAiCompletions,
-        OpenAiEmbeddings,
-        OpenAiMedia,
-        OpenAiModels,
-        OpenAiModeration,
-        OpenAiRerank,
-        OpenAiTranscription,
-        ResponseRetention,
-        Responses,
-        StoredResponseRepository,
-        TokenCounts,
-      ],
+      controllers,
+      providers,
     };
   }
 }

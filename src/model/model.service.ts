@@ -173,8 +173,7 @@ export class ModelService {
   async update(caller: Caller, body: UpdateModelBody): Promise<Answer<ModelView>> {
     const { tenantId } = caller;
     const { id } = body;
-    requireWithinKey(caller, 'models', [id], LABEL);
-    requireWithinKey(caller, 'models', body.fallbackIds ?? [], LABEL);
+    requireWithinKey(caller, 'models', [id, ...(body.fallbackIds ?? [])], LABEL);
     return this.database.transaction(async () => {
       // Locked, so that no key is stored between the check of the address and its change.
       const before = await this.models.lock(tenantId, id, body.fallbackIds);

@@ -312,7 +312,7 @@ async function examplePaths(admin: Session): Promise<string[]> {
     .filter((path) => path !== '/$' && !path.startsWith('/harness/$'))
     .map((path) => path.replace(/\$(\w+)/g, (_, name: string) => String(examples[name])));
   expect(paths.filter((path) => path.includes('undefined'))).toEqual([]);
-  const base = `/knowledge/${examples['knowledgeId']}`;
+  const base = `/knowledge/${String(examples['knowledgeId'])}`;
   const tabs = ['retrieval', 'tests', 'settings'].map((tab) => `${base}?tab=${tab}`);
   return [...paths, '/agents/new', '/models/new', '/roles/new', ...tabs];
 }

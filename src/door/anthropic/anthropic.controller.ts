@@ -8,7 +8,7 @@ import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index
 import { namingCall } from '../answer/attempt-headers.js';
 import { DoorAnswers } from '../answer/door-answers.js';
 import { FileReferences } from '../files/file-references.js';
-import { requestIdHeader } from './anthropic.errors.js';
+import { requestIdHeader } from '../answer/anthropic-headers.js';
 import { MessagesBody, TokenCountBody } from './anthropic.dto.js';
 import { MESSAGE_SCHEMA, TokenCountView } from './anthropic.view.js';
 import { MessagesRequest } from './messages.protocol.js';

@@ -2,6 +2,7 @@ import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/
 import { currentRequest, messageForProgram } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
+import { requestIdHeader, VERSION } from '../answer/anthropic-headers.js';
 import {
   headersFor,
   isModelError,
@@ -10,9 +11,6 @@ import {
   statusOf,
   statusOfUpstream,
 } from '../answer/door.errors.js';
-
-/** The header in which every client of the protocol names its version. */
-export const VERSION = 'anthropic-version';
 
 const TYPES: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
@@ -41,12 +39,6 @@ export const anthropicSharedFailures: FailureShape = {
   header: VERSION,
   answer: anthropicFailure,
 };
-
-/** The header in which the SDKs look for the id of a request. */
-export function requestIdHeader(): Record<string, string> {
-  const id = currentRequest()?.id;
-  return id === undefined ? {} : { 'request-id': id };
-}
 
 export function anthropicFailure(failure: Failure): ShapedFailure {
   const { error } = failure;

@@ -19,7 +19,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { AnswersRaw, NoEnvelope } from '../../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../../platform/storage/index.js';
 import type { UploadedPart } from '../../platform/storage/index.js';
-import { requestIdHeader, VERSION } from '../anthropic/anthropic.errors.js';
+import { requestIdHeader, VERSION } from '../answer/anthropic-headers.js';
 import { parameters } from '../answer/parameters.js';
 import { FILE_FIELDS, FilesQuery, FileUploadBody } from './api-files.dto.js';
 import { ApiFiles } from './api-files.service.js';

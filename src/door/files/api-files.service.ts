@@ -13,7 +13,7 @@ import { FileOwners, isRefused, StorageService } from '../../platform/storage/in
 import type { OpenedFile, ReceivedFile, UploadedPart } from '../../platform/storage/index.js';
 import { ParameterError } from '../answer/door.errors.js';
 import { parameters } from '../answer/parameters.js';
-import { formNumber } from '../openai/form-fields.js';
+import { formNumber } from '../answer/form-fields.js';
 import type { ApiFile } from './api-file.entity.js';
 import { FileQuotaError, UnknownFileError } from './api-file.errors.js';
 import { ApiFileRepository } from './api-file.repository.js';

@@ -14,7 +14,7 @@ import {
   whileConnected,
 } from '../../platform/http/index.js';
 import type { FormFile } from '../../platform/http/index.js';
-import { requestIdHeader, VERSION } from '../anthropic/anthropic.errors.js';
+import { requestIdHeader, VERSION } from '../answer/anthropic-headers.js';
 import { ModelsQuery } from '../anthropic/anthropic.dto.js';
 import { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
 import { namingCall } from '../answer/attempt-headers.js';

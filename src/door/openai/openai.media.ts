@@ -14,7 +14,7 @@ import { namingCall } from '../answer/attempt-headers.js';
 import type { NamedCall } from '../answer/attempt-headers.js';
 import { IMAGE_HINTS, SPEECH_HINTS, withoutHints } from '../answer/hints.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
-import { formFields, formFlag, formNumber } from './form-fields.js';
+import { formFields, formFlag, formNumber } from '../answer/form-fields.js';
 import type { ImagesView } from './openai.view.js';
 
 const LONGEST_TEXT = 100_000;

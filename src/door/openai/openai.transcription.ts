@@ -12,7 +12,7 @@ import { DoorAnswers } from '../answer/door-answers.js';
 import { ParameterError, reasonOf } from '../answer/door.errors.js';
 import type { HeldRequest } from '../answer/door.request.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
-import { formFields, formFlag, formNumber } from './form-fields.js';
+import { formFields, formFlag, formNumber } from '../answer/form-fields.js';
 import { openAiFailure } from './openai.errors.js';
 
 const MAX_PROMPT_CHARS = 100_000;

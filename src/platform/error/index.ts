@@ -12,6 +12,5 @@ export {
 export { envelopeCode, setEnvelopeCode } from './envelope-code.js';
 export type { ErrorCode } from './domain.error.js';
 export { ErrorFilter, unexpectedMessage } from './error.filter.js';
-export { shapeFor } from './failure-shape.js';
 export { answerRefusal } from './refusal.js';
 export type { Failure, FailureShape, ShapedFailure } from './failure-shape.js';

@@ -91,7 +91,7 @@ function withinBudget(request: Request, budget: BodyBudget): Promise<never> {
       } catch (error) {
         request.off('data', take).unpipe();
         request.resume();
-        reject(error as Error);
+        reject(error instanceof Error ? error : new Error('Unknown failure', { cause: error }));
       }
     };
     request.on('data', take);

@@ -476,7 +476,9 @@ describe('functions of a client from before tools', () => {
       ...body,
       stream: true,
     })) {
-      called ??= choices[0]?.delta.function_call;
+      // By another name than the package's type, which calls the field old.
+      const delta: object | undefined = choices[0]?.delta;
+      if (delta && 'function_call' in delta) called ??= delta.function_call;
       if (choices[0]?.finish_reason) finishes.push(choices[0].finish_reason);
     }
     expect(called).toEqual({ name: 'look_up', arguments: '{"word":"new"}' });

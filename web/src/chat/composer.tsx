@@ -189,7 +189,9 @@ export function Composer({
   useEffect(() => {
     const over = (event: DragEvent): void => drop(event);
     // Without a related target the pointer has left the window.
-    const leave = ({ relatedTarget }: DragEvent): void => void (relatedTarget ?? setOver(false));
+    const leave = ({ relatedTarget }: DragEvent): void => {
+      if (!relatedTarget) setOver(false);
+    };
     addEventListener('dragover', over);
     addEventListener('drop', over);
     addEventListener('dragleave', leave);

@@ -33,7 +33,7 @@ export function useAction<Result, Input = void>(
   });
   // A second click comes before the page shows that the first one is at work.
   const mutateAsync: typeof mutation.mutateAsync = (...given) => {
-    const key = JSON.stringify(given[0]) ?? '';
+    const key = JSON.stringify([given[0]]);
     const same = running.current.get(key);
     if (same) return same;
     const work = mutation.mutateAsync(...given);

@@ -89,7 +89,7 @@ export function ConflictChoice<Values>({ form, conflict, valuesOf, onDone }: Pro
             key={field}
             label={labelOf(form, field)}
             value={chosen[field] ?? 'mine'}
-            onChange={(side) => setChosen({ ...chosen, [field]: side as Side })}
+            onChange={(side) => setChosen({ ...chosen, [field]: side })}
           >
             <Stack gap={4} mt={4}>
               <Radio
@@ -139,10 +139,10 @@ function shown(
   if (typeof value === 'boolean') return t(value ? 'conflict.on' : 'conflict.off');
   const isEmpty = value === undefined || value === null || value === '';
   if (isEmpty || (Array.isArray(value) && value.length === 0)) return t('conflict.nothing');
-  const text = Array.isArray(value)
-    ? value.map((one) => (typeof one === 'object' ? JSON.stringify(one) : String(one))).join(', ')
-    : typeof value === 'object'
-      ? JSON.stringify(value)
-      : String(value as string | number);
+  const text = Array.isArray(value) ? value.map(asText).join(', ') : asText(value);
   return text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text;
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
