@@ -70,9 +70,6 @@ export class KnowledgeBase {
   @Varchar(200, nullable) contextModel: string | null;
   @Varchar(500, nullable) remark: string | null;
 
-  /** Code of the store that has its vectors; null until a document was embedded. */
-  @Varchar(20, nullable) vectorStore: string | null;
-
   /** Since when vectors of its fragments are known to be missing in the vector store; null when none is. */
   @Timestamp(nullable) vectorsLostAt: Date | null;
   @CreateTime() createTime: Date;

@@ -11,10 +11,7 @@ import { KnowledgeBase } from './knowledge.entity.js';
 
 /** Written columns; undefined ones keep their value or get their default. */
 export type KnowledgeValues = Partial<
-  Omit<
-    KnowledgeBase,
-    'id' | 'tenantId' | 'userId' | 'vectorStore' | 'vectorsLostAt' | 'createTime' | 'updateTime'
-  >
+  Omit<KnowledgeBase, 'id' | 'tenantId' | 'userId' | 'vectorsLostAt' | 'createTime' | 'updateTime'>
 >;
 
 @Injectable()

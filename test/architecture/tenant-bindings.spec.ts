@@ -56,6 +56,7 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['chat/turn.repository.ts', 'renewal of turn leases'],
   ['chat/turn.repository.ts', 'renewal of turn leases'],
   ['chat/turn.repository.ts', 'sweep of dead turns'],
+  ['chat/turn.repository.ts', 'sweep of dead turns'],
   ['chat/turn.repository.ts', 'texts of running turns'],
   ['door/batch/api-batch.repository.ts', 'claim of a batch'],
   ['door/batch/api-batch.repository.ts', 'claim of a line of a batch'],
@@ -99,6 +100,7 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['platform/storage/storage.repository.ts', 'files of deleted users'],
   ['platform/storage/storage.repository.ts', 'sweep of stored files'],
   ['vector-store/exact/exact.repository.ts', 'sweep of vectors'],
+  ['vector-store/qdrant/qdrant-points.repository.ts', 'mark of the installation'],
   ['vector-store/pgvector/pgvector.repository.ts', 'sweep of vectors'],
 ];
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The prefix in Qdrant of each installation, the store of each base, and one-time values that all processes see. */
+/** The prefix in Qdrant of each installation, and one-time values that all processes see. */
 export class StoreOwnership1763683200065 implements MigrationInterface {
   name = 'StoreOwnership1763683200065';
 
@@ -10,9 +10,6 @@ export class StoreOwnership1763683200065 implements MigrationInterface {
       UPDATE installation SET vector_prefix = 'plinth' WHERE database IS NOT NULL;
       COMMENT ON COLUMN installation.vector_prefix IS
         'Prefix of the collections in Qdrant unless QDRANT_PREFIX is set; NULL before the first start';
-      ALTER TABLE knowledge_base ADD COLUMN vector_store varchar(20);
-      COMMENT ON COLUMN knowledge_base.vector_store IS
-        'Code of the store that has its vectors; NULL until a document was embedded';
       CREATE TABLE one_time_value (
         key varchar(300) PRIMARY KEY,
         value text NOT NULL,
@@ -27,7 +24,6 @@ export class StoreOwnership1763683200065 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DROP TABLE one_time_value;
-      ALTER TABLE knowledge_base DROP COLUMN vector_store;
       ALTER TABLE installation DROP COLUMN vector_prefix;
     `);
   }
