@@ -62,6 +62,7 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['door/batch/api-batch.repository.ts', 'claim of a line of a batch'],
   ['door/batch/api-batch.repository.ts', 'end of lines of batches'],
   ['door/batch/api-batch.repository.ts', 'leases of batches at the start'],
+  ['door/batch/api-batch.repository.ts', 'leases of batches at the start'],
   ['door/batch/api-batch.repository.ts', 'recovery of lines of batches'],
   ['door/batch/api-batch.repository.ts', 'renewal of batches'],
   ['door/batch/api-batch.repository.ts', 'sweep of batches'],

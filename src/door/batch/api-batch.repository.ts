@@ -274,8 +274,8 @@ export class ApiBatchRepository {
     condition: string,
     changes = '',
   ): Promise<LeasedBatch | undefined> {
-    return acrossTenants('claim of a batch', async () => {
-      const [row] = await this.database.query<BatchKey>(
+    const [row] = await acrossTenants('claim of a batch', () =>
+      this.database.query<BatchKey>(
         `UPDATE api_batch SET ${changes}lease_token = $1::uuid, lease_until = now() + make_interval(secs => $2)
           WHERE number = (
             SELECT b.number FROM api_batch b
@@ -284,12 +284,12 @@ export class ApiBatchRepository {
              ORDER BY b.number LIMIT 1 FOR UPDATE SKIP LOCKED)
         RETURNING tenant_id AS "tenantId", number`,
         [token, LEASE_SECONDS],
-      );
-      if (!row) return undefined;
-      const { tenantId, number } = row;
-      const batch = await this.database.repository(ApiBatch).findOneBy({ tenantId, number });
-      return batch?.leaseToken === token ? (batch as LeasedBatch) : undefined;
-    });
+      ),
+    );
+    if (!row) return undefined;
+    const { tenantId, number } = row;
+    const batch = await this.database.repository(ApiBatch).findOneBy({ tenantId, number });
+    return batch?.leaseToken === token ? (batch as LeasedBatch) : undefined;
   }
 
   /** The file has been read: its lines may begin. */
@@ -435,14 +435,16 @@ export class ApiBatchRepository {
 
   /** Ends all leases: on the embedded store no other process can have one. */
   async expireAllLeases(): Promise<void> {
-    await acrossTenants('leases of batches at the start', async () => {
-      await this.database.query(
+    await acrossTenants('leases of batches at the start', () =>
+      this.database.query(
         `UPDATE api_batch_line SET lease_until = now() - interval '1 second' WHERE status = 'running'`,
-      );
-      await this.database.query(
+      ),
+    );
+    await acrossTenants('leases of batches at the start', () =>
+      this.database.query(
         `UPDATE api_batch SET lease_until = now() - interval '1 second' WHERE lease_until IS NOT NULL`,
-      );
-    });
+      ),
+    );
   }
 
   /** Removes batches that ended before so many days; answers how many, at most 1,000. */
