@@ -50,6 +50,15 @@ const LOGOUTS = /^\/auth\/sso\/.*\/backchannel-logout$/;
 /** Bodies that are accepted as they are, for routes whose references do not give one. */
 const acceptedBodies: Record<string, object> = {
   'POST /v1/conversations': { metadata: {} },
+  'POST /v1/files': { purpose: 'user_data' },
+  'POST /v1/messages/batches': {
+    requests: [
+      {
+        custom_id: 'robust',
+        params: { model: 'none', max_tokens: 1, messages: [{ role: 'user', content: 'Hello' }] },
+      },
+    ],
+  },
   'POST /agent/agent/export': {},
   'POST /monitor/logininfor/export': {},
   'POST /monitor/operlog/export': {},
@@ -155,7 +164,8 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
     const text = await body.text();
     if (
       /^\/v1(beta)?\//.test(sent.path) &&
-      (statusCode !== 200 || /^\{("input_tokens"|"models"|"totalTokens"|.*"object"):/.test(text))
+      (statusCode !== 200 ||
+        /^\{("data"|"input_tokens"|"models"|"totalTokens"|.*"object"):/.test(text))
     ) {
       const wrong = faultBelowV1(statusCode, text);
       return wrong === undefined ? undefined : `${label}: ${wrong}`;

@@ -4,14 +4,14 @@ import { z } from 'zod';
 import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { NoEnvelope } from '../../platform/http/index.js';
-import { parameters } from '../answer/parameters.js';
+import { parameters, plainText } from '../answer/parameters.js';
 import { endsOf } from '../files/api-files.view.js';
 import { BatchBody, BatchesQuery } from './batches.dto.js';
 import { Batches } from './batches.service.js';
 import { BatchesView, BatchView, batchView } from './batches.view.js';
 
 const batchesQuery = z.looseObject({
-  after: z.string().max(100).optional(),
+  after: plainText(100).optional(),
   limit: z.coerce.number().int().min(1).max(100).default(20),
 });
 

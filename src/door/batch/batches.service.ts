@@ -6,7 +6,7 @@ import { Database } from '../../platform/database/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { OpenedFile } from '../../platform/storage/index.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
-import { parameters } from '../answer/parameters.js';
+import { parameters, plainText } from '../answer/parameters.js';
 import { UnknownFileError } from '../files/api-file.errors.js';
 import { ApiFiles, expiresAfter } from '../files/api-files.service.js';
 import type { ApiBatch, BatchProtocol } from './api-batch.entity.js';
@@ -37,8 +37,8 @@ const metadata = z
   .nullish();
 
 const batchRequest = z.looseObject({
-  input_file_id: z.string().max(100),
-  endpoint: z.string(),
+  input_file_id: plainText(100),
+  endpoint: plainText(100),
   completion_window: z.literal('24h'),
   metadata,
   output_expires_after: expiresAfter.optional(),

@@ -22,7 +22,7 @@ import type { Config } from '../../platform/config/index.js';
 import { AnswersRaw, currentRequest, LargeBody, NoEnvelope } from '../../platform/http/index.js';
 import { sendAttachment } from '../../platform/storage/index.js';
 import { requestIdHeader } from '../answer/anthropic-headers.js';
-import { parameters } from '../answer/parameters.js';
+import { parameters, plainText } from '../answer/parameters.js';
 import { endsOf } from '../files/api-files.view.js';
 import type { ApiBatch } from './api-batch.entity.js';
 import { MessageBatchBody, MessageBatchesQuery } from './batches.dto.js';
@@ -35,8 +35,8 @@ import {
 } from './batches.view.js';
 
 const batchesQuery = z.looseObject({
-  after_id: z.string().max(100).optional(),
-  before_id: z.string().max(100).optional(),
+  after_id: plainText(100).optional(),
+  before_id: plainText(100).optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(20),
 });
 

@@ -20,7 +20,7 @@ import { AnswersRaw, NoEnvelope } from '../../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../../platform/storage/index.js';
 import type { UploadedPart } from '../../platform/storage/index.js';
 import { requestIdHeader, VERSION } from '../answer/anthropic-headers.js';
-import { parameters } from '../answer/parameters.js';
+import { parameters, plainText } from '../answer/parameters.js';
 import { FILE_FIELDS, FilesQuery, FileUploadBody } from './api-files.dto.js';
 import { ApiFiles } from './api-files.service.js';
 import {
@@ -37,14 +37,14 @@ import {
 
 const filesQuery = z.looseObject({
   limit: z.coerce.number().int().min(1).max(10_000).default(10_000),
-  after: z.string().max(100).optional(),
+  after: plainText(100).optional(),
   order: z.enum(['asc', 'desc']).default('desc'),
-  purpose: z.string().max(50).optional(),
+  purpose: plainText(50).optional(),
 });
 const messagesQuery = z.looseObject({
   limit: z.coerce.number().int().min(1).max(1_000).default(20),
-  page: z.string().max(100).optional(),
-  after_id: z.string().max(100).optional(),
+  page: plainText(100).optional(),
+  after_id: plainText(100).optional(),
 });
 
 /** Two views of one route: that of OpenAI, and that of Anthropic for clients that send anthropic-version. */

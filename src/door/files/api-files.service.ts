@@ -12,7 +12,7 @@ import { msg } from '../../platform/message/index.js';
 import { FileOwners, isRefused, StorageService } from '../../platform/storage/index.js';
 import type { OpenedFile, ReceivedFile, UploadedPart } from '../../platform/storage/index.js';
 import { ParameterError } from '../answer/door.errors.js';
-import { parameters } from '../answer/parameters.js';
+import { parameters, plainText } from '../answer/parameters.js';
 import { formNumber } from '../answer/form-fields.js';
 import type { ApiFile } from './api-file.entity.js';
 import { FileQuotaError, UnknownFileError } from './api-file.errors.js';
@@ -41,7 +41,7 @@ export const expiresAfter = z.strictObject({
 });
 
 const uploadRequest = z.looseObject({
-  purpose: z.string(),
+  purpose: plainText(50),
   expires_after: expiresAfter.optional(),
 });
 
