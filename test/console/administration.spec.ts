@@ -209,6 +209,10 @@ describeConsole('the pages of administration and the account', () => {
     const auditor = await roleId(root, 'auditor');
     done(await root.put('/system/role', { roleId: auditor, permissions: ['system:dict:list'] }));
     await button('Save role').click();
+    const conflict = page.getByRole('alert').filter({ hasText: 'Someone else has changed this' });
+    await conflict.getByText('Their changes, which you keep:').waitFor();
+    await button('Apply the choice', conflict).click();
+    await button('Save role').click();
     await heading('Reader').waitFor();
     const after = await member.session.get<{ permissions: string[] }>('/system/user/getInfo');
     expect(after.data.permissions).toEqual(['system:dict:list']);
@@ -437,7 +441,7 @@ describeConsole('the pages of administration and the account', () => {
     await own.getByRole('button', { name: '保存资料' }).click();
     await own.getByText('个人资料已保存。').waitFor();
     await own.reload();
-    const account = own.getByRole('button', { name: 'Olga 的账号' });
+    const account = own.getByRole('button', { name: /Olga/ });
     await account.waitFor();
     const picture = own.locator('input[type=file]');
     const image = { name: 'olga.png', mimeType: 'image/png' };

@@ -366,17 +366,15 @@ describeConsole('the pages of knowledge bases', () => {
 
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByLabel('Description').fill('All about tools.');
-    // Others save another setting meanwhile, which the page sees when it is looked at again.
+    // Others save another setting meanwhile, which the second save is told of.
     await admin.put('/system/info', { id: base, remark: 'For the shop.' });
-    await eventually(
-      async () => {
-        await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
-        return page.getByLabel('Remark').inputValue();
-      },
-      (remark) => remark === 'For the shop.',
-    );
-    expect(await page.getByLabel('Description').inputValue()).toBe('All about tools.');
     await clickFace(page.getByLabel('Rerank').first());
+    await button('Save settings').click();
+    const conflict = page.getByRole('alert').filter({ hasText: 'Someone else has changed this' });
+    await conflict.getByText('For the shop.').waitFor();
+    await conflict.getByRole('button', { name: 'Apply the choice' }).click();
+    expect(await page.getByLabel('Remark').inputValue()).toBe('For the shop.');
+    expect(await page.getByLabel('Description').inputValue()).toBe('All about tools.');
     await button('Save settings').click();
     await text(/^Done\. Reranking is on, but no rerank model is chosen/).waitFor();
     await text('All about tools.').waitFor();
