@@ -165,7 +165,7 @@ describe('parsing', () => {
     { when: 'the model answers another dimension', model: 'sim-wrong-64', reason: /65.*64|64.*65/ },
     { when: 'the provider refuses', model: 'sim-refusing-64--status-400', reason: /provider/i },
     { when: 'the file holds no text', content: '  \n ', reason: /no text/i },
-    { when: 'it is an old Word document', name: 'old.doc', content: OLE, reason: /docx/i },
+    { when: 'it is a damaged old Word document', name: 'old.doc', content: OLE, reason: /damaged/ },
     {
       when: 'it is a text under the name of a PDF',
       name: 'report.pdf',

@@ -140,6 +140,7 @@ describe('a file that is not called a secret', () => {
     ['prod-access.json', `{"type":"service_account","private_key":"${KEY}\\n${BODY}\\n"}`],
     ['values.yaml', `key: |\n  ${KEY}\n  ${BODY}\n`],
     ['deploy', `${KEY}\n${BODY}\n`],
+    ['key.txt', `${KEY}\n${BODY}\n`],
     ['.deployrc', `TOKEN ${TOKEN}\n`],
     ['ci.toml', `header = "${TOKEN}"\n`],
     ['wg0.conf', `[Interface]\nPrivateKey = ${BODY.slice(0, 43)}=\n`],
@@ -148,6 +149,7 @@ describe('a file that is not called a secret', () => {
   });
 
   it.each([
+    ['notes.txt', `Tokens look like ${TOKEN}.\n`],
     ['manual.txt', `A key begins with ${KEY} and ends likewise.\n`],
     ['a.test.ts', `const key = '${KEY}\\n${BODY}';\n`],
     ['compose.yaml', 'services:\n  a:\n    environment:\n      PASSWORD: hunter2\n'],

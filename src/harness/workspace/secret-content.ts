@@ -11,9 +11,12 @@ const READ_BYTES = 256 * 1_024;
 const ALWAYS =
   /\.(p12|pfx|jks|keystore|kdbx)$|^(id_(rsa|dsa|ecdsa|ed25519).*|\.(git-credentials|netrc|pgpass|htpasswd|vault-token|vault_pass.*|mylogin\.cnf)|_netrc|pgpass\.conf|\.plinth-.*\.tmp)$/;
 
+/** Of texts for people, in which a token may be an example. */
+const TEXT_NAME = /\.(txt|csv)$/;
+
 /**
  * Names of settings and of data that programs are configured with. In such a file, whatever it is called, a private key or a token of a
- * known form counts. Source code is left out: its tests are full of examples.
+ * known form counts; in a text for people a private key. Source code is left out: its tests are full of examples.
  */
 const SETTINGS_NAME =
   /^\.[^.]+$|^[^.]+$|\.(json[5c]?|ya?ml|toml|ini|cfg|cnf|conf|config|properties|xml|plist|env|tfvars|tfstate|txt|csv|asc|gpg|ppk|bak|old|orig|backup|secret|secrets|token|creds?)$/;
@@ -112,7 +115,8 @@ export function isSecretContent(
     // A program may have such texts in it.
     if (beginning.includes(0)) return false;
     const text = beginning.toString('latin1');
-    return WHOLE_PRIVATE_KEY.test(text) || TOKENS.some((token) => token.test(text));
+    const holdsToken = !TEXT_NAME.test(known) && TOKENS.some((token) => token.test(text));
+    return holdsToken || WHOLE_PRIVATE_KEY.test(text);
   }
   if (ALWAYS.test(known) || content === undefined) return true;
   if (content.length > READ_BYTES || content.includes(0)) return true;
