@@ -31,6 +31,7 @@ describe('the own account', () => {
     expect(data.roles).toEqual(['superadmin']);
     expect(data.timeZone).toBe('UTC');
     expect(data.user).toEqual({
+      revision: expect.any(Number),
       userId: expect.any(Number),
       tenantId: '000000',
       openId: null,
