@@ -157,8 +157,6 @@ describe('a hint of chat completions', () => {
   it.each([
     { n: 2 },
     { modalities: ['text', 'audio'] },
-    { web_search_options: {} },
-    { functions: [] },
     { surprise: 1 },
   ])('is none that changes what is asked for: %j', async (more) => {
     const call = openai.post('/chat/completions', {

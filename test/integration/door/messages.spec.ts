@@ -107,7 +107,7 @@ describe('failures before an answer', () => {
       403,
       { type: 'error', error: { type: 'permission_error' } },
     ]);
-    const nothing = await program.raw('POST', '/v1/messages/batches', {});
+    const nothing = await program.raw('POST', '/v1/messages/none', {});
     expect([nothing.status, JSON.parse(nothing.text)]).toMatchObject([
       404,
       { type: 'error', error: { type: 'not_found_error' } },

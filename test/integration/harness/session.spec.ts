@@ -184,11 +184,11 @@ describe('the model of a session', () => {
   });
 
   it('is of an enabled provider', async () => {
-    const { rows } = done(
-      await harness.session.get<{ id: number; providerCode: string }[]>('/system/provider/list'),
-    );
-    const provider = rows.find(({ providerCode }) => providerCode === 'custom_api');
     const setStatus = async (status: number): Promise<void> => {
+      const { rows } = done(
+        await harness.session.get<{ id: number; providerCode: string }[]>('/system/provider/list'),
+      );
+      const provider = rows.find(({ providerCode }) => providerCode === 'custom_api');
       done(await harness.session.put('/system/provider', { ...provider, status }));
     };
     await setStatus(1);

@@ -190,7 +190,7 @@ describe('knowledge bases', () => {
       done(await owner.put('/system/info', { ...loaded, retrieveLimit: 3, unknown: { a: 1 } }));
 
       const { updateTime: _, ...rest } = loaded;
-      expect(await get(id)).toMatchObject({ ...rest, retrieveLimit: 3 });
+      expect(await get(id)).toMatchObject({ ...rest, revision: 2, retrieveLimit: 3 });
     });
 
     it('keep what is not sent or null, empty what is sent empty, and take rerankTopN back by 0', async () => {

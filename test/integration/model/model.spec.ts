@@ -112,6 +112,7 @@ describe('models', () => {
       const detail = await admin.get<Model>(`/system/model/${created.data.id}`);
       expect(detail.data).toEqual({
         id: created.data.id,
+        revision: 1,
         providerCode: 'custom_api',
         category: 'vector',
         modelName: 'vendor/name-with-slash',
@@ -455,6 +456,7 @@ describe('models', () => {
         maxOutput: undefined,
         supportsTools: false,
         supportsVision: undefined,
+        strictParameters: false,
       });
     });
 
