@@ -22,21 +22,18 @@ export interface Conversion {
   readonly signal: AbortSignal;
 }
 
-/** How a shell ends that does not find or may not run its command. */
+/** How prlimit ends when it does not find or may not run the program. */
 const MISSING: readonly (number | null)[] = [126, 127];
 
 /** Address space of the program; it takes about 2 GiB of it when it starts. */
-const MAX_ADDRESS_KIB = 6 * 1_024 * 1_024;
-
-/** Blocks of 512 bytes, in which a shell counts the size of files. */
-const BLOCK_BYTES = 512;
+const MAX_ADDRESS_BYTES = 6 * 2 ** 30;
 
 const ENVIRONMENT = {
   PATH: '/usr/local/bin:/usr/bin:/bin:/opt/libreoffice/program:/opt/homebrew/bin',
 };
 
-/** Runs a program with limits of its address space and of the files that it writes. */
-const LIMITED = 'ulimit -c 0; ulimit -v "$1"; ulimit -f "$2"; shift 2; exec "$@"';
+/** Runs a program with limits of its address space and of the files that it writes; of util-linux, which every Debian has. */
+const LIMITER = '/usr/bin/prlimit';
 
 /**
  * Settings of a profile that is thrown away: no macros, no links of a document to other places, and a proxy that accepts
@@ -103,8 +100,8 @@ export class OfficeProgram {
     args: readonly string[],
   ): Promise<number | null> {
     const { program, timeoutSeconds, maxBytes } = this.settings;
-    const limits = [String(MAX_ADDRESS_KIB), String(Math.ceil(maxBytes / BLOCK_BYTES))];
-    const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', ...limits, program, ...args], {
+    const limits = ['--core=0', `--as=${MAX_ADDRESS_BYTES}`, `--fsize=${maxBytes}`];
+    const child = spawn(LIMITER, [...limits, '--', program, ...args], {
       cwd: work,
       env: { ...ENVIRONMENT, HOME: work, TMPDIR: work },
       stdio: 'ignore',

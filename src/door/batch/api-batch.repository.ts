@@ -264,8 +264,8 @@ export class ApiBatchRepository {
     return this.claim(
       token,
       `b.status IN ('in_progress', 'finalizing', 'cancelling') AND NOT ${HAS_OPEN_LINES}`,
-      `status = CASE status WHEN 'in_progress' THEN 'finalizing' ELSE status END,
-       finalize_time = coalesce(finalize_time, now()), `,
+      `, status = CASE status WHEN 'in_progress' THEN 'finalizing' ELSE status END,
+         finalize_time = coalesce(finalize_time, now())`,
     );
   }
 
@@ -276,7 +276,7 @@ export class ApiBatchRepository {
   ): Promise<LeasedBatch | undefined> {
     const [row] = await acrossTenants('claim of a batch', () =>
       this.database.query<BatchKey>(
-        `UPDATE api_batch SET ${changes}lease_token = $1::uuid, lease_until = now() + make_interval(secs => $2)
+        `UPDATE api_batch SET lease_token = $1::uuid, lease_until = now() + make_interval(secs => $2)${changes}
           WHERE number = (
             SELECT b.number FROM api_batch b
              WHERE b.end_time IS NULL AND b.due_time <= now() AND (b.lease_until IS NULL OR b.lease_until < now())

@@ -67,7 +67,8 @@ export function permissionTree(caller: Caller, held: readonly string[] = []): Pe
 export function checkedNumbers(permissions: readonly string[]): number[] {
   const all = permissions.includes(ALL_PERMISSIONS);
   const known = permissionCatalogue.filter(
-    ({ permission }) => all || permissions.includes(permission),
+    ({ permission, superAdminOnly }) =>
+      (all && !superAdminOnly) || permissions.includes(permission),
   );
   const groups = new Set(known.map(({ group }) => numberOf(`group ${group}`)));
   return [...groups, ...known.map(({ permission }) => numberOf(permission))];

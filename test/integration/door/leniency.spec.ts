@@ -154,21 +154,20 @@ describe('a hint of chat completions', () => {
     ).toEqual([200, 'min_p, seed, reasoning_effort']);
   });
 
-  it.each([
-    { n: 2 },
-    { modalities: ['text', 'audio'] },
-    { surprise: 1 },
-  ])('is none that changes what is asked for: %j', async (more) => {
-    const call = openai.post('/chat/completions', {
-      body: { model: 'sim-messages', messages: QUESTION, ...more },
-    });
-    const error = await failureOf(OpenAI.APIError, call);
-    expect([error.status, error.code, error.param]).toEqual([
-      400,
-      'unsupported_parameter',
-      Object.keys(more)[0],
-    ]);
-  });
+  it.each([{ n: 2 }, { modalities: ['text', 'audio'] }, { surprise: 1 }])(
+    'is none that changes what is asked for: %j',
+    async (more) => {
+      const call = openai.post('/chat/completions', {
+        body: { model: 'sim-messages', messages: QUESTION, ...more },
+      });
+      const error = await failureOf(OpenAI.APIError, call);
+      expect([error.status, error.code, error.param]).toEqual([
+        400,
+        'unsupported_parameter',
+        Object.keys(more)[0],
+      ]);
+    },
+  );
 
   it.each([
     [{ seed: 4 }, 'seed'],

@@ -18,7 +18,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
-      'SELECT count(*) AS count FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS point (id, attachment, tenant)',
+      'SELECT count(*) AS count FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS point (id, attachment, tenant) JOIN fragment f ON f.id',
     file: 'src/vector-store/qdrant/qdrant-points.repository.ts',
     why: 'Whether vectors in Qdrant are of this database: the tenant of each is compared.',
   },
@@ -64,7 +64,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
-      'DELETE FROM stored_response_event WHERE (tenant_id, user_id, response_id, sequence) IN ( SELECT event.tenant_id',
+      'DELETE FROM stored_response_event WHERE (tenant_id, user_id, response_id, sequence) IN ( SELECT event.tenant_id, event.user_id, event.response_id, event.sequence FROM stored_response_event event',
     file: 'src/door/openai/responses/response-event.repository.ts',
     why: 'The sweep of old events of responses in the background, in every tenant.',
   },
@@ -76,12 +76,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
   {
     begins: 'UPDATE api_batch SET lease_token = $1::uuid',
     file: 'src/door/batch/api-batch.repository.ts',
-    why: 'A process claims a batch of any tenant whose file is to be read.',
-  },
-  {
-    begins: "UPDATE api_batch SET status = CASE status WHEN 'in_progress' THEN 'finalizing'",
-    file: 'src/door/batch/api-batch.repository.ts',
-    why: 'A process claims a batch of any tenant whose lines have all ended.',
+    why: 'A process claims a batch of any tenant whose file is to be read, or whose lines have all ended.',
   },
   {
     begins: 'WITH lines AS ( UPDATE api_batch_line SET status = CASE WHEN attempts < $1',
