@@ -81,7 +81,7 @@ export interface BatchPage {
 }
 
 type Owner = Pick<Caller, 'tenantId' | 'userId'>;
-type BatchKey = Pick<ApiBatch, 'tenantId' | 'number'>;
+export type BatchKey = Pick<ApiBatch, 'tenantId' | 'number'>;
 
 const COUNTED = (status: string): string => `
   succeeded_count = b.succeeded_count + CASE ${status} WHEN 'succeeded' THEN ended.count ELSE 0 END,
@@ -255,12 +255,12 @@ export class ApiBatchRepository {
   }
 
   /** A batch whose file is to be read. */
-  claimInput(token: string): Promise<LeasedBatch | undefined> {
+  claimInput(token: string): Promise<BatchKey | undefined> {
     return this.claim(token, `b.status = 'validating'`);
   }
 
   /** A batch all of whose lines have ended. Its status says so, unless it was cancelled. */
-  claimEnd(token: string): Promise<LeasedBatch | undefined> {
+  claimEnd(token: string): Promise<BatchKey | undefined> {
     return this.claim(
       token,
       `b.status IN ('in_progress', 'finalizing', 'cancelling') AND NOT ${HAS_OPEN_LINES}`,
@@ -273,7 +273,7 @@ export class ApiBatchRepository {
     token: string,
     condition: string,
     changes = '',
-  ): Promise<LeasedBatch | undefined> {
+  ): Promise<BatchKey | undefined> {
     const [row] = await acrossTenants('claim of a batch', () =>
       this.database.query<BatchKey>(
         `UPDATE api_batch SET lease_token = $1::uuid, lease_until = now() + make_interval(secs => $2)${changes}
@@ -286,8 +286,11 @@ export class ApiBatchRepository {
         [token, LEASE_SECONDS],
       ),
     );
-    if (!row) return undefined;
-    const { tenantId, number } = row;
+    return row;
+  }
+
+  /** The batch, if the lease of the token is still its own. */
+  async claimed({ tenantId, number }: BatchKey, token: string): Promise<LeasedBatch | undefined> {
     const batch = await this.database.repository(ApiBatch).findOneBy({ tenantId, number });
     return batch?.leaseToken === token ? (batch as LeasedBatch) : undefined;
   }

@@ -20,6 +20,7 @@ import type { ApiBatch, BatchStatus, BatchUsage } from './api-batch.entity.js';
 import { BatchOwnerError, InterruptedLineError } from './api-batch.errors.js';
 import { ApiBatchRepository, MAX_ATTEMPTS } from './api-batch.repository.js';
 import type {
+  BatchKey,
   EndedLine,
   LeasedBatch,
   LeasedLine,
@@ -130,14 +131,17 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   private async eachBatch(
-    claim: (token: string) => Promise<LeasedBatch | undefined>,
+    claim: (token: string) => Promise<BatchKey | undefined>,
     work: (batch: LeasedBatch, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      const batch = await claim(randomUUID());
-      if (!batch) return;
-      await inTenant(batch.tenantId, () =>
-        this.leased(batch.leaseToken, async (signal) => {
+      const token = randomUUID();
+      const key = await claim(token);
+      if (!key) return;
+      await inTenant(key.tenantId, () =>
+        this.leased(token, async (signal) => {
+          const batch = await this.repository.claimed(key, token);
+          if (!batch) return;
           try {
             await work(batch, signal);
           } catch (error) {
