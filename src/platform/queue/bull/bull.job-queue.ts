@@ -89,7 +89,9 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     // Bull leaves the rejection unhandled when the connection is closed before Redis has answered, and sets an option with
     // which ioredis sends a command at each connection (bull.providers.ts).
     const named = queue as Queue & Named;
-    named.setWorkerName = () => Promise.resolve(keepName(named.bclient, this.connectionName));
+    named.setWorkerName = async () => {
+      keepName(named.bclient, this.connectionName);
+    };
     queue
       .process(this.kinds[kind] ?? 1, ({ data }) => this.run(kind, data))
       .catch((error: unknown) => this.onError(queue, error));
