@@ -1,9 +1,9 @@
-import { phrase } from '../../../platform/message/index.js';
 import { missingPart } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
-import { refuseTooManyPages } from './document-source.js';
 import type { ReadDocument, ReadLimits } from './document-source.js';
 import { OpenDocumentReader, refuseEncryptedPackage } from './odt.format.js';
+import { readSlides } from './slides.js';
+import type { SlideText } from './slides.js';
 import { StructureWriter } from './structure-writer.js';
 import type { Piece } from './structure-writer.js';
 import { BlockWriter } from './table-writer.js';
@@ -13,12 +13,6 @@ import type { XmlAttributes } from './xml-reader.js';
 /** Places of a layout whose text is the same on every slide, or counts them. */
 const RUNNING = ['page-number', 'date-time', 'footer', 'header', 'page'];
 
-interface Slide {
-  readonly title: string;
-  readonly pieces: readonly Piece[];
-  readonly notes: readonly Piece[];
-}
-
 /** The slides of an OpenDocument presentation as pages: title, text, tables and speaker notes. No pictures and no charts. */
 export async function readOdp(
   document: DocumentPackage,
@@ -27,28 +21,11 @@ export async function readOdp(
   await refuseEncryptedPackage(document);
   const reader = new SlideReader();
   if (!(await document.readXml('content.xml', reader))) throw missingPart('content.xml');
-  const { slides } = reader;
-  refuseTooManyPages(
-    { pages: slides.length, of: phrase`presentation`, unit: phrase`slides` },
-    limits,
-  );
-  const writer = new BlockWriter();
-  const structure = new StructureWriter(writer);
-  const pageStarts: number[] = [];
-  for (const [index, { title, pieces, notes }] of slides.entries()) {
-    writer.separate();
-    pageStarts.push(writer.position);
-    if (title === '' && pieces.length + notes.length === 0) continue;
-    structure.heading(title === '' ? `Slide ${index + 1}` : title, 1);
-    structure.put(pieces);
-    if (notes.length > 0) structure.put([{ type: 'paragraph', text: 'Notes:' }, ...notes]);
-  }
-  structure.end();
-  return { source: { kind: 'document', ...writer.end(), pageStarts }, pages: slides.length };
+  return readSlides(reader.slides, limits, (slide) => slide);
 }
 
 class SlideReader extends OpenDocumentReader {
-  readonly slides: Slide[] = [];
+  readonly slides: SlideText[] = [];
   private readonly titles: string[] = [];
   /** What the frames around the current place are on the layout. */
   private readonly places: (string | undefined)[] = [];

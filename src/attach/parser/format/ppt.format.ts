@@ -1,9 +1,10 @@
-import { msg, phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { passwordProtected } from './document-package.js';
-import { Refusal, refuseTooManyPages } from './document-source.js';
+import { Refusal } from './document-source.js';
 import type { ReadDocument, ReadLimits } from './document-source.js';
-import { StructureWriter } from './structure-writer.js';
-import { BlockWriter } from './table-writer.js';
+import { readSlides } from './slides.js';
+import type { SlideText } from './slides.js';
+import type { Piece } from './structure-writer.js';
 import { storable } from './text/text-encoding.js';
 
 /** Types of records [MS-PPT, 2.13.24]. */
@@ -58,39 +59,31 @@ interface Slide {
  * The slides of a PowerPoint 97 to 2003 presentation as pages: title, text, cells of tables and speaker notes. Its records
  * are read as [MS-PPT] has them: no library of the registry does.
  */
-export function readPpt(stream: Buffer, currentUser: Buffer, limits: ReadLimits): ReadDocument {
+export async function readPpt(
+  stream: Buffer,
+  currentUser: Buffer,
+  limits: ReadLimits,
+): Promise<ReadDocument> {
   if (currentUser.length >= 16 && currentUser.readUInt32LE(12) === ENCRYPTED_TOKEN) {
     throw passwordProtected();
   }
   const places = persistedPlaces(stream, currentUser);
   const slides = slidesOf(stream, places);
-  refuseTooManyPages(
-    { pages: slides.length, of: phrase`presentation`, unit: phrase`slides` },
-    limits,
-  );
-  const writer = new BlockWriter();
-  const structure = new StructureWriter(writer);
-  const pageStarts: number[] = [];
-  for (const [index, slide] of slides.entries()) {
-    writer.separate();
-    pageStarts.push(writer.position);
-    writeSlide(slide, index + 1, structure);
-  }
+  return readSlides(slides, limits, textOf);
+}
+
+function textOf({ texts, notes }: Slide): SlideText {
+  const titles = texts.filter(({ kind }) => TITLES.includes(kind)).map(({ text }) => text);
+  const rest = texts.filter(({ kind }) => !TITLES.includes(kind));
   return {
-    source: { kind: 'document', ...writer.end(), pageStarts },
-    pages: slides.length,
+    title: titles.join(' ').replace(/\s+/g, ' ').trim(),
+    pieces: rest.map(({ text }) => paragraph(text)),
+    notes: notes.map((text) => paragraph(text)),
   };
 }
 
-function writeSlide({ texts, notes }: Slide, number: number, structure: StructureWriter): void {
-  const titles = texts.filter(({ kind }) => TITLES.includes(kind)).map(({ text }) => text);
-  const title = titles.join(' ').replace(/\s+/g, ' ').trim();
-  const rest = texts.filter(({ kind }) => !TITLES.includes(kind));
-  if (title === '' && rest.length + notes.length === 0) return;
-  structure.heading(title === '' ? `Slide ${number}` : title, 1);
-  for (const { text } of rest) structure.paragraph(text);
-  if (notes.length > 0) structure.paragraph('Notes:');
-  for (const note of notes) structure.paragraph(note);
+function paragraph(text: string): Piece {
+  return { type: 'paragraph', text };
 }
 
 /** Records one after the other; a length beyond the end is that of a damaged file. */

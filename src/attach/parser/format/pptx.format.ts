@@ -1,9 +1,9 @@
-import { phrase } from '../../../platform/message/index.js';
 import { MathReader, ommlToLatex } from './formula/index.js';
 import { missingPart } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
-import { refuseTooManyPages } from './document-source.js';
 import type { ReadDocument, ReadLimits } from './document-source.js';
+import { readSlides } from './slides.js';
+import type { SlideText } from './slides.js';
 import { StructureWriter } from './structure-writer.js';
 import type { Piece } from './structure-writer.js';
 import { BlockWriter } from './table-writer.js';
@@ -22,8 +22,7 @@ const BULLETS = ['body', 'obj'];
 const LONGEST_TITLE = 250;
 
 /**
- * The slides of a presentation as pages: title, text, tables, SmartArt and speaker notes. No pictures and no charts. A
- * slide without a title is headed by its number, so that it does not stand under the title of the one before it.
+ * The slides of a presentation as pages: title, text, tables, SmartArt and speaker notes. No pictures and no charts.
  */
 export async function readPptx(
   document: DocumentPackage,
@@ -38,28 +37,11 @@ export async function readPptx(
   const slides = list.ids
     .map((id) => links.get(id)?.target)
     .filter((target) => target !== undefined);
-  refuseTooManyPages(
-    { pages: slides.length, of: phrase`presentation`, unit: phrase`slides` },
-    limits,
-  );
-  const writer = new BlockWriter();
-  const structure = new StructureWriter(writer);
-  const pageStarts: number[] = [];
-  for (const [index, slide] of slides.entries()) {
-    writer.separate();
-    pageStarts.push(writer.position);
-    await readSlide(document, slide, { structure, number: index + 1 });
-  }
-  const source = { kind: 'document' as const, ...writer.end(), pageStarts };
-  return { source, pages: slides.length };
+  return readSlides(slides, limits, (slide) => slideOf(document, slide));
 }
 
-async function readSlide(
-  document: DocumentPackage,
-  part: string,
-  { structure, number }: { readonly structure: StructureWriter; readonly number: number },
-): Promise<void> {
-  const slide = await shapesOf(document, part);
+async function slideOf(document: DocumentPackage, part: string): Promise<SlideText> {
+  const { title, pieces } = await shapesOf(document, part);
   const links = await document.relationshipsOf(part);
   const drawn: Piece[] = [];
   for (const { type, target } of links) {
@@ -67,11 +49,7 @@ async function readSlide(
   }
   const notes = links.find(({ type }) => type === 'notesSlide')?.target;
   const spoken = notes === undefined ? [] : (await shapesOf(document, notes)).pieces;
-  const pieces = [...slide.pieces, ...drawn];
-  if (slide.title === '' && pieces.length + spoken.length === 0) return;
-  structure.heading(slide.title === '' ? `Slide ${number}` : slide.title, 1);
-  structure.put(pieces);
-  if (spoken.length > 0) structure.put([{ type: 'paragraph', text: 'Notes:' }, ...spoken]);
+  return { title, pieces: [...pieces, ...drawn], notes: spoken };
 }
 
 async function shapesOf(document: DocumentPackage, part: string) {
