@@ -40,7 +40,7 @@ const LABEL = phrase`The knowledge base`;
 const SESSION_SETTINGS = { similarityThreshold: 0, enableHybrid: 1 } as const;
 
 /** Agents that one message names. */
-const MOST_NAMED = 20;
+const MAX_NAMED_AGENTS = 20;
 
 /** The settings on which stored vectors depend. */
 type IndexSetting = 'embeddingModel' | 'vectorModel';
@@ -265,9 +265,9 @@ export class KnowledgeService {
   private async lossNotice(knowledge: KnowledgeBase): Promise<Message | undefined> {
     const names = await this.contents.losing(knowledge);
     if (names.length === 0) return undefined;
-    const shown = names.slice(0, MOST_NAMED).join(', ');
-    return names.length > MOST_NAMED
-      ? msg`Agents whose creators may not read it no longer search it: ${shown} and ${names.length - MOST_NAMED} more.`
+    const shown = names.slice(0, MAX_NAMED_AGENTS).join(', ');
+    return names.length > MAX_NAMED_AGENTS
+      ? msg`Agents whose creators may not read it no longer search it: ${shown} and ${names.length - MAX_NAMED_AGENTS} more.`
       : msg`Agents whose creators may not read it no longer search it: ${shown}.`;
   }
 

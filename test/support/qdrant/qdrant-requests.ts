@@ -113,7 +113,7 @@ export const scrollPoints = formOf<Schemas['ScrollRequest']>()({
   with_payload: z.literal(false),
 });
 
-/** A look at the first points of a collection, whoever they belong to. */
+/** A look at the first points of a collection, of any installation. */
 export const samplePoints = formOf<Schemas['ScrollRequest']>()({
   offset: whole,
   limit: whole.min(1),

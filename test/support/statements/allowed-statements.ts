@@ -96,12 +96,12 @@ export const allowedStatements: readonly AllowedStatement[] = [
   {
     begins: 'UPDATE api_batch_line SET lease_until = now() - interval',
     file: 'src/door/batch/api-batch.repository.ts',
-    why: 'At the start of the one process of the embedded store: nobody else has a lease.',
+    why: 'At the start of the one process of the embedded store: no other process has a lease.',
   },
   {
     begins: 'UPDATE api_batch SET lease_until = now() - interval',
     file: 'src/door/batch/api-batch.repository.ts',
-    why: 'At the start of the one process of the embedded store: nobody else has a lease.',
+    why: 'At the start of the one process of the embedded store: no other process has a lease.',
   },
   {
     begins:
