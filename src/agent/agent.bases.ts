@@ -42,7 +42,10 @@ export class AgentBases {
     });
   }
 
-  /** Those of a turn's bases that its agent may pass on by now. Without an agent, those that the caller may read. */
+  /**
+   * Those of a turn's bases that may still be read: by the creator of the agent that has them bound, else by the caller, whose message has
+   * named them.
+   */
   async stillOf(
     caller: Caller,
     agentId: number | undefined,
@@ -50,11 +53,13 @@ export class AgentBases {
   ): Promise<KnowledgeBase[]> {
     const { tenantId } = caller;
     const knowledgeIds = bases.map(({ id }) => id);
-    if (agentId === undefined) {
+    const agent =
+      agentId === undefined ? null : await this.agents.agents.findOne(tenantId, { id: agentId });
+    if (agentId !== undefined && agent === null) return [];
+    if (!agent?.knowledgeIds.some((id) => knowledgeIds.includes(id))) {
       return readableBy(caller, await this.knowledge.ofTenant(tenantId, knowledgeIds));
     }
-    const agent = await this.agents.agents.findOne(tenantId, { id: agentId });
-    const [found = []] = agent ? await this.of(tenantId, [{ ...agent, knowledgeIds }]) : [];
+    const [found = []] = await this.of(tenantId, [{ ...agent, knowledgeIds }]);
     return found;
   }
 

@@ -230,11 +230,11 @@ export class ChatService {
     return stored.map((message) => ({ ...message, steps: steps.get(message.id) }));
   }
 
-  private async refusal(caller: Caller, body: SendBody): Promise<Error> {
-    const known =
-      body.sessionId !== undefined && (await this.turns.ownsSession(caller, body.sessionId));
-    if (!known || body.sessionId === undefined) return new NotFoundError(phrase`The chat session`);
-    return new TurnInProgressError(await this.turns.leaseSeconds(caller, body.sessionId));
+  private async refusal(caller: Caller, { sessionId }: SendBody): Promise<Error> {
+    if (sessionId === undefined || !(await this.turns.ownsSession(caller, sessionId))) {
+      return new NotFoundError(phrase`The chat session`);
+    }
+    return new TurnInProgressError(await this.turns.leaseSeconds(caller, sessionId));
   }
 }
 

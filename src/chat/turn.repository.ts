@@ -426,7 +426,7 @@ export class TurnRepository {
    * process of a store. Answers how many there were.
    */
   async sweep(all: boolean): Promise<number> {
-    const ended = await this.endedProcesses();
+    const ended = all ? [] : await this.endedProcesses();
     const rows = await acrossTenants('sweep of dead turns', () =>
       this.database.query(
         `WITH dead AS (

@@ -20,7 +20,7 @@ export interface ToolTurn {
   readonly caller: Caller;
   /** The agent whose turn it is. */
   readonly agentId?: number | undefined;
-  /** The knowledge bases of the agent. Tools read these and no others. */
+  /** The knowledge bases of the agent, or the one that the message names. Tools read these and no others. */
   readonly bases: readonly KnowledgeBase[];
   /** Of their documents tools read only those whose metadata fits: the filter of the agent and that of the message. */
   readonly filter?: MetadataFilter | undefined;

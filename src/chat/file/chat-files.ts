@@ -142,17 +142,29 @@ export class ChatFiles {
     const failures = new FileFailures();
     const failure = await this.failureOf(caller, upload);
     if (failure) failures.add(id, failure);
-    else if (file.kind === 'document') {
+    else if (file.kind === 'document' && (await this.mayBeRead(caller, upload))) {
       const deadline = AbortSignal.timeout(this.config.CHAT_FILE_WAIT_SECONDS * 1_000);
       try {
         const text = await this.textOf(caller.tenantId, file, AbortSignal.any([signal, deadline]));
-        const most = this.config.CHAT_FILE_TOKENS * MOST_PER_TOKEN;
-        if (text.length <= most) await this.repository.keepText(caller.tenantId, id, text);
+        if (text.length <= this.mostCharacters) {
+          await this.repository.keepText(caller.tenantId, id, text);
+        }
       } catch (error) {
         if (!deadline.aborted) failures.catch(id, error);
       }
     }
     return failures.applyTo(file);
+  }
+
+  /** False for a document that was read already, and for a text so long that only a search in it will be. */
+  private async mayBeRead({ tenantId }: Caller, upload: StoredFileInfo): Promise<boolean> {
+    if (upload.mimeType.startsWith('text/') && upload.byteSize > this.mostCharacters) return false;
+    return !(await this.repository.texts(tenantId, [upload.id])).has(upload.id);
+  }
+
+  /** Longer texts have more tokens than a question may quote. */
+  private get mostCharacters(): number {
+    return this.config.CHAT_FILE_TOKENS * MOST_PER_TOKEN;
   }
 
   /** Why an upload can never be read, by its type and size. */
@@ -193,7 +205,7 @@ export class ChatFiles {
 
   /**
    * Reads the files of the question and of the conversation; waits until large documents are parsed. What cannot be read is
-   * left out, named to the model and stored with the reason. Throws a DomainError that names a file if none can be read, and
+   * left out, named to the model and stored with the reason. Throws a DomainError that names a file if none can be read, or if a document is too large for a question without a session, and
    * the signal's reason when that aborts.
    */
   async ofTurn(turn: FileTurn, stored: readonly StoredMessage[]): Promise<TurnFiles> {

@@ -127,6 +127,8 @@ describe('the protection of a path', () => {
     'terraform.tfvars',
     '.my.cnf',
     '.vault-token',
+    '.env.pub',
+    'credentials.pub',
     'a/.hg/hgrc',
     '.docker/config.json',
     `a/.plinth-${'0'.repeat(32)}.tmp`,

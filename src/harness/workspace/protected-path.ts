@@ -44,9 +44,8 @@ export const SECRET_PATTERNS: readonly string[] = [
   ...['credentials*', '*-credentials.json', '*_credentials.json', 'client_secret*.json'],
   ...['*service-account*.json', '*service_account*.json', '*serviceaccount*.json'],
   ...['*firebase-adminsdk*.json', 'application_default_credentials.json'],
-  ...['.secret', '.secrets', 'secret.*', 'secrets.*'].flatMap((name) =>
-    name.endsWith('.*') ? SECRET_ENDINGS.map((ending) => name.replace('*', ending)) : [name],
-  ),
+  ...['.secret', '.secrets'],
+  ...SECRET_ENDINGS.flatMap((ending) => [`secret.${ending}`, `secrets.${ending}`]),
   ...['.ssh', '.aws', '.gnupg'],
   ...SECRET_PLACES.map((place) => `**/${place}`),
   '**/.git/config',
@@ -57,7 +56,7 @@ export const SECRET_PATTERNS: readonly string[] = [
 /** They show which variables there are, and no value. */
 const SAMPLE = /^\.env\.(example|sample|template|dist)$|^(example|sample|template)\.env$/;
 /** The public half of a key is no secret, and neither is source code that merely begins with id_. */
-const PUBLIC_KEY = /\.pub$/;
+const PUBLIC_KEY = /^id_.*\.pub$/;
 const PRIVATE_KEY_NAME = /^id_[^.]+$/;
 /** In a folder of git, also for a submodule or a worktree: addresses of remotes may hold passwords. */
 const GIT_CONFIG = /^config(\.worktree)?$/;

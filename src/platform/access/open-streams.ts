@@ -131,7 +131,6 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
     place.expiry = setTimeout(check, Math.min(left, LONGEST_TIMER_MS)).unref();
   }
 
-  /** The number of places of the kind that the user has in this process. */
   /** How many streams of the kind each user has open. */
   countsOf(kind: StreamKind): Map<number, number> {
     const counts = new Map<number, number>();
@@ -141,6 +140,7 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
     return counts;
   }
 
+  /** The number of places of the kind that the user has in this process. */
   private countOf({ userId }: Caller, kind: StreamKind): number {
     let count = 0;
     for (const stream of this.streams) {

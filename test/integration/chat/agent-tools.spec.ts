@@ -162,6 +162,12 @@ describe('the tools of agents', () => {
     }
     await share(1);
     await done('search_knowledge', search, context);
+
+    // A base that the message names is its sender's: the creator of the agent need not be able to read it.
+    const { id: other } = await createAgent(session, modelId);
+    const ofMessage = { ...(await turn([shop])), agentId: other };
+    const named = { query: 'How long is the warranty of a laptop?' };
+    expect((await done('search_knowledge', named, ofMessage)).content).toContain('two years');
   });
 
   it('are offered as an agent can use them', async () => {
