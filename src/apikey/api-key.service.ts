@@ -5,6 +5,7 @@ import {
   isAssignable,
   isKeyPermission,
   keyPermissionCatalogue,
+  isOffered,
   mayAny,
   newApiKey,
   newKeyId,
@@ -97,9 +98,7 @@ export class ApiKeyService {
 
   /** What the caller can choose for a key. */
   permissions(caller: Caller): PermissionInfo[] {
-    const held = permissionCatalogue.filter(
-      ({ permission, superAdminOnly }) => !superAdminOnly && mayAny(caller, [permission]),
-    );
+    const held = permissionCatalogue.filter((info) => isOffered(caller, info));
     return [...keyPermissionCatalogue, ...held];
   }
 

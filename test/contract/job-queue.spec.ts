@@ -170,7 +170,7 @@ if (redisUrl !== undefined) {
       );
     });
 
-    it('that freeze for some seconds take jobs at once when they go on, and close at once', async () => {
+    it('that freeze for some seconds take jobs again when they go on, and close', async () => {
       const redis = await RedisProcess.start();
       try {
         const prefix = newPrefix();
@@ -195,37 +195,34 @@ if (redisUrl !== undefined) {
           void queue.add('parse', job(`meanwhile ${++number}`));
           void queue.counts('parse').catch(() => undefined);
         }, 400);
-        await Promise.all([queue.add('parse', job('meanwhile')), sleep(FREEZE_MS)]);
-        clearInterval(asking);
-        expect(seen).toContain('meanwhile');
+        try {
+          await Promise.all([queue.add('parse', job('meanwhile')), sleep(FREEZE_MS)]);
+          await eventually(
+            () => seen,
+            (ids) => ids.includes('meanwhile'),
+          );
+        } finally {
+          clearInterval(asking);
+        }
         redis.thaw();
         const other = await open(prefix, { url: redis.url });
-        await other.add('parse', job('from another process'));
-        await eventually(
-          () => seen,
-          (ids) => ids.includes('from another process'),
-        );
         await eventually(
           async () => {
-            const beganAt = performance.now();
-            const ran = seen.length;
-            await queue.add('parse', job('afterwards'));
-            const { waiting, active } = await queue.counts('parse');
-            return {
-              ms: performance.now() - beganAt,
-              ran: seen.length > ran,
-              left: waiting + active,
-            };
+            await other.add('parse', job('from another process'));
+            return seen;
           },
-          ({ ms, ran, left }) => ms < 1_000 && ran && left === 0,
+          (ids) => ids.includes('from another process'),
         );
-        const beganAt = performance.now();
+        // The counts have no answer where a connection never comes back.
+        await eventually(
+          () => queue.counts('parse').catch(() => undefined),
+          (counts) => counts !== undefined && counts.waiting + counts.active === 0,
+        );
         for (const process of opened.splice(0)) await process.close();
-        expect(performance.now() - beganAt).toBeLessThan(10_000);
       } finally {
         await redis.stop();
       }
-    }, 60_000);
+    });
 
     it('stop and close at any moment after they began', async () => {
       const rounds = Array.from({ length: 60 }, async (_, round) => {
@@ -284,7 +281,7 @@ if (redisUrl !== undefined) {
           .split('\n')
           .filter((line) => line.includes(`name=${prefix}:queue`)).length;
       // The third of each queue only receives events, and takes no command that would name it.
-      await eventually(connections, (count) => count === 2 * KINDS.length, 20_000);
+      await eventually(connections, (count) => count === 2 * KINDS.length);
       for (const process of opened.splice(0)) await process.close();
       await eventually(connections, (count) => count === 0);
       redis.disconnect();

@@ -218,8 +218,10 @@ describe('a request to Qdrant', () => {
     await dependencies[0]?.check();
     expect([dependencies[0]?.isUp, dependencies[0]?.isLimited]).toEqual([true, true]);
     qdrant.fault = undefined;
-    await dependencies[0]?.check();
-    expect(dependencies[0]?.isLimited).toBe(false);
+    await eventually(
+      () => dependencies[0]?.isLimited,
+      (limited) => limited === false,
+    );
     await store.upsert(scope, [entry], signal);
   });
 

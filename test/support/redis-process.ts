@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
+import { freePort } from './built-process.js';
 
 /** A redis-server of a test alone, which the test can freeze: its sockets stay open and nothing is answered. */
 export class RedisProcess {
@@ -18,9 +17,12 @@ export class RedisProcess {
     const child = spawn('redis-server', [...settings, '--appendonly', 'no'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
+    let isReady = false;
     for await (const line of createInterface({ input: child.stdout })) {
-      if (line.includes('Ready to accept connections')) break;
+      isReady = line.includes('Ready to accept connections');
+      if (isReady) break;
     }
+    if (!isReady) throw new Error('redis-server did not start.');
     child.stdout.resume();
     return new RedisProcess(child, `redis://127.0.0.1:${port}`);
   }
@@ -38,13 +40,4 @@ export class RedisProcess {
     this.child.kill('SIGKILL');
     await ended;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiProperty } from '@nestjs/swagger';
-import { ALL_PERMISSIONS, mayAny, permissionCatalogue } from '../../platform/access/index.js';
+import { ALL_PERMISSIONS, isOffered, permissionCatalogue } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
 import { integer, integers, list, text, View } from '../../platform/http/index.js';
@@ -41,10 +41,7 @@ const permissionNumbers: ReadonlyMap<number, string> = new Map(
 export function permissionTree(caller: Caller, held: readonly string[] = []): PermissionNodeView[] {
   return GROUPS.flatMap((group, weight): PermissionNodeView[] => {
     const shown = permissionCatalogue.filter(
-      (info) =>
-        info.group === group &&
-        ((!info.superAdminOnly && mayAny(caller, [info.permission])) ||
-          held.includes(info.permission)),
+      (info) => info.group === group && (isOffered(caller, info) || held.includes(info.permission)),
     );
     if (shown.length === 0) return [];
     const id = numberOf(`group ${group}`);

@@ -182,9 +182,9 @@ export class CallRoute<M extends ResolvedModel> {
       ? stages
       : stages.toSorted((one, other) => Number(!!one.failure) - Number(!!other.failure));
     for (const stage of order) {
-      if (stage.isOver) continue;
+      if (stage.isOver || !mayBe(stage)) continue;
       const model = await this.modelOf(stage);
-      if (!mayBe(stage) || !this.isLargeEnough(stage)) continue;
+      if (!this.isLargeEnough(stage)) continue;
       const keys = model && this.keysOf(model);
       if (!keys || keys.length === 0) {
         stage.isOver = true;

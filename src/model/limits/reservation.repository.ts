@@ -19,8 +19,10 @@ export interface ReservationRequest {
   readonly modelId: number;
   readonly priceVersion: number | null;
   readonly worst: WorstCase;
-  /** The call is a line of a batch: it costs what the prices say of those, and leaves half of the requests to others. */
+  /** The call is a line of a batch: it costs what the prices say of those. */
   readonly isOfBatch: boolean;
+  /** Among the limits are requests of a minute, of which the line leaves half to others. */
+  readonly leavesHalf: boolean;
 }
 
 interface MeasuredLimit extends LimitLeft {
@@ -114,7 +116,7 @@ export class ReservationRepository {
 
   /** Reserves in all of the limits, or in none: answers those that refuse it. */
   async reserve(request: ReservationRequest): Promise<readonly Refusal[]> {
-    if (!request.isOfBatch) return this.reserveAtOnce(request);
+    if (!request.leavesHalf) return this.reserveAtOnce(request);
     return this.database.transaction(async () => {
       // One line of the tenant at a time looks at what the others have left.
       await this.database.query('SELECT pg_advisory_xact_lock(hashtext($1))', [

@@ -86,8 +86,10 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
   ): Promise<string | undefined> {
     const { tenantId, id: modelId, priceVersion = null } = model;
     const id = randomUUID();
+    const isOfBatch = caller.door === 'batch';
     const request = {
-      ...{ tenantId, id, modelId, priceVersion, worst, isOfBatch: caller.door === 'batch' },
+      ...{ tenantId, id, modelId, priceVersion, worst, isOfBatch },
+      leavesHalf: isOfBatch && !limits.every(isBudget),
       limits: limits.map((limit) => limit.id),
       userId: caller.userId,
       apiKeyId: caller.apiKey?.id ?? null,

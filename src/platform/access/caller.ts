@@ -1,3 +1,4 @@
+import type { PermissionInfo } from './permission.catalogue.js';
 import { ForbiddenError, NotFoundError } from '../error/index.js';
 import { msg } from '../message/index.js';
 import type { Phrase } from '../message/index.js';
@@ -66,6 +67,11 @@ export function mayAny(caller: Caller, permissions: readonly string[]): boolean 
   return (
     isSuperAdmin(caller) || permissions.some((permission) => caller.permissions.has(permission))
   );
+}
+
+/** Whether the caller can give the permission to a role or a key. */
+export function isOffered(caller: Caller, { permission, superAdminOnly }: PermissionInfo): boolean {
+  return !superAdminOnly && mayAny(caller, [permission]);
 }
 
 export function requireSuperAdmin(caller: Caller): void {

@@ -22,6 +22,7 @@ export {
   requireSuperAdmin,
   requireUnlimitedKey,
   requireWithinKey,
+  isOffered,
   systemCaller,
 } from './caller.js';
 export type { Caller, CallerKey, InlineContent, LimitedRecords } from './caller.js';

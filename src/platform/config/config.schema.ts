@@ -55,7 +55,7 @@ export const variables = {
   INSTALLATION_RENEW: variable(z.uuid('must be the id of an installation').optional(), {
     example: '018f6a2e-0000-7000-8000-000000000000',
     description:
-      'The present id of the installation, as a refused start or the log names it: this start gives the database and DATA_DIR a new one, and takes over the collections in Qdrant that are marked with it. Without effect afterwards',
+      'The present id of the installation, as a refused start or the log names it: this start gives the database and DATA_DIR a new one. While it is set, collections in Qdrant that are marked with this id, or have no mark, are taken over: remove it after the start',
   }),
   DATABASE_POOL_SIZE: count(20, 'Connections to PostgreSQL per process', 1_000),
   DATABASE_QUERY_TIMEOUT_SECONDS: seconds(

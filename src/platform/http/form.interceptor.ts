@@ -117,9 +117,9 @@ function formInterceptor(files: number): Type<NestInterceptor> {
     }
 
     async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-      // Failures of the handler come later, through the observable.
       const request = context.switchToHttp().getRequest<Request>();
       const isForm = Boolean(request.is('multipart/form-data'));
+      // Failures of the handler come later, through the observable.
       try {
         const received = this.receiver.intercept(context, next);
         return await (isForm

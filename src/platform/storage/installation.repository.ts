@@ -5,8 +5,11 @@ interface InstallationRow {
   readonly id: string;
   /** Null before the first start. */
   readonly database: string | null;
-  /** Null before the first start. */
-  readonly vectorPrefix: string | null;
+}
+
+interface StartedInstallation extends InstallationRow {
+  /** Of its collections in Qdrant. */
+  readonly vectorPrefix: string;
 }
 
 /** A stored file: its id follows from the sequence of the database, its key is random. */
@@ -20,9 +23,10 @@ export interface KnownFile {
 export class InstallationRepository {
   constructor(private readonly database: Database) {}
 
-  async find(): Promise<InstallationRow> {
+  /** After the first start. */
+  async find(): Promise<StartedInstallation> {
     return only(
-      await this.database.query<InstallationRow>(
+      await this.database.query<StartedInstallation>(
         'SELECT id, database, vector_prefix AS "vectorPrefix" FROM installation',
       ),
     );
@@ -32,7 +36,7 @@ export class InstallationRepository {
   async lock(): Promise<InstallationRow> {
     return only(
       await this.database.query<InstallationRow>(
-        'SELECT id, database, vector_prefix AS "vectorPrefix" FROM installation FOR UPDATE',
+        'SELECT id, database FROM installation FOR UPDATE',
       ),
     );
   }

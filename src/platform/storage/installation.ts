@@ -62,8 +62,7 @@ export class Installation implements OnModuleInit {
     // One process after the other, so that the first one decides whose the folder is.
     this.joined ??= this.database.transaction(() => this.join());
     await this.joined;
-    const { id, vectorPrefix } = await this.repository.find();
-    return { id, vectorPrefix: vectorPrefix ?? `plinth-${id}` };
+    return this.repository.find();
   }
 
   /**

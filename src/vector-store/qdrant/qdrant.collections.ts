@@ -78,12 +78,6 @@ export class QdrantCollections {
     await this.calls.guarded(() => this.ownership.assertOwn(name, send));
   }
 
-  /** As assertOwn, but asks Qdrant at most every ten seconds. */
-  async assertRecentlyOwn(name: string, signal: AbortSignal): Promise<void> {
-    const send = this.calls.sender(signal);
-    await this.calls.guarded(() => this.ownership.assertRecentlyOwn(name, send));
-  }
-
   private async list(send: Sender): Promise<string[]> {
     const answer = await send((api, init) => api.getCollections({}, init));
     return (answer?.collections ?? [])

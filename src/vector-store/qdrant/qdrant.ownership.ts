@@ -31,8 +31,6 @@ const Payload = z.object({
 
 /** How many vectors of a collection without a marker are compared with the database. */
 const SAMPLE = 64;
-/** How long a collection is known to be this installation's; removals ask anyhow. */
-const CURRENT_MS = 10_000;
 /** The process that has created a collection writes the marker next. */
 const MARKER_POLLS = 10;
 const MARKER_POLL_MS = 200;
@@ -40,45 +38,27 @@ const MARKER_POLL_MS = 200;
 /**
  * Whose the collections are. Each has a marker with the id of the installation, a point without a tenant. Where it names
  * another one, the two would overwrite each other's vectors, because both number their fragments from 1, and remove them as
- * orphans: nothing is read, written or removed then. A collection of a release before 65 has none: it is taken when it
+ * orphans: nothing is read, written or removed then. A collection of an earlier release has none: it is taken when it
  * is empty, or when half of a sample of its vectors belongs to fragments of this database.
  */
 export class QdrantOwnership {
   private readonly logger = new Logger('VectorStore');
-  private readonly verifiedAt = new Map<string, number>();
 
   constructor(private readonly installation: VectorInstallation) {}
 
   /** Rejects with DependencyFault when the collection is another installation's. */
   async assertOwn(collection_name: string, send: Sender): Promise<void> {
     const marker = await this.read(collection_name, send);
-    if (marker === this.installation.id) {
-      this.verifiedAt.set(collection_name, performance.now());
-      return;
-    }
-    this.verifiedAt.delete(collection_name);
+    if (marker === this.installation.id) return;
     if (!(await this.mayTake(collection_name, marker, send))) {
       throw this.foreign(collection_name, marker);
     }
     // Missing when the collection was removed meanwhile.
-    const written = await this.write(collection_name, send);
+    const written = await this.mark(collection_name, send);
     if (written) {
       const details = { collection: collection_name, from: marker ?? null };
       this.logger.log({ msg: 'Collection in Qdrant taken over', ...details });
     }
-  }
-
-  /** As assertOwn, but asks Qdrant at most every ten seconds. */
-  async assertRecentlyOwn(collection_name: string, send: Sender): Promise<void> {
-    const at = this.verifiedAt.get(collection_name);
-    if (at === undefined || performance.now() - at > CURRENT_MS) {
-      await this.assertOwn(collection_name, send);
-    }
-  }
-
-  /** Marks a collection that is this installation's, such as one that this process has created. */
-  async mark(collection_name: string, send: Sender): Promise<void> {
-    await this.write(collection_name, send);
   }
 
   /** Waits until the creator of a collection has marked it; a short time, because there may be none. */
@@ -94,8 +74,11 @@ export class QdrantOwnership {
     return Marker.safeParse(point).data?.payload.installation;
   }
 
-  /** Whether the marker was written; not when the collection is missing. */
-  private async write(collection_name: string, send: Sender): Promise<boolean> {
+  /**
+   * Marks a collection that is this installation's, such as one that this process has created. Answers whether the marker was written; not
+   * when the collection is missing.
+   */
+  async mark(collection_name: string, send: Sender): Promise<boolean> {
     const dimension = Number(collection_name.slice(collection_name.lastIndexOf('_') + 1));
     const vector = Array.from({ length: dimension }, (_, at) => (at === 0 ? 1 : 0));
     const payload = { installation: this.installation.id };
@@ -103,7 +86,6 @@ export class QdrantOwnership {
     const answer = await send((api, init) =>
       api.upsertPoints({ collection_name, wait: true, points }, init),
     );
-    if (answer) this.verifiedAt.set(collection_name, performance.now());
     return answer !== undefined;
   }
 

@@ -176,7 +176,6 @@ export class QdrantVectorStore extends VectorStore {
     const points = batch.map((entry) => pointOf(scope, entry));
     const send = async (): Promise<boolean> => {
       await this.collections.ensure(dimension);
-      await this.collections.assertRecentlyOwn(collection_name, signal);
       const answer = await this.calls.send(signal, (api, init) =>
         api.upsertPoints({ collection_name, wait: true, points }, init),
       );

@@ -68,12 +68,10 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
    */
   private async begin(queue: Queue): Promise<void> {
     await connectionReady(queue.client);
+    keepName(queue.client, this.connectionName);
     if (this.config.ROLE !== 'api' && !this.stopping) this.process(queue);
     // Bull opens the connections one after another, so the list grows meanwhile.
-    for (const client of queue.clients) {
-      await connectionReady(client);
-      keepName(client, this.connectionName);
-    }
+    for (const client of queue.clients) await connectionReady(client);
   }
 
   private get connectionName(): string {

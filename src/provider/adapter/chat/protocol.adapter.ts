@@ -118,7 +118,9 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const response = await postToModel(this.http, request, options);
     if (!streams(response)) {
       const json = await jsonOf(response, connection);
-      yield partsOf(completionIn(protocol, json, connection, { call, origin }));
+      yield partsOf(
+        completionIn(protocol, json, connection, { call, origin, beginsInside: isInside }),
+      );
       return;
     }
     // One generator, not several in a row: each would cost every read of the stream a few promises.
