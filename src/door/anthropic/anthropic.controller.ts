@@ -62,8 +62,10 @@ export class AnthropicController {
   ): Promise<TokenCountView> {
     response.set(requestIdHeader());
     const { headers } = response.req;
-    return namingCall(caller, response, ({ trail }) =>
-      this.counts.count(caller, body, { headers, signal, trail }),
+    return namingCall(caller, response, async ({ trail }) =>
+      this.counts.count(caller, await this.files.inMessages(caller, body), {
+        ...{ headers, signal, trail },
+      }),
     );
   }
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { newId } from '../answer/new-id.js';
 import { z } from 'zod';
 import type { Failure } from '../../platform/error/index.js';
 import { sseFrame } from '../../platform/http/index.js';
@@ -63,7 +63,7 @@ export class MessagesRequest implements DoorRequest {
     },
     parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
     imageDetail: 'messages',
-    strictTool: (index) => `tools[${index}].strict`,
+    strictTool: (index) => `tools[${ownToolPlaces(this.body)[index] ?? index}].strict`,
     effort: 'output_config.effort',
   };
   readonly relay: RelayedRequest;
@@ -307,12 +307,19 @@ function withoutServerTools(
   body: DoorRequest['body'],
   ignored: IgnoredParameters,
 ): DoorRequest['body'] {
-  const { tools } = body;
+  const tools: unknown = body['tools'];
   if (!Array.isArray(tools)) return body;
-  const isOfServer = (tool: unknown): boolean =>
-    SERVER_TOOL.test(String((tool as { type?: unknown } | null)?.type));
-  for (const [at, one] of tools.entries()) if (isOfServer(one)) ignored.add(`tools[${at}]`);
-  return { ...body, tools: tools.filter((one) => !isOfServer(one)) as unknown[] };
+  const own = ownToolPlaces(body);
+  for (const at of tools.keys()) if (!own.includes(at)) ignored.add(`tools[${at}]`);
+  return { ...body, tools: own.map((at): unknown => tools[at]) };
+}
+
+/** Places in `tools` of those that the client runs itself. */
+function ownToolPlaces({ tools }: DoorRequest['body']): number[] {
+  if (!Array.isArray(tools)) return [];
+  return [...tools.keys()].filter(
+    (at) => !SERVER_TOOL.test(String((tools[at] as { type?: unknown } | null)?.type)),
+  );
 }
 
 function translate(body: DoorRequest['body'], ignored: IgnoredParameters): TranslatedCall {
@@ -563,7 +570,7 @@ class MessageWriter implements AnswerWriter {
     isAgent: boolean,
     private readonly withThinking: boolean,
   ) {
-    const id = `msg_${randomUUID().replaceAll('-', '')}`;
+    const id = newId('msg');
     this.base = { id, type: 'message', role: 'assistant', model };
     this.answer = new CollectedAnswer(isAgent);
   }

@@ -80,6 +80,13 @@ export interface BatchPage {
   readonly limit: number;
 }
 
+interface EndedLinesPage {
+  readonly statuses: readonly EndedLineStatus[];
+  /** Position of the last line of the page before. */
+  readonly after: number;
+  readonly limit: number;
+}
+
 type Owner = Pick<Caller, 'tenantId' | 'userId'>;
 export type BatchKey = Pick<ApiBatch, 'tenantId' | 'number'>;
 
@@ -125,13 +132,13 @@ const END_LINE = `
   UPDATE api_batch b SET ${COUNTED('$5::text')} FROM ended
    WHERE b.tenant_id = $1 AND b.number = ended.batch_number RETURNING b.number`;
 
-/** Lines of one batch that have not begun. */
+/** Lines of one batch that have not begun. It has nothing to wait for any more. */
 const END_WAITING = `
   WITH lines AS (
     UPDATE api_batch_line SET status = $3::text, status_code = $4, response = $5, request = NULL
      WHERE tenant_id = $1 AND batch_number = $2 AND status = 'waiting' RETURNING batch_number),
   ended AS (SELECT batch_number, count(*)::integer AS count FROM lines GROUP BY 1)
-  UPDATE api_batch b SET ${COUNTED('$3::text')} FROM ended WHERE b.tenant_id = $1 AND b.number = ended.batch_number`;
+  UPDATE api_batch b SET due_time = now(), ${COUNTED('$3::text')} FROM ended WHERE b.tenant_id = $1 AND b.number = ended.batch_number`;
 
 /** Lines whose batch was cancelled, or whose time is over. */
 const END_OVERDUE = `
@@ -143,7 +150,7 @@ const END_OVERDUE = `
        AND (b.status = 'cancelling' OR (b.status = 'in_progress' AND b.expire_time <= now()))
     RETURNING l.batch_number, l.status),
   ended AS (SELECT batch_number, status, count(*)::integer AS count FROM lines GROUP BY 1, 2)
-  UPDATE api_batch b SET ${COUNTED('ended.status')} FROM ended WHERE b.number = ended.batch_number`;
+  UPDATE api_batch b SET due_time = now(), ${COUNTED('ended.status')} FROM ended WHERE b.number = ended.batch_number`;
 
 /** Lines whose process was not heard of any more. Of those that were begun too often the response says so. */
 const RECOVER = `
@@ -332,17 +339,16 @@ export class ApiBatchRepository {
     );
   }
 
-  /** In the order of the batch. */
+  /** Lines that have ended so, in the order of the batch. */
   async endedLines(
     { tenantId, number }: BatchKey,
-    after: number,
-    limit: number,
+    { statuses, after, limit }: EndedLinesPage,
   ): Promise<EndedLine[]> {
     return this.database.query<EndedLine>(
       `SELECT position, custom_id AS "customId", status, status_code AS "statusCode", request_id AS "requestId", response
-         FROM api_batch_line WHERE tenant_id = $1 AND batch_number = $2 AND position > $3
+         FROM api_batch_line WHERE tenant_id = $1 AND batch_number = $2 AND position > $3 AND status = ANY ($5::text[])
         ORDER BY position LIMIT $4`,
-      [tenantId, number, after, limit],
+      [tenantId, number, after, limit, statuses],
     );
   }
 

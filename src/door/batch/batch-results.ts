@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { newId } from '../answer/new-id.js';
 import type { BatchUsage, ApiBatch } from './api-batch.entity.js';
 import type { EndedLine } from './api-batch.repository.js';
 
@@ -23,7 +23,7 @@ export function resultLine({ protocol }: Pick<ApiBatch, 'protocol'>, line: Ended
 }
 
 function openAiLine({ customId, status, statusCode, requestId, response }: EndedLine): string {
-  const id = `batch_req_${randomUUID().replaceAll('-', '')}`;
+  const id = newId('batch_req');
   const head = `{"id":${JSON.stringify(id)},"custom_id":${JSON.stringify(customId)}`;
   if (status === 'expired' || status === 'canceled') {
     return `${head},"response":null,"error":${JSON.stringify(NOT_SENT[status])}}\n`;

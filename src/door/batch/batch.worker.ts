@@ -12,11 +12,12 @@ import { msg } from '../../platform/message/index.js';
 import { localized } from '../../platform/http/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
 import { ContentMissingError, isRefused, UploadEngine } from '../../platform/storage/index.js';
+import type { ReceivedFile } from '../../platform/storage/index.js';
 import { ChatStreams } from '../../chat/index.js';
 import { LimitReachedError } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import { ApiFiles } from '../files/api-files.service.js';
-import type { ApiBatch, BatchStatus, BatchUsage } from './api-batch.entity.js';
+import type { ApiBatch, BatchStatus, BatchUsage, EndedLineStatus } from './api-batch.entity.js';
 import { BatchOwnerError, InterruptedLineError } from './api-batch.errors.js';
 import { ApiBatchRepository, MAX_ATTEMPTS } from './api-batch.repository.js';
 import type {
@@ -84,8 +85,8 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
   /** Lines that are answered are put back. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
-    await this.rounds?.stop();
     for (const lease of this.held.values()) lease.abort();
+    await this.rounds?.stop();
     await Promise.all(this.running);
     await this.renewals?.stop();
   }
@@ -249,27 +250,31 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
   /** Writes the files of a batch whose lines have all ended. */
   private async writeResults(batch: LeasedBatch, signal: AbortSignal): Promise<void> {
     const owner = await this.ownerOf(batch);
-    const sums = { usage: NO_USAGE, hasExpired: false };
-    const isOutput = ({ status }: EndedLine): boolean =>
-      batch.protocol === 'messages' || status === 'succeeded';
-    const output = await this.write(batch, 'output', signal, (line) => {
-      if (line.status === 'succeeded') sums.usage = plusUsageOf(sums.usage, line.response);
-      if (line.status === 'expired') sums.hasExpired = true;
-      return isOutput(line);
-    });
-    const errors =
-      batch.protocol === 'messages'
+    const isOpenAi = batch.protocol === 'openai';
+    let sum = NO_USAGE;
+    const output =
+      isOpenAi && batch.succeededCount === 0
         ? undefined
-        : await this.write(batch, 'errors', signal, (line) => !isOutput(line));
+        : await this.write(batch, 'output', {
+            statuses: isOpenAi ? ['succeeded'] : ['succeeded', ...OTHER_ENDS],
+            // Results of messages have their usage themselves.
+            onLine: ({ response }) => {
+              if (isOpenAi) sum = plusUsageOf(sum, response);
+            },
+            signal,
+          });
+    const errors =
+      isOpenAi && batch.succeededCount < batch.totalCount
+        ? await this.write(batch, 'errors', { statuses: OTHER_ENDS, signal })
+        : undefined;
     const { outputSeconds } = batch;
     const kept = { purpose: 'batch_output', keptSeconds: outputSeconds ?? undefined } as const;
     const isEnded = await this.database
       .transaction(async () => {
         const outputFile = output ? await this.files.add(owner, output, kept) : null;
         const errorFile = errors ? await this.files.add(owner, errors, kept) : null;
-        const status = statusOf(batch, sums.hasExpired);
-        const usage: BatchUsage | null =
-          sums.usage.input + sums.usage.output > 0 ? sums.usage : null;
+        const status = statusOf(batch);
+        const usage: BatchUsage | null = sum.input + sum.output > 0 ? sum : null;
         const isOurs = await this.repository.end(batch, { status, outputFile, errorFile, usage });
         if (!isOurs) throw new LeaseLostError();
         return true;
@@ -281,38 +286,36 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
     if (isEnded) this.logger.log({ msg: 'Batch ended', batch: batch.id, tenantId: batch.tenantId });
   }
 
-  /** A file of the lines that are chosen; undefined where there is none. One without a record is swept. */
+  /** A file of the lines that have ended so. One without a record is swept. */
   private async write(
     batch: LeasedBatch,
     name: string,
-    signal: AbortSignal,
-    isChosen: (line: EndedLine) => boolean,
-  ) {
-    let count = 0;
-    const lines = this.endedLines(batch);
+    { statuses, onLine, signal }: ResultFile,
+  ): Promise<ReceivedFile> {
+    const lines = this.endedLines(batch, statuses, signal);
     async function* text(): AsyncGenerator<Buffer, void> {
       for await (const line of lines) {
-        if (!isChosen(line)) continue;
-        count += 1;
+        onLine?.(line);
         yield Buffer.from(resultLine(batch, line));
       }
     }
+    const source = Readable.from(text());
+    // A failure is that of the upload, which may have ended by then.
+    source.on('error', () => undefined);
     const fileName = `${batch.id}_${name}.jsonl`;
-    const file = await this.uploads.receive(
-      Readable.from(text()),
-      fileName,
-      signal,
-      MAX_RESULT_BYTES,
-    );
+    const file = await this.uploads.receive(source, fileName, signal, MAX_RESULT_BYTES);
     if (isRefused(file)) throw file.refusal;
-    if (count > 0) return file;
-    await this.files.discard(file);
-    return undefined;
+    return file;
   }
 
-  private async *endedLines(batch: LeasedBatch): AsyncGenerator<EndedLine, void> {
-    for (let after = -1; ;) {
-      const lines = await this.repository.endedLines(batch, after, LINES_AT_ONCE);
+  private async *endedLines(
+    batch: LeasedBatch,
+    statuses: readonly EndedLineStatus[],
+    signal: AbortSignal,
+  ): AsyncGenerator<EndedLine, void> {
+    for (let after = -1; !signal.aborted;) {
+      const page = { statuses, after, limit: LINES_AT_ONCE };
+      const lines = await this.repository.endedLines(batch, page);
       for (const line of lines) yield withReason(batch, line, this.answers);
       const last = lines.at(-1);
       if (!last) return;
@@ -352,9 +355,19 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
 
 class LeaseLostError extends Error {}
 
-function statusOf({ status }: ApiBatch, hasExpired: boolean): BatchStatus {
+/** How a line ends that has no answer. */
+const OTHER_ENDS: readonly EndedLineStatus[] = ['errored', 'canceled', 'expired'];
+
+/** What a file of results holds. */
+interface ResultFile {
+  readonly statuses: readonly EndedLineStatus[];
+  readonly onLine?: (line: EndedLine) => void;
+  readonly signal: AbortSignal;
+}
+
+function statusOf({ status, expiredCount }: ApiBatch): BatchStatus {
   if (status === 'cancelling') return 'cancelled';
-  return hasExpired ? 'expired' : 'completed';
+  return expiredCount > 0 ? 'expired' : 'completed';
 }
 
 /** A line that no process has answered says why. */

@@ -29,7 +29,7 @@ export class BatchesQuery extends Input({
   limit: Given(INTEGER, { description: '1 to 100; default 20' }),
 }) {}
 
-/** The requests of a batch may be many and deep: batches.service.ts checks them. */
+/** Checked by batches.service.ts. */
 @AsSent()
 export class MessageBatchBody extends Input({
   requests: Given(

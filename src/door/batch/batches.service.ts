@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
@@ -6,6 +5,7 @@ import { Database } from '../../platform/database/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { OpenedFile } from '../../platform/storage/index.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/door.errors.js';
+import { newId } from '../answer/new-id.js';
 import { parameters, plainText } from '../answer/parameters.js';
 import { UnknownFileError } from '../files/api-file.errors.js';
 import { ApiFiles, expiresAfter } from '../files/api-files.service.js';
@@ -26,8 +26,6 @@ import { MESSAGES_ENDPOINT } from './line-answers.js';
 const DAY_SECONDS = 86_400;
 /** Batches of one user that have not ended. */
 const MAX_OPEN_BATCHES = 100;
-/** Requests of one batch of messages, which come in one body. As Anthropic allows. */
-const MAX_REQUESTS = 100_000;
 const LINES_AT_ONCE = 200;
 
 /** Metadata of OpenAI: at most 16 texts. */
@@ -54,8 +52,7 @@ const messageBatchRequest = z.looseObject({
         params: z.looseObject({ stream: z.boolean().nullish() }),
       }),
     )
-    .min(1)
-    .max(MAX_REQUESTS),
+    .min(1),
 });
 
 /** The headers of a request that say how its messages are read. */
@@ -233,8 +230,4 @@ export class Batches {
     const open = await this.repository.countOpen(caller);
     if (open >= MAX_OPEN_BATCHES) throw new TooManyBatchesError(MAX_OPEN_BATCHES);
   }
-}
-
-function newId(prefix: 'batch' | 'msgbatch'): string {
-  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
 }

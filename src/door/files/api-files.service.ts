@@ -121,11 +121,6 @@ export class ApiFiles {
     });
   }
 
-  /** Removes a stored file that got no record. */
-  discard(received: ReceivedFile): Promise<void> {
-    return this.storage.discardUnrecorded([received]);
-  }
-
   /** Throws UnknownFileError. */
   async get(caller: Caller, id: string): Promise<ApiFile> {
     const file = isFileId(id) ? await this.repository.find(caller, id) : null;
@@ -160,19 +155,20 @@ export class ApiFiles {
 
   /** Throws UnknownFileError and ContentMissingError. The caller reads the content to the end or destroys it. */
   async open(caller: Caller, id: string): Promise<OpenedFile> {
-    const { fileId } = await this.get(caller, id);
+    return this.contentOf(await this.get(caller, id));
+  }
+
+  /** The whole content of a file that `get` has answered; the caller sees to its `byteSize`. Fails like `open`. */
+  async read(file: ApiFile): Promise<Buffer> {
+    return buffer((await this.contentOf(file)).content);
+  }
+
+  private async contentOf({ tenantId, fileId, id }: ApiFile): Promise<OpenedFile> {
     try {
-      return await this.storage.open(caller.tenantId, fileId);
+      return await this.storage.open(tenantId, fileId);
     } catch (error) {
       throw error instanceof NotFoundError ? new UnknownFileError(id) : error;
     }
-  }
-
-  /** The file with its whole content; FileTooLargeError is for the caller to see to, by `byteSize` of `get`. */
-  async read(caller: Caller, id: string): Promise<{ file: ApiFile; content: Buffer }> {
-    const file = await this.get(caller, id);
-    const { content } = await this.open(caller, id);
-    return { file, content: await buffer(content) };
   }
 
   /** Removes files whose time is over, at most so many; answers whether all are. */

@@ -29,7 +29,7 @@ export class FileReferences {
     return this.inBody(caller, body, 'messages', (part, read) => {
       const { file_id: id, ...others } = record(part['file']);
       if (part['type'] !== 'file' || !isFileId(id)) return undefined;
-      return read(id, 'messages', ({ file, content }) => ({
+      return read(id, ({ file, content }) => ({
         ...part,
         file: { filename: file.fileName, ...others, file_data: dataOf(file, content) },
       }));
@@ -42,13 +42,13 @@ export class FileReferences {
       const { file_id: id, ...others } = part;
       if (!isFileId(id)) return undefined;
       if (part['type'] === 'input_image') {
-        return read(id, 'input', ({ file, content }) => ({
+        return read(id, ({ file, content }) => ({
           ...others,
           image_url: dataOf(file, content),
         }));
       }
       if (part['type'] !== 'input_file') return undefined;
-      return read(id, 'input', ({ file, content }) => ({
+      return read(id, ({ file, content }) => ({
         filename: file.fileName,
         ...others,
         file_data: dataOf(file, content),
@@ -61,7 +61,7 @@ export class FileReferences {
     return this.inBody(caller, body, 'messages', (part, read) => {
       const { type, file_id: id } = record(part['source']);
       if (type !== 'file' || !isFileId(id)) return undefined;
-      return read(id, 'messages', ({ file, content }) => {
+      return read(id, ({ file, content }) => {
         const isPlain = file.mimeType === 'text/plain';
         const media_type = file.mimeType;
         const source = isPlain
@@ -79,29 +79,25 @@ export class FileReferences {
     field: 'messages' | 'input',
     replace: (
       part: Json,
-      read: (id: string, param: string, make: (read: ReadFile) => Json) => Promise<Json>,
+      read: (id: string, make: (read: ReadFile) => Json) => Promise<Json>,
     ) => Promise<Json> | undefined,
   ): Promise<unknown> {
     const messages = record(body)[field];
     // Nearly no request names files.
     if (!Array.isArray(messages) || !messages.some((one) => hasParts(record(one)))) return body;
     let bytes = 0;
-    const read = async (
-      id: string,
-      param: string,
-      make: (read: ReadFile) => Json,
-    ): Promise<Json> => {
+    const read = async (id: string, make: (read: ReadFile) => Json): Promise<Json> => {
       const file = await this.files.get(caller, id).catch((error: unknown) => {
-        throw error instanceof UnknownFileError ? new ParameterError(param, error.message) : error;
+        throw error instanceof UnknownFileError ? new ParameterError(field, error.message) : error;
       });
       bytes += file.byteSize;
       if (bytes > MAX_BYTES) {
         throw new ParameterError(
-          param,
+          field,
           msg`The files of the request have more than ${MAX_BYTES / 2 ** 20} MiB together. Send fewer or shorter ones.`,
         );
       }
-      return make(await this.files.read(caller, id));
+      return make({ file, content: await this.files.read(file) });
     };
     const replaced: unknown[] = [];
     for (const message of messages as readonly unknown[]) {

@@ -75,14 +75,12 @@ export class EmbedContent {
   ): Promise<number[][]> {
     for (const one of requests) noteHints(one, context.ignored);
     const vectors: number[][] = [];
-    for (const dimensions of new Set(requests.map(dimensionsOf))) {
-      const places = [...requests.keys()].filter(
-        (at) => dimensionsOf(requests[at] as EmbedRequest) === dimensions,
-      );
-      const texts = places.map((at) => textOf(requests[at] as EmbedRequest));
+    const groups = Map.groupBy(requests.entries(), ([, one]) => dimensionsOf(one));
+    for (const [dimensions, group] of groups) {
+      const texts = group.map(([, one]) => textOf(one));
       const asked = { model, texts, dimensions, param: DIMENSIONS };
       const made = await this.embeddings.vectors(caller, asked, context);
-      made.vectors.forEach((vector, at) => (vectors[places[at] ?? 0] = [...vector]));
+      for (const [index, [at]] of group.entries()) vectors[at] = [...(made.vectors[index] ?? [])];
     }
     return vectors;
   }

@@ -86,10 +86,10 @@ export class OpenAiEmbeddings {
   async vectors(
     caller: Caller,
     { model: name, texts, dimensions, param }: EmbeddedTexts,
-    { signal, trail, ignored }: Omit<EmbeddingContext, 'ignored'> & Partial<EmbeddingContext>,
+    { signal, trail, ignored }: EmbeddingContext,
   ): Promise<Awaited<ReturnType<EmbeddingClient['embedAsAsked']>>> {
     const model = await this.models.resolveEmbedding(caller, name);
-    ignored?.beginModel(model);
+    ignored.beginModel(model);
     const answer = await this.client.embedAsAsked(model, texts, {
       use: { caller, feature: 'embedding', trail },
       signal,

@@ -214,6 +214,18 @@ describe('/v1/files', () => {
     const bodies = simulator.requests.map(({ body }) => JSON.stringify(body));
     expect(bodies).toHaveLength(3);
     for (const body of bodies) expect(body).toContain('The code word is pelican.');
+    await anthropic.beta.messages.countTokens({
+      model: 'sim-messages',
+      messages: [
+        {
+          role: 'user',
+          content: [{ type: 'document', source: { type: 'file', file_id: id } }],
+        },
+      ],
+    });
+    const counted = simulator.requests.at(-1);
+    expect(counted?.path).toContain('count_tokens');
+    expect(JSON.stringify(counted?.body)).toContain('The code word is pelican.');
 
     await openai.files.delete(id);
     const error = await failureOf(
@@ -368,6 +380,20 @@ describe('/v1/batches', () => {
     done(await admin.delete(`/system/limit/${limit.id}`));
     await sql('UPDATE api_batch SET due_time = now() WHERE id = $1', [made.id]);
     expect((await ended(made)).request_counts).toEqual({ total: 5, completed: 5, failed: 0 });
+  });
+
+  it('ends at once when it is cancelled while it waits for a service', async () => {
+    simulator.script({ match: { model: 'sim--echo' }, status: 429, retryAfter: 500 });
+    const made = await begun([chat('a')]);
+    await eventually(
+      () => sql(`SELECT 1 FROM api_batch WHERE id = $1 AND due_time > now()`, [made.id]),
+      (rows) => rows.length > 0,
+    );
+    await openai.batches.cancel(made.id);
+    expect(await ended(made)).toMatchObject({
+      status: 'cancelled',
+      request_counts: { total: 1, completed: 0, failed: 1 },
+    });
   });
 
   it('fails what is left once its key is revoked', async () => {

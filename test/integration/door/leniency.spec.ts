@@ -252,6 +252,15 @@ describe('a hint of messages', () => {
     [{ output_config: { task_budget: { type: 'tokens', total: 9 } } }, 'output_config.task_budget'],
     [{ thinking: { type: 'adaptive', display: 'omitted', surprise: 1 } }, null],
     [{ tools: [{ ...tool, strict: true }] }, { chat: null, ollama: 'tools[0].strict' }],
+    [
+      {
+        tools: [
+          { type: 'web_search_20250305', name: 'web_search' },
+          { ...tool, strict: true },
+        ],
+      },
+      { chat: 'tools[0]', ollama: 'tools[0], tools[1].strict' },
+    ],
     [{ tools: [{ ...tool, defer_loading: true, input_examples: [{}] }] }, null],
     [{ mcp_servers: [], container: null, inference_geo: 'global' }, null],
   ])('%j ends no call, and is named where the model does not know it', async (more, named) => {

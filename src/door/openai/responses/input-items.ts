@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
 import { readToolCall } from '../../../provider/index.js';
 import type { ContentPart, ProviderState } from '../../../provider/index.js';
+import { newId } from '../../answer/new-id.js';
 import { ParameterError, UnsupportedParameterError } from '../../answer/door.errors.js';
 import type { FilePart, TranslatedMessage } from '../../answer/door.request.js';
 import { decodeState } from '../../answer/encoded-state.js';
@@ -192,10 +192,6 @@ const OUTPUT_PREFIXES: Readonly<Record<OutputItem['type'], string>> = {
   apply_patch_call_output: 'apco',
   tool_search_output: 'tso',
 };
-
-export function newId(prefix: string): string {
-  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
-}
 
 /** The ids that items of a request refer to. */
 export function referencesIn(input: string | readonly Item[]): string[] {

@@ -32,12 +32,6 @@ const OWN_EVENTS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** How a response stands: what its stream ends with, where it has ended. */
-export interface ResponseState {
-  readonly hasEnded: boolean;
-  readonly response: JsonObject;
-}
-
 /** Events, and the number of the last of them. */
 export interface EventsRead {
   readonly frames: string;
@@ -86,9 +80,13 @@ export class ResponseEvents {
     id: string,
     start: number,
     {
-      state,
+      ended,
       signal,
-    }: { readonly state: () => Promise<ResponseState>; readonly signal: AbortSignal },
+    }: {
+      /** The response, once it has ended. */
+      readonly ended: () => Promise<JsonObject | undefined>;
+      readonly signal: AbortSignal;
+    },
   ): AsyncGenerator<EventsRead> {
     const news = new News();
     const leave = this.bus.subscribe('response.event', (one) => {
@@ -101,13 +99,13 @@ export class ResponseEvents {
       while (!isOver && !signal.aborted) {
         news.take();
         // Read before the events: all of a response that has ended are stored.
-        const { hasEnded, response } = await state();
+        const response = await ended();
         for await (const read of this.stored(owner, id, last)) {
           ({ last } = read);
           yield read;
         }
-        isOver = hasEnded;
-        if (!hasEnded) await news.wait(signal);
+        isOver = response !== undefined;
+        if (response === undefined) await news.wait(signal);
         else {
           const number = ((await this.repository.last(owner, id)) ?? start) + 1;
           yield { frames: number > start ? lastFrame(response, number) : '', last: number };

@@ -16,7 +16,8 @@ import type {
 import { encodeState } from '../../answer/encoded-state.js';
 import type { IgnoredParameters } from '../../answer/ignored-parameters.js';
 import { openAiCode } from '../openai.errors.js';
-import { loadedTools, newId } from './input-items.js';
+import { newId } from '../../answer/new-id.js';
+import { loadedTools } from './input-items.js';
 import { CALL_PREFIXES, callFields, OfferedTools } from './offered-tools.js';
 import type { CallFields } from './offered-tools.js';
 import { finishedResponse, relayedBody } from './relayed-response.js';

@@ -19,12 +19,13 @@ import { IgnoredParameters } from '../../answer/ignored-parameters.js';
 import { RelayedCounts } from '../../answer/relayed-counts.js';
 import type { CountOptions } from '../../answer/relayed-counts.js';
 import { FileReferences } from '../../files/file-references.js';
+import { newId } from '../../answer/new-id.js';
 import { BackgroundResponses, RUNNING_MS } from './background-responses.js';
 import { Conversations } from './conversations.service.js';
-import { newId, referencesIn, storedItems } from './input-items.js';
+import { referencesIn, storedItems } from './input-items.js';
 import { countedBody } from './relayed-response.js';
 import { ResponseEvents } from './response-events.js';
-import type { EventRecorder, ResponseState } from './response-events.js';
+import type { EventRecorder } from './response-events.js';
 import {
   ConversationTooLongError,
   EventsNotKeptError,
@@ -262,12 +263,13 @@ export class Responses {
       const { id, after, showsState = false } = await find();
       const { signal } = open;
       open.begin();
-      const state = async (): Promise<ResponseState> => {
+      const ended = async (): Promise<JsonObject | undefined> => {
+        if (await this.stored.isRunning(caller, id)) return undefined;
         const stored = await this.current(caller, await this.found(caller, id));
-        const hasEnded = stored['status'] !== 'in_progress';
-        return { hasEnded, response: showsState ? stored : shown(stored) };
+        if (stored['status'] === 'in_progress') return undefined;
+        return showsState ? stored : shown(stored);
       };
-      for await (const read of this.events.after(caller, id, after, { state, signal })) {
+      for await (const read of this.events.after(caller, id, after, { ended, signal })) {
         await open.write(read.frames);
         ({ last } = read);
       }

@@ -55,6 +55,16 @@ export class StoredResponseRepository {
     return this.database.repository(StoredResponse).findOneBy({ tenantId, userId, id });
   }
 
+  /** Whether the response is answered in the background by a process that was heard of. */
+  async isRunning({ tenantId, userId }: Owner, id: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM stored_response
+        WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND running_until > now()`,
+      [tenantId, userId, id],
+    );
+    return rows.length > 0;
+  }
+
   /**
    * The response with those that it continues, oldest first: at most so many, and none once the bytes are exceeded. An
    * oldest one with a previousId says that there are more, or that one was deleted.
