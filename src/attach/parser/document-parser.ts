@@ -133,9 +133,11 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
       const { folder } = this;
       const { path } = task;
       const suffix = /\.\w{1,10}$/.exec(task.name)?.[0] ?? '';
-      const converted = await this.conversions.add(() =>
-        this.office.convert({ path, folder, suffix, to: error.to, signal }),
-      );
+      const convert = (): Promise<string | undefined> => {
+        this.requireOpen();
+        return this.office.convert({ path, folder, suffix, to: error.to, signal });
+      };
+      const converted = await this.conversions.add(convert, { signal });
       if (converted === undefined) throw error;
       try {
         const name = `${task.name}.${error.to}`;
@@ -144,6 +146,10 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
         await rm(dirname(dirname(converted)), { recursive: true, force: true });
       }
     }
+  }
+
+  private requireOpen(): void {
+    if (this.closed) throw new ParsingInterruptedError('Plinth is stopping.');
   }
 
   private async parseTask(
@@ -235,7 +241,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
   }
 
   private acquire(): ParserProcess {
-    if (this.closed) throw new ParsingInterruptedError('Plinth is stopping.');
+    this.requireOpen();
     clearTimeout(this.idleTimer);
     for (let process = this.idle.pop(); process; process = this.idle.pop()) {
       if (process.usable) return process;

@@ -23,7 +23,8 @@ export interface Conversion {
 }
 
 /** How prlimit ends when it does not find or may not run the program. */
-const MISSING: readonly (number | null)[] = [126, 127];
+const MISSING_PROGRAM = 127;
+const MISSING: readonly (number | null)[] = [126, MISSING_PROGRAM];
 
 /** Address space of the program; it takes about 2 GiB of it when it starts. */
 const MAX_ADDRESS_BYTES = 6 * 2 ** 30;
@@ -70,6 +71,19 @@ export class OfficeProgram {
   async convert({ path, folder, suffix, to, signal }: Conversion): Promise<string | undefined> {
     signal.throwIfAborted();
     const work = await mkdtemp(join(folder, 'office-'));
+    let written: string | undefined;
+    try {
+      written = await this.convertIn(work, { path, suffix, to, signal });
+      return written;
+    } finally {
+      if (written === undefined) await rm(work, { recursive: true, force: true });
+    }
+  }
+
+  private async convertIn(
+    work: string,
+    { path, suffix, to, signal }: Omit<Conversion, 'folder'>,
+  ): Promise<string | undefined> {
     const home = join(work, 'profile');
     await mkdir(join(home, 'user'), { recursive: true });
     await writeFile(join(home, 'user', 'registrymodifications.xcu'), PROFILE);
@@ -81,14 +95,10 @@ export class OfficeProgram {
       ...['--headless', '--norestore', '--nolockcheck', '--nodefault', '--nologo'],
       ...['--convert-to', to, '--outdir', join(work, 'out'), source],
     ]);
-    if (MISSING.includes(code)) {
-      await rm(work, { recursive: true, force: true });
-      return undefined;
-    }
+    if (MISSING.includes(code)) return undefined;
     const written = join(work, 'out', `document.${to}`);
     const found = await readdir(join(work, 'out')).catch(() => []);
     if (code === 0 && found.length > 0 && (await stat(written)).size > 0) return written;
-    await rm(work, { recursive: true, force: true });
     throw new DocumentError(
       msg`LibreOffice cannot read the document; it is damaged, protected by a password or of a format that it does not know. Open it, save it as .docx, .xlsx or PDF and upload the result.`,
     );
@@ -113,8 +123,7 @@ export class OfficeProgram {
     const kill = () => killGroup(child.pid);
     either.addEventListener('abort', kill);
     try {
-      const [code] = (await once(child, 'close')) as [number | null];
-      if (either.aborted) await rm(work, { recursive: true, force: true });
+      const [code] = (await once(child, 'close').catch(missingLimiter)) as [number | null];
       signal.throwIfAborted();
       if (timeout.aborted) throw new TimeLimitError(timeoutSeconds);
       return code;
@@ -123,6 +132,12 @@ export class OfficeProgram {
       kill();
     }
   }
+}
+
+/** Where prlimit itself is not there, nothing is converted. */
+function missingLimiter(error: NodeJS.ErrnoException): [number] {
+  if (error.code === 'ENOENT' || error.code === 'EACCES') return [MISSING_PROGRAM];
+  throw error;
 }
 
 function killGroup(pid: number | undefined): void {

@@ -43,18 +43,25 @@ export function openCompoundFile(bytes: Buffer): CompoundFile {
   const streams = streamsOf(bytes);
   if (ENCRYPTED.some((name) => streams.has(name))) throw passwordProtected();
   const kind = STREAMS.find(([name]) => streams.has(name))?.[1] ?? 'other';
-  return { kind, stream: (name) => streams.get(name) };
+  // Few are read: only those are copied.
+  return {
+    kind,
+    stream: (name) => {
+      const found = streams.get(name);
+      return found && Buffer.from(found);
+    },
+  };
 }
 
 /** Those of the root, by their names. */
-function streamsOf(bytes: Buffer): ReadonlyMap<string, Buffer> {
+function streamsOf(bytes: Buffer): ReadonlyMap<string, ArrayLike<number>> {
   try {
     const { FullPaths, FileIndex } = compoundFiles.read(bytes, { type: 'buffer' });
-    const streams = new Map<string, Buffer>();
+    const streams = new Map<string, ArrayLike<number>>();
     for (const [index, path] of FullPaths.entries()) {
       const [, name = '', inner] = path.split('/');
       if (inner === undefined && name !== '') {
-        streams.set(name, Buffer.from(FileIndex[index]?.content ?? []));
+        streams.set(name, FileIndex[index]?.content ?? []);
       }
     }
     return streams;

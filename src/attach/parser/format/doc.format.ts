@@ -17,7 +17,7 @@ const WORD_97 = 0x00c1;
 
 /** Whether the library reads the version; Word 6 and 95 have another structure. */
 export function isReadableDoc(stream: Buffer): boolean {
-  return stream.length > FLAGS_OFFSET && stream.readUInt16LE(VERSION_OFFSET) >= WORD_97;
+  return stream.length >= FLAGS_OFFSET + 2 && stream.readUInt16LE(VERSION_OFFSET) >= WORD_97;
 }
 
 /**
@@ -35,12 +35,9 @@ export async function readDoc(bytes: Buffer, stream: Buffer): Promise<SourceDocu
   const footers = linesOf(document.getFooters());
   for (const line of headers) structure.paragraph(line);
   writeBody(document.getBody(), structure);
-  for (const text of [document.getTextboxes({ includeHeadersAndFooters: false })]) {
-    for (const paragraph of paragraphsOf(text)) structure.paragraph(paragraph);
-  }
-  for (const note of [document.getFootnotes(), document.getEndnotes()].flatMap(paragraphsOf)) {
-    structure.paragraph(note);
-  }
+  const boxes = document.getTextboxes({ includeHeadersAndFooters: false });
+  const others = [boxes, document.getFootnotes(), document.getEndnotes()].flatMap(paragraphsOf);
+  for (const paragraph of others) structure.paragraph(paragraph);
   structure.end();
   for (const line of footers) if (!headers.has(line)) structure.paragraph(line);
   return { kind: 'document', ...writer.end() };

@@ -1,10 +1,11 @@
 import PostalMime from 'postal-mime';
-import type { Address, Attachment, Email } from 'postal-mime';
+import type { Address, Attachment } from 'postal-mime';
 import { msg } from '../../../platform/message/index.js';
 import { COMPOUND_FILE, Refusal } from './document-source.js';
 import type { ReadDocument } from './document-source.js';
 import { readHtmlInto } from './html-reader.js';
 import { decodeMarkup, looksLikeHtml } from './html.format.js';
+import type { Mail } from './msg.format.js';
 import { StructureWriter } from './structure-writer.js';
 import { BlockWriter, TableWriter } from './table-writer.js';
 import { storable } from './text/text-encoding.js';
@@ -76,12 +77,6 @@ export async function readMail(bytes: Buffer): Promise<ReadDocument> {
   await writeMail(bytes, { writer, structure }, 1);
   return { source: { kind: 'document', ...writer.end() } };
 }
-
-/** What is written of a mail, whichever program wrote it. */
-type Mail = Pick<
-  Email,
-  'subject' | 'from' | 'to' | 'cc' | 'date' | 'html' | 'text' | 'attachments'
->;
 
 interface Target {
   readonly writer: BlockWriter;

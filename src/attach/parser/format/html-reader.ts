@@ -133,7 +133,7 @@ class HtmlReader implements TokenHandler {
       if (!empty) this.skipped = new SkippedElement(name, hiding);
       return;
     }
-    if (name === 'math') this.math = new MathReader();
+    if (name === 'math' && !empty) this.math = new MathReader();
     if (!empty) this.count(name, 1);
     if (name === 'br') this.line.addExactly('\n');
     else if (BLOCKS.has(name)) this.startBlock(name, attrs);

@@ -13,7 +13,8 @@ const { default: MsgReader } = outlook;
 /** Attachments that are read; more are not named. */
 const MAX_ATTACHMENTS = 1_000;
 
-type Mail = Pick<
+/** What is written of a mail, whichever program wrote it. */
+export type Mail = Pick<
   Email,
   'subject' | 'from' | 'to' | 'cc' | 'date' | 'html' | 'text' | 'attachments'
 >;

@@ -7,7 +7,7 @@ import { StructureWriter } from './structure-writer.js';
 import type { Piece } from './structure-writer.js';
 import { BlockWriter } from './table-writer.js';
 import { storable } from './text/text-encoding.js';
-import { attributeOf } from './xml-reader.js';
+import { attributeOf, ElementSkip } from './xml-reader.js';
 import type { XmlAttributes, XmlHandler } from './xml-reader.js';
 
 /** Deleted text, comments, what describes pictures, scripts and forms, and phonetic guides. */
@@ -73,8 +73,7 @@ interface Paragraph {
 /** Reads the texts of an OpenDocument file in their order. */
 export class OpenDocumentReader implements XmlHandler {
   private readonly paragraphs: Paragraph[] = [];
-  private skippedFrom: number | undefined;
-  private depth = 0;
+  private readonly skip = new ElementSkip();
   /** Lists around the current place, apart for each frame, note and cell. */
   private readonly lists: number[] = [0];
 
@@ -85,13 +84,12 @@ export class OpenDocumentReader implements XmlHandler {
   ) {}
 
   open(name: string, attributes: XmlAttributes): void {
-    this.depth += 1;
-    if (this.skippedFrom !== undefined) return;
+    if (this.skip.enter()) return;
     const paragraph = this.paragraphs.at(-1);
-    if (SKIPPED.has(name)) this.skippedFrom = this.depth;
+    if (SKIPPED.has(name)) this.skip.begin();
     else if (PAGE_COUNTS.has(name) && paragraph) {
       paragraph.text.addExactly(PAGE_NUMBER);
-      this.skippedFrom = this.depth;
+      this.skip.begin();
     } else if (name === 'style') {
       const parent = attributeOf(attributes, 'parent-style-name');
       if (parent !== undefined) this.parents.set(attributeOf(attributes, 'name') ?? '', parent);
@@ -101,16 +99,11 @@ export class OpenDocumentReader implements XmlHandler {
   }
 
   text(text: string): void {
-    if (this.skippedFrom === undefined) this.paragraphs.at(-1)?.text.add(storable(text));
+    if (!this.skip.isActive) this.paragraphs.at(-1)?.text.add(storable(text));
   }
 
   close(name: string): void {
-    const { depth } = this;
-    this.depth -= 1;
-    if (this.skippedFrom !== undefined) {
-      if (depth === this.skippedFrom) this.skippedFrom = undefined;
-      return;
-    }
+    if (this.skip.leave()) return;
     switch (name) {
       case 'p':
       case 'h': {

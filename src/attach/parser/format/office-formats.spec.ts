@@ -141,8 +141,14 @@ describe('rich text', () => {
     ['no hidden text', '{\\rtf1 a{\\v hidden}b\\v gone\\v0 c{\\deleted d}\\par}', 'abc'],
     [
       'no destinations',
-      '{\\rtf1{\\info{\\title T}}{\\*\\generator X;}{\\pict 00ff}{\\field{\\*\\fldinst HYPERLINK "x"}{\\fldrslt link}}\\par}',
+      `{\\rtf1{\\info{\\title T\\'fc\\u252\\'3f}}{\\*\\generator X;}{\\pict 00ff}{\\field{\\*\\fldinst HYPERLINK "x"}{\\fldrslt link}}\\par}`,
       'link',
+    ],
+    ['paragraphs that end with a backslash', '{\\rtf1 One\\\nTwo\\\nThree}', 'One\n\nTwo\n\nThree'],
+    [
+      'notes in their order, and the number before its item',
+      '{\\rtf1 {\\listtext 1.\\tab}Item{\\footnote First}{\\footnote Second}\\par}',
+      '1. Item\n\nFirst\n\nSecond',
     ],
     ['symbols', '{\\rtf1 a\\emdash b\\~c\\{d\\}\\line e\\par}', 'a—b\u00a0c{d}\ne'],
     [

@@ -8,7 +8,7 @@ import { StructureWriter } from './structure-writer.js';
 import type { Piece } from './structure-writer.js';
 import { BlockWriter } from './table-writer.js';
 import { storable } from './text/text-encoding.js';
-import { attributeOf, isOn, relationshipIn } from './xml-reader.js';
+import { attributeOf, isOn, relationshipIn, ElementSkip } from './xml-reader.js';
 import type { XmlAttributes, XmlHandler } from './xml-reader.js';
 
 /** Places of a layout whose text is the same on every slide, or counts them. */
@@ -84,9 +84,7 @@ class ShapeReader implements XmlHandler {
   private place: string | undefined;
   private paragraph: Paragraph | undefined;
   private reading = false;
-  /** How deep the element lies that is left out. */
-  private skippedFrom: number | undefined;
-  private depth = 0;
+  private readonly skip = new ElementSkip();
   private inCell = false;
   private math: MathReader | undefined;
 
@@ -99,11 +97,10 @@ class ShapeReader implements XmlHandler {
       this.math.open(name, attributes);
       return;
     }
-    this.depth += 1;
-    if (this.skippedFrom !== undefined) return;
+    if (this.skip.enter()) return;
     if (name === 'oMath') this.math = new MathReader();
     else if (name === 'Fallback' || (name === 'fld' && countsSlides(attributes))) {
-      this.skippedFrom = this.depth;
+      this.skip.begin();
     } else if (name === 'p') {
       this.paragraph = { text: '', level: 0, bullet: undefined };
     } else if (this.paragraph) this.startInParagraph(name, attributes, this.paragraph);
@@ -112,7 +109,7 @@ class ShapeReader implements XmlHandler {
 
   text(text: string): void {
     if (this.math) this.math.text(storable(text));
-    else if (this.reading && this.skippedFrom === undefined && this.paragraph) {
+    else if (this.reading && !this.skip.isActive && this.paragraph) {
       this.paragraph.text += storable(text);
     }
   }
@@ -126,12 +123,7 @@ class ShapeReader implements XmlHandler {
       if (this.paragraph) this.paragraph.text += ommlToLatex(this.math.end());
       this.math = undefined;
     }
-    const { depth } = this;
-    this.depth -= 1;
-    if (this.skippedFrom !== undefined) {
-      if (depth === this.skippedFrom) this.skippedFrom = undefined;
-      return;
-    }
+    if (this.skip.leave()) return;
     if (name === 't') this.reading = false;
     else if (name === 'p') this.endParagraph();
     else if (name === 'sp') this.place = undefined;
@@ -149,7 +141,7 @@ class ShapeReader implements XmlHandler {
   private start(name: string, attributes: XmlAttributes): void {
     if (name === 'sp') this.place = undefined;
     // It names the shape: an element in one in the shape itself.
-    else if (name === 'cNvPr' && isHidden(attributes)) this.skippedFrom = this.depth - 2;
+    else if (name === 'cNvPr' && isHidden(attributes)) this.skip.begin(2);
     else if (name === 'ph') this.place = attributeOf(attributes, 'type') ?? 'obj';
     else if (name === 'tbl') this.structure.beginTable();
     else if (name === 'tr') this.structure.beginRow();

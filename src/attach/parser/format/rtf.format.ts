@@ -1,3 +1,4 @@
+import { TextDecoder } from 'node:util';
 import { Readable } from 'node:stream';
 import { hex } from 'dingbat-to-unicode';
 import { Tokenize } from 'rtf-stream-parser';
@@ -140,6 +141,14 @@ export async function readRtf(bytes: Buffer): Promise<SourceDocument> {
   return reader.end();
 }
 
+/** What is kept of a text while one inside it is read. */
+interface OuterText {
+  readonly written: string;
+  readonly paragraph: Paragraph;
+  readonly number: string;
+  readonly after: Piece[];
+}
+
 function* chunksOf(bytes: Buffer): Generator<Buffer> {
   for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {
     yield bytes.subarray(start, start + CHUNK_BYTES);
@@ -148,6 +157,7 @@ function* chunksOf(bytes: Buffer): Generator<Buffer> {
 
 class RtfReader {
   private readonly structure = new StructureWriter(new BlockWriter());
+  private readonly decoders = new Map<number, TextDecoder>();
   private readonly states: State[] = [];
   private state: State = { destination: 'body', font: undefined, hidden: false, fallback: 1 };
   private readonly fonts = new Map<number, Font>();
@@ -163,7 +173,7 @@ class RtfReader {
   private bytes: Buffer[] = [];
   private written = '';
   /** Texts around the ones that are read: of notes, headers and text boxes. */
-  private readonly outer: { readonly written: string; readonly paragraph: Paragraph }[] = [];
+  private readonly outer: OuterText[] = [];
   private paragraph = newParagraph();
   private number = '';
   private definition = { font: 0, style: 0, name: '' };
@@ -248,7 +258,7 @@ class RtfReader {
     if (Object.hasOwn(CHARACTERS, word)) this.append(CHARACTERS[word] ?? '');
     else if (this.state.destination === 'fonts' || this.state.destination === 'styles') {
       this.define(word, param);
-    } else this.format(word, param);
+    } else if (this.state.destination !== 'number') this.format(word, param);
   }
 
   /** Whether the control names the destination of its group. */
@@ -278,9 +288,9 @@ class RtfReader {
   }
 
   private beginInner(): void {
-    this.outer.push({ written: this.written, paragraph: this.paragraph });
-    this.written = '';
-    this.paragraph = newParagraph();
+    const { written, paragraph, number, after } = this;
+    this.outer.push({ written, paragraph, number, after });
+    this.resume({ written: '', paragraph: newParagraph(), number: '', after: [] });
     this.structure.capture();
   }
 
@@ -293,11 +303,17 @@ class RtfReader {
     if (!INNER.has(destination)) return;
     this.endParagraph();
     const pieces = this.structure.release();
-    const { written, paragraph } = this.outer.pop() ?? { written: '', paragraph: newParagraph() };
-    this.written = written;
-    this.paragraph = paragraph;
+    const outer = this.outer.pop();
+    if (outer) this.resume(outer);
     if (destination === 'note' || destination === 'box') this.after.push(...pieces);
     else this.addRunningLines(pieces, destination === 'header' ? this.headers : this.footers);
+  }
+
+  private resume({ written, paragraph, number, after }: OuterText): void {
+    this.written = written;
+    this.paragraph = paragraph;
+    this.number = number;
+    this.after = after;
   }
 
   private addRunningLines(pieces: readonly Piece[], lines: Set<string>): void {
@@ -342,6 +358,8 @@ class RtfReader {
     const { paragraph } = this;
     switch (word) {
       case 'par':
+      case '\n': // A backslash before a line end is a \par.
+      case '\r':
       case 'page':
       case 'sect':
         this.endParagraph();
@@ -433,8 +451,15 @@ class RtfReader {
       return;
     }
     const page = font?.codePage ?? CHARSETS[font?.charset ?? 0] ?? this.codePage;
-    const label = encodingOfCodePage(page) ?? 'windows-1252';
-    this.append(new TextDecoder(label).decode(bytes));
+    this.append(this.decoderOf(page).decode(bytes));
+  }
+
+  private decoderOf(page: number): TextDecoder {
+    const known = this.decoders.get(page);
+    if (known) return known;
+    const decoder = new TextDecoder(encodingOfCodePage(page) ?? 'windows-1252');
+    this.decoders.set(page, decoder);
+    return decoder;
   }
 
   private symbol(code: number): string {
@@ -444,7 +469,8 @@ class RtfReader {
 
   private append(text: string): void {
     const { destination, hidden } = this.state;
-    if (hidden || destination === 'fonts' || destination === 'styles') return;
+    const isText = destination !== 'skipped' && destination !== 'fonts' && destination !== 'styles';
+    if (hidden || !isText) return;
     // Line ends of the file are no text.
     this.written += text.replace(/[\r\n]/g, text === '\n' ? '\n' : '');
   }

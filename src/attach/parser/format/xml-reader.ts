@@ -132,3 +132,32 @@ export function isEncoding(label: string): boolean {
     return false;
   }
 }
+
+/** Leaves elements out with all that is in them, for a handler that tells it of each beginning and each end. */
+export class ElementSkip {
+  private depth = 0;
+  private from: number | undefined;
+
+  get isActive(): boolean {
+    return this.from !== undefined;
+  }
+
+  /** At each beginning: whether the element lies in one that is left out. */
+  enter(): boolean {
+    this.depth += 1;
+    return this.isActive;
+  }
+
+  /** Leaves out the element that has just begun, or one so many levels around it. */
+  begin(levelsUp = 0): void {
+    this.from = this.depth - levelsUp;
+  }
+
+  /** At each end: whether the element was left out. */
+  leave(): boolean {
+    const isLeftOut = this.isActive;
+    if (this.depth === this.from) this.from = undefined;
+    this.depth -= 1;
+    return isLeftOut;
+  }
+}

@@ -226,7 +226,7 @@ function literalOf({ type, value }: Token): string {
 }
 
 /** Excel computes and shows 15 digits. */
-function digitsOf(value: number): string {
+export function digitsOf(value: number): string {
   return String(Number(value.toPrecision(15)));
 }
 

@@ -62,7 +62,7 @@ export function mergedRangeOf(reference: string): MergedRange | undefined {
 }
 
 /** Excel has no more; a reference beyond is a mistake. */
-const COLUMN_LIMIT = 16_384;
+export const MAX_COLUMNS = 16_384;
 
 /** From 0; of "B7" it is 1. 0 where there is no reference, or none that Excel has. */
 export function columnOf(reference: string | undefined): number {
@@ -70,5 +70,5 @@ export function columnOf(reference: string | undefined): number {
   for (const letter of /^\$?([A-Za-z]{1,3})/.exec(reference ?? '')?.[1]?.toUpperCase() ?? '') {
     column = column * 26 + letter.charCodeAt(0) - 64;
   }
-  return column > 0 && column <= COLUMN_LIMIT ? column - 1 : 0;
+  return column > 0 && column <= MAX_COLUMNS ? column - 1 : 0;
 }

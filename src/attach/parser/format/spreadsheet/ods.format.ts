@@ -4,15 +4,13 @@ import type { DocumentPackage } from '../document-package.js';
 import { refuseEncryptedPackage } from '../odt.format.js';
 import { BlockWriter, TableWriter } from '../table-writer.js';
 import { storable } from '../text/text-encoding.js';
-import { attributeOf } from '../xml-reader.js';
+import { attributeOf, ElementSkip } from '../xml-reader.js';
 import type { XmlAttributes, XmlHandler } from '../xml-reader.js';
-import { MergedCells } from './merged-cells.js';
+import { digitsOf } from './cell-format.js';
+import { MAX_COLUMNS, MergedCells } from './merged-cells.js';
 
 /** Comments, and drawings above the cells. */
 const SKIPPED = new Set(['annotation', 'shapes', 'frame', 'custom-shape', 'forms', 'dde-links']);
-
-/** A spreadsheet has no more columns; a repetition of empty cells fills it up. */
-const MAX_COLUMNS = 16_384;
 
 /** Rows and cells with a value that one element may stand for. */
 const MAX_REPEATED = 1_000;
@@ -64,15 +62,13 @@ class SheetReader implements XmlHandler {
   private empty = 0;
   private cell: Cell | undefined;
   private paragraph: string | undefined;
-  private depth = 0;
-  private skippedFrom: number | undefined;
+  private readonly skip = new ElementSkip();
 
   constructor(private readonly begin: (name: string) => TableWriter) {}
 
   open(name: string, attributes: XmlAttributes): void {
-    this.depth += 1;
-    if (this.skippedFrom !== undefined) return;
-    if (SKIPPED.has(name)) this.skippedFrom = this.depth;
+    if (this.skip.enter()) return;
+    if (SKIPPED.has(name)) this.skip.begin();
     else if (name === 'table') this.startTable(attributes);
     else if (name === 'table-row') this.startRow(attributes);
     else if (name === 'table-cell') this.startCell(attributes);
@@ -82,16 +78,11 @@ class SheetReader implements XmlHandler {
   }
 
   text(text: string): void {
-    if (this.skippedFrom === undefined && this.paragraph !== undefined) this.paragraph += text;
+    if (!this.skip.isActive && this.paragraph !== undefined) this.paragraph += text;
   }
 
   close(name: string): void {
-    const { depth } = this;
-    this.depth -= 1;
-    if (this.skippedFrom !== undefined) {
-      if (depth === this.skippedFrom) this.skippedFrom = undefined;
-      return;
-    }
+    if (this.skip.leave()) return;
     if (name === 'p' && this.cell && this.paragraph !== undefined) {
       this.cell.paragraphs.push(this.paragraph);
       this.paragraph = undefined;
@@ -186,7 +177,7 @@ function valueOf({ attributes, paragraphs }: Cell): string {
     }
     case 'percentage': {
       const value = Number(of('value'));
-      return Number.isNaN(value) ? shown : `${Number((value * 100).toPrecision(15))}%`;
+      return Number.isNaN(value) ? shown : `${digitsOf(value * 100)}%`;
     }
     case 'date':
       return of('date-value')?.replace(/T00:00:00(?:\.0+)?$/, '') ?? shown;
@@ -203,7 +194,7 @@ function valueOf({ attributes, paragraphs }: Cell): string {
 function numberOf(value: string | undefined, shown: string): string {
   const number = Number(value ?? NaN);
   if (Number.isNaN(number)) return shown;
-  const digits = String(Number(number.toPrecision(15)));
+  const digits = digitsOf(number);
   const bare = (text: string) => text.replace(/\D/g, '').replace(/^0+|0+$/g, '');
   if (bare(shown) !== bare(digits)) return digits;
   const isCode = /^0\d|[-/]\d|\p{L}/u.test(shown) && !/\d[,.\s\u00a0]\d/.test(shown);
