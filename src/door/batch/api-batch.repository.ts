@@ -3,6 +3,7 @@ import { LessThan, MoreThan } from 'typeorm';
 import type { FindOperator } from 'typeorm';
 import type { Caller } from '../../platform/access/index.js';
 import { acrossTenants, Database } from '../../platform/database/index.js';
+import type { Swept } from '../../platform/queue/index.js';
 import { ApiBatch } from './api-batch.entity.js';
 import type {
   ApiBatchLine,
@@ -457,7 +458,7 @@ export class ApiBatchRepository {
   }
 
   /** Removes batches that ended before so many days; answers how many, at most 1,000. */
-  async sweep(days: number): Promise<{ readonly removed: number; readonly isDone: boolean }> {
+  async sweep(days: number): Promise<Swept> {
     const rows = await acrossTenants('sweep of batches', () =>
       this.database.query(
         `DELETE FROM api_batch WHERE number IN (

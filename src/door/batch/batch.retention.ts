@@ -20,16 +20,8 @@ export class BatchRetention extends HourlyRound {
   }
 
   /** One round; answers how many files and batches it has removed. */
-  async prune(ending?: AbortSignal): Promise<number> {
-    let total = 0;
-    for (const sweep of [() => this.files.sweep(), () => this.batches.sweep(KEPT_DAYS)]) {
-      for (;;) {
-        const { removed, isDone } = await sweep();
-        total += removed;
-        if (isDone || ending?.aborted) break;
-      }
-    }
-    return total;
+  prune(ending?: AbortSignal): Promise<number> {
+    return this.sweepAll([() => this.files.sweep(), () => this.batches.sweep(KEPT_DAYS)], ending);
   }
 
   protected async round(ending: AbortSignal): Promise<void> {

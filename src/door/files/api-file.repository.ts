@@ -91,10 +91,10 @@ export class ApiFileRepository {
   }
 
   /** Files of any tenant whose time is over, at most so many. */
-  async expired(limit: number): Promise<Pick<ApiFile, 'tenantId' | 'userId' | 'fileId'>[]> {
+  async expired(limit: number): Promise<Pick<ApiFile, 'tenantId' | 'fileId'>[]> {
     return acrossTenants('expired files of the compatible interfaces', () =>
       this.database.query(
-        `SELECT tenant_id AS "tenantId", user_id AS "userId", file_id AS "fileId"
+        `SELECT tenant_id AS "tenantId", file_id AS "fileId"
            FROM api_file WHERE expire_time < now() ORDER BY expire_time LIMIT $1`,
         [limit],
       ),

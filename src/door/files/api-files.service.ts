@@ -9,6 +9,7 @@ import type { Config } from '../../platform/config/index.js';
 import { Database, inTenant } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
+import type { Swept } from '../../platform/queue/index.js';
 import { FileOwners, isRefused, StorageService } from '../../platform/storage/index.js';
 import type { OpenedFile, ReceivedFile, UploadedPart } from '../../platform/storage/index.js';
 import { ParameterError } from '../answer/door.errors.js';
@@ -172,7 +173,7 @@ export class ApiFiles {
   }
 
   /** Removes files whose time is over, at most so many; answers whether all are. */
-  async sweep(): Promise<{ readonly removed: number; readonly isDone: boolean }> {
+  async sweep(): Promise<Swept> {
     const files = await this.repository.expired(SWEPT_AT_ONCE);
     for (const { tenantId, fileId } of files) {
       await inTenant(tenantId, async () => {

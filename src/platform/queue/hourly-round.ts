@@ -6,6 +6,12 @@ import { IntervalJob } from './interval-job.js';
 
 const ROUND_MS = 60 * 60_000;
 
+/** What one statement of a sweep has removed, and whether nothing is left for another. */
+export interface Swept {
+  readonly removed: number;
+  readonly isDone: boolean;
+}
+
 /**
  * Work that is done once an hour, such as the removal of what is kept for a time. A round that fails is logged; the next
  * one tries again.
@@ -32,6 +38,22 @@ export abstract class HourlyRound implements OnApplicationBootstrap, BeforeAppli
   /** Whether this process does the work: by default where jobs run. */
   protected get isOn(): boolean {
     return this.config.ROLE !== 'api';
+  }
+
+  /** Repeats each sweep until it is done, or the signal aborts; answers how many records they have removed in all. */
+  protected async sweepAll(
+    sweeps: readonly (() => Promise<Swept>)[],
+    ending?: AbortSignal,
+  ): Promise<number> {
+    let total = 0;
+    for (const sweep of sweeps) {
+      for (;;) {
+        const { removed, isDone } = await sweep();
+        total += removed;
+        if (isDone || ending?.aborted) break;
+      }
+    }
+    return total;
   }
 
   /** One round. Ends soon after the signal. */

@@ -110,8 +110,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The sweep of batches that ended long ago, in every tenant.',
   },
   {
-    begins:
-      'SELECT tenant_id AS "tenantId", user_id AS "userId", file_id AS "fileId" FROM api_file',
+    begins: 'SELECT tenant_id AS "tenantId", file_id AS "fileId" FROM api_file',
     file: 'src/door/files/api-file.repository.ts',
     why: 'The sweep of files whose time is over, in every tenant.',
   },

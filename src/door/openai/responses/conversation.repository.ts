@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { acrossTenants, Database } from '../../../platform/database/index.js';
+import type { Swept } from '../../../platform/queue/index.js';
 import { ResponseConversation, ResponseConversationItem } from './conversation.entity.js';
 import type { JsonObject } from './stored-response.entity.js';
 
@@ -147,7 +148,7 @@ export class ConversationRepository {
   }
 
   /** Removes conversations of all tenants that got no items for the days; answers how many, at most 500. */
-  async sweep(days: number): Promise<{ readonly removed: number; readonly isDone: boolean }> {
+  async sweep(days: number): Promise<Swept> {
     const rows = await acrossTenants('sweep of response conversations', () =>
       this.database.query<{ id: string }>(
         `DELETE FROM response_conversation WHERE id IN (

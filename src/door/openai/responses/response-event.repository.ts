@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { acrossTenants, Database } from '../../../platform/database/index.js';
+import type { Swept } from '../../../platform/queue/index.js';
 import type { StoredResponseEvent } from './stored-response.entity.js';
 
 export type EventOwner = Pick<Caller, 'tenantId' | 'userId'>;
@@ -55,7 +56,7 @@ export class ResponseEventRepository {
   }
 
   /** Removes events of all tenants that are older than the hours and whose response has ended. */
-  async sweep(hours: number): Promise<{ readonly isDone: boolean }> {
+  async sweep(hours: number): Promise<Swept> {
     const rows = await acrossTenants('sweep of events of responses', () =>
       this.database.query<{ sequence: number }>(
         `DELETE FROM stored_response_event WHERE (tenant_id, user_id, response_id, sequence) IN (
@@ -68,6 +69,6 @@ export class ResponseEventRepository {
         [hours, SWEPT_AT_ONCE],
       ),
     );
-    return { isDone: rows.length < SWEPT_AT_ONCE };
+    return { removed: rows.length, isDone: rows.length < SWEPT_AT_ONCE };
   }
 }

@@ -23,18 +23,17 @@ export class ResponseRetention extends HourlyRound {
     super(config, 'Failed to remove old stored responses');
   }
 
-  /** One round; answers how many responses it has removed. */
-  async prune(ending?: AbortSignal): Promise<number> {
-    let total = 0;
-    while (!(await this.events.sweep(EVENT_RETENTION_HOURS)).isDone && !ending?.aborted);
-    for (const stored of [this.responses, this.conversations]) {
-      for (;;) {
-        const { removed, isDone } = await stored.sweep(this.config.RESPONSE_RETENTION_DAYS);
-        total += removed;
-        if (isDone || ending?.aborted) break;
-      }
-    }
-    return total;
+  /** One round; answers how many records it has removed. */
+  prune(ending?: AbortSignal): Promise<number> {
+    const { RESPONSE_RETENTION_DAYS: days } = this.config;
+    return this.sweepAll(
+      [
+        () => this.events.sweep(EVENT_RETENTION_HOURS),
+        () => this.responses.sweep(days),
+        () => this.conversations.sweep(days),
+      ],
+      ending,
+    );
   }
 
   protected async round(ending: AbortSignal): Promise<void> {

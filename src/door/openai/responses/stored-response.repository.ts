@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { acrossTenants, Database } from '../../../platform/database/index.js';
+import type { Swept } from '../../../platform/queue/index.js';
 import { StoredResponse } from './stored-response.entity.js';
 import type { JsonObject } from './stored-response.entity.js';
 
@@ -183,7 +184,7 @@ export class StoredResponseRepository {
   }
 
   /** Removes responses of all tenants whose conversation was not continued for the days; answers how many, at most 500. */
-  async sweep(days: number): Promise<{ readonly removed: number; readonly isDone: boolean }> {
+  async sweep(days: number): Promise<Swept> {
     const rows = await acrossTenants('sweep of stored responses', () =>
       this.database.query<{ id: string }>(
         `DELETE FROM stored_response WHERE (tenant_id, user_id, id) IN (
