@@ -22,6 +22,8 @@ import { PageReader } from './parsing/page-reader.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 import { ParsingRepository } from './parsing/parsing.repository.js';
 import { ParsingWorker } from './parsing/parsing.worker.js';
+import { VectorHomes } from './parsing/vector-homes.js';
+import { VectorHomesRepository } from './parsing/vector-homes.repository.js';
 import { PreviewController } from './preview/preview.controller.js';
 import { PreviewService } from './preview/preview.service.js';
 import { TextRecognitions } from './recognition/index.js';
@@ -57,6 +59,8 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
     PreviewService,
     ReconciliationRepository,
     TextRecognitions,
+    VectorHomes,
+    VectorHomesRepository,
     VectorReconciliation,
   ],
   exports: [AttachService, DocumentReader, FolderImport, LostVectors],

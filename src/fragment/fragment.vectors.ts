@@ -45,7 +45,7 @@ export class FragmentVectors {
   areShared(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return (
       one.embeddingModel === other.embeddingModel &&
-      this.stores.of(one.vectorModel).code === this.stores.of(other.vectorModel).code
+      this.stores.of(one).code === this.stores.of(other).code
     );
   }
 }

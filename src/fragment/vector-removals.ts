@@ -53,11 +53,9 @@ export class VectorRemovals implements OnApplicationBootstrap, BeforeApplication
   }
 
   /** Removes the vectors after the commit of the open transaction. Does not fail because of the store. */
-  async request(
-    { tenantId, id: knowledgeId, vectorModel }: KnowledgeBase,
-    target: RemovalTarget,
-  ): Promise<void> {
-    const { code } = this.stores.of(vectorModel);
+  async request(knowledge: KnowledgeBase, target: RemovalTarget): Promise<void> {
+    const { tenantId, id: knowledgeId } = knowledge;
+    const { code } = this.stores.of(knowledge);
     const scope = { tenantId, knowledgeId };
     const removal = await this.repository.insert(scope, code, target, CLAIM_SECONDS);
     await this.database.afterCommit(() => this.attempt(removal));

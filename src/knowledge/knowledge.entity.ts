@@ -44,6 +44,9 @@ export class KnowledgeBase {
   /** Code of the vector store as entered (docs/WIRE.md, Knowledge bases). */
   @Varchar(50, { default: '' }) vectorModel: string;
 
+  /** Code of the store that holds its vectors; null before the first ones. Only parsing all documents again changes it. */
+  @Varchar(20, nullable) vectorStore: string | null;
+
   /** modelName of a model of category vector. */
   @Varchar(200, { default: '' }) embeddingModel: string;
   @Smallint({ default: 1 }) enableHybrid: number;

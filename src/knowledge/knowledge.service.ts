@@ -97,7 +97,9 @@ export class KnowledgeService {
       const values = withOverlap(valuesOf(fields), before);
       const notice = await this.check(caller, values, before);
       if (!reindex) await this.assertNoReindexNeeded(before, values);
-      await this.bases.bases.update(tenantId, id, values);
+      // Only what parses every document again moves the vectors to another store.
+      const home = reindex && { vectorStore: this.storeAfterReindex({ ...before, ...values }) };
+      await this.bases.bases.update(tenantId, id, { ...values, ...home });
       const changed = changedFields(before, values);
       await this.audit.record(caller, {
         action: 'update',
@@ -105,7 +107,7 @@ export class KnowledgeService {
         id,
         detail: { fields: changed, ...(reindex && { reindex }) },
       });
-      const after = { ...before, ...values };
+      const after = { ...before, ...values, ...home };
       if (reindex) await this.contents.reindex(caller, after, before);
       const notices = [
         notice,
@@ -282,7 +284,13 @@ export class KnowledgeService {
       toKnowledgeView(knowledge, {
         documentCount: documents.get(knowledge.id) ?? 0,
         vectorRemovals: removals.get(knowledge.id) ?? 0,
+        vectorStore: this.stores.of(knowledge).code,
+        storeAfterReindex: this.storeAfterReindex(knowledge),
       });
+  }
+
+  private storeAfterReindex({ vectorModel }: Pick<KnowledgeBase, 'vectorModel'>): string {
+    return this.stores.configured(vectorModel).code;
   }
 
   private storeNotice(values: KnowledgeValues, before?: KnowledgeBase): Message | undefined {
@@ -296,7 +304,11 @@ export class KnowledgeService {
     const { embeddingModel, vectorModel } = { ...before, ...values };
     const changes: [IndexSetting, boolean][] = [
       ['embeddingModel', embeddingModel !== before.embeddingModel],
-      ['vectorModel', this.stores.of(vectorModel).code !== this.stores.of(before.vectorModel).code],
+      [
+        'vectorModel',
+        vectorModel !== before.vectorModel &&
+          this.storeAfterReindex({ vectorModel }) !== this.stores.of(before).code,
+      ],
     ];
     return changes.filter(([, changed]) => changed).map(([setting]) => setting);
   }

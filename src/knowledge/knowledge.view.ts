@@ -31,6 +31,12 @@ export class KnowledgeView extends View({
   retrieveLimit: integer({ example: 10 }),
   similarityThreshold: decimal({ example: 0.2 }),
   vectorModel: text({ example: 'qdrant' }),
+  vectorStore: text({ example: 'qdrant', description: 'The store that holds its vectors' }),
+  storeAfterReindex: text({
+    example: 'qdrant',
+    description:
+      'The store that reindex: true moves them to; differs from vectorStore after QDRANT_URL was set or removed',
+  }),
   embeddingModel: text({ example: 'text-embedding-3-small' }),
   enableHybrid: zeroOrOne({ example: 1 }),
   hybridAlpha: decimal({ example: 0.5, description: 'Weight of the keyword channel' }),
@@ -91,7 +97,10 @@ export const knowledgeSheet = sheetOf<KnowledgeView>('Knowledge bases', {
 
 export function toKnowledgeView(
   knowledge: KnowledgeBase,
-  contents: Pick<KnowledgeView, 'documentCount' | 'vectorRemovals'>,
+  contents: Pick<
+    KnowledgeView,
+    'documentCount' | 'vectorRemovals' | 'vectorStore' | 'storeAfterReindex'
+  >,
 ): KnowledgeView {
   return KnowledgeView.of(knowledge, {
     description: knowledge.description ?? '',

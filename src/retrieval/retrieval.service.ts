@@ -243,7 +243,7 @@ export class RetrievalService {
     const vector = await this.vectorOf(request);
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
     const search = { vector, limit, fragmentIds, attachmentIds };
-    return this.stores.of(knowledge.vectorModel).search(scope, search, signal);
+    return this.stores.of(knowledge).search(scope, search, signal);
   }
 
   private async matching(

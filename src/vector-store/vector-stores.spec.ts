@@ -15,8 +15,8 @@ const stores = new VectorStores([qdrant]);
 
 describe('VectorStores', () => {
   it('serves a base by the store it names where that runs here', () => {
-    expect(stores.of('qdrant')).toBe(qdrant);
-    expect(stores.of(' Qdrant ')).toBe(qdrant);
+    expect(stores.configured('qdrant')).toBe(qdrant);
+    expect(stores.configured(' Qdrant ')).toBe(qdrant);
     expect(stores.check('qdrant')).toEqual({});
     expect(stores.all()).toEqual([qdrant]);
   });
@@ -24,19 +24,19 @@ describe('VectorStores', () => {
   it.each(['milvus', 'pgvector', 'exact', 'Milvus'])(
     'serves a base with %p, which does not run here, by the default, and says so',
     (word) => {
-      expect(stores.of(word)).toBe(qdrant);
+      expect(stores.configured(word)).toBe(qdrant);
       const notice = `This installation does not run ${word.toLowerCase()}: qdrant serves it.`;
       expect(stores.check(word)).toEqual({ notice });
     },
   );
 
   it('says nothing of the store that the form of existing consoles chooses by itself', () => {
-    expect(stores.of('weaviate')).toBe(qdrant);
+    expect(stores.configured('weaviate')).toBe(qdrant);
     expect(stores.check('weaviate')).toEqual({});
   });
 
   it('serves a base without a word by the default, and says so', () => {
-    expect(stores.of('')).toBe(stores.default());
+    expect(stores.configured('')).toBe(stores.default());
     expect(stores.check(' ')).toEqual({
       notice: 'No vector store was chosen: qdrant serves it.',
     });
@@ -47,6 +47,6 @@ describe('VectorStores', () => {
     expect(() => stores.check('chroma')).toThrow(
       'vectorModel must be one of weaviate, milvus, qdrant, pgvector, exact, or empty.',
     );
-    expect(stores.of('chroma')).toBe(qdrant);
+    expect(stores.configured('chroma')).toBe(qdrant);
   });
 });

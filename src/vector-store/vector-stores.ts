@@ -4,6 +4,7 @@ import { TenantLifecycle } from '../platform/access/index.js';
 import { Database } from '../platform/database/index.js';
 import { msg } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
+import { AbsentVectorStore } from './absent.vector-store.js';
 import type { VectorStore } from './vector-store.js';
 
 /** Accepted values of vectorModel: the stores that exist, and those that existing clients send (docs/WIRE.md). */
@@ -12,13 +13,30 @@ const KNOWN_CODES = ['weaviate', 'milvus', 'qdrant', 'pgvector', 'exact'];
 /** What the form of existing consoles chooses by itself: its user has not asked for this store. */
 const CONSOLE_DEFAULT = 'weaviate';
 
+/** What a knowledge base says of its store. */
+export interface StoreOfBase {
+  /** As entered. */
+  readonly vectorModel: string;
+  /** Code of the store that holds its vectors; null before the first ones. */
+  readonly vectorStore: string | null;
+}
+
 /** The vector stores that run in this installation. */
 export class VectorStores {
   /** The first one is the default. */
   constructor(private readonly stores: readonly [VectorStore, ...VectorStore[]]) {}
 
-  /** The store of a knowledge base with this vectorModel: the one of that code if it runs here, else the default. */
-  of(vectorModel: string): VectorStore {
+  /**
+   * The store that holds the vectors of the base, also after QDRANT_URL was set or removed; where it does not run here, each
+   * call rejects with UnavailableError. Before the first vectors: the one that will hold them.
+   */
+  of({ vectorModel, vectorStore }: StoreOfBase): VectorStore {
+    if (vectorStore === null) return this.configured(vectorModel);
+    return this.running(vectorStore) ?? new AbsentVectorStore(vectorStore);
+  }
+
+  /** The store for new vectors of a base with this vectorModel: the one of that code if it runs here, else the default. */
+  configured(vectorModel: string): VectorStore {
     return this.running(vectorModel) ?? this.default();
   }
 

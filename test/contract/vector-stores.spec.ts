@@ -76,7 +76,7 @@ describe('an installation with Qdrant', () => {
   it('keeps its vectors there, in collections of its own', async () => {
     await tenantWithVector('314001');
     expect(plinth.app.get(VectorStores).default().code).toBe('qdrant');
-    expect(plinth.app.get(VectorStores).of('exact').code).toBe('exact');
+    expect(plinth.app.get(VectorStores).configured('exact').code).toBe('exact');
     expect([...qdrant.collections.keys()]).toEqual(['plinth-test_4']);
   });
 
@@ -330,6 +330,103 @@ describe('lost vectors', () => {
     await retry();
     expect([await left(), (await waiting())[1]]).toEqual([0, '0']);
   });
+
+  describe('of a base in another store', () => {
+    const { tenantId } = scope();
+    let elsewhere: number;
+
+    const at = (code: string): Promise<number> =>
+      byTest(plinth.app.get(VectorStores).configured(code)).count(
+        { tenantId, knowledgeId: elsewhere },
+        undefined,
+        signal,
+      );
+    const relational = (): string => plinth.app.get(VectorStores).all()[1]?.code ?? '';
+    const view = async (): Promise<Record<string, unknown>> =>
+      done(await root.get<Record<string, unknown>>(`/system/info/${elsewhere}`)).data;
+    const search = async (): Promise<[number, string[], string]> => {
+      const body = { knowledgeId: elsewhere, query: 'Where do tulips grow?' };
+      const answer = await root.post<{ sourceName: string }[]>('/system/fragment/retrieval', body);
+      return [answer.code, answer.data.map(({ sourceName }) => sourceName), answer.msg];
+    };
+    const reindex = () => root.put('/system/info', { id: elsewhere, reindex: true });
+    /** What the records of the base say, as after a start with other settings. */
+    const record = (columns: string) =>
+      plinth.app
+        .get(Database)
+        .query(`UPDATE knowledge_base SET ${columns} WHERE tenant_id = $1 AND id = $2`, [
+          tenantId,
+          elsewhere,
+        ]);
+    const ready = (status: string, reason: string | undefined) =>
+      eventually(
+        async () => (await vectorStoreOf(plinth)) as { status: string; reason?: string },
+        (check) =>
+          check.status === status &&
+          (reason === undefined ? !check.reason : check.reason?.includes(reason) === true),
+      );
+
+    it('stay there after QDRANT_URL was set, until reindex moves them', async () => {
+      const base = { name: 'Elsewhere', embeddingModel: 'sim-embed-64', enableHybrid: true };
+      elsewhere = await createKnowledge(root, { ...base, vectorModel: relational() });
+      await upload(root, elsewhere, [['tulips.txt', 'Tulips grow in Holland.']]);
+      await settled(root, elsewhere);
+      expect(await view()).toMatchObject({ vectorStore: relational() });
+      // As it is for a base without a choice, and for one of an earlier release.
+      await record("vector_model = '', vector_store = NULL");
+
+      await plinth.app.get(VectorReconciliation).reconcile();
+      expect(await view()).toMatchObject({
+        ...{ vectorStore: relational(), storeAfterReindex: 'qdrant', vectorsLostTime: null },
+      });
+      expect(await search()).toEqual([200, ['tulips.txt'], OK_MESSAGE]);
+      await upload(root, elsewhere, [['roses.txt', 'Roses grow in Bulgaria.']]);
+      await settled(root, elsewhere);
+      expect([await at(relational()), await at('qdrant')]).toEqual([2, 0]);
+      await ready('up', 'reindex: true');
+      expect((await root.raw('GET', '/metrics')).text).toContain('plinth_bases_in_other_store 1');
+
+      done(await reindex());
+      await settled(root, elsewhere);
+      expect([await at(relational()), await at('qdrant')]).toEqual([0, 2]);
+      expect(await view()).toMatchObject({ vectorStore: 'qdrant', storeAfterReindex: 'qdrant' });
+      expect((await search()).slice(0, 2)).toEqual([200, expect.arrayContaining(['tulips.txt'])]);
+    });
+
+    it('that are left behind are counted and removed by the reconciliation', async () => {
+      const entry = { fragmentId: 1, attachmentId: 1, vector: unitVector(64, 1) };
+      const [row] = await attachmentsOf(root, elsewhere);
+      const left = { ...entry, attachmentId: row?.id ?? 0 };
+      const [store] = plinth.app.get(VectorStores).all().slice(1);
+      if (store) await byTest(store).upsert({ tenantId, knowledgeId: elsewhere }, [left], signal);
+      expect(await plinth.app.get(VectorReconciliation).reconcile()).toBe(1);
+      expect([await at(relational()), await at('qdrant')]).toEqual([0, 2]);
+    });
+
+    it('that runs no more are not made again until reindex, and words find the fragments', async () => {
+      await record("vector_store = 'milvus'");
+      expect(await plinth.app.get(VectorReconciliation).reconcile()).toBe(2);
+      const [code, names, message] = await search();
+      expect([code, names]).toEqual([200, ['tulips.txt', 'roses.txt']]);
+      expect(message).toContain('milvus, which this installation does not run');
+      await ready('degraded', 'milvus');
+      expect(await view()).toMatchObject({ vectorStore: 'milvus', vectorsLostTime: null });
+      await upload(root, elsewhere, [['lilies.txt', 'Lilies grow in Japan.']]);
+      await eventually(
+        async () => (await attachmentsOf(root, elsewhere)).map(({ waitingFor }) => waitingFor),
+        (reasons) => reasons.some((reason) => String(reason).includes('milvus')),
+      );
+      expect(await at('qdrant')).toBe(0);
+
+      done(await reindex());
+      const rows = await settled(root, elsewhere);
+      expect(rows.map(({ status }) => status)).toEqual([PARSED, PARSED, PARSED]);
+      expect(await at('qdrant')).toBe(3);
+      // What is in the store that does not run waits for it.
+      expect(await view()).toMatchObject({ vectorStore: 'qdrant', vectorRemovals: 1 });
+      await ready('up', undefined);
+    });
+  });
 });
 
 describe('an installation without Qdrant', () => {
@@ -350,8 +447,8 @@ describe('an installation without Qdrant', () => {
 
     expect(stores.all().map(({ code }) => code)).toEqual(expected);
     expect(stores.default().code).toBe(expected[0]);
-    expect(stores.of('').code).toBe(expected[0]);
-    expect(stores.of('exact').code).toBe('exact');
+    expect(stores.configured('').code).toBe(expected[0]);
+    expect(stores.configured('exact').code).toBe('exact');
     expect(stores.check('milvus').notice).toContain(`${expected[0] ?? ''} serves it`);
   });
 

@@ -23,6 +23,7 @@ import { PageReader } from './page-reader.js';
 import type { DocumentLease } from './document-lease.js';
 import { ParsingRepository } from './parsing.repository.js';
 import type { ClaimedAttachment } from './parsing.repository.js';
+import { VectorHomes } from './vector-homes.js';
 import {
   LeaseLostError,
   MissingVectorsError,
@@ -72,6 +73,7 @@ export class DocumentIndexer {
     private readonly stores: VectorStores,
     private readonly repository: ParsingRepository,
     private readonly lost: LostVectors,
+    private readonly homes: VectorHomes,
   ) {}
 
   /**
@@ -102,7 +104,7 @@ export class DocumentIndexer {
 
   private async write(attempt: Attempt, prepared: PreparedDocument): Promise<void> {
     await attempt.lease.check();
-    const store = this.stores.of(prepared.knowledge.vectorModel);
+    const store = this.stores.of(prepared.knowledge);
     try {
       if (prepared.vectors) await this.writeVectors(attempt, prepared, prepared.vectors, store);
       await this.commit(attempt, prepared);
@@ -141,7 +143,7 @@ export class DocumentIndexer {
       return vector ? [{ fragmentId, attachmentId: claim.id, vector }] : [];
     });
     const scope = { tenantId, knowledgeId };
-    const store = this.stores.of(knowledge.vectorModel);
+    const store = this.stores.of(knowledge);
     try {
       await store.upsert(scope, entries, signal);
       const found = await store.count(scope, claim.id, signal);
@@ -201,10 +203,10 @@ export class DocumentIndexer {
     return this.contexts.write(lease, model, { caller, source: { ...document, name }, signal });
   }
 
-  private async knowledgeOf({ caller, attachment }: Attempt): Promise<KnowledgeBase> {
+  private async knowledgeOf({ caller, attachment, signal }: Attempt): Promise<KnowledgeBase> {
     const [knowledge] = await this.knowledge.ofTenant(caller.tenantId, [attachment.knowledgeId]);
     if (!knowledge) throw new LeaseLostError();
-    return knowledge;
+    return this.homes.claim(knowledge, signal);
   }
 
   /** One vector a text, in their order; undefined without a model. */

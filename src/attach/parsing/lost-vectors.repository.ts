@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import { msg } from '../../platform/message/index.js';
-import type { VectorScope } from '../../vector-store/index.js';
+import type { StoreOfBase, VectorScope } from '../../vector-store/index.js';
 import { AttachmentStatus } from '../attachment.entity.js';
 import { WAITING } from './parsing.repository.js';
 import type { WaitingDocument } from './parsing.repository.js';
@@ -10,9 +10,7 @@ const LOST = msg`Its vectors were lost and are made again.`;
 const { pending, parsed, failed } = AttachmentStatus;
 
 /** A knowledge base whose fragments have vectors. */
-export interface IndexedBase extends VectorScope {
-  readonly vectorModel: string;
-}
+export interface IndexedBase extends VectorScope, StoreOfBase {}
 
 /** A part of the ids of fragments, and those of them that have a vector. */
 export interface StoredRange {
@@ -36,7 +34,8 @@ export class LostVectorsRepository {
   async indexedBases(after: number, limit: number): Promise<IndexedBase[]> {
     return acrossTenants('sweep of bases with vectors', () =>
       this.database.query<IndexedBase>(
-        `SELECT id AS "knowledgeId", tenant_id AS "tenantId", vector_model AS "vectorModel"
+        `SELECT id AS "knowledgeId", tenant_id AS "tenantId", vector_model AS "vectorModel",
+                vector_store AS "vectorStore"
            FROM knowledge_base WHERE id > $1 AND embedding_model <> '' ORDER BY id LIMIT $2`,
         [after, limit],
       ),

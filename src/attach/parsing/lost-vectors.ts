@@ -11,6 +11,7 @@ import type { VectorScope } from '../../vector-store/index.js';
 import { LostVectorsRepository } from './lost-vectors.repository.js';
 import type { IndexedBase } from './lost-vectors.repository.js';
 import { ParsingQueue } from './parsing.queue.js';
+import { VectorHomes } from './vector-homes.js';
 
 const PAGE = 1_000;
 /** Jobs that are added at once; the sweep of waiting documents adds those of the others. */
@@ -37,6 +38,7 @@ export class LostVectors {
     private readonly knowledge: KnowledgeService,
     private readonly repository: LostVectorsRepository,
     private readonly parsing: ParsingQueue,
+    private readonly homes: VectorHomes,
     private readonly installation: Installation,
     metrics: Metrics,
   ) {
@@ -63,7 +65,10 @@ export class LostVectors {
    */
   async find(base: IndexedBase, signal: AbortSignal): Promise<number> {
     const scope = { tenantId: base.tenantId, knowledgeId: base.knowledgeId };
-    const store = this.stores.of(base.vectorModel);
+    const home = await this.homes.settle(scope, base, signal);
+    const store = this.stores.withCode(home);
+    // They may still be there; nothing is embedded again unasked.
+    if (!store) return 0;
     // In this order, as VectorReconciliation has it.
     const last = await this.fragments.lastId();
     if (await this.repository.isBeingParsed(scope)) return 0;
@@ -87,17 +92,17 @@ export class LostVectors {
    * at a base at most every 30 seconds.
    */
   async explainEmpty(knowledge: KnowledgeBase): Promise<boolean> {
-    const { id: knowledgeId, tenantId, vectorModel } = knowledge;
+    const { id: knowledgeId, tenantId, vectorModel, vectorStore } = knowledge;
     if (this.complete.has(knowledgeId)) return false;
     this.complete.set(knowledgeId, true);
     const scope = { tenantId, knowledgeId };
     const signal = AbortSignal.timeout(AGAIN_MS);
     try {
       if (!(await this.repository.expectsVectors(scope))) return false;
-      if ((await this.stores.of(vectorModel).count(scope, undefined, signal)) > 0) return false;
+      if ((await this.stores.of(knowledge).count(scope, undefined, signal)) > 0) return false;
       // Another database may use the same vector store: its vectors are not written over.
       if ((await this.installation.uncertainty()) !== undefined) return false;
-      return (await this.find({ ...scope, vectorModel }, signal)) > 0;
+      return (await this.find({ ...scope, vectorModel, vectorStore }, signal)) > 0;
     } catch (error) {
       this.logger.warn({ msg: 'Failed to look for lost vectors', ...scope, err: error });
       return false;

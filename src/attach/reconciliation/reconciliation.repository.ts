@@ -7,14 +7,6 @@ import type { VectorScope } from '../../vector-store/index.js';
 export class ReconciliationRepository {
   constructor(private readonly database: Database) {}
 
-  async knowledgeExists({ tenantId, knowledgeId }: VectorScope): Promise<boolean> {
-    const rows = await this.database.query(
-      'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = $2',
-      [tenantId, knowledgeId],
-    );
-    return rows.length > 0;
-  }
-
   /** Which of the ids no fragment of the base has. */
   async missing(
     { tenantId, knowledgeId }: VectorScope,

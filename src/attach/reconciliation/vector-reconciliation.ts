@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { inTenant, withLongStatements } from '../../platform/database/index.js';
+import { inTenant, isOutage, withLongStatements } from '../../platform/database/index.js';
 import { FragmentService } from '../../fragment/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
@@ -10,6 +10,8 @@ import { Installation } from '../../platform/storage/index.js';
 import { VectorStoreError, VectorStores } from '../../vector-store/index.js';
 import type { VectorScope, VectorStore } from '../../vector-store/index.js';
 import { LostVectors } from '../parsing/lost-vectors.js';
+import type { IndexedBase } from '../parsing/lost-vectors.repository.js';
+import { VectorHomes } from '../parsing/vector-homes.js';
 import { ReconciliationRepository } from './reconciliation.repository.js';
 
 const PAGE = 1_000;
@@ -25,6 +27,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
   private readonly logger = new Logger(VectorReconciliation.name);
   private readonly stopping = new AbortController();
   private rounds: IntervalJob | undefined;
+  private settling: Promise<void> | undefined;
   private lastFound = 0;
   private removed = 0;
 
@@ -35,6 +38,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     private readonly repository: ReconciliationRepository,
     private readonly installation: Installation,
     private readonly lost: LostVectors,
+    private readonly homes: VectorHomes,
     metrics: Metrics,
   ) {
     metrics.gauge(
@@ -51,11 +55,13 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     if (this.config.ROLE === 'api') return;
     const everyMs = this.config.RECONCILE_MINUTES * 60_000;
     this.rounds = new IntervalJob(everyMs, () => this.reconcileAndLog());
+    this.settling = this.settleHomes();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await this.rounds?.stop();
+    await this.settling;
   }
 
   /** One round over every store; answers how many vectors without a fragment it found and removed. */
@@ -78,14 +84,35 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
 
   private async findLost(): Promise<void> {
     const { signal } = this.stopping;
-    let after = 0;
-    for (;;) {
-      const bases = await this.lost.basesAfter(after);
-      for (const base of bases) {
-        if (signal.aborted) return;
-        await this.checked(base, () => this.lost.find(base, signal));
+    for await (const base of this.bases()) {
+      await this.checked(base, () => this.lost.find(base, signal));
+    }
+  }
+
+  /** Records where the vectors of bases of earlier releases are, and logs what another QDRANT_URL has left in its place. */
+  private async settleHomes(): Promise<void> {
+    const { signal } = this.stopping;
+    try {
+      for await (const base of this.bases()) {
+        if (base.vectorStore !== null) continue;
+        await inTenant(base.tenantId, () => this.homes.settle(base, base, signal));
       }
-      const last = bases.at(-1);
+      if (!signal.aborted) await this.homes.report();
+    } catch (error) {
+      if (signal.aborted || isOutage(error)) return;
+      this.logger.warn({ msg: 'Failed to determine the stores of knowledge bases', err: error });
+    }
+  }
+
+  /** Until the process stops. */
+  private async *bases(): AsyncGenerator<IndexedBase> {
+    for (let after = 0; ;) {
+      const page = await this.lost.basesAfter(after);
+      for (const base of page) {
+        if (this.stopping.signal.aborted) return;
+        yield base;
+      }
+      const last = page.at(-1);
       if (!last) return;
       after = last.knowledgeId;
     }
@@ -113,16 +140,19 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     // and is not committed has a lease.
     const last = await this.fragments.lastId();
     if (await this.lost.isBeingParsed(scope)) return 0;
-    if (!(await this.repository.knowledgeExists(scope))) {
+    const base = await this.homes.find(scope);
+    if (!base) {
       await store.removeKnowledge(scope, signal);
       return scope.count;
     }
+    // Left behind by a move to another store.
+    const isElsewhere = base.vectorStore !== null && base.vectorStore !== store.code;
     let found = 0;
     let after = 0;
     for (;;) {
       const ids = await store.fragmentIds(scope, { after, limit: PAGE }, signal);
       const candidates = ids.filter((id) => id <= last);
-      const orphans = await this.repository.missing(scope, candidates);
+      const orphans = isElsewhere ? candidates : await this.repository.missing(scope, candidates);
       if (orphans.length > 0) await store.removeFragments(scope, orphans, signal);
       found += orphans.length;
       after = ids.at(-1) ?? after;

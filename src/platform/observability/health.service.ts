@@ -6,6 +6,7 @@ import { Dependencies, withLimit } from '../dependency/index.js';
 import type { Dependency } from '../dependency/index.js';
 import { SharedRedis } from '../redis/index.js';
 import { decimal, object, oneOf, optional, schema, text, View } from '../http/index.js';
+import type { Message } from '../message/index.js';
 import { HealthRepository } from './health.repository.js';
 import { Shutdown } from './shutdown.js';
 
@@ -26,7 +27,8 @@ class CheckView extends View({
   latencyMs: optional(decimal({ description: 'Absent when nothing had to be asked' })),
   reason: optional(
     text({
-      description: 'Why it is degraded or down, where that is known',
+      description:
+        'Why it is degraded or down, where that is known, or what an administrator should do',
       example: 'The disk of the database is full.',
     }),
   ),
@@ -45,11 +47,18 @@ export class ReadyView extends View({
   checks: object(ChecksView),
 }) {}
 
+/** What an administrator should know of the vector store; `isLimited` when a part of it cannot be searched. */
+interface VectorNotice {
+  readonly reason: Message;
+  readonly isLimited: boolean;
+}
+
 /** Whether this process is ready: checks everything it depends on. The answer is public, so it holds no address and no text of another server. */
 @Injectable()
 export class HealthService {
   private running: Promise<ReadyView['checks']> | undefined;
   private vectorStore = 'exact';
+  private vectorNotice: () => Promise<VectorNotice | undefined> = () => Promise.resolve(undefined);
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -64,6 +73,11 @@ export class HealthService {
     this.vectorStore = kind;
   }
 
+  /** Adds to the check of the vector store what the given function says, unless the store itself is away. */
+  noteVectorStore(notice: () => Promise<VectorNotice | undefined>): void {
+    this.vectorNotice = notice;
+  }
+
   async ready(): Promise<ReadyView> {
     // Concurrent probes share one check, so that this public route cannot load the stores.
     this.running ??= this.checkAll().finally(() => (this.running = undefined));
@@ -75,7 +89,18 @@ export class HealthService {
 
   private async checkAll(): Promise<ReadyView['checks']> {
     const [store, queue, qdrant] = await Promise.all([this.store(), this.queue(), this.qdrant()]);
-    return { store, queue, vectorStore: qdrant ?? { ...store, kind: this.vectorStore } };
+    const vectorStore = qdrant ?? { ...store, kind: this.vectorStore };
+    return { store, queue, vectorStore: await this.withNotice(vectorStore, store) };
+  }
+
+  private async withNotice(vectorStore: CheckView, store: CheckView): Promise<CheckView> {
+    if (vectorStore.status !== 'up' || store.status === 'down') return vectorStore;
+    const notice = await withLimit(LIMIT_MS, this.vectorNotice(), () => undefined).catch(
+      () => undefined,
+    );
+    if (!notice) return vectorStore;
+    const { reason, isLimited } = notice;
+    return { ...vectorStore, reason, ...(isLimited && { status: 'degraded' }) };
   }
 
   private async store(): Promise<CheckView> {

@@ -330,7 +330,7 @@ describe('fragments', () => {
       if (!knowledge) throw new Error('The base is missing.');
       const scope = { tenantId: TENANT, knowledgeId: base };
       const { signal } = new AbortController();
-      const stored = byTest(plinth.app.get(VectorStores).of(knowledge.vectorModel));
+      const stored = byTest(plinth.app.get(VectorStores).of(knowledge));
       const write = async (howMany: number): Promise<number[]> => {
         const ids = await service.reserveIds(howMany);
         const vector = Float32Array.of(1, 0);

@@ -450,7 +450,7 @@ describe('knowledge bases', () => {
     function vectors(id: number, store: string): Promise<number> {
       const scope = { tenantId: '000000', knowledgeId: id };
       const signal = AbortSignal.timeout(10_000);
-      return byTest(plinth.app.get(VectorStores).of(store)).count(scope, undefined, signal);
+      return byTest(plinth.app.get(VectorStores).configured(store)).count(scope, undefined, signal);
     }
 
     it('lets an empty base change its models at will', async () => {
@@ -473,7 +473,7 @@ describe('knowledge bases', () => {
       const change = { id, [field]: value };
 
       // Only where another store runs beside the exact one does the word mean a change.
-      if (plinth.app.get(VectorStores).of('pgvector').code === value) return;
+      if (plinth.app.get(VectorStores).configured('pgvector').code === value) return;
       expect(await owner.put('/system/info', change)).toEqual({
         code: 409,
         msg: `The documents of this knowledge base are embedded with its current settings. To change ${field}, send reindex: true, which parses every document again.`,

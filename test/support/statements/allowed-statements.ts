@@ -272,9 +272,20 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
-      'SELECT id AS "knowledgeId", tenant_id AS "tenantId", vector_model AS "vectorModel" FROM knowledge_base WHERE id > $1',
+      'SELECT id AS "knowledgeId", tenant_id AS "tenantId", vector_model AS "vectorModel", vector_store AS "vectorStore" FROM knowledge_base WHERE id > $1',
     file: 'src/attach/parsing/lost-vectors.repository.ts',
     why: 'The sweep of bases of which vectors may be lost: each is then compared with its own tenant.',
+  },
+  {
+    begins:
+      'SELECT DISTINCT vector_model AS "vectorModel", vector_store AS "vectorStore" FROM knowledge_base WHERE vector_store IS NOT NULL',
+    file: 'src/attach/parsing/vector-homes.repository.ts',
+    why: 'Which stores bases use: codes of stores over all tenants, no row of any.',
+  },
+  {
+    begins: 'SELECT pair.model AS "vectorModel", pair.store AS "vectorStore", count(*) AS bases',
+    file: 'src/attach/parsing/vector-homes.repository.ts',
+    why: 'The number of bases that are in another store, over all tenants, for readiness and the log.',
   },
   {
     begins: 'SELECT count(*) AS count FROM knowledge_base WHERE vectors_lost_at IS NOT NULL',

@@ -13,6 +13,7 @@ import { RowsSkeleton } from '../ui/skeleton';
 import { Time } from '../ui/time';
 import { baseQuery, useBaseAccess } from './base';
 import { Documents } from './documents';
+import { OtherStore } from './other-store';
 import styles from './knowledge.module.css';
 
 const RetrievalTest = lazy(() => import('./retrieval'));
@@ -95,6 +96,9 @@ export default function BasePage() {
         >
           {t('base.vectorsLostHint')} <Time value={base.vectorsLostTime} />
         </Alert>
+      )}
+      {base && base.vectorStore !== base.storeAfterReindex && (
+        <OtherStore base={base} canMove={!access.readOnly} />
       )}
       <Tabs value={tab} onChange={open} keepMounted={false} className={styles['tabs']}>
         <Tabs.List mb="md" className={styles['tabList']}>

@@ -53,6 +53,7 @@ import { ResponseEvents1763683200061 } from './61-response-events.js';
 import { RecordRevisions1763683200064 } from './64-record-revisions.js';
 import { StoreOwnership1763683200065 } from './65-store-ownership.js';
 import { TurnProcess1763683200066 } from './66-turn-process.js';
+import { VectorHomes1763683200067 } from './67-vector-homes.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -111,4 +112,5 @@ export const migrations = [
   RecordRevisions1763683200064,
   StoreOwnership1763683200065,
   TurnProcess1763683200066,
+  VectorHomes1763683200067,
 ];
