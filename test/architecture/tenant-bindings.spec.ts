@@ -53,6 +53,8 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['attach/parsing/parsing.repository.ts', 'metric of waiting documents'],
   ['attach/parsing/parsing.repository.ts', 'sweep of exhausted documents'],
   ['attach/parsing/parsing.repository.ts', 'sweep of waiting documents'],
+  ['attach/parsing/vector-homes.repository.ts', 'bases by vector store'],
+  ['attach/parsing/vector-homes.repository.ts', 'bases by vector store'],
   ['chat/turn.repository.ts', 'renewal of turn leases'],
   ['chat/turn.repository.ts', 'renewal of turn leases'],
   ['chat/turn.repository.ts', 'sweep of dead turns'],

@@ -39,12 +39,13 @@ const WAITING_FOR = 200;
 
 /**
  * How long and how often an attempt is repeated that does not count: the source file is not found by this process, but may
- * be by another one, or the vector store or the file storage is away. A limit of the tenant is waited for as long as it says
- * that it has room by then.
+ * be by another one. A limit of the tenant is waited for as long as it says that it has room by then.
  */
 const AWAITED_MS = 60 * 60_000;
 const MISSING_SECONDS = 30;
+/** Between attempts while the vector store or the file storage is away; the second after the first hour. They have no end. */
 const AWAY_SECONDS = 10;
+const LONG_AWAY_SECONDS = 60;
 
 const DIED = msg`The service stopped three times while it parsed this document. Parse it again, or split the file into smaller ones.`;
 
@@ -212,6 +213,11 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       if (delaySeconds * 1_000 >= AWAITED_MS) return undefined;
       return { waitingFor: cut(error.message, WAITING_FOR), delaySeconds };
     }
+    if (error instanceof UnavailableError) {
+      const waitingFor = cut(error.message, WAITING_FOR);
+      const delaySeconds = isAwaited(awaitedSince) ? AWAY_SECONDS : LONG_AWAY_SECONDS;
+      return { waitingFor, delaySeconds, away: true };
+    }
     if (!isAwaited(awaitedSince)) return undefined;
     if (error instanceof SourceElsewhereError) {
       const { waitingFor } = error;
@@ -223,10 +229,6 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
         delaySeconds: MISSING_SECONDS,
         away: true,
       };
-    }
-    if (error instanceof UnavailableError) {
-      const waitingFor = cut(error.message, WAITING_FOR);
-      return { waitingFor, delaySeconds: AWAY_SECONDS, away: true };
     }
     return undefined;
   }
@@ -254,7 +256,6 @@ function checkLease(lease: DocumentLease | undefined): void {
 
 /** Whether another attempt may succeed: a service failed, or the error is not one of the document. */
 function mayPass(error: unknown): boolean {
-  if (error instanceof UnavailableError) return true;
   if (error instanceof UpstreamError) return error.retryable;
   if (error instanceof VectorStoreError || error instanceof MissingVectorsError) return true;
   return !(error instanceof DomainError);

@@ -5,6 +5,9 @@ import {
   isConnectionFailure,
   isOutage,
 } from '../../../src/platform/database/index.js';
+import { startSimulator } from '../../../simulator/index.js';
+import { createKnowledge, PARSED, settled, upload } from '../../support/knowledge.js';
+import { createModel, createProvider } from '../../support/models.js';
 import { changesOf, dependencyUp, errorsSince, readiness } from '../../support/outages.js';
 import { ownStore } from '../../support/own-store.js';
 import type { OwnStore } from '../../support/own-store.js';
@@ -19,6 +22,8 @@ const UNAVAILABLE = {
   msg: 'The database is not available at the moment. Try again in a few seconds.',
   data: null,
 };
+
+const LATE = [['late.txt', 'Uploaded after the thaw.']] as const;
 
 const POOL_SIZE = 3;
 const LIMIT_SECONDS = 3;
@@ -129,6 +134,60 @@ onServer('a database that goes away', () => {
     );
     await recovered();
   });
+
+  it('by freezing is answered in seconds, and used again by the same process, also while it is slow', async () => {
+    const simulator = await startSimulator();
+    try {
+      await createProvider(root, 'custom_api');
+      const model = { modelName: 'sim-embed-64', category: 'vector', modelDimension: 64 };
+      await createModel(root, { ...model, apiHost: `${simulator.url}/v1`, apiKey: 'key' });
+      const base = { name: 'Frozen', embeddingModel: model.modelName };
+      const knowledgeId = await createKnowledge(root, base);
+      await upload(root, knowledgeId, [['early.txt', 'Uploaded before the database froze.']]);
+
+      relay.freeze();
+      expect(await Promise.all([list(), list(), upload(root, knowledgeId, LATE)])).toEqual(
+        Array.from({ length: 3 }, () => UNAVAILABLE),
+      );
+      expect(await readiness(plinth)).toMatchObject({
+        ...{ status: 503, body: { status: 'down', checks: { store: { status: 'down' } } } },
+      });
+      relay.thaw();
+      await recovered();
+      await eventually(
+        () => readiness(plinth),
+        ({ status }) => status === 200,
+      );
+      await eventually(
+        () => upload(root, knowledgeId, LATE),
+        ({ code }) => code === 200,
+      );
+      const rows = await settled(root, knowledgeId);
+      expect(rows.map(({ status }) => status)).toEqual(rows.map(() => PARSED));
+
+      await relay.cut();
+      relay.slow(50);
+      await relay.open();
+      await recovered();
+      const changes = changesOf(plinth, 'store');
+      expect(await list()).toMatchObject({ code: 200 });
+      expect(changesOf(plinth, 'store')).toEqual(changes);
+      relay.slow(0);
+    } finally {
+      await simulator.close();
+    }
+  }, 150_000);
+
+  it('stops in order while it is frozen', async () => {
+    relay.freeze();
+    await eventually(
+      () => dependencyUp(plinth, 'store'),
+      (up) => up === 0,
+    );
+    await plinth.app.close();
+    expect(errorsSince(plinth, 0)).toEqual([]);
+    relay.thaw();
+  }, 60_000);
 
   it('in the middle of a transaction fails it as an outage and frees its connection', async () => {
     const database = plinth.app.get(Database);

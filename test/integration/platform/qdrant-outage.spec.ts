@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import {
   attachmentsOf,
   createKnowledge,
@@ -10,6 +11,7 @@ import {
 } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { changesOf, dependencyUp, errorsSince, readiness } from '../../support/outages.js';
+import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import { QdrantStandIn } from '../../support/qdrant/qdrant-stand-in.js';
 import type { Session } from '../../support/session.js';
@@ -23,6 +25,8 @@ const UNAVAILABLE = {
   msg: 'The vector store is not available at the moment. Try again in a few seconds.',
   data: null,
 };
+
+const FROZEN = [['frozen.txt', 'Uploaded while Qdrant was frozen.']] as const;
 
 let simulator: Simulator;
 let qdrant: QdrantStandIn;
@@ -114,6 +118,53 @@ describe('Qdrant that goes away', () => {
       .filter(({ level, context }) => level === 'warn' && context !== 'Request')
       .map(({ context }) => context);
     expect(contexts).toEqual(['Dependencies']);
+  });
+
+  it('ends a search in seconds when it freezes, and keeps documents until it goes on', async () => {
+    relay.freeze();
+    const [answer, uploaded] = await Promise.all([
+      search(inQdrant),
+      upload(root, inQdrant, FROZEN),
+    ]);
+    expect(JSON.parse(answer.text)).toEqual(UNAVAILABLE);
+    expect(uploaded.code).toBe(200);
+    await isUp(0);
+    expect(await readiness(plinth)).toMatchObject({
+      ...{ status: 200, body: { checks: { vectorStore: { status: 'degraded' } } } },
+    });
+    const document = async () =>
+      (await attachmentsOf(root, inQdrant)).find(({ name }) => name === FROZEN[0][0]);
+    await eventually(document, (row) => row?.waitingFor === UNAVAILABLE.msg);
+    // After a day of it as well.
+    await plinth.app.get(Database).query(
+      `UPDATE attachment SET awaited_since = now() - interval '1 day', due_at = now()
+        WHERE tenant_id = $1 AND id = $2`,
+      ['000000', (await document())?.id],
+    );
+    await eventually(document, (row) => row?.waitingFor === UNAVAILABLE.msg);
+
+    relay.thaw();
+    await isUp(1);
+    await plinth.app
+      .get(Database)
+      .query('UPDATE attachment SET due_at = now() WHERE tenant_id = $1 AND parse_requested', [
+        '000000',
+      ]);
+    const rows = await settled(root, inQdrant);
+    expect(rows.map(({ status }) => status)).toEqual([PARSED, PARSED]);
+    expect(await found(inQdrant)).toContain('Uploaded while Qdrant was frozen.');
+    done(await root.delete(`/system/attach/${(await document())?.id}`));
+  }, 150_000);
+
+  it('is not away while it is slow', async () => {
+    await relay.cut();
+    relay.slow(150);
+    await relay.open();
+    await isUp(1);
+    const before = changesOf(plinth, 'vectorStore');
+    expect(await found(inQdrant)).toEqual(['Tulips grow in Holland.']);
+    expect(changesOf(plinth, 'vectorStore')).toEqual(before);
+    relay.slow(0);
   });
 
   it('shows without a request that needs it', async () => {

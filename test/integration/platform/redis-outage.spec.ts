@@ -130,7 +130,7 @@ overRedis('Redis that goes away', () => {
     expect(await login('victim', PASSWORD)).toBe(LOCKED);
   });
 
-  it('loses no document: one that is uploaded meanwhile is parsed meanwhile', async () => {
+  it('loses no document: one that is uploaded while it is away or frozen is parsed meanwhile', async () => {
     const simulator = await startSimulator();
     try {
       await createProvider(root, 'custom_api');
@@ -143,10 +143,29 @@ overRedis('Redis that goes away', () => {
       await upload(root, id, [['meanwhile.txt', 'Uploaded while Redis was away.']]);
       expect(await settled(root, id)).toMatchObject([{ name: 'meanwhile.txt', status: PARSED }]);
       expect(await dependencyUp(plinth, 'queue')).toBe(0);
+
+      await relay.open();
+      await isUp();
+      relay.freeze();
+      await isDown();
+      expect(await readiness(plinth)).toMatchObject({
+        ...{ status: 200, body: { checks: { queue: { status: 'degraded', kind: 'redis' } } } },
+      });
+      await upload(root, id, [['frozen.txt', 'Uploaded while Redis was frozen.']]);
+      expect((await settled(root, id)).map(({ status }) => status)).toEqual([PARSED, PARSED]);
+      expect(await dependencyUp(plinth, 'queue')).toBe(0);
+
+      relay.thaw();
+      await isUp();
+      await upload(root, id, [['thawed.txt', 'Uploaded after the thaw.']]);
+      expect((await settled(root, id)).map(({ status }) => status)).toEqual(
+        Array.from({ length: 3 }, () => PARSED),
+      );
+      expect(errorsSince(plinth, 0)).toEqual([]);
     } finally {
       await simulator.close();
     }
-  });
+  }, 180_000);
 
   it('makes no call wait for it, and limits hold', async () => {
     const limiter = plinth.app.get(RateLimiter);
