@@ -44,6 +44,7 @@ export function DictionaryTypeDrawer({ type, onSaved, onClose }: TypeProps) {
   return (
     <FormDrawer
       title={t(type ? 'dictionary.editType' : 'dictionary.addType')}
+      record={type?.dictId}
       form={form}
       action={t(type ? 'dictionary.saveType' : 'dictionary.addType')}
       onSubmit={(values) => save.mutateAsync(values)}
@@ -117,6 +118,7 @@ export function DictionaryEntryDrawer({ dictType, entry, changes, onClose }: Ent
   return (
     <FormDrawer
       title={t(entry ? 'dictionary.editEntry' : 'dictionary.addEntry')}
+      record={entry ? entry.dictCode : dictType}
       form={form}
       action={t(entry ? 'dictionary.saveEntry' : 'dictionary.addEntry')}
       onSubmit={(values) => save.mutateAsync(values)}

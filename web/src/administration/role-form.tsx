@@ -54,16 +54,16 @@ export function RoleForm({ permissions, role, copied }: Props) {
       permissions: given,
     };
   };
-  const { permissions: given } = valuesOf(role);
+  const stored = valuesOf(role);
   const readOnly = reasonNotToEdit();
   const form = useForm({
-    initialValues: valuesOf(role),
+    initialValues: stored,
     validate: {
       roleName: (value) => (value.trim() === '' ? t('roles.nameMissing') : null),
       roleKey: (value) => (value.trim() === '' ? t('roles.keyMissing') : null),
     },
   });
-  useRecordForm(form, valuesOf(role));
+  useRecordForm(form, stored);
   const save = useAction(
     async ({ permissions: chosen, ...values }: typeof form.values) => {
       const given = { permissions: compacted(role?.permissions ?? [], chosen, permissions) };
@@ -91,7 +91,7 @@ export function RoleForm({ permissions, role, copied }: Props) {
     if (!role) return may('system:role:add') ? undefined : t('roles.mayNotAdd');
     if (role.superAdmin) return t('roles.fixed');
     if (!may('system:role:edit')) return t('roles.mayNotEdit');
-    return given.every((permission) => may(permission)) ? undefined : t('roles.above');
+    return stored.permissions.every((permission) => may(permission)) ? undefined : t('roles.above');
   }
 
   return (

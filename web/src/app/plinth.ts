@@ -1,4 +1,5 @@
 import { createPlinth } from '@plinth/client';
+import type { UserInfoView } from '@plinth/client';
 import { language } from '../i18n';
 import { CLIENT_ID } from './client-id';
 import { queryClient } from './query-client';
@@ -10,8 +11,10 @@ export const plinth = createPlinth({
   clientId: () => session.current?.clientId ?? CLIENT_ID,
   language,
   onUnauthenticated: () => {
-    // A page that shows something stays, with the forms in it; where nothing is loaded yet there is nothing to keep.
-    if (queryClient.getQueryData(['me'])) session.lapse();
+    // A page that shows something stays, with the forms in it; where nothing is loaded yet there is nothing to keep. A new sign-in
+    // begins in the user's own tenant, where records of another one must not stay.
+    const me = queryClient.getQueryData<UserInfoView>(['me']);
+    if (me && me.tenantId === me.user.tenantId) session.lapse();
     else session.end();
   },
 });

@@ -86,7 +86,7 @@ export function settingsOf(base: KnowledgeView): Settings {
   };
 }
 
-export function changedOf(base: KnowledgeView, given: Partial<Settings>): Field[] {
+export function changedOf(base: Settings, given: Partial<Settings>): Field[] {
   return FIELDS.filter((field) => field in given && given[field] !== base[field]);
 }
 

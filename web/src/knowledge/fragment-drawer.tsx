@@ -36,6 +36,7 @@ export function FragmentDrawer({ base, document, fragment, onClose }: Props) {
   return (
     <FormDrawer
       title={t(fragment ? 'fragment.edit' : 'fragment.add')}
+      record={fragment?.id}
       form={form}
       action={t(fragment ? 'fragment.save' : 'fragment.add')}
       onSubmit={save}

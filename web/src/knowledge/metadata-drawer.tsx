@@ -90,6 +90,7 @@ export function MetadataDrawer({ knowledgeId, documents, onClose }: Props) {
   return (
     <FormDrawer
       title={t('metadata.title')}
+      record={documents.map(({ id }) => id).join()}
       form={form}
       action={t('metadata.save')}
       onSubmit={save}

@@ -34,6 +34,7 @@ export function RenameDocument({ knowledgeId, document, onClose }: Props) {
   return (
     <FormDrawer
       title={t('document.rename')}
+      record={document.id}
       form={form}
       action={t('document.saveName')}
       onSubmit={save}

@@ -23,29 +23,31 @@ import { withMessage } from '@plinth/client';
 import type { KnowledgeView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { FormFailure } from '../ui/form-drawer';
-import { conflictOf } from '../ui/record-form';
+import { startFrom, useRecordForm } from '../ui/record-form';
+import type { Revised } from '../ui/record-form';
 import { LeaveGuard } from '../ui/leave-guard';
 import { ModelPicker } from '../ui/pickers';
 import { baseKey, useBaseAccess } from './base';
 import {
   changedOf,
-  FIELDS,
   languageChoices,
   needsParsing,
   requiresParsing,
   settingsOf,
   useShownSetting,
 } from './base-settings';
-import type { Field, Settings as Values } from './base-settings';
+import type { Field, Settings as Stored } from './base-settings';
 import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './knowledge.module.css';
+
+type Values = Stored & Revised;
 
 /** Every setting of the base with what it does and what its change costs. */
 export default function Settings({ base }: { readonly base: KnowledgeView }) {
@@ -53,10 +55,9 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   const { can, readOnly } = useBaseAccess(base);
   const [failure, setFailure] = useState<unknown>();
   const [reparse, setReparse] = useState(true);
-  const [revision, setRevision] = useState(base.revision);
   const shown = useShownSetting();
   const form = useForm<Values>({
-    initialValues: settingsOf(base),
+    initialValues: valuesOf(base),
     validate: {
       name: (name) => (name.trim() === '' ? t('base.nameMissing') : null),
       textBlockSize: (size) => (size >= 1 ? null : t('help.sizeWrong')),
@@ -64,22 +65,8 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
         overlap >= 0 && overlap < textBlockSize ? null : t('help.overlapWrong'),
     },
   });
-  // Another tab, or the retrieval test, has saved: what was not touched here follows.
-  useEffect(() => {
-    const saved = settingsOf(base);
-    const before = form.getInitialValues();
-    const isTouched = (field: Field): boolean => form.isDirty(field);
-    const isChanged = (field: Field): boolean => saved[field] !== before[field];
-    // A setting that was changed here as well is compared when it is saved.
-    if (!FIELDS.some((field) => isTouched(field) && isChanged(field))) {
-      form.setInitialValues(saved);
-      setRevision(base.revision);
-    }
-    const untouched = FIELDS.filter((field) => !form.isDirty(field));
-    form.setValues(Object.fromEntries(untouched.map((field) => [field, saved[field]])));
-    form.resetDirty(saved);
-  }, [base]);
-  const changed = changedOf(base, form.values);
+  useRecordForm(form, valuesOf(base));
+  const changed = changedOf(form.getInitialValues(), form.values);
   const again = base.documentCount > 0 ? changed.filter(needsParsing) : [];
   const required = again.some(requiresParsing);
   const save = useAction(
@@ -87,7 +74,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
       withMessage(plinth.knowledgeUpdate, {
         body: {
           id: base.id,
-          revision,
+          revision: form.values.revision,
           ...Object.fromEntries(changed.map((field) => [field, toWire(field, form.values[field])])),
           ...(again.length > 0 && (reparse || required) && { reindex: true }),
         },
@@ -326,11 +313,8 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
             error={failure}
             edited={{
               form,
-              valuesOf: settingsOf,
-              onDone: () => {
-                setRevision(conflictOf(failure)?.revision ?? revision);
-                setFailure(undefined);
-              },
+              valuesOf,
+              onDone: () => setFailure(undefined),
             }}
           />
         )}
@@ -363,8 +347,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
               <Button
                 variant="default"
                 onClick={() => {
-                  form.setValues(settingsOf(base));
-                  form.resetDirty();
+                  startFrom(form, valuesOf(base));
                   setFailure(undefined);
                 }}
               >
@@ -381,6 +364,10 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
       {can('system:info:remove') && <DangerZone base={base} />}
     </>
   );
+}
+
+function valuesOf(base: KnowledgeView): Values {
+  return { ...settingsOf(base), revision: base.revision };
 }
 
 /** An emptied number is cleared: rerankTopN by 0, the score by an empty text. */

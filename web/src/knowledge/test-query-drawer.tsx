@@ -72,6 +72,7 @@ export function TestQueryDrawer({ base, query, onClose }: Props) {
   return (
     <FormDrawer
       title={t(query ? 'test.edit' : 'test.add')}
+      record={query?.id}
       form={form}
       action={t('test.save')}
       onSubmit={save}

@@ -43,6 +43,7 @@ export function ProviderDrawer({ provider, onClose }: Props) {
   return (
     <FormDrawer
       title={t(provider ? 'edit' : 'add')}
+      record={provider?.id}
       action={t(provider ? 'save' : 'add')}
       form={form}
       onSubmit={(values) => save.mutateAsync(values)}

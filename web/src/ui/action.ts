@@ -33,7 +33,7 @@ export function useAction<Result, Input = void>(
   });
   // A second click comes before the page shows that the first one is at work.
   const mutateAsync: typeof mutation.mutateAsync = (...given) => {
-    const key = JSON.stringify([given[0]]);
+    const key = keyOf(given[0]);
     const same = running.current.get(key);
     if (same) return same;
     const work = mutation.mutateAsync(...given);
@@ -47,6 +47,19 @@ export function useAction<Result, Input = void>(
     mutateAsync,
     mutate: (...given) => void mutateAsync(...given).catch(() => undefined),
   };
+}
+
+let blobs = 0;
+const blobKeys = new WeakMap<Blob, number>();
+
+/** Equal for equal inputs. A file is equal to itself alone: JSON has nothing of one. */
+function keyOf(input: unknown): string {
+  return JSON.stringify([input], (_, value: unknown) => {
+    if (!(value instanceof Blob)) return value;
+    const key = blobKeys.get(value) ?? ++blobs;
+    blobKeys.set(value, key);
+    return { blob: key };
+  });
 }
 
 interface Named {

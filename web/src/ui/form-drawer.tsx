@@ -13,6 +13,8 @@ import styles from './form-drawer.module.css';
 
 interface Props<Values> {
   readonly title: string;
+  /** The id of the record, where the title does not name it; undefined for a new one. */
+  readonly record?: number | string | undefined;
   readonly form: UseFormReturnType<Values>;
   /** A verb with its object: "Add user". */
   readonly action: string;
@@ -31,6 +33,7 @@ interface Props<Values> {
  */
 export function FormDrawer<Values>({
   title,
+  record,
   form,
   action,
   onSubmit,
@@ -43,7 +46,7 @@ export function FormDrawer<Values>({
   const [failure, setFailure] = useState<unknown>();
   const [saving, setSaving] = useState(false);
   const [leaving, setLeaving] = useState(false);
-  const { isRestored, discard } = useKeptForm(form, title);
+  const { isRestored, discard } = useKeptForm(form, `${title}.${record ?? ''}`);
   const submit = form.onSubmit(async (values) => {
     setSaving(true);
     setFailure(undefined);

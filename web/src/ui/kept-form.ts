@@ -3,11 +3,21 @@ import { useEffect, useEffectEvent, useState } from 'react';
 import { queryClient } from '../app/query-client';
 import { meQuery } from '../app/me';
 import { session } from '../app/session';
+import { startFrom } from './record-form';
 
 const PREFIX = 'plinth.form.';
 
 /** Fields whose values are not written to the browser's storage. */
 const SECRET = /password|secret|token|apikey|captcha/i;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Kept {
+  /** The values of the fields that were changed. */
+  readonly values: Fields;
+  /** The stored record as it was when the form was opened: a save is compared with it. Absent for a new record. */
+  readonly opened?: Fields;
+}
 
 interface KeptForm {
   /** Whether the form began with what was typed earlier. */
@@ -17,17 +27,20 @@ interface KeptForm {
 }
 
 /**
- * Keeps what was typed in a form and not saved, for this tab and user: it is there again after a reload and after another
+ * Keeps what was typed in a form and not saved, for this tab, user and tenant: it is there again after a reload and after another
  * sign-in. A form that is closed, discarded or saved is forgotten. `name` tells apart the forms of a page.
  */
 export function useKeptForm<Values>(form: UseFormReturnType<Values>, name: string): KeptForm {
   const [key] = useState(() => keyOf(name));
-  const [isRestored, setRestored] = useState(false);
+  // The values of the record as it is now, once a form has begun with those that were typed earlier.
+  const [current, setCurrent] = useState<Values>();
   const restore = useEffectEvent((): void => {
     const kept = read(key);
-    if (kept === undefined) return;
-    form.setValues((before) => ({ ...before, ...(kept as Partial<Values>) }));
-    setRestored(true);
+    if (!kept) return;
+    const { values: changed, opened } = kept;
+    const before = form.getInitialValues();
+    startFrom(form, { ...before, ...opened }, { ...before, ...opened, ...changed });
+    setCurrent(before);
   });
   useEffect(() => {
     restore();
@@ -38,46 +51,49 @@ export function useKeptForm<Values>(form: UseFormReturnType<Values>, name: strin
   }, [key]);
   const { values } = form;
   const keep = useEffectEvent((): void => {
-    const initial = form.getInitialValues() as Readonly<Record<string, unknown>>;
+    const initial = form.getInitialValues() as Fields;
     const changed = Object.entries(values as object).filter(
       ([field, value]) => JSON.stringify(value) !== JSON.stringify(initial[field]),
     );
-    // The revision of the record that it was typed for: the service compares it with the one at the save.
-    const revision = 'revision' in initial ? { revision: initial['revision'] } : {};
     const isKept = form.isDirty() && changed.length > 0;
-    write(key, isKept ? { ...revision, ...Object.fromEntries(changed) } : {});
+    const isStored = initial['revision'] !== undefined;
+    const opened = isStored ? { opened: initial } : {};
+    write(key, isKept ? { values: Object.fromEntries(changed), ...opened } : undefined);
   });
   const isDirty = form.isDirty();
   useEffect(() => keep(), [values, isDirty]);
   return {
-    isRestored: isRestored && isDirty,
+    isRestored: current !== undefined && isDirty,
     discard: () => {
-      form.reset();
-      setRestored(false);
+      startFrom(form, current ?? form.getInitialValues());
+      setCurrent(undefined);
     },
   };
 }
 
 function keyOf(name: string): string {
-  const user = queryClient.getQueryData(meQuery.queryKey)?.user;
-  return `${PREFIX}${user?.tenantId ?? ''}.${user?.userId ?? ''}.${location.pathname}.${name}`;
+  const me = queryClient.getQueryData(meQuery.queryKey);
+  return `${PREFIX}${me?.tenantId ?? ''}.${me?.user.userId ?? ''}.${location.pathname}.${name}`;
 }
 
-function read(key: string): object | undefined {
+function read(key: string): Kept | undefined {
   try {
-    return (JSON.parse(sessionStorage.getItem(key) ?? 'null') as object | null) ?? undefined;
+    return (JSON.parse(sessionStorage.getItem(key) ?? 'null') as Kept | null) ?? undefined;
   } catch {
     return undefined;
   }
 }
 
-function write(key: string, values: object): void {
+function write(key: string, kept: Kept | undefined): void {
   try {
-    const text = JSON.stringify(values, (field, value: unknown) =>
+    if (!kept) {
+      sessionStorage.removeItem(key);
+      return;
+    }
+    const text = JSON.stringify(kept, (field, value: unknown) =>
       SECRET.test(field) && typeof value === 'string' ? '' : value,
     );
-    if (text === '{}') sessionStorage.removeItem(key);
-    else sessionStorage.setItem(key, text);
+    sessionStorage.setItem(key, text);
   } catch {
     // The storage of the browser is full: the text stays in the page.
   }

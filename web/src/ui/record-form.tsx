@@ -9,6 +9,17 @@ export interface Revised {
   readonly revision?: number | undefined;
 }
 
+/** Compares the form with `stored` from now on, and shows `values` in it. */
+export function startFrom<Values>(
+  form: UseFormReturnType<Values>,
+  stored: Values,
+  values: Values = stored,
+): void {
+  form.setInitialValues(stored);
+  form.resetDirty(stored);
+  form.setValues(values);
+}
+
 /** A form of a stored record: while nothing is changed in it, it follows the record. */
 export function useRecordForm<Values extends Revised>(
   form: UseFormReturnType<Values>,
@@ -16,11 +27,10 @@ export function useRecordForm<Values extends Revised>(
 ): void {
   const follow = useEffectEvent((): void => {
     if (form.isDirty() || values.revision === form.values.revision) return;
-    form.setInitialValues(values);
-    form.setValues(values);
-    form.resetDirty(values);
+    startFrom(form, values);
   });
-  useEffect(() => follow(), [values.revision]);
+  const isDirty = form.isDirty();
+  useEffect(() => follow(), [values.revision, isDirty]);
 }
 
 interface Conflict {
@@ -65,9 +75,7 @@ export function ConflictChoice<Values>({ form, conflict, valuesOf, onDone }: Pro
     const taken = theirs.filter((field) => !both.includes(field) || chosen[field] === 'theirs');
     const values = { ...form.values, revision: conflict.revision };
     const merged = { ...values, ...Object.fromEntries(taken.map((one) => [one, read(now, one)])) };
-    form.setInitialValues(now);
-    form.resetDirty(now);
-    form.setValues(merged);
+    startFrom(form, now, merged);
     onDone();
   };
   return (

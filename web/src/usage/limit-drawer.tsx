@@ -72,6 +72,7 @@ export function LimitDrawer({ limit, onClose }: Props) {
   return (
     <FormDrawer
       title={t(limit ? 'limits.edit' : 'limits.add')}
+      record={limit?.id}
       form={form}
       action={t(limit ? 'limits.save' : 'limits.add')}
       onSubmit={(values) => save.mutateAsync(values)}
