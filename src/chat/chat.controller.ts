@@ -16,6 +16,7 @@ import {
 import { SendBody, StopView } from './chat.dto.js';
 import { errorFrames } from './chat.frames.js';
 import { ChatService } from './chat.service.js';
+import { ChatStreams } from './chat.streams.js';
 import { ChatFiles } from './file/chat-files.js';
 import { MessageFileView, toFileView } from './message.dto.js';
 import { SessionService } from './session.service.js';
@@ -44,6 +45,7 @@ export class ChatController {
     private readonly chat: ChatService,
     private readonly sessions: SessionService,
     private readonly files: ChatFiles,
+    private readonly streams: ChatStreams,
   ) {}
 
   /** Sends a message and streams the answer as server-sent events; docs/API.md lists the frames. */
@@ -66,7 +68,7 @@ export class ChatController {
 
   /**
    * Reads an own upload before it is sent with a question: `failed` with the reason where its type, size or content make the
-   * question go on without it, such as a damaged PDF.
+   * question go on without it, such as a damaged PDF. Takes one of the user's places for answers while it runs.
    */
   @Post('files/:ossId/check')
   @LoginOnly({ apiKey: 'chat:chat:use' })
@@ -76,7 +78,10 @@ export class ChatController {
     @Param('ossId', IdPipe) ossId: number,
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<MessageFileView> {
-    return toFileView(await this.files.inspect(caller, ossId, disconnected));
+    const file = await this.streams.inPlace(caller, () =>
+      this.files.inspect(caller, ossId, disconnected),
+    );
+    return toFileView(file);
   }
 
   /** Stops the running answer of a session, from any connection. */

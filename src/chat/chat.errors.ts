@@ -47,7 +47,7 @@ export class TooManyStreamsError extends TooManyRequestsError {
     super(
       setting === 'CHAT_STREAMS'
         ? msg`The service is writing ${limit} answers, as many as it may at the same time. Try again soon. An operator can raise the limit with CHAT_STREAMS.`
-        : msg`${limit} answers are being written for you, as many as one user or service account may have at the same time. Wait until one ends, or stop one. An operator can raise the limit with CHAT_STREAMS_PER_USER.`,
+        : msg`${limit} answers are being written or files checked for you, as many as one user or service account may have at the same time. Wait until one ends, or stop one. An operator can raise the limit with CHAT_STREAMS_PER_USER.`,
       { retryAfterSeconds: 5 },
     );
   }

@@ -113,7 +113,8 @@ export class ChatService {
     const body = placement ? { ...sent, content: placement.content } : sent;
     const plan = await this.planner.plan(caller, body);
     const turn = new Turn(caller, body, plan, writer);
-    const fileIds = placement?.files ?? body.files;
+    turn.storedFiles = placement?.files ?? [];
+    const fileIds = placement?.files?.map(({ id }) => id) ?? body.files;
     if (fileIds) turn.files = await this.files.check(caller, fileIds, plan.model);
     const outline = this.files.outline(body.content, turn.files);
     const alone = historyWindow([], { message: outline }, historyLimits(plan));
@@ -192,7 +193,7 @@ export class ChatService {
 
   /** The history, the question and the knowledge bases to search, with what the files of the conversation add. */
   private async filesOf(turn: Turn, limits: HistoryLimits): Promise<TurnFiles> {
-    const { caller, plan, body, files, questionId, asked, signal } = turn;
+    const { caller, plan, body, files, storedFiles, asked, signal } = turn;
     const stored = await this.history(turn);
     if (!this.files.concern(files, stored)) {
       const { bases } = plan;
@@ -206,7 +207,7 @@ export class ChatService {
       caller,
       files,
       questionId: asked,
-      isRepeated: asked !== questionId,
+      storedFiles,
       sessionId,
       model: plan.model,
       room,

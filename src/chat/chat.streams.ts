@@ -33,6 +33,16 @@ export class ChatStreams {
     return place;
   }
 
+  /** Does what its caller waits for in a place, as an answer has one. Throws TooManyStreamsError. */
+  async inPlace<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
+    const place = this.reserve(caller);
+    try {
+      return await work();
+    } finally {
+      this.release(place);
+    }
+  }
+
   release(place: StreamPlace): void {
     this.answering -= 1;
     place.release();

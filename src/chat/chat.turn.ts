@@ -67,6 +67,8 @@ export class Turn {
   toolSources = new TurnSources();
   /** The files of the question. */
   files: readonly ChatFile[] = [];
+  /** What an earlier answer has stored of them, where the question is answered again. */
+  storedFiles: readonly ChatFile[] = [];
   /** The id of the row that was stored first: the question, or the answer to a question of before. */
   questionId = 0;
   /** The id of the question, be it stored with the turn or answered again. */

@@ -5,6 +5,7 @@ import { InvalidInputError, NotFoundError } from '../../platform/error/index.js'
 import { msg, phrase } from '../../platform/message/index.js';
 import type { SendBody } from '../chat.dto.js';
 import { TurnInProgressError } from '../chat.errors.js';
+import type { ChatFile } from '../file/chat-file.js';
 import type { ChatMessage } from '../message.entity.js';
 import type { TurnPlace } from '../turn.repository.js';
 import { newestLeaf, withoutMessages } from './branch.js';
@@ -16,8 +17,8 @@ export interface Placement {
   readonly place: TurnPlace;
   /** The question: that of the body, or the stored one that is answered again. */
   readonly content: string;
-  /** The ids of the files of a stored one. */
-  readonly files?: readonly number[];
+  /** The files of a stored one. */
+  readonly files?: readonly ChatFile[];
 }
 
 /**
@@ -77,7 +78,7 @@ export class ChatBranches {
     }
     const { id: questionId, parentId, content, files } = question;
     const place = { kind: 'answer', questionId, parentId } as const;
-    return { place, content, ...(files && { files: files.map(({ id }) => id) }) };
+    return { place, content, ...(files && { files }) };
   }
 
   /** The ids of the messages of the current branch; undefined where that is all of them. */

@@ -51,8 +51,8 @@ interface FileTurn {
   /** The files of its question. */
   readonly files: readonly ChatFile[];
   readonly questionId: number;
-  /** Whether the question is a stored one that is answered again. */
-  readonly isRepeated: boolean;
+  /** What an earlier answer has stored of the files, where the question is answered again. */
+  readonly storedFiles: readonly ChatFile[];
   readonly sessionId: number | undefined;
   readonly model: Pick<ResolvedChatModel, 'supportsVision'>;
   /** Tokens that documents of the question may take in the model's window, and what counts them. */
@@ -309,7 +309,7 @@ export class ChatFiles {
     readonly searched: readonly ChatFile[];
     readonly failed: readonly ChatFile[];
   }> {
-    const { caller, files, questionId, isRepeated } = turn;
+    const { caller, files, questionId, storedFiles } = turn;
     const isFailed = ({ state }: ChatFile): boolean => state === 'failed';
     if (!files.some(({ kind }) => kind === 'document')) {
       return { texts: [], searched: [], failed: files.filter(isFailed) };
@@ -318,18 +318,25 @@ export class ChatFiles {
     const failures = new FileFailures();
     const outcome = (): ChatFile[] =>
       files.map((file) => done.get(file.id) ?? failures.applyTo(file));
+    // What was ever read of a file stays part of the conversation.
+    const kept = (file: ChatFile): ChatFile => {
+      const stored = storedFiles.find(({ id }) => id === file.id);
+      const isRead =
+        stored !== undefined && stored.state !== 'failed' && stored.state !== 'reading';
+      const read = done.get(file.id) ?? (isRead ? stored : undefined);
+      return read ?? (failures.has(file.id) ? failures.applyTo(file) : (stored ?? file));
+    };
     const store = (): Promise<void> =>
-      this.repository.setFiles(caller.tenantId, questionId, outcome());
+      this.repository.setFiles(caller.tenantId, questionId, files.map(kept));
     try {
       const texts = await this.readAll(turn, done, failures);
       failures.throwUnlessAny(files.filter((file) => !isFailed(file) && !failures.has(file.id)));
-      // What an earlier answer has read of the files stays part of the conversation.
-      if (!isRepeated || failures.isEmpty) await store();
+      await store();
       const searched = [...done.values()].filter(({ state }) => state === 'searched');
       return { texts, searched, failed: outcome().filter(isFailed) };
     } catch (error) {
       // What became of the files is only shown; the error of the turn says more.
-      if (!isRepeated) await store().catch(() => undefined);
+      await store().catch(() => undefined);
       throw error;
     }
   }

@@ -14,10 +14,6 @@ export type FileError =
 export class FileFailures {
   private readonly errors = new Map<number, FileError>();
 
-  get isEmpty(): boolean {
-    return this.errors.size === 0;
-  }
-
   has(id: number): boolean {
     return this.errors.has(id);
   }

@@ -717,6 +717,44 @@ describe('large documents that are not parsed in time', () => {
     }
   });
 
+  it('keep what was read of each when the question is answered again', async () => {
+    await start('1');
+    try {
+      const sessionId = await newSession(admin);
+      const files = [
+        await uploadFile(admin, 'code.md', SECRET),
+        await uploadFile(admin, 'large.txt', LARGE),
+        await uploadFile(admin, 'broken.pdf', '%PDF-1.7\nnothing more'),
+      ];
+      done(await admin.post(`/chat/files/${files[0]}/check`));
+      const states = async () => {
+        const [question] = await messagesOf(admin, sessionId);
+        return question?.files.map(({ state, attachmentId }) => [state, attachmentId]);
+      };
+      await sendChat(admin, { model: 'sim-chat', sessionId, files, content: 'x' });
+      const before = [
+        ['quoted', null],
+        ['failed', null],
+        ['failed', null],
+      ];
+      expect(await states()).toEqual(before);
+      const [, answer] = await messagesOf(admin, sessionId);
+      const again = { model: 'sim-chat', sessionId, regenerate: answer?.id };
+      const after = await eventually(
+        async () => {
+          const sent = sendChat(admin, again);
+          const releasing = setInterval(() => simulator.release(), 50);
+          await sent.finally(() => clearInterval(releasing));
+          return states();
+        },
+        (found) => found?.[1]?.[0] === 'searched',
+      );
+      expect(after).toEqual([before[0], ['searched', expect.any(Number)], before[2]]);
+    } finally {
+      await stop();
+    }
+  });
+
   it('are no longer waited for when the answer is stopped', async () => {
     await start('3600');
     try {

@@ -72,12 +72,15 @@ describe('messages that one user sends at once', () => {
     );
     expect(replies).toHaveLength(REQUESTS - PER_USER);
     expect(simulator.requests).toHaveLength(PER_USER);
-    const refusal = `${PER_USER} answers are being written for you`;
+    const refusal = `${PER_USER} answers are being written or files checked for you`;
     expect(replies.every(({ error }) => error?.startsWith(refusal))).toBe(true);
     expect(replies[0]?.error).toContain('raise the limit with CHAT_STREAMS_PER_USER');
     expect(replies[0]?.failure).toEqual({ code: 429, data: null });
+    // The check of a file takes a place, too: it may have to parse one.
+    expect(await admin.post('/chat/files/1/check')).toMatchObject({ code: 429 });
     simulator.release();
     await all;
+    expect(await admin.post('/chat/files/1/check')).toMatchObject({ code: 404 });
     expect(replies.filter(({ text }) => text === 'Answered.')).toHaveLength(PER_USER);
     expect(simulator.requests).toHaveLength(PER_USER);
   }, 180_000);

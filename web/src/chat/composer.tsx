@@ -13,6 +13,7 @@ import {
   IconX,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
+import type { MessageFileView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useCallback, useEffect, useEffectEvent, useRef, useState } from 'react';
 import type { ReactNode, RefObject } from 'react';
@@ -54,6 +55,17 @@ interface Upload {
 let lastUpload = 0;
 
 /** Whether the browser can decode the image. */
+let lastCheck: Promise<unknown> = Promise.resolve();
+
+/** One after the other: each takes a place of the user's answers. */
+function checkFile(ossId: string, signal: AbortSignal): Promise<MessageFileView> {
+  const check = lastCheck.then(() =>
+    plinth.chatCheckFile({ path: { ossId: Number(ossId) }, signal }),
+  );
+  lastCheck = check.catch(() => undefined);
+  return check;
+}
+
 async function isImage(file: File): Promise<boolean> {
   try {
     (await createImageBitmap(file)).close();
@@ -157,10 +169,7 @@ export function Composer({
     try {
       const { signal } = abort;
       const { ossId } = await plinth.uploadFile({ file, signal, onProgress: progress });
-      const { type, reason } = await plinth.chatCheckFile({
-        path: { ossId: Number(ossId) },
-        signal,
-      });
+      const { type, reason } = await checkFile(ossId, signal);
       const isDamaged = reason === undefined && type.startsWith('image/') && !(await isImage(file));
       const problem = isDamaged ? t('file.damagedImage', { name: file.name }) : reason;
       attached((before) => [

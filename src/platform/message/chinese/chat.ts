@@ -33,8 +33,8 @@ export const chat: Texts = {
       '消息对该模型来说过长：约 {0} 个词元，上限 {1}。请缩短消息或选择其他模型。',
     'The service is writing {0} answers, as many as it may at the same time. Try again soon. An operator can raise the limit with CHAT_STREAMS.':
       '服务正在生成 {0} 个回答，已达到同时生成的上限。请稍后重试。运维人员可通过 CHAT_STREAMS 提高上限。',
-    '{0} answers are being written for you, as many as one user or service account may have at the same time. Wait until one ends, or stop one. An operator can raise the limit with CHAT_STREAMS_PER_USER.':
-      '正在为您生成 {0} 个回答，已达到每个用户或服务账号同时生成的上限。请等待其中一个结束，或停止一个。运维人员可通过 CHAT_STREAMS_PER_USER 提高上限。',
+    '{0} answers are being written or files checked for you, as many as one user or service account may have at the same time. Wait until one ends, or stop one. An operator can raise the limit with CHAT_STREAMS_PER_USER.':
+      '正在为您生成回答或检查文件，共 {0} 个，已达到每个用户或服务账号同时进行的上限。请等待其中一个结束，或停止一个。运维人员可通过 CHAT_STREAMS_PER_USER 提高上限。',
     'The answer exceeds the maximum length and was cut here.': '回答超过最大长度，已在此处截断。',
     'Feedback is about answers. Send the id of an answer.': '反馈只针对回答。请提供回答的 id。',
     'The question of this answer was deleted. Add the query by hand.':
