@@ -11,6 +11,7 @@ import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
 import { Failure } from '../ui/failure';
+import { Markdown } from '../ui/markdown';
 import type { ShownSource } from './actions';
 import { sourceTextOf } from './turns';
 import styles from './source-panel.module.css';
@@ -73,9 +74,9 @@ function SentText({
         {t(`source.${reason}`)}
       </Text>
       {text !== undefined && (
-        <p className={styles['fragment']}>
-          <mark>{text}</mark>
-        </p>
+        <mark className={styles['fragment']}>
+          <FragmentText text={text} document={source.document} />
+        </mark>
       )}
     </div>
   );
@@ -159,9 +160,15 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
               {isNewPage && (
                 <p className={styles['page']}>{t('source.pageOf', { page: fragment.page })}</p>
               )}
-              <p className={styles['fragment']}>
-                {fragment.fid === fid ? <mark ref={mark}>{own}</mark> : own}
-              </p>
+              {fragment.fid === fid ? (
+                <mark ref={mark} className={styles['fragment']}>
+                  <FragmentText text={own} document={source.document} />
+                </mark>
+              ) : (
+                <div className={styles['fragment']}>
+                  <FragmentText text={own} document={source.document} />
+                </div>
+              )}
             </div>
           );
         })}
@@ -178,6 +185,15 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
       </div>
     </>
   );
+}
+
+/** Files whose text means itself. Parsers make Markdown of all others: headings, lists, tables, formulas. */
+const PLAIN =
+  /\.(?:log|csv|tsv|jsonl?|ya?ml|toml|xml|sql|sh|py|[cm]?[jt]sx?|java|kt|go|rs|rb|php|cs|c|h|cpp|hpp|css|ini|properties)$/i;
+
+function FragmentText({ text, document }: { readonly text: string; readonly document: string }) {
+  if (PLAIN.test(document)) return <div className={styles['plain']}>{text}</div>;
+  return <Markdown text={text} />;
 }
 
 /** The text of a fragment without what it repeats of the one before; the cited one stays whole. */

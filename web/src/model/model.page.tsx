@@ -170,10 +170,13 @@ function ModelForm({ model, providers }: FormProps) {
 
   const chooseProvider = (code: string | null): void => {
     const provider = providers.find((one) => one.providerCode === code);
-    // The address of a regular provider is copied; one of an own protocol is entered for each model.
+    // The address of a regular provider is copied; one of an own protocol is entered for each model. Without an address to copy,
+    // one that was entered stays as it is.
+    const copied = code === null || isCustom(code) ? '' : (provider?.apiHost ?? '');
+    const isEntered = form.values.apiHost !== (chosen?.apiHost ?? '');
     form.setValues({
       providerCode: code ?? '',
-      apiHost: code === null || isCustom(code) ? '' : (provider?.apiHost ?? ''),
+      apiHost: copied === '' && isEntered ? form.values.apiHost : copied,
     });
   };
   const title = model ? model.modelDescribe || model.modelName : t('add');
