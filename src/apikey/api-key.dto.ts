@@ -1,5 +1,6 @@
 import { DOORS } from '../platform/access/index.js';
 import {
+  BasedOnRevision,
   Flag,
   GIVEN_TIME,
   GIVEN_TIME_MESSAGE,
@@ -103,6 +104,7 @@ export class NewApiKeyDto extends Input({
 export class ChangedApiKeyDto extends Input({
   ...keyFields,
   id: Id(),
+  revision: BasedOnRevision(),
   name: Text({ optional: true, min: 1, max: 100 }),
   withoutLimits: Texts({
     optional: true,

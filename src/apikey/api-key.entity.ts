@@ -7,6 +7,7 @@ import {
   GeneratedId,
   Integer,
   Jsonb,
+  Revision,
   TenantId,
   Text,
   Timestamp,
@@ -51,6 +52,7 @@ export class ApiKey {
   /** To the minute. */
   @Timestamp(nullable) lastUsedTime: Date | null;
   @Timestamp(nullable) revokedTime: Date | null;
+  @Revision() revision: number;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

@@ -129,7 +129,7 @@ export class ApiKeyService {
 
   async update(
     caller: Caller,
-    { id, name, withoutLimits = [], ...given }: ChangedApiKeyDto,
+    { id, revision, name, withoutLimits = [], ...given }: ChangedApiKeyDto,
   ): Promise<void> {
     requireSignIn(caller);
     const values: ApiKeyValues = {
@@ -141,7 +141,9 @@ export class ApiKeyService {
     await this.change.apply(
       caller,
       async () => {
+        const current = () => this.get(caller, id);
         await this.changeable(caller, id);
+        await this.keys.keys.requireRevision(caller.tenantId, id, { given: revision, current });
         await this.keys.update(caller.tenantId, id, values, { rights });
       },
       () => [entry('update', id, { fields: Object.keys(values), ...forAudit(values) })],

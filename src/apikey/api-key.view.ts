@@ -6,6 +6,7 @@ import {
   nullable,
   number,
   oneOf,
+  recordRevision,
   someOf,
   text,
   texts,
@@ -17,6 +18,7 @@ import type { ListedApiKey } from './api-key.repository.js';
 /** A key without its secret. */
 export class ApiKeyView extends View({
   id: number({ example: 1 }),
+  revision: recordRevision(),
   name: text({ example: 'Notebook' }),
   prefix: text({ description: 'sk-plinth-<keyId>: how the key begins; names it in logs' }),
   keyId: text({ example: '0123456789abcdef' }),

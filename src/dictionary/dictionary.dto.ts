@@ -1,15 +1,17 @@
 import {
+  BasedOnRevision,
   flag,
   Id,
   Input,
   integer,
   nullable,
-  OneOf,
   oneOf,
+  OneOf,
   pageFields,
+  recordRevision,
   sheetOf,
-  Text,
   text,
+  Text,
   time,
   View,
   Whole,
@@ -42,6 +44,7 @@ export class CreateDictionaryTypeBody extends Input({
 
 export class UpdateDictionaryTypeBody extends Input({
   dictId: Id(),
+  revision: BasedOnRevision(),
   dictName: Text({ optional: true, min: 1, max: 100 }),
   dictType: Text({
     ...TYPE_NAME,
@@ -89,6 +92,7 @@ export class CreateDictionaryEntryBody extends Input({
 export class UpdateDictionaryEntryBody extends Input({
   ...dictionaryEntryFields,
   dictCode: Id(),
+  revision: BasedOnRevision(),
   dictType: Text({ ...TYPE_NAME, optional: true }),
   dictLabel: Text({ optional: true, min: 1, max: 100 }),
   dictValue: Text({ optional: true, min: 1, max: 100 }),
@@ -96,6 +100,7 @@ export class UpdateDictionaryEntryBody extends Input({
 
 export class DictionaryTypeView extends View({
   dictId: integer({ example: 1 }),
+  revision: recordRevision(),
   dictName: text({ example: 'Model categories' }),
   dictType: text({ example: 'chat_model_category' }),
   remark: nullable(text()),
@@ -112,6 +117,7 @@ export const dictionaryTypeSheet = sheetOf<DictionaryTypeView>('Dictionary types
 
 export class DictionaryEntryView extends View({
   dictCode: integer({ example: 1 }),
+  revision: recordRevision(),
   dictSort: integer({ example: 1 }),
   sort: integer({ example: 1, description: 'Same as dictSort' }),
   dictLabel: text({ example: 'Chat' }),

@@ -5,6 +5,7 @@ import {
   Flag,
   GeneratedId,
   Integer,
+  Revision,
   TenantId,
   UpdateTime,
   Varchar,
@@ -19,6 +20,7 @@ export class DictionaryType {
   @Varchar(100) dictName: string;
   @Varchar(100) dictType: string;
   @Varchar(500, nullable) remark: string | null;
+  @Revision() revision: number;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }
@@ -39,6 +41,7 @@ export class DictionaryEntry {
   /** Plinth uses the value: it cannot change, label and order can. */
   @Flag() seeded: boolean;
   @Varchar(500, nullable) remark: string | null;
+  @Revision() revision: number;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

@@ -64,8 +64,15 @@ export class DictionaryService {
   }
 
   /** A new dictType also applies to the entries; that of a type with built-in entries cannot change. */
-  async updateType(caller: Caller, { dictId, ...change }: UpdateDictionaryTypeBody): Promise<void> {
+  async updateType(
+    caller: Caller,
+    { dictId, revision, ...change }: UpdateDictionaryTypeBody,
+  ): Promise<void> {
     await this.database.transaction(async () => {
+      await this.dictionary.types.requireRevision(caller.tenantId, dictId, {
+        given: revision,
+        current: () => this.type(caller, dictId),
+      });
       const before = await this.dictionary.types.get(caller.tenantId, dictId);
       if (change.dictType !== undefined && change.dictType !== before.dictType) {
         await this.assertFreeType(caller, change.dictType);
@@ -136,8 +143,12 @@ export class DictionaryService {
 
   /** Changes the given fields. Type and value of a built-in entry cannot change. */
   async updateEntry(caller: Caller, body: UpdateDictionaryEntryBody): Promise<void> {
-    const { dictCode, sort, dictSort = sort, ...values } = body;
+    const { dictCode, revision, sort, dictSort = sort, ...values } = body;
     await this.database.transaction(async () => {
+      await this.dictionary.entries.requireRevision(caller.tenantId, dictCode, {
+        given: revision,
+        current: () => this.entry(caller, dictCode),
+      });
       const before = await this.dictionary.entries.get(caller.tenantId, dictCode);
       const after = {
         dictType: values.dictType ?? before.dictType,

@@ -34,6 +34,15 @@ describeConsole('single sign-on', () => {
     await button('Add provider').click();
     await button('Add provider', dialog()).click();
     await dialog().getByText('Enter a name.').waitFor();
+    // It is entered at the provider first, which then gives the client id. A reload does not change it.
+    const redirect = await dialog().getByText('/callback').textContent();
+    expect(redirect).toContain(`${console.url}/auth/sso/`);
+    await field('Name').fill('Company');
+    page.once('dialog', (leaving) => void leaving.accept());
+    await page.reload();
+    await button('Add provider').click();
+    await dialog().getByText('What you typed earlier').waitFor();
+    expect(await dialog().getByText('/callback').textContent()).toBe(redirect);
     await field('Name').fill('Company');
     await field('Issuer').fill(provider.url);
     await field('Client id').fill(CLIENT_ID);
@@ -50,7 +59,9 @@ describeConsole('single sign-on', () => {
 
     await row('Company').getByRole('button', { name: 'Actions' }).click();
     await page.getByRole('menuitem', { name: 'Edit provider' }).click();
-    await dialog().getByText(`${console.url}/auth/sso/`).first().waitFor();
+    await dialog()
+      .getByText(redirect ?? '')
+      .waitFor();
     expect(await field('Group 1').inputValue()).toBe('staff');
     await page.keyboard.press('Escape');
 

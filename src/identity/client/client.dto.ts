@@ -1,4 +1,5 @@
 import {
+  BasedOnRevision,
   Flag,
   flag,
   Id,
@@ -8,11 +9,12 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  recordRevision,
   sheetOf,
-  Text,
   text,
-  Texts,
+  Text,
   texts,
+  Texts,
   time,
   View,
   Whole,
@@ -78,6 +80,7 @@ export class NewClientDto extends Input({
 export class ChangedClientDto extends Input({
   ...clientFields,
   id: Id(),
+  revision: BasedOnRevision(),
   clientKey: Text({ optional: true, min: 1, max: 32 }),
   clientSecret: Text({
     optional: true,
@@ -99,6 +102,7 @@ export const HIDDEN_SECRET = '******';
 /** A client without its secret. */
 export class ClientView extends View({
   id: number({ example: 1 }),
+  revision: recordRevision(),
   clientId: text({ example: 'e5cd7e4891bf95d1d19206ce24a7b32e' }),
   clientKey: text({ example: 'pc' }),
   clientSecret: oneOf([HIDDEN_SECRET], { description: 'Never the secret' }),

@@ -5,6 +5,7 @@ import {
   Flag,
   GeneratedId,
   Integer,
+  Revision,
   UpdateTime,
   Varchar,
   nullable,
@@ -35,6 +36,7 @@ export class Client {
   @Flag({ default: false }) inlineThinking: boolean;
   @Flag({ default: false }) inlineSources: boolean;
   @Flag({ default: false }) inlineFailures: boolean;
+  @Revision() revision: number;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

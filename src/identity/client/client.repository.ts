@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import type { DeepPartial } from 'typeorm';
-import { containing, Database, requestedOrder } from '../../platform/database/index.js';
+import {
+  containing,
+  Database,
+  requestedOrder,
+  requireRevision,
+} from '../../platform/database/index.js';
+import type { RevisedChange } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { Page, rowsOf } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
@@ -25,6 +31,11 @@ export class ClientRepository {
     const client = await this.database.repository(Client).findOneBy({ id });
     if (!client) throw new NotFoundError(phrase`The client`);
     return client;
+  }
+
+  /** As requireRevision for one of them. */
+  async requireRevision(id: number, change: RevisedChange): Promise<void> {
+    await requireRevision(this.database.repository(Client), { id }, phrase`The client`, change);
   }
 
   async byIds(ids: readonly number[]): Promise<Client[]> {

@@ -67,7 +67,7 @@ export class ClientService {
 
   async update(
     caller: Caller,
-    { id, clientSecret: sentSecret, grantTypeList, ...given }: ChangedClientDto,
+    { id, revision, clientSecret: sentSecret, grantTypeList, ...given }: ChangedClientDto,
   ): Promise<void> {
     const clientSecret = sentSecret === HIDDEN_SECRET ? undefined : sentSecret;
     const values: Partial<Client> = {
@@ -78,6 +78,8 @@ export class ClientService {
     await this.change.apply(
       inHomeTenant(caller),
       async () => {
+        const current = () => this.detail(id);
+        await this.clients.requireRevision(id, { given: revision, current });
         const client = await this.clients.get(id);
         if (values.clientKey && values.clientKey !== client.clientKey) {
           await this.requireFreeKey(values.clientKey);

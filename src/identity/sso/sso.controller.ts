@@ -19,7 +19,7 @@ import {
   SsoSettingsDto,
 } from './sso.dto.js';
 import { SsoService } from './sso.service.js';
-import { SsoDiagnosisView, SsoProviderView, SsoSettingsView } from './sso.view.js';
+import { SsoDiagnosisView, SsoDraftView, SsoProviderView, SsoSettingsView } from './sso.view.js';
 
 @ApiTags('single sign-on')
 @Controller('system/sso')
@@ -51,6 +51,14 @@ export class SsoController {
   @AnswersStatus()
   changeSettings(@CurrentCaller() caller: Caller, @Body() body: SsoSettingsDto): Promise<void> {
     return this.sso.changeSettings(caller, body);
+  }
+
+  /** The addresses of a provider that is to be created: a provider is often set up before its client id is known here. */
+  @Get('draft')
+  @RequirePermission('system:sso:query')
+  @Answers(SsoDraftView)
+  draft(@CurrentCaller() caller: Caller): SsoDraftView {
+    return this.sso.draft(caller);
   }
 
   /** One provider, without its secret. */

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
 import {
+  BasedOnRevision,
   Flag,
   Id,
   Ids,
@@ -85,6 +86,12 @@ const providerFields = {
 export class NewSsoProviderDto extends Input({
   ...providerFields,
   name: Text({ max: 100, example: 'Company account', description: 'Shown on the sign-in page' }),
+  draft: Text({
+    optional: true,
+    min: 1,
+    max: 100,
+    description: 'Of `GET /system/sso/draft`, for the addresses that it has answered',
+  }),
   issuer: Text({ max: 500, example: 'https://login.example.com/realms/company' }),
   clientId: Text({ max: 255, example: 'plinth' }),
 }) {
@@ -95,6 +102,7 @@ export class NewSsoProviderDto extends Input({
 export class ChangedSsoProviderDto extends Input({
   ...providerFields,
   id: Id(),
+  revision: BasedOnRevision(),
   name: Text({ optional: true, min: 1, max: 100 }),
   issuer: Text({
     optional: true,

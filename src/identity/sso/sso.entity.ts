@@ -6,6 +6,7 @@ import {
   Flag,
   GeneratedId,
   Jsonb,
+  Revision,
   TenantId,
   Text,
   Timestamp,
@@ -44,6 +45,7 @@ export class SsoProvider {
   /** Its users and groups are those that SCIM provisions. */
   @Flag({ default: false }) provisioned: boolean;
   @Char(1) status: string;
+  @Revision() revision: number;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import type { DeepPartial } from 'typeorm';
 import {
   acrossTenants,
   containing,
   Database,
+  isUniqueViolation,
   TenantScoped,
 } from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
 import type { SsoProviderListQuery } from './sso.dto.js';
+import { DraftUsedError } from './sso.errors.js';
 import { SsoIdentity, SsoProvider, SsoSession } from './sso.entity.js';
 
 /** An identity whose user the provider is to be asked for. */
@@ -24,6 +27,8 @@ export interface SealedSecret {
   readonly tenantId: string;
   readonly secret: string;
 }
+
+const PUBLIC_ID = 'sso_provider_public_id';
 
 /** Marks and answers identities that were not checked for the interval; another process takes others. */
 const CLAIM_DUE = `
@@ -58,6 +63,18 @@ export class SsoRepository {
       ),
     );
     return found?.tenantId;
+  }
+
+  /** Throws DraftUsedError if a provider has the public id already. */
+  async create(
+    tenantId: string,
+    values: Omit<DeepPartial<SsoProvider>, 'tenantId'>,
+  ): Promise<SsoProvider> {
+    try {
+      return await this.providers.insert(tenantId, values);
+    } catch (error) {
+      throw isUniqueViolation(error, PUBLIC_ID) ? new DraftUsedError() : error;
+    }
   }
 
   async page(tenantId: string, query: SsoProviderListQuery): Promise<Page<SsoProvider>> {

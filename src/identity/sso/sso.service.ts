@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mayAny } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditRecord } from '../../platform/audit/index.js';
@@ -35,8 +35,13 @@ import {
 } from './sso.errors.js';
 import { SsoRepository } from './sso.repository.js';
 import { SsoVault } from './sso.vault.js';
-import { toSsoProviderView } from './sso.view.js';
-import type { SsoDiagnosisView, SsoProviderView, SsoSettingsView } from './sso.view.js';
+import { addressesOf, toSsoProviderView } from './sso.view.js';
+import type {
+  SsoDiagnosisView,
+  SsoDraftView,
+  SsoProviderView,
+  SsoSettingsView,
+} from './sso.view.js';
 
 const DEFAULT_SCOPES = 'openid profile email';
 const DISABLED = '1';
@@ -73,7 +78,7 @@ export class SsoService {
 
   async create(
     caller: Caller,
-    { clientSecret, roleMapping: mapping, ...given }: NewSsoProviderDto,
+    { clientSecret, roleMapping: mapping, draft = randomUUID(), ...given }: NewSsoProviderDto,
   ): Promise<number> {
     const { tenantId } = caller;
     if (given.provisioned) requireProvisioning(caller);
@@ -84,10 +89,10 @@ export class SsoService {
       caller,
       async () => {
         await this.requireMappable(caller, roleMapping);
-        const { id } = await this.rows.providers.insert(tenantId, {
+        const { id } = await this.rows.create(tenantId, {
           ...{ allowCreate: false, provisioned: false, status: '0', groupsClaim: null },
           ...defined(given),
-          ...{ scopes, publicId: randomUUID(), roleMapping },
+          ...{ scopes, publicId: publicIdOf(tenantId, draft), roleMapping },
         });
         if (clientSecret) {
           const sealed = this.vault.seal(tenantId, 'sso_provider', id, clientSecret);
@@ -101,7 +106,7 @@ export class SsoService {
 
   async update(
     caller: Caller,
-    { id, clientSecret, roleMapping: mapping, scopes, ...given }: ChangedSsoProviderDto,
+    { id, revision, clientSecret, roleMapping: mapping, scopes, ...given }: ChangedSsoProviderDto,
   ): Promise<void> {
     const { tenantId } = caller;
     const roleMapping = mapping ? plain(mapping) : undefined;
@@ -116,6 +121,8 @@ export class SsoService {
     await this.change.apply(
       caller,
       async () => {
+        const current = () => this.get(caller, id);
+        await this.rows.providers.requireRevision(tenantId, id, { given: revision, current });
         const before = await this.rows.providers.get(tenantId, id);
         const isNewIssuer = given.issuer !== undefined && given.issuer !== before.issuer;
         if (before.provisioned ? isNewIssuer : given.provisioned) requireProvisioning(caller);
@@ -148,6 +155,11 @@ export class SsoService {
       },
       () => ids.map((id) => entry('delete', id)),
     );
+  }
+
+  draft({ tenantId }: Caller): SsoDraftView {
+    const draft = randomUUID();
+    return { draft, ...addressesOf(this.base(), publicIdOf(tenantId, draft)) };
   }
 
   async settings({ tenantId }: Caller): Promise<SsoSettingsView> {
@@ -272,4 +284,16 @@ function entry(
   detail: Readonly<Record<string, unknown>> = {},
 ): AuditRecord {
   return { action, target: 'sso_provider', id, detail };
+}
+
+/** A version 8 UUID (RFC 9562). With the tenant in its digest nobody can choose the addresses of another tenant's provider. */
+function publicIdOf(tenantId: string, draft: string): string {
+  const hex = createHash('sha256').update(`${tenantId}:${draft}`).digest('hex');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
 }

@@ -5,6 +5,7 @@ import {
   nullable,
   number,
   oneOf,
+  recordRevision,
   text,
   time,
   View,
@@ -19,6 +20,7 @@ export class RoleMappingView extends View({
 /** A provider without its secret. */
 export class SsoProviderView extends View({
   id: number({ example: 1 }),
+  revision: recordRevision(),
   name: text({ example: 'Company account' }),
   issuer: text({ example: 'https://login.example.com/realms/company' }),
   clientId: text({ example: 'plinth' }),
@@ -32,6 +34,15 @@ export class SsoProviderView extends View({
   redirectUri: text({ description: 'To be registered at the provider' }),
   backchannelLogoutUri: text({ description: 'The same, for back-channel logout' }),
   createTime: time(),
+}) {}
+
+/** The addresses that a provider will have, before it is created. */
+export class SsoDraftView extends View({
+  draft: text({
+    description: 'To be sent when the provider is created, which then has these addresses',
+  }),
+  redirectUri: text({ description: 'To be registered at the provider' }),
+  backchannelLogoutUri: text({ description: 'The same, for back-channel logout' }),
 }) {}
 
 export class BreakGlassUserView extends View({

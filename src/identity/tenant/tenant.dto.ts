@@ -1,4 +1,5 @@
 import {
+  BasedOnRevision,
   Flag,
   flag,
   GIVEN_TIME,
@@ -11,9 +12,10 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  recordRevision,
   sheetOf,
-  Text,
   text,
+  Text,
   time,
   View,
   Whole,
@@ -93,6 +95,7 @@ export class NewTenantDto extends Input({
 export class ChangedTenantDto extends Input({
   ...tenantFields,
   id: Id(),
+  revision: BasedOnRevision(),
   companyName: Text({ optional: true, min: 1, max: 100 }),
 }) {}
 
@@ -111,6 +114,7 @@ export const ALL_FUNCTIONS: TenantPackageView = { packageId: 1, packageName: 'Al
 
 export class TenantView extends View({
   id: number({ example: 1 }),
+  revision: recordRevision(),
   tenantId: text({ example: '000000' }),
   companyName: text({ example: 'Default' }),
   contactUserName: nullable(text()),

@@ -6,6 +6,7 @@ import {
   Flag,
   GeneratedId,
   Integer,
+  Revision,
   TenantId,
   Timestamp,
   UpdateTime,
@@ -40,6 +41,7 @@ export class Tenant {
   /** Whether users sign in with a password; without it, only break-glass users do. */
   @Flag({ default: true }) passwordLogin: boolean;
   @Bigint({ insert: false, update: false }) revision: number;
+  @Revision() recordRevision: number;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import type { DeepPartial } from 'typeorm';
-import { containing, Database, requestedOrder } from '../../platform/database/index.js';
+import {
+  containing,
+  Database,
+  requestedOrder,
+  requireRevision,
+} from '../../platform/database/index.js';
+import type { RevisedChange } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { Page, rowsOf } from '../../platform/http/index.js';
 import { phrase } from '../../platform/message/index.js';
@@ -29,6 +35,11 @@ export class TenantRepository {
     const tenant = await this.database.repository(Tenant).findOneBy({ id });
     if (!tenant) throw new NotFoundError(phrase`The tenant`);
     return tenant;
+  }
+
+  /** As requireRevision for one of them. */
+  async requireRevision(id: number, change: RevisedChange): Promise<void> {
+    await requireRevision(this.database.repository(Tenant), { id }, phrase`The tenant`, change);
   }
 
   async byIds(ids: readonly number[]): Promise<Tenant[]> {

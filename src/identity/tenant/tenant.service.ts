@@ -105,11 +105,11 @@ export class TenantService {
     });
   }
 
-  async update(caller: Caller, { id, ...given }: ChangedTenantDto): Promise<void> {
+  async update(caller: Caller, { id, revision, ...given }: ChangedTenantDto): Promise<void> {
     requireSuperAdmin(caller);
     const values = valuesOf(given);
     const detail = { fields: Object.keys(values) };
-    await this.changeColumns(caller, id, values, { action: 'update', detail });
+    await this.changeColumns(caller, id, values, { action: 'update', detail }, revision);
   }
 
   async changeStatus(caller: Caller, id: number, status: string): Promise<void> {
@@ -148,10 +148,13 @@ export class TenantService {
     id: number,
     values: TenantValues,
     about: Pick<AuditRecord, 'action' | 'detail'>,
+    given?: number,
   ): Promise<void> {
     await this.change.apply(
       inHomeTenant(caller),
       async () => {
+        const current = () => this.detail(caller, id);
+        await this.tenants.requireRevision(id, { given, current });
         const tenant = await this.tenants.get(id);
         requireNotFixed(tenant, values);
         await this.tenants.update(id, values);
@@ -215,7 +218,10 @@ const HOME_TENANT_IS_FIXED = msg`The tenant ${HOME_TENANT} belongs to the instal
 type TenantValues = Partial<Tenant>;
 
 /** The given columns. An empty expireTime means never. */
-function valuesOf({ expireTime, ...given }: Omit<ChangedTenantDto, 'id'>): TenantValues {
+function valuesOf({
+  expireTime,
+  ...given
+}: Omit<ChangedTenantDto, 'id' | 'revision'>): TenantValues {
   const columns = defined(given);
   if (expireTime === undefined) return columns;
   return {
@@ -229,6 +235,7 @@ function viewOf(tenant: Tenant): TenantView {
   return TenantView.of(tenant, {
     packageId: ALL_FUNCTIONS.packageId,
     domain: tenant.domain ?? '',
+    revision: tenant.recordRevision,
   });
 }
 

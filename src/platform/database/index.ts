@@ -22,5 +22,7 @@ export { SharedReads } from './shared-reads.js';
 export { storableJson } from './storable.js';
 export { withLongStatements, withStatementLimit } from './statement-limit.js';
 export { acrossTenants, boundTenant, inTenant } from './tenant-binding.js';
+export { requireRevision } from './revision.js';
+export type { RevisedChange } from './revision.js';
 export { requestedOrder, TenantScoped } from './tenant-scoped.js';
 export type { TenantOwned } from './tenant-scoped.js';

@@ -8,11 +8,13 @@ import type {
   Repository,
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
-import { NotFoundError, RevisionConflictError } from '../error/index.js';
+import { NotFoundError } from '../error/index.js';
 import type { Phrase } from '../message/index.js';
 import { MOST_CHOICES, orderOf, Page, rowsOf } from '../http/index.js';
 import type { PageQuery } from '../http/index.js';
 import type { Database } from './database.js';
+import { requireRevision } from './revision.js';
+import type { RevisedChange } from './revision.js';
 
 export interface TenantOwned extends ObjectLiteral {
   id: number;
@@ -72,26 +74,10 @@ export class TenantScoped<E extends TenantOwned> {
     return row;
   }
 
-  /**
-   * RevisionConflictError with what `current` answers, if the row has another revision than the one that a change was made from.
-   * Locks the row until the transaction ends. Without a given revision nothing is compared. Call it in a transaction, before
-   * the row is read.
-   */
-  async requireRevision<Row extends E & { readonly revision: number }>(
-    this: TenantScoped<Row>,
-    tenantId: string,
-    id: number,
-    { given, current }: { given: number | undefined; current: () => Promise<unknown> },
-  ): Promise<void> {
-    if (given === undefined) return;
-    const row = await this.rows.findOne({
-      where: within(tenantId, { id } as FindOptionsWhere<Row>),
-      lock: { mode: 'for_no_key_update' },
-    });
-    if (!row) throw new NotFoundError(this.label);
-    const { revision } = row;
-    if (revision === given) return;
-    throw new RevisionConflictError(this.label, { revision, current: await current() });
+  /** As requireRevision for one row of the tenant. */
+  async requireRevision(tenantId: string, id: number, change: RevisedChange): Promise<void> {
+    const where = within(tenantId, { id } as FindOptionsWhere<E>);
+    await requireRevision(this.rows, where, this.label, change);
   }
 
   /** The page asked for; the client's order comes first, then the given one, which must end in a unique field. */

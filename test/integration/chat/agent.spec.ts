@@ -406,6 +406,29 @@ describe('a record that two people edit', () => {
     const role = await makeRole(admin, 'edited', []);
     const { id: userId } = await makeUser(plinth, admin, 'edited', [role]);
     const { rows: providers } = await admin.get<{ id: number }[]>('/system/provider/list');
+    const type = { dictType: 'edited_type' };
+    const dictId = done(
+      await admin.post<number>('/system/dict/type', { ...type, dictName: 'One' }),
+    ).data;
+    const dictCode = done(
+      await admin.post<number>('/system/dict/data', {
+        ...type,
+        dictLabel: 'One',
+        dictValue: 'one',
+      }),
+    ).data;
+    const ssoId = done(
+      await admin.post<number>('/system/sso', {
+        name: 'Company',
+        issuer: 'https://login.example.com',
+        clientId: 'plinth',
+      }),
+    ).data;
+    const key = { name: 'Key', permissions: ['chat:chat:use'] };
+    const { id: keyId } = done(await admin.post<{ id: number }>('/system/apikey', key)).data;
+    const { rows: clients } = await admin.get<{ id: number }[]>('/system/client/list');
+    const { rows: tenants } = await admin.get<{ id: number }[]>('/system/tenant/list');
+    const [clientId, tenantId] = [clients[0]?.id, tenants[0]?.id];
     type Row = Record<string, unknown> & { readonly revision: number };
     const records: [path: string, id: object, record: string, field: string][] = [
       ['/agent/agent', { id: agentId }, `/agent/agent/${agentId}`, 'agentDescribe'],
@@ -419,6 +442,12 @@ describe('a record that two people edit', () => {
       ],
       ['/system/role', { roleId: role }, `/system/role/${role}`, 'remark'],
       ['/system/user', { userId }, `/system/user/${userId}`, 'remark'],
+      ['/system/tenant', { id: tenantId }, `/system/tenant/${tenantId}`, 'remark'],
+      ['/system/client', { id: clientId }, `/system/client/${clientId}`, 'deviceType'],
+      ['/system/dict/type', { dictId }, `/system/dict/type/${dictId}`, 'remark'],
+      ['/system/dict/data', { dictCode }, `/system/dict/data/${dictCode}`, 'remark'],
+      ['/system/sso', { id: ssoId }, `/system/sso/${ssoId}`, 'name'],
+      ['/system/apikey', { id: keyId }, `/system/apikey/${keyId}`, 'name'],
     ];
     for (const [path, id, record, field] of records) {
       const load = async (): Promise<Row> => {

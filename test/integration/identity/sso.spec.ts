@@ -1033,8 +1033,8 @@ describe('addresses of providers', () => {
     const provider = await OidcProvider.start();
     try {
       const root = await plinth.signIn();
-      const create = (issuer: string) =>
-        root.post('/system/sso', { name: 'X', clientId: 'x', issuer });
+      const create = (issuer: string, draft?: string) =>
+        root.post<number>('/system/sso', { name: 'X', clientId: 'x', issuer, draft });
       for (const issuer of [
         provider.url,
         'http://login.example.com',
@@ -1047,6 +1047,13 @@ describe('addresses of providers', () => {
       }
       done(await create('https://login.example.com'));
       done(await create('http://10.1.2.3/realms/a'));
+
+      // They can be registered at the provider before it is created here, and belong to one.
+      type Draft = Record<'draft' | 'redirectUri' | 'backchannelLogoutUri', string>;
+      const { draft, ...addresses } = done(await root.get<Draft>('/system/sso/draft')).data;
+      const { data: id } = done(await create('https://login.example.org', draft));
+      expect((await root.get(`/system/sso/${id}`)).data).toMatchObject(addresses);
+      expect(await create('https://login.example.net', draft)).toMatchObject({ code: 409 });
     } finally {
       await plinth.stop();
       await provider.stop();

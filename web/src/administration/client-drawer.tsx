@@ -23,17 +23,7 @@ export function ClientDrawer({ client, onClose }: Props) {
   const { may } = useMe();
   const canEdit = may(client ? 'system:client:edit' : 'system:client:add');
   const form = useForm({
-    initialValues: {
-      clientKey: client?.clientKey ?? '',
-      clientSecret: client ? '' : newPassword(),
-      grantTypeList: client?.grantTypeList ?? ['password'],
-      deviceType: client?.deviceType ?? '',
-      activeTimeout: (client?.activeTimeout ?? 1_800) as number | string,
-      timeout: (client?.timeout ?? 604_800) as number | string,
-      inlineThinking: client?.inlineThinking ?? false,
-      inlineSources: client?.inlineSources ?? false,
-      inlineFailures: client?.inlineFailures ?? false,
-    },
+    initialValues: valuesOf(client),
     validate: {
       clientKey: (value) => (value.trim() === '' ? t('clients.keyMissing') : null),
       clientSecret: (value) => (!client && value.trim() === '' ? t('clients.secretMissing') : null),
@@ -67,6 +57,7 @@ export function ClientDrawer({ client, onClose }: Props) {
       action={t(client ? 'clients.save' : 'clients.add')}
       onSubmit={(values) => save.mutateAsync(values)}
       onClose={onClose}
+      valuesOf={valuesOf}
       readOnly={!canEdit && t('clients.mayNotEdit')}
     >
       <TextInput
@@ -133,4 +124,19 @@ export function ClientDrawer({ client, onClose }: Props) {
       ))}
     </FormDrawer>
   );
+}
+
+function valuesOf(client: ClientView | undefined) {
+  return {
+    revision: client?.revision,
+    clientKey: client?.clientKey ?? '',
+    clientSecret: client ? '' : newPassword(),
+    grantTypeList: client?.grantTypeList ?? ['password'],
+    deviceType: client?.deviceType ?? '',
+    activeTimeout: (client?.activeTimeout ?? 1_800) as number | string,
+    timeout: (client?.timeout ?? 604_800) as number | string,
+    inlineThinking: client?.inlineThinking ?? false,
+    inlineSources: client?.inlineSources ?? false,
+    inlineFailures: client?.inlineFailures ?? false,
+  };
 }

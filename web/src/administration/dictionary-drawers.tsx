@@ -18,11 +18,7 @@ interface TypeProps {
 export function DictionaryTypeDrawer({ type, onSaved, onClose }: TypeProps) {
   const { t } = useTranslation('administration');
   const form = useForm({
-    initialValues: {
-      dictName: type?.dictName ?? '',
-      dictType: type?.dictType ?? '',
-      remark: type?.remark ?? '',
-    },
+    initialValues: typeValuesOf(type),
     validate: {
       dictName: (value) => (value.trim() === '' ? t('roles.nameMissing') : null),
       dictType: (value) => (/^[a-z][a-z0-9_]*$/.test(value) ? null : t('dictionary.typeRule')),
@@ -49,6 +45,7 @@ export function DictionaryTypeDrawer({ type, onSaved, onClose }: TypeProps) {
       action={t(type ? 'dictionary.saveType' : 'dictionary.addType')}
       onSubmit={(values) => save.mutateAsync(values)}
       onClose={onClose}
+      valuesOf={typeValuesOf}
     >
       <TextInput
         label={t('roles.name')}
@@ -89,13 +86,7 @@ export function DictionaryEntryDrawer({ dictType, entry, changes, onClose }: Ent
   const { may } = useMe();
   const canEdit = may(entry ? 'system:dict:edit' : 'system:dict:add');
   const form = useForm({
-    initialValues: {
-      dictLabel: entry?.dictLabel ?? '',
-      dictValue: entry?.dictValue ?? '',
-      dictSort: (entry?.dictSort ?? 0) as number | string,
-      isDefault: entry?.isDefault === 'Y',
-      remark: entry?.remark ?? '',
-    },
+    initialValues: entryValuesOf(entry),
     validate: {
       dictLabel: (value) => (value.trim() === '' ? t('dictionary.labelMissing') : null),
       dictValue: (value) => (value.trim() === '' ? t('dictionary.valueMissing') : null),
@@ -123,6 +114,7 @@ export function DictionaryEntryDrawer({ dictType, entry, changes, onClose }: Ent
       action={t(entry ? 'dictionary.saveEntry' : 'dictionary.addEntry')}
       onSubmit={(values) => save.mutateAsync(values)}
       onClose={onClose}
+      valuesOf={entryValuesOf}
       readOnly={!canEdit && t('dictionary.mayNotEdit')}
     >
       <TextInput
@@ -164,4 +156,24 @@ export function DictionaryEntryDrawer({ dictType, entry, changes, onClose }: Ent
       />
     </FormDrawer>
   );
+}
+
+function typeValuesOf(type: DictionaryTypeView | undefined) {
+  return {
+    revision: type?.revision,
+    dictName: type?.dictName ?? '',
+    dictType: type?.dictType ?? '',
+    remark: type?.remark ?? '',
+  };
+}
+
+function entryValuesOf(entry: DictionaryEntryView | undefined) {
+  return {
+    revision: entry?.revision,
+    dictLabel: entry?.dictLabel ?? '',
+    dictValue: entry?.dictValue ?? '',
+    dictSort: (entry?.dictSort ?? 0) as number | string,
+    isDefault: entry?.isDefault === 'Y',
+    remark: entry?.remark ?? '',
+  };
 }

@@ -26,25 +26,7 @@ export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
   const canEdit = may(tenant ? 'system:tenant:edit' : 'system:tenant:add');
   const isHome = tenant?.tenantId === HOME_TENANT;
   const form = useForm({
-    initialValues: {
-      companyName: tenant?.companyName ?? '',
-      tenantId: tenant?.tenantId ?? '',
-      username: '',
-      password: tenant ? '' : newPassword(),
-      contactUserName: tenant?.contactUserName ?? '',
-      contactPhone: tenant?.contactPhone ?? '',
-      // A day is enough: the rest of the time is midnight.
-      expireTime: tenant?.expireTime?.slice(0, 10) ?? '',
-      accountCount: (tenant && tenant.accountCount >= 0 ? tenant.accountCount : '') as
-        | number
-        | string,
-      registerEnabled: tenant?.registerEnabled ?? false,
-      domain: tenant?.domain ?? '',
-      address: tenant?.address ?? '',
-      licenseNumber: tenant?.licenseNumber ?? '',
-      intro: tenant?.intro ?? '',
-      remark: tenant?.remark ?? '',
-    },
+    initialValues: valuesOf(tenant),
     validate: {
       companyName: (value) => (value.trim() === '' ? t('tenants.companyMissing') : null),
       tenantId: (value) =>
@@ -99,6 +81,7 @@ export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
       action={t(tenant ? 'tenants.save' : 'tenants.add')}
       onSubmit={(values) => save.mutateAsync(values)}
       onClose={onClose}
+      valuesOf={valuesOf}
       readOnly={!canEdit && t('tenants.mayNotEdit')}
     >
       <TextInput
@@ -194,4 +177,27 @@ export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
       />
     </FormDrawer>
   );
+}
+
+function valuesOf(tenant: TenantView | undefined) {
+  return {
+    revision: tenant?.revision,
+    companyName: tenant?.companyName ?? '',
+    tenantId: tenant?.tenantId ?? '',
+    username: '',
+    password: tenant ? '' : newPassword(),
+    contactUserName: tenant?.contactUserName ?? '',
+    contactPhone: tenant?.contactPhone ?? '',
+    // A day is enough: the rest of the time is midnight.
+    expireTime: tenant?.expireTime?.slice(0, 10) ?? '',
+    accountCount: (tenant && tenant.accountCount >= 0 ? tenant.accountCount : '') as
+      | number
+      | string,
+    registerEnabled: tenant?.registerEnabled ?? false,
+    domain: tenant?.domain ?? '',
+    address: tenant?.address ?? '',
+    licenseNumber: tenant?.licenseNumber ?? '',
+    intro: tenant?.intro ?? '',
+    remark: tenant?.remark ?? '',
+  };
 }

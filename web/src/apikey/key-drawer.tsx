@@ -64,32 +64,25 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
   });
   const choices = useRecords();
   const form = useForm({
-    initialValues: {
-      name: apiKey?.name ?? '',
-      userId: '',
-      /** Undefined until one is chosen or removed. */
-      permissions: undefined as readonly string[] | undefined,
-      modelIds: texts(apiKey?.modelIds),
-      agentIds: texts(apiKey?.agentIds),
-      knowledgeIds: texts(apiKey?.knowledgeIds),
-      addresses: [...(apiKey?.addresses ?? [])],
-      doors: [...(apiKey?.doors ?? [])] as string[],
-      lastDay: apiKey?.expireTime ? lastDayOf(apiKey.expireTime) : '',
-      strictParameters: apiKey?.strictParameters ?? false,
-    },
+    initialValues: valuesOf(apiKey),
     validate: {
       name: (value) => (value.trim() === '' ? t('nameMissing') : null),
-      permissions: (value) =>
-        !apiKey && (value ?? []).length === 0 ? t('permissionsMissing') : null,
+      permissions: (value) => (!apiKey && value.length === 0 ? t('permissionsMissing') : null),
       userId: (value) => (scope === 'tenant' && !apiKey && value === '' ? t('ownerMissing') : null),
     },
   });
   const offered = permissions.data ?? [];
-  const stored = apiKey?.permissions ?? [];
-  const changedPermissions = form.values.permissions;
-  const chosen = changedPermissions ?? expanded(stored, offered);
+  const chosen = expanded(form.values.permissions, offered);
   const save = useAction(
-    async ({ name, userId, lastDay, strictParameters, ...limits }: typeof form.values) => {
+    async ({
+      revision,
+      name,
+      userId,
+      lastDay,
+      strictParameters,
+      ...limits
+    }: typeof form.values) => {
+      const before = form.getInitialValues();
       const end = lastDay === '' ? {} : { expireTime: `${lastDay} ${END_OF_DAY}` };
       const ids = {
         modelIds: limits.modelIds.map(Number),
@@ -116,20 +109,22 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       const changed = Object.fromEntries(
         Object.entries(limited).filter(([limit]) => form.isDirty(limit)),
       ) as typeof limited;
+      const isLifted = (limit: keyof typeof given): boolean =>
+        limits[limit].length === 0 && (apiKey[limit] !== null || before[limit].length > 0);
       const withoutLimits = [
-        ...(limits.modelIds.length === 0 && apiKey.modelIds ? ['models'] : []),
-        ...(limits.agentIds.length === 0 && apiKey.agentIds ? ['agents'] : []),
-        ...(limits.knowledgeIds.length === 0 && apiKey.knowledgeIds ? ['knowledgeBases'] : []),
-        ...(limits.addresses.length === 0 && apiKey.addresses ? ['addresses'] : []),
-        ...(limits.doors.length === 0 && apiKey.doors ? ['doors'] : []),
-        ...(lastDay === '' && apiKey.expireTime ? ['expireTime'] : []),
+        ...(isLifted('modelIds') ? ['models'] : []),
+        ...(isLifted('agentIds') ? ['agents'] : []),
+        ...(isLifted('knowledgeIds') ? ['knowledgeBases'] : []),
+        ...(isLifted('addresses') ? ['addresses'] : []),
+        ...(isLifted('doors') ? ['doors'] : []),
+        ...(lastDay === '' && (apiKey.expireTime || before.lastDay !== '') ? ['expireTime'] : []),
       ];
       await plinth.apiKeyUpdate({
         body: {
           ...changed,
-          ...{ id: apiKey.id, name },
-          ...(changedPermissions && {
-            permissions: compacted(stored, chosen, offered),
+          ...{ id: apiKey.id, revision, name },
+          ...(form.isDirty('permissions') && {
+            permissions: compacted(before.permissions, chosen, offered),
           }),
           ...(form.isDirty('lastDay') && end),
           ...(form.isDirty('strictParameters') && { strictParameters }),
@@ -154,6 +149,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       action={t(apiKey ? 'save' : 'add')}
       onSubmit={(values) => save.mutateAsync(values)}
       onClose={onClose}
+      valuesOf={valuesOf}
       readOnly={!canEdit && t('mayNotEdit')}
     >
       <TextInput
@@ -267,5 +263,21 @@ function useRecords(): Readonly<Record<'modelIds' | 'agentIds' | 'knowledgeIds',
     modelIds: (models.data?.rows ?? []).map(({ id, modelName }) => choice(id, modelName)),
     agentIds: (agents.data ?? []).map(({ id, agentName }) => choice(id, agentName)),
     knowledgeIds: (bases.data?.rows ?? []).map(({ id, name }) => choice(id, name)),
+  };
+}
+
+function valuesOf(apiKey: ApiKeyView | undefined) {
+  return {
+    revision: apiKey?.revision,
+    name: apiKey?.name ?? '',
+    userId: '',
+    permissions: (apiKey?.permissions ?? []) as readonly string[],
+    modelIds: texts(apiKey?.modelIds),
+    agentIds: texts(apiKey?.agentIds),
+    knowledgeIds: texts(apiKey?.knowledgeIds),
+    addresses: [...(apiKey?.addresses ?? [])],
+    doors: [...(apiKey?.doors ?? [])] as string[],
+    lastDay: apiKey?.expireTime ? lastDayOf(apiKey.expireTime) : '',
+    strictParameters: apiKey?.strictParameters ?? false,
   };
 }

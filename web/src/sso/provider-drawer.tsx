@@ -12,7 +12,7 @@ import {
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
-import type { SsoProviderView } from '@plinth/client';
+import type { SsoDraftView, SsoProviderView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
@@ -25,31 +25,33 @@ import styles from './sso.module.css';
 interface Props {
   /** Undefined for a new one. */
   readonly provider: SsoProviderView | undefined;
+  /** The addresses of a new one; undefined where they cannot be seen yet. */
+  readonly draft?: SsoDraftView | undefined;
   readonly onClose: () => void;
+}
+
+/** A new provider, with the addresses that it will have. */
+export function NewProviderDrawer({ onClose }: Pick<Props, 'onClose'>) {
+  const { may } = useMe();
+  const isShown = may('system:sso:query');
+  const { data, isLoading } = useQuery({
+    queryKey: ['sso', 'draft'],
+    queryFn: ({ signal }) => plinth.ssoDraft({ signal }),
+    enabled: isShown,
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  return isLoading ? null : <ProviderDrawer provider={undefined} draft={data} onClose={onClose} />;
 }
 
 const SCOPES = 'openid profile email offline_access';
 
-export function ProviderDrawer({ provider, onClose }: Props) {
+export function ProviderDrawer({ provider, draft, onClose }: Props) {
   const { t } = useTranslation('sso');
   const { may } = useMe();
   const canEdit = may(provider ? 'system:sso:edit' : 'system:sso:add');
   const form = useForm({
-    initialValues: {
-      name: provider?.name ?? '',
-      issuer: provider?.issuer ?? '',
-      clientId: provider?.clientId ?? '',
-      clientSecret: '',
-      scopes: provider?.scopes ?? SCOPES,
-      groupsClaim: provider?.groupsClaim ?? '',
-      allowCreate: provider?.allowCreate ?? false,
-      provisioned: provider?.provisioned ?? false,
-      enabled: provider?.status !== '1',
-      roleMapping: (provider?.roleMapping ?? []).map(({ value, roleId }) => ({
-        value,
-        roleId: String(roleId) as string | null,
-      })),
-    },
+    initialValues: valuesOf(provider, draft),
     validate: {
       name: (value) => (value.trim() === '' ? t('nameMissing') : null),
       issuer: (value) => (/^https?:\/\/\S+$/.test(value) ? null : t('issuerRule')),
@@ -62,7 +64,13 @@ export function ProviderDrawer({ provider, onClose }: Props) {
     },
   });
   const save = useAction(
-    async ({ enabled, clientSecret, roleMapping, ...values }: typeof form.values) => {
+    async ({
+      draft: reserved,
+      enabled,
+      clientSecret,
+      roleMapping,
+      ...values
+    }: typeof form.values) => {
       const body = {
         ...values,
         status: enabled ? ('0' as const) : ('1' as const),
@@ -71,7 +79,7 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       };
       await (provider
         ? plinth.ssoUpdate({ body: { ...body, id: provider.id } })
-        : plinth.ssoCreate({ body }));
+        : plinth.ssoCreate({ body: { ...body, ...(reserved && { draft: reserved.draft }) } }));
     },
     {
       done: t(provider ? 'saved' : 'added'),
@@ -80,6 +88,7 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       onFailure: () => undefined,
     },
   );
+  const addresses = provider ?? form.values.draft;
   return (
     <FormDrawer
       title={provider ? t('editNamed', { name: provider.name }) : t('add')}
@@ -87,6 +96,7 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       action={t(provider ? 'save' : 'add')}
       onSubmit={(values) => save.mutateAsync(values)}
       onClose={onClose}
+      valuesOf={(current: SsoProviderView) => valuesOf(current)}
       readOnly={!canEdit && t('mayNotEdit')}
     >
       <TextInput
@@ -125,10 +135,10 @@ export function ProviderDrawer({ provider, onClose }: Props) {
         maxLength={500}
         {...form.getInputProps('scopes')}
       />
-      {provider && (
+      {addresses && (
         <>
-          <Address label={t('redirect')} value={provider.redirectUri} />
-          <Address label={t('backchannel')} value={provider.backchannelLogoutUri} />
+          <Address label={t('redirect')} value={addresses.redirectUri} />
+          <Address label={t('backchannel')} value={addresses.backchannelLogoutUri} />
         </>
       )}
       <Title order={3} mt="xs">
@@ -236,4 +246,24 @@ function Mapping({ form }: MappingProps) {
       </Group>
     </Stack>
   );
+}
+
+function valuesOf(provider: SsoProviderView | undefined, draft?: SsoDraftView) {
+  return {
+    revision: provider?.revision,
+    draft: draft ?? null,
+    name: provider?.name ?? '',
+    issuer: provider?.issuer ?? '',
+    clientId: provider?.clientId ?? '',
+    clientSecret: '',
+    scopes: provider?.scopes ?? SCOPES,
+    groupsClaim: provider?.groupsClaim ?? '',
+    allowCreate: provider?.allowCreate ?? false,
+    provisioned: provider?.provisioned ?? false,
+    enabled: provider?.status !== '1',
+    roleMapping: (provider?.roleMapping ?? []).map(({ value, roleId }) => ({
+      value,
+      roleId: String(roleId) as string | null,
+    })),
+  };
 }

@@ -21,7 +21,7 @@ import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { PasswordLogin } from './password-login';
 import { Provisioning } from './provisioning';
-import { ProviderDrawer } from './provider-drawer';
+import { NewProviderDrawer, ProviderDrawer } from './provider-drawer';
 import { TestDrawer } from './test-drawer';
 
 /** The providers with which users of the tenant sign in, and who uses a password. */
@@ -131,11 +131,9 @@ export default function SsoPage() {
       />
       {may('system:sso:query') && <PasswordLogin />}
       {may('system:sso:query') && <Provisioning />}
-      {edited && (
-        <ProviderDrawer
-          provider={edited === 'new' ? undefined : edited}
-          onClose={() => setEdited(undefined)}
-        />
+      {edited === 'new' && <NewProviderDrawer onClose={() => setEdited(undefined)} />}
+      {edited && edited !== 'new' && (
+        <ProviderDrawer provider={edited} onClose={() => setEdited(undefined)} />
       )}
       {tested && <TestDrawer provider={tested} onClose={() => setTested(undefined)} />}
     </Page>

@@ -15,8 +15,8 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Kept {
   /** The values of the fields that were changed. */
   readonly values: Fields;
-  /** The stored record as it was when the form was opened: a save is compared with it. Absent for a new record. */
-  readonly opened?: Fields;
+  /** The values that the form was opened with: with their revision a save is compared. */
+  readonly opened: Fields;
 }
 
 interface KeptForm {
@@ -56,9 +56,7 @@ export function useKeptForm<Values>(form: UseFormReturnType<Values>, name: strin
       ([field, value]) => JSON.stringify(value) !== JSON.stringify(initial[field]),
     );
     const isKept = form.isDirty() && changed.length > 0;
-    const isStored = initial['revision'] !== undefined;
-    const opened = isStored ? { opened: initial } : {};
-    write(key, isKept ? { values: Object.fromEntries(changed), ...opened } : undefined);
+    write(key, isKept ? { values: Object.fromEntries(changed), opened: initial } : undefined);
   });
   const isDirty = form.isDirty();
   useEffect(() => keep(), [values, isDirty]);
@@ -90,13 +88,24 @@ function write(key: string, kept: Kept | undefined): void {
       sessionStorage.removeItem(key);
       return;
     }
-    const text = JSON.stringify(kept, (field, value: unknown) =>
-      SECRET.test(field) && typeof value === 'string' ? '' : value,
+    const { values, opened } = kept;
+    const text = JSON.stringify(
+      { values: withoutSecrets(values), opened: withoutSecrets(opened) },
+      (field, value: unknown) => (SECRET.test(field) && typeof value === 'string' ? '' : value),
     );
     sessionStorage.setItem(key, text);
   } catch {
     // The storage of the browser is full: the text stays in the page.
   }
+}
+
+/** A secret of the form itself stays what the form begins with; one in a list becomes empty. */
+function withoutSecrets(fields: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).filter(
+      ([field, value]) => !SECRET.test(field) || typeof value !== 'string',
+    ),
+  );
 }
 
 session.beforeSignOut(() => {

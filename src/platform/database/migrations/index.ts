@@ -54,6 +54,7 @@ import { RecordRevisions1763683200064 } from './64-record-revisions.js';
 import { StoreOwnership1763683200065 } from './65-store-ownership.js';
 import { TurnProcess1763683200066 } from './66-turn-process.js';
 import { VectorHomes1763683200067 } from './67-vector-homes.js';
+import { FurtherRevisions1763683200069 } from './69-further-revisions.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -113,4 +114,5 @@ export const migrations = [
   StoreOwnership1763683200065,
   TurnProcess1763683200066,
   VectorHomes1763683200067,
+  FurtherRevisions1763683200069,
 ];

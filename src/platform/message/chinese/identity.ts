@@ -145,6 +145,8 @@ export const identity: Texts = {
     'This tenant has reached its limit of users. Ask an administrator.':
       '该租户的用户数已达上限。请联系管理员。',
     'The logout token is not valid.': '注销令牌无效。',
+    'The addresses of this draft belong to a provider already. Open the form again.':
+      '该草稿的地址已属于一个提供方。请重新打开表单。',
     'Users have signed in with this provider, so its issuer cannot be changed. Create another provider.':
       '已有用户通过此提供方登录，因此不能更改其颁发者。请创建其他提供方。',
     'The stored secret is not sent to another issuer. Enter the client secret for the new one.':
