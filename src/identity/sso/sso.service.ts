@@ -286,7 +286,7 @@ function entry(
   return { action, target: 'sso_provider', id, detail };
 }
 
-/** A version 8 UUID (RFC 9562). With the tenant in its digest nobody can choose the addresses of another tenant's provider. */
+/** A version 8 UUID (RFC 9562). With the tenant in its digest no tenant can choose the addresses of another one. */
 function publicIdOf(tenantId: string, draft: string): string {
   const hex = createHash('sha256').update(`${tenantId}:${draft}`).digest('hex');
   return [
