@@ -167,7 +167,7 @@ export class AgentService {
 
   async create(caller: Caller, body: CreateAgentBody): Promise<AgentView> {
     requireUnlimitedKey(caller, 'agents', phrase`agents`);
-    const values = await this.valuesOf(body);
+    const values = await this.valuesOf(caller, body);
     return this.database.transaction(async () => {
       await this.checkBindings(caller, values);
       const userId = caller.userId || null;
@@ -181,7 +181,7 @@ export class AgentService {
   async update(caller: Caller, body: UpdateAgentBody): Promise<AgentView> {
     const { id, revision, ...changed } = body;
     requireWithinKey(caller, 'agents', [id], LABEL);
-    const values = await this.valuesOf(changed);
+    const values = await this.valuesOf(caller, changed);
     return this.database.transaction(async () => {
       const current = () => this.get(caller, id);
       await this.agents.agents.requireRevision(caller.tenantId, id, { given: revision, current });
@@ -202,12 +202,15 @@ export class AgentService {
   }
 
   /** The columns that a body changes. Must not be called inside a transaction: a schema is checked on a thread. */
-  private async valuesOf(body: CreateAgentBody | AgentChange): Promise<AgentValues> {
+  private async valuesOf(
+    caller: Caller,
+    body: CreateAgentBody | AgentChange,
+  ): Promise<AgentValues> {
     const { responseFormat: given, filter, ...fields } = body;
     const values = readAgent(fields);
     if (filter !== undefined) values.filter = filter && readFilter(filter);
     if (given === undefined) return values;
-    return { ...values, responseFormat: given && (await this.formats.read(given)) };
+    return { ...values, responseFormat: given && (await this.formats.read(caller, given)) };
   }
 
   /**

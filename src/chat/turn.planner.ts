@@ -121,7 +121,7 @@ export class TurnPlanner {
    * cannot be used.
    */
   async plan(caller: Caller, body: PlannedBody): Promise<TurnPlan> {
-    const format = body.responseFormat && (await this.formats.read(body.responseFormat));
+    const format = body.responseFormat && (await this.formats.read(caller, body.responseFormat));
     if (body.agentId === undefined) {
       const model = await this.models.resolveChat(caller, body.model);
       const bases = await this.requested(caller, body);
@@ -174,6 +174,8 @@ export class TurnPlanner {
     if (!format) return answer;
     const { direct } = this.runtimes;
     return this.structured.read({
+      caller: call.caller,
+      signal: call.signal,
       format,
       first: answer,
       passesUnfinished,

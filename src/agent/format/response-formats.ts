@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { Piscina } from 'piscina';
+import type { Caller } from '../../platform/access/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { ResponseFormat } from '../../provider/index.js';
 import {
@@ -9,6 +10,7 @@ import {
   InvalidSchemaError,
   SchemaTooSlowError,
 } from './format.errors.js';
+import { FairQueue } from './fair-queue.js';
 import { LONGEST_SCHEMA, TOO_SLOW } from './schema-walk.js';
 import type { Problem } from './schema-walk.js';
 import type { AnswerTask, CheckedAnswer, SchemaTask } from './schema.worker.js';
@@ -30,6 +32,7 @@ export const RESPONSE_FORMAT_EXAMPLE = {
 const WORKER = fileURLToPath(new URL('./schema.worker.js', import.meta.url));
 /** A thread that has had nothing to do for so long ends. */
 const IDLE_MS = 60_000;
+const THREADS = 2;
 const THREAD_MEGABYTES = 128;
 /** Of one check, from its start on the thread. A usual one takes milliseconds. */
 const LIMIT_MS = 5_000;
@@ -38,13 +41,14 @@ const NAME = /^[\w-]{1,64}$/;
 const DEFAULT_NAME = 'answer';
 
 /**
- * Reads response formats of requests and checks answers against them, on a thread with limits of time and memory, because
- * users write the schemas.
+ * Reads response formats of requests and checks answers against them, on threads with limits of time and memory, because
+ * users write the schemas. Checks of one user that take long do not hold those of others.
  */
 @Injectable()
 export class ResponseFormats implements OnApplicationShutdown {
   private readonly logger = new Logger(ResponseFormats.name);
   private readonly stopping = new AbortController();
+  private readonly queue = new FairQueue(THREADS);
   private threads: Piscina | undefined;
 
   async onApplicationShutdown(): Promise<void> {
@@ -53,11 +57,14 @@ export class ResponseFormats implements OnApplicationShutdown {
   }
 
   /** Null for the type `text`, which asks for no format. Throws InvalidResponseFormatError. */
-  async read(given: Readonly<Record<string, unknown>>): Promise<ResponseFormat | null> {
+  async read(
+    caller: Caller,
+    given: Readonly<Record<string, unknown>>,
+  ): Promise<ResponseFormat | null> {
     const format = this.unchecked(given);
     if (!format) return null;
     const task: SchemaTask = { schema: JSON.stringify(format.schema), limitMs: LIMIT_MS };
-    const problems = (await this.run('checkSchema', task)) as readonly Problem[];
+    const problems = (await this.run(caller, 'checkSchema', task)) as readonly Problem[];
     if (problems.length > 0) throw new InvalidSchemaError(problems);
     return format;
   }
@@ -91,19 +98,30 @@ export class ResponseFormats implements OnApplicationShutdown {
     return { type, name, schema: schema as ResponseFormat['schema'] };
   }
 
-  /** Checks the text of an answer. Throws SchemaTooSlowError. */
-  async check({ schema }: ResponseFormat, text: string): Promise<CheckedAnswer> {
+  /** Checks the text of an answer to the caller. Throws SchemaTooSlowError, and the reason of the signal while it waits. */
+  async check(
+    caller: Caller,
+    { schema }: ResponseFormat,
+    text: string,
+    signal: AbortSignal,
+  ): Promise<CheckedAnswer> {
     const task: AnswerTask = { schema: JSON.stringify(schema), text, limitMs: LIMIT_MS };
-    return (await this.run('checkAnswer', task)) as CheckedAnswer;
+    return (await this.run(caller, 'checkAnswer', task, signal)) as CheckedAnswer;
   }
 
-  private async run(name: string, task: SchemaTask): Promise<unknown> {
-    this.threads ??= this.start();
+  private async run(
+    { tenantId, userId }: Caller,
+    name: string,
+    task: SchemaTask,
+    waiting: AbortSignal = this.stopping.signal,
+  ): Promise<unknown> {
+    const { signal } = this.stopping;
     try {
-      const result = (await this.threads.run(task, {
-        name,
-        signal: this.stopping.signal,
-      })) as unknown;
+      const result = await this.queue.run(
+        `${tenantId}/${userId}`,
+        async () => (await (this.threads ??= this.start()).run(task, { name, signal })) as unknown,
+        AbortSignal.any([waiting, signal]),
+      );
       if (result === TOO_SLOW) throw new SchemaTooSlowError();
       return result;
     } catch (error) {
@@ -116,7 +134,7 @@ export class ResponseFormats implements OnApplicationShutdown {
     const threads = new Piscina({
       filename: WORKER,
       minThreads: 0,
-      maxThreads: 1,
+      maxThreads: THREADS,
       idleTimeout: IDLE_MS,
       resourceLimits: { maxOldGenerationSizeMb: THREAD_MEGABYTES },
     });

@@ -128,11 +128,32 @@ describe('an answer', () => {
     expect(answered(schema, numbers(100_000))).toMatchObject({ problems: [{ path: '/a/0' }] });
   });
 
-  it('is given up when a pattern takes too long, and the next one is checked', () => {
-    const schema = objectOf({ a: { type: 'string', pattern: '^(a+)+$' } });
-    const text = JSON.stringify({ a: `${'a'.repeat(60)}!` });
+  it.each([
+    objectOf({ a: { type: 'string', pattern: '^(a+)+$' } }),
+    objectOf({}, { patternProperties: { '^(a|a)+!$': {} }, additionalProperties: false }),
+    objectOf({ a: { type: 'string', not: { pattern: '^a(a|aa)*!' } } }),
+  ])('is checked by a pattern in a time that grows with its length alone: %#', (schema) => {
+    const long = `${'a'.repeat(10_000)}?`;
+    const text = JSON.stringify({ a: long, [long]: 1 });
+    expect(answered(schema, text)).toMatchObject({ problems: expect.any(Array) });
+  });
+
+  it('that is nested too deep for its schema does not fit', () => {
+    const schema = objectOf({ a: { $ref: '#' } });
+    const text = '{"a":'.repeat(100_000) + '{}' + '}'.repeat(100_000);
+    expect(answered(schema, text)).toMatchObject({ problems: [{ path: '', rule: 'depth' }] });
+  });
+
+  it.each([
+    [objectOf({ a: { type: 'string', pattern: '^(?=(a+)+$)' } }), `${'a'.repeat(60)}!`],
+    [
+      objectOf({ a: { type: 'array', uniqueItems: true } }),
+      Array.from({ length: 30_000 }, (_, n) => ({ n })),
+    ],
+  ])('is given up when it takes too long, and the next one is checked: %#', (schema, a) => {
+    const text = JSON.stringify({ a });
     expect(checkAnswer({ schema: JSON.stringify(schema), text, limitMs: 50 })).toBe('too-slow');
-    expect(answered(schema, '{"a":"aaa"}')).toMatchObject({ problems: [] });
+    expect(answered(PERSON, '{"name":"Ada","age":36}')).toMatchObject({ problems: [] });
   });
 });
 

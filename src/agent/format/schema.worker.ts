@@ -2,11 +2,12 @@ import { runInThisContext } from 'node:vm';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, Options, ValidateFunction } from 'ajv';
+import { patternOf } from './linear-pattern.js';
 import { problemsOfSchema, TOO_SLOW } from './schema-walk.js';
 import type { Problem } from './schema-walk.js';
 
-// Runs on a thread of its own: a schema is code that users write. A pattern or references in alternatives can take
-// hours for a short text.
+// Runs on threads of its own: a schema is code that users write. References in alternatives, and patterns that RE2 does not
+// know, can take hours for a short text.
 
 export interface SchemaTask {
   /** The schema as JSON text. */
@@ -44,6 +45,8 @@ const OPTIONS: Options = {
   ownProperties: true,
   // Several references to one large schema must not multiply the code.
   inlineRefs: false,
+  // Only code of standalone validators names the engine.
+  code: { regExp: Object.assign(patternOf, { code: 'patternOf' }) },
   logger: false,
 };
 
@@ -81,7 +84,13 @@ export function checkAnswer({
   }
   return within(limitMs, () => {
     const validate = validatorOf(schema, text.length <= LONGEST_WITH_ALL_PROBLEMS);
-    if (validate(value)) return { problems: [], json };
+    try {
+      if (validate(value)) return { problems: [], json };
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      // The stack is exhausted by a schema that refers to itself.
+      return { problems: [{ path: '', rule: 'depth', message: 'is nested too deep' }] };
+    }
     return { problems: problemsOf(validate.errors) };
   });
 }

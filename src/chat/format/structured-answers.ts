@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ResponseFormats } from '../../agent/index.js';
 import type { Problem, TurnPart } from '../../agent/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import type { ChatMessage, Finish, ResponseFormat, Usage } from '../../provider/index.js';
 import {
   AnswerCutError,
@@ -20,6 +21,9 @@ type Parts = AsyncIterable<readonly TurnPart[]>;
 
 /** How an answer of a form is requested. */
 export interface FormattedCalls {
+  readonly caller: Caller;
+  /** Ends a check that waits for others of the caller. */
+  readonly signal: AbortSignal;
   readonly format: ResponseFormat;
   /** The answer of the runtime. */
   readonly first: Parts;
@@ -43,6 +47,8 @@ export class StructuredAnswers {
   constructor(private readonly formats: ResponseFormats) {}
 
   async *read({
+    caller,
+    signal,
     format,
     first,
     correct,
@@ -60,7 +66,7 @@ export class StructuredAnswers {
           yield [...held.rest(), ...usageOf(calls), ...finish];
           return;
         }
-        const { problems, json } = await this.check(format, held);
+        const { problems, json } = await this.formats.check(caller, format, answerOf(held), signal);
         if (json !== undefined) {
           yield [{ type: 'text-delta', text: json }, ...usageOf(calls), ...finish];
           return;
@@ -74,15 +80,13 @@ export class StructuredAnswers {
       throw error;
     }
   }
+}
 
-  private async check(
-    format: ResponseFormat,
-    { text, finish }: HeldAnswer,
-  ): Promise<{ readonly problems: readonly Problem[]; readonly json?: string }> {
-    if (finish?.reason === 'content-filter') throw new AnswerRefusedError(text);
-    if (finish?.reason === 'length') throw new AnswerCutError();
-    return this.formats.check(format, text);
-  }
+/** The text of an answer that has reached its end. */
+function answerOf({ text, finish }: HeldAnswer): string {
+  if (finish?.reason === 'content-filter') throw new AnswerRefusedError(text);
+  if (finish?.reason === 'length') throw new AnswerCutError();
+  return text;
 }
 
 /** What is kept back of one answer. */

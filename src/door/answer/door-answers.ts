@@ -211,7 +211,7 @@ export class DoorAnswers {
     answered?: readonly (readonly ChatPart[])[],
   ): Promise<RunningAnswer> {
     const emulated = noted(model, call, open);
-    const format = given && (await this.formats.read(given));
+    const format = given && (await this.formats.read(open.caller, given));
     const { messages } = call;
     const parts = (more: readonly ChatMessage[]): AsyncIterable<readonly ChatPart[]> =>
       this.parts(
@@ -222,7 +222,14 @@ export class DoorAnswers {
       );
     const first = answered ? inOrder(answered) : parts([]);
     const answer = format
-      ? this.structured.read({ format, first, correct: parts, passesUnfinished: true })
+      ? this.structured.read({
+          caller: open.caller,
+          signal: open.signal,
+          format,
+          first,
+          correct: parts,
+          passesUnfinished: true,
+        })
       : first;
     const chosen = withChoice(answer, emulated, {
       ask: parts,

@@ -7,10 +7,11 @@ import type { AgentRow } from '../../support/agents.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
 import type { ChatReply } from '../../support/chat.js';
 import { createModel, createProvider } from '../../support/models.js';
-import { done } from '../../support/people.js';
+import { done, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 import { ADMIN_PASSWORD, FULL_CLIENT } from '../../support/template.js';
+import { eventually } from '../../support/wait.js';
 
 const SCHEMA = {
   type: 'object',
@@ -375,6 +376,53 @@ describe('an answer of a form', () => {
     expect(message).toMatchObject({ content: JSON_TEXT, inputTokens: 60, outputTokens: 7 });
     expect(sent().map(({ tools }) => tools?.length)).toEqual([1, 1, undefined]);
     expect(sent().every(({ response_format }) => response_format !== undefined)).toBe(true);
+  });
+
+  it('is checked by a pattern whose engine never backtracks', async () => {
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'string', pattern: '^(a+)+$' } },
+      patternProperties: { '^(x|xx)*!$': { type: 'string' } },
+    };
+    const responseFormat = { type: 'json_schema', schema };
+    const long = 'a'.repeat(50_000);
+    const fitting = JSON.stringify({ a: long });
+    const { reply } = await ask(
+      [
+        { text: JSON.stringify({ a: `${long}!`, [`${'x'.repeat(5_000)}?`]: 1 }) },
+        { text: fitting },
+      ],
+      { responseFormat },
+    );
+
+    expect(reply.error).toBeUndefined();
+    expect(reply.text).toBe(fitting);
+    expect(sent()[1]?.messages.at(-1)?.content).toContain('- /a must match pattern "^(a+)+$"');
+  });
+
+  it('of one user does not hold that of another when its check takes long', async () => {
+    const { session } = await makeUser(plinth, admin, 'slow-forms');
+    const properties = { a: { type: 'string', pattern: '^(?=(a+)+$)' } };
+    const schema = { type: 'object', properties };
+    const asked = { model: 'sim', content: 'x', responseFormat: { type: 'json_schema', schema } };
+    const text = JSON.stringify({ a: `${'a'.repeat(60)}!` });
+    simulator.script(...Array<ScriptStep>(20).fill({ text }));
+    const slow = await Promise.all(Array.from({ length: 20 }, () => OpenChat.send(session, asked)));
+    let ended = 0;
+    const ends = slow.map(async (chat) => {
+      await chat.rest();
+      ended += 1;
+    });
+    await eventually(
+      () => sent().length,
+      (count) => count === slow.length,
+    );
+    simulator.script({ text: JSON_TEXT });
+    const reply = await sendChat(admin, { ...asked, responseFormat: FORMAT });
+    expect(reply.text).toBe(JSON_TEXT);
+    expect(ended).toBeLessThan(slow.length);
+    for (const chat of slow) chat.leave();
+    await Promise.allSettled(ends);
   });
 
   it('counts its schema when the window is filled', async () => {
