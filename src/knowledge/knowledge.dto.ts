@@ -77,9 +77,10 @@ const knowledgeFields = {
   }),
   overlapChar: Whole({
     optional: true,
+    clearable: true,
     max: SIZE,
     description:
-      'At least 0 and less than textBlockSize; default 50, or half of a textBlockSize below 100',
+      'At least 0 and less than textBlockSize. Default 50, or half of a textBlockSize below 100: an empty text goes back to it',
     example: 50,
   }),
   retrieveLimit: Whole({
@@ -125,7 +126,13 @@ const knowledgeFields = {
     max: 200,
     description: 'modelName of a model of category rerank',
   }),
-  rerankTopN: Whole({ optional: true, min: 0, max: INTEGER, description: '0 clears it' }),
+  rerankTopN: Whole({
+    optional: true,
+    clearable: true,
+    min: 0,
+    max: INTEGER,
+    description: '0 and an empty text clear it',
+  }),
   rerankScoreThreshold: Decimal({
     optional: true,
     clearable: true,

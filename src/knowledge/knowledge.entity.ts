@@ -3,6 +3,7 @@ import {
   Bigint,
   CreateTime,
   Double,
+  Flag,
   GeneratedId,
   Integer,
   Smallint,
@@ -37,6 +38,8 @@ export class KnowledgeBase {
   /** As entered; the two characters \n mean a line feed. */
   @Varchar(255, nullable) separator: string | null;
   @Integer({ default: 50 }) overlapChar: number;
+  /** False: the overlap follows the block size. */
+  @Flag({ default: false }) overlapChosen: boolean;
   @Integer({ default: 1000 }) textBlockSize: number;
   @Integer({ default: 10 }) retrieveLimit: number;
   @Double({ default: () => '0.2' }) similarityThreshold: number;

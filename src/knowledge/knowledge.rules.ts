@@ -54,15 +54,31 @@ interface SplitValues {
   readonly overlapChar: number;
 }
 
+interface StoredSplitValues extends SplitValues {
+  readonly overlapChosen: boolean;
+}
+
+/** An overlap of null takes the choice of one back. */
+type GivenSplitValues = Partial<Pick<SplitValues, 'textBlockSize'>> & {
+  readonly overlapChar?: number | null | undefined;
+};
+
 /**
- * The effective split settings of given values over stored ones. The default overlap follows the block size; a stored
- * overlap is taken for it if it is the default of the stored block size.
+ * The effective split settings of given values over stored ones. An overlap that was chosen stays; without one, the default
+ * follows the block size.
  */
-export function splitSettings(given: Partial<SplitValues>, stored?: SplitValues): SplitValues {
+export function splitSettings(
+  given: GivenSplitValues,
+  stored?: StoredSplitValues,
+): StoredSplitValues {
   const textBlockSize = given.textBlockSize ?? stored?.textBlockSize ?? DEFAULT_BLOCK_SIZE;
-  const isChosen = stored && stored.overlapChar !== defaultOverlap(stored.textBlockSize);
-  const kept = isChosen ? stored.overlapChar : defaultOverlap(textBlockSize);
-  return { textBlockSize, overlapChar: given.overlapChar ?? kept };
+  const kept = stored?.overlapChosen ? stored.overlapChar : null;
+  const chosen = given.overlapChar === undefined ? kept : given.overlapChar;
+  return {
+    textBlockSize,
+    overlapChar: chosen ?? defaultOverlap(textBlockSize),
+    overlapChosen: chosen !== null,
+  };
 }
 
 /** The rules of docs/WIRE.md (Knowledge bases). Throws BlockSizeError or OverlapError. */

@@ -368,9 +368,10 @@ function valuesOf(body: CreateKnowledgeBody | Omit<UpdateKnowledgeBody, 'id'>): 
   return values;
 }
 
-/** With the overlap that follows from the block size, where that changes and no overlap is given. */
+/** With the overlap that was given or follows from the block size, where one of them is given. */
 function withOverlap(values: KnowledgeValues, before?: KnowledgeBase): KnowledgeValues {
-  if (before && values.textBlockSize === undefined) return values;
+  const isUnchanged = values.textBlockSize === undefined && values.overlapChar === undefined;
+  if (before && isUnchanged) return values;
   return { ...values, ...splitSettings(values, before) };
 }
 

@@ -19,10 +19,21 @@ export type ModelValues = Partial<
   >
 >;
 
-/** What was left without its model. */
-interface WithoutModel {
-  readonly agents: number;
+/** How many records use models that they cannot use any more. */
+export interface LostUses {
   readonly knowledgeBases: number;
+  readonly agents: number;
+  readonly apiKeys: number;
+  /** Models that have one of them as a fallback. */
+  readonly fallbacks: number;
+}
+
+/** How models are lost to what uses them. */
+export interface Loss {
+  /** Another model answers to the name, if there is one: not so when its provider is disabled. */
+  readonly leavesName: boolean;
+  /** Agents and fallbacks name a model by its id, which a new name does not change. */
+  readonly leavesId: boolean;
 }
 
 /** A model as it was called. */
@@ -32,6 +43,9 @@ interface ModelAsCalled {
   readonly modelName: string;
   readonly connection: { readonly address: string };
 }
+
+/** What models are named by. */
+export type ModelIdentity = Pick<Model, 'id' | 'modelName' | 'category'>;
 
 /** Whose tenant, and whose key, a model must be of. */
 type KeyOwner = Pick<Caller, 'tenantId' | 'apiKey'>;
@@ -136,6 +150,10 @@ export class ModelRepository {
     return this.models.find(caller.tenantId, where, { id: 'DESC' });
   }
 
+  async ofProviders(tenantId: string, providerCodes: readonly string[]): Promise<Model[]> {
+    return this.models.find(tenantId, { providerCode: In([...providerCodes]) }, { id: 'ASC' });
+  }
+
   async idsOfProvider(tenantId: string, providerCode: string): Promise<number[]> {
     const models = await this.models.find(tenantId, { providerCode }, { id: 'ASC' });
     return models.map((model) => model.id);
@@ -215,26 +233,32 @@ export class ModelRepository {
     return this.vault.open(modelPlace(model.tenantId, model.id), model.credential);
   }
 
-  /** How many agents and knowledge bases are left without a model that they use. */
-  async countWithout(tenantId: string, removed: readonly Model[]): Promise<WithoutModel> {
-    const lost = new Map<string, string[]>([
+  /** What uses the models as they were, by their ids and by the names that no other model answers to. */
+  async countLost(
+    tenantId: string,
+    models: readonly ModelIdentity[],
+    { leavesName, leavesId }: Loss,
+  ): Promise<LostUses> {
+    const ids = models.map(({ id }) => id);
+    const names = new Map<string, string[]>([
       ['vector', []],
       ['rerank', []],
       ['chat', []],
     ]);
-    for (const { modelName, category } of removed) {
-      const others = await this.named(tenantId, modelName);
-      const isLeft = others.some(
+    for (const { modelName, category } of models) {
+      const named = await this.named(tenantId, modelName);
+      const alike = named.filter(
         (one) => storedCategory(one.category) === storedCategory(category),
       );
-      if (!isLeft) lost.get(storedCategory(category))?.push(modelName);
+      const answering = leavesName ? alike.find(({ id }) => !ids.includes(id)) : alike[0];
+      const isLost = answering === undefined || ids.includes(answering.id);
+      if (isLost) names.get(storedCategory(category))?.push(modelName);
     }
-    const ids = removed.map(({ id }) => id);
-    const [row] = await this.database.query<WithoutModel>(COUNT_WITHOUT, [
-      ...[tenantId, ids],
-      ...lost.values(),
+    const [row] = await this.database.query<LostUses>(COUNT_LOST, [
+      ...[tenantId, ids, leavesId ? ids : []],
+      ...names.values(),
     ]);
-    return row ?? { agents: 0, knowledgeBases: 0 };
+    return row ?? { knowledgeBases: 0, agents: 0, apiKeys: 0, fallbacks: 0 };
   }
 
   /**
@@ -248,13 +272,19 @@ export class ModelRepository {
   }
 }
 
-/** Agents name a model by its id, knowledge bases by its name. */
-const COUNT_WITHOUT = `
-  SELECT (SELECT count(*) FROM agent WHERE tenant_id = $1 AND model_id = ANY ($2::bigint[])) AS agents,
+/** Knowledge bases name a model by its name; clients with a key that is limited to the model do so, too. */
+const COUNT_LOST = `
+  SELECT (SELECT count(*) FROM agent WHERE tenant_id = $1 AND model_id = ANY ($3::bigint[])) AS agents,
          (SELECT count(*) FROM knowledge_base
            WHERE tenant_id = $1
-             AND (embedding_model = ANY ($3) OR (enable_rerank = 1 AND rerank_model = ANY ($4))
-                  OR (enable_ocr = 1 AND ocr_model = ANY ($5)) OR context_model = ANY ($5))) AS "knowledgeBases"`;
+             AND (embedding_model = ANY ($4) OR (enable_rerank = 1 AND rerank_model = ANY ($5))
+                  OR (enable_ocr = 1 AND ocr_model = ANY ($6)) OR context_model = ANY ($6))) AS "knowledgeBases",
+         (SELECT count(*) FROM api_key
+           WHERE tenant_id = $1 AND revoked_time IS NULL AND (expire_time IS NULL OR expire_time > now())
+             AND EXISTS (SELECT FROM unnest($2::bigint[]) AS lost (id)
+                          WHERE model_ids @> to_jsonb(lost.id))) AS "apiKeys",
+         (SELECT count(*) FROM model
+           WHERE tenant_id = $1 AND fallback_ids && $3::bigint[] AND NOT id = ANY ($3::bigint[])) AS fallbacks`;
 
 /** In one order, so that no two of those who lock models wait for each other. */
 const LOCK = `

@@ -283,8 +283,8 @@ export class ModelResolver {
     const name = modelName.trim();
     const resolving = this.media.get(caller, `${categories.join()} ${name}`, async () => {
       const model = await this.named(caller, name, categories);
-      const adapter = this.adapters.media.get(model.providerCode);
       const resolved = await this.resolved(caller, model);
+      const adapter = this.adapters.media.get(model.providerCode);
       return { ...resolved, category: model.category as Category, adapter };
     });
     // What is kept for the categories is of one of them.
@@ -381,13 +381,15 @@ export class ModelResolver {
   }
 
   private async asEmbedding(owner: CacheOwner, model: Model): Promise<ResolvedEmbeddingModel> {
+    const resolved = await this.resolved(owner, model);
     const adapter = this.adapters.embedding.get(model.providerCode);
-    return this.withAlternatives({ ...(await this.resolved(owner, model)), adapter }, model);
+    return this.withAlternatives({ ...resolved, adapter }, model);
   }
 
   private async asRerank(owner: CacheOwner, model: Model): Promise<ResolvedRerankModel> {
+    const resolved = await this.resolved(owner, model);
     const adapter = this.adapters.rerank.get(model.providerCode);
-    return this.withAlternatives({ ...(await this.resolved(owner, model)), adapter }, model);
+    return this.withAlternatives({ ...resolved, adapter }, model);
   }
 
   /** Adds the keys to choose from and the fallbacks, where the model has any. */
@@ -420,7 +422,7 @@ export class ModelResolver {
     const { revision } = owner;
     const { id, tenantId, modelName, providerCode } = model;
     const category = storedCategory(model.category);
-    const provider = await this.providers.requireEnabled(tenantId, providerCode);
+    const provider = await this.providers.requireEnabled(tenantId, providerCode, modelName);
     const set = await this.limits.get(owner, 'all', () => this.limitRecords.set(tenantId));
     const limits = set.filter(({ scope, modelId }) => scope !== 'model' || (modelId ?? id) === id);
     const findings = Object.entries(model.findings);

@@ -21,8 +21,8 @@ import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { msg, phrase, sentences } from '../platform/message/index.js';
-import type { Message } from '../platform/message/index.js';
+import { allOf, msg, phrase, sentences } from '../platform/message/index.js';
+import type { Message, Phrase } from '../platform/message/index.js';
 import { HostIdentity } from './host.identity.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
@@ -44,7 +44,7 @@ import type { ModelKey } from './model-key.entity.js';
 import { ModelKeyRepository } from './model-key.repository.js';
 import type { WrittenKey } from './model-key.repository.js';
 import { ModelRepository } from './model.repository.js';
-import type { ModelValues } from './model.repository.js';
+import type { LostUses, ModelValues } from './model.repository.js';
 import { toModelEntryView, toModelView } from './model.view.js';
 import type { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
 
@@ -92,7 +92,9 @@ export class ModelService {
     private readonly audit: AuditLog,
     private readonly http: OutboundHttp,
     private readonly hostIdentity: HostIdentity,
-  ) {}
+  ) {
+    providers.join((tenantId, codes) => this.lostByProvider(tenantId, codes));
+  }
 
   async list(caller: Caller, query: ModelListQuery): Promise<Page<ModelView>> {
     const page = await this.models.page(caller, query);
@@ -217,7 +219,7 @@ export class ModelService {
       });
       const isChanged = apiKey !== '' || (keys !== undefined && hasChanged(stored, keys));
       if (isChanged) await this.record(caller, 'credential-change', id);
-      return this.saved(tenantId, id);
+      return this.saved(tenantId, id, await this.lostByChange(tenantId, before, after));
     });
   }
 
@@ -247,31 +249,49 @@ export class ModelService {
     const { tenantId } = caller;
     return this.database.transaction(async () => {
       const removed = await this.models.withIds(tenantId, ids);
+      const loss = { leavesName: true, leavesId: true };
+      const lost = await this.models.countLost(tenantId, removed, loss);
       await this.models.remove(tenantId, ids);
       for (const id of ids) await this.record(caller, 'delete', id);
       await this.revision.increment(tenantId);
-      return new Answer(null, await this.removedMessage(tenantId, removed));
+      return new Answer(null, sentences([OK_MESSAGE, ...lostBy(removed, lost)]));
     });
   }
 
-  private async removedMessage(tenantId: string, removed: readonly Model[]): Promise<Message> {
-    const { agents, knowledgeBases } = await this.models.countWithout(tenantId, removed);
-    const names = removed.map(({ modelName }) => modelName).join(', ');
-    const warnings: Message[] = [];
+  /** What used a changed model, and can no longer call it or compare its vectors. */
+  private async lostByChange(tenantId: string, before: Model, after: Model): Promise<Message[]> {
+    const [was, is] = [before, after].map(({ category }) => storedCategory(category));
+    const isNamedOtherwise = before.modelName !== after.modelName || was !== is;
+    const isSameKind = isOfSameKind(before, after);
+    if (isSameKind && !isNamedOtherwise) return [];
+    const lost = await this.models.countLost(tenantId, [before], {
+      leavesName: isNamedOtherwise,
+      leavesId: !isSameKind,
+    });
+    if (isNamedOtherwise) return lostBy([before], lost);
+    const { knowledgeBases } = lost;
+    const resized: Message[] = [];
     if (knowledgeBases === 1) {
-      warnings.push(
-        msg`1 knowledge base uses ${names}. Choose another model in its settings, or create one of the same name.`,
+      resized.push(
+        msg`1 knowledge base uses ${before.modelName}, whose vectors have another dimension now. Parse its documents again.`,
       );
     } else if (knowledgeBases > 1) {
-      warnings.push(
-        msg`${knowledgeBases} knowledge bases use ${names}. Choose another model in their settings, or create one of the same name.`,
+      resized.push(
+        msg`${knowledgeBases} knowledge bases use ${before.modelName}, whose vectors have another dimension now. Parse their documents again.`,
       );
     }
-    if (agents === 1) warnings.push(msg`1 agent uses ${names}. Choose another model for it.`);
-    else if (agents > 1) {
-      warnings.push(msg`${agents} agents use ${names}. Choose another model for them.`);
-    }
-    return sentences([OK_MESSAGE, ...warnings]);
+    return [...resized, ...alsoAffected({ ...NO_USES, fallbacks: lost.fallbacks })];
+  }
+
+  /** What uses models of provider codes that were disabled, deleted or renamed. */
+  private async lostByProvider(
+    tenantId: string,
+    providerCodes: readonly string[],
+  ): Promise<Message[]> {
+    const models = await this.models.ofProviders(tenantId, providerCodes);
+    const loss = { leavesName: false, leavesId: true };
+    const parts = usesOf(await this.models.countLost(tenantId, models, loss));
+    return parts.length === 0 ? [] : [msg`Affected: ${allOf(parts)}.`];
   }
 
   /**
@@ -372,7 +392,11 @@ export class ModelService {
     await this.audit.record(caller, { action, target: 'model', id, detail });
   }
 
-  private async saved(tenantId: string, id: number): Promise<Answer<ModelView>> {
+  private async saved(
+    tenantId: string,
+    id: number,
+    lost: readonly Message[] = [],
+  ): Promise<Answer<ModelView>> {
     await this.revision.increment(tenantId);
     const model = await this.models.get(tenantId, id);
     const named = await this.models.named(tenantId, model.modelName);
@@ -384,7 +408,7 @@ export class ModelService {
           ]
         : [];
     const view = toModelView(model, await this.keys.of(tenantId, [id]));
-    return new Answer(view, sentences([OK_MESSAGE, ...warnings]));
+    return new Answer(view, sentences([OK_MESSAGE, ...warnings, ...lost]));
   }
 
   private async view(tenantId: string, id: number): Promise<ModelView> {
@@ -405,6 +429,47 @@ const PRICES = [
 
 /** Another value of one of them makes what was learned of the service void. */
 const SERVICE_FIELDS = ['providerCode', 'category', 'modelName', 'apiHost'] as const;
+
+const NO_USES: LostUses = { knowledgeBases: 0, agents: 0, apiKeys: 0, fallbacks: 0 };
+
+/** What used models that are gone, or have another name or category now. */
+function lostBy(models: readonly Model[], lost: LostUses): Message[] {
+  const { agents, knowledgeBases } = lost;
+  const names = models.map(({ modelName }) => modelName).join(', ');
+  const warnings: Message[] = [];
+  if (knowledgeBases === 1) {
+    warnings.push(
+      msg`1 knowledge base uses ${names}. Choose another model in its settings, or create one of the same name.`,
+    );
+  } else if (knowledgeBases > 1) {
+    warnings.push(
+      msg`${knowledgeBases} knowledge bases use ${names}. Choose another model in their settings, or create one of the same name.`,
+    );
+  }
+  if (agents === 1) warnings.push(msg`1 agent uses ${names}. Choose another model for it.`);
+  else if (agents > 1) {
+    warnings.push(msg`${agents} agents use ${names}. Choose another model for them.`);
+  }
+  return [...warnings, ...alsoAffected({ ...lost, knowledgeBases: 0, agents: 0 })];
+}
+
+function alsoAffected(lost: LostUses): Message[] {
+  const parts = usesOf(lost);
+  return parts.length === 0 ? [] : [msg`Also affected: ${allOf(parts)}.`];
+}
+
+function usesOf({ knowledgeBases, agents, apiKeys, fallbacks }: LostUses): Phrase[] {
+  const parts: Phrase[] = [];
+  if (knowledgeBases === 1) parts.push(phrase`1 knowledge base`);
+  if (knowledgeBases > 1) parts.push(phrase`${knowledgeBases} knowledge bases`);
+  if (agents === 1) parts.push(phrase`1 agent`);
+  if (agents > 1) parts.push(phrase`${agents} agents`);
+  if (apiKeys === 1) parts.push(phrase`1 API key limited to chosen models`);
+  if (apiKeys > 1) parts.push(phrase`${apiKeys} API keys limited to chosen models`);
+  if (fallbacks === 1) parts.push(phrase`1 model that loses a fallback`);
+  if (fallbacks > 1) parts.push(phrase`${fallbacks} models that lose a fallback`);
+  return parts;
+}
 
 /** Whether the same models can be fallbacks of both. */
 function isOfSameKind(one: ModelWithFallbacks, other: ModelWithFallbacks): boolean {

@@ -8,7 +8,7 @@ import {
   TenantScoped,
 } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { msg, phrase, sentences } from '../platform/message/index.js';
 import type { ProviderListQuery, ProviderInput } from './provider.dto.js';
 import { PROVIDER_ENABLED, Provider } from './provider.entity.js';
 
@@ -24,11 +24,14 @@ export class DuplicateProviderCodeError extends ConflictError {
 export class ProviderUnavailableError extends DomainError {
   readonly code = 400;
 
-  constructor(readonly providerCode: string) {
-    super(
-      msg`The provider ${providerCode} does not exist or is not enabled. Enable the provider, or choose another one.`,
-      { data: { providerCode } },
-    );
+  /** @param modelName The model that was to be called. */
+  constructor(
+    readonly providerCode: string,
+    modelName?: string,
+  ) {
+    const reason = msg`The provider ${providerCode} does not exist or is not enabled. Enable the provider, or choose another one.`;
+    const model = modelName === undefined ? [] : [msg`The model ${modelName} cannot be called.`];
+    super(sentences([...model, reason]), { data: { providerCode, modelName } });
   }
 }
 

@@ -27,15 +27,28 @@ export interface ProviderRecord {
   readonly protocolVersion: string | null;
 }
 
+/** What uses models of the provider codes. */
+export type ProviderUsers = (
+  tenantId: string,
+  providerCodes: readonly string[],
+) => Promise<readonly Message[]>;
+
 /** Provider records. Saving one never calls the service it describes. */
 @Injectable()
 export class ProviderService {
+  private readonly users: ProviderUsers[] = [];
+
   constructor(
     private readonly providers: ProviderRepository,
     private readonly database: Database,
     private readonly revision: TenantRevision,
     private readonly audit: AuditLog,
   ) {}
+
+  /** Asks, when codes lose their provider, what used their models. */
+  join(users: ProviderUsers): void {
+    this.users.push(users);
+  }
 
   async list(caller: Caller, query: ProviderListQuery): Promise<Page<ProviderView>> {
     return (await this.providers.page(caller.tenantId, query)).map(toProviderView);
@@ -112,10 +125,19 @@ export class ProviderService {
     });
   }
 
-  /** The provider of the code, or ProviderUnavailableError when models of it can be neither saved nor called. */
-  async requireEnabled(tenantId: string, providerCode: string): Promise<ProviderRecord> {
+  /**
+   * The provider of the code, or ProviderUnavailableError when models of it can be neither saved nor called; it names the model
+   * that was to be called.
+   */
+  async requireEnabled(
+    tenantId: string,
+    providerCode: string,
+    modelName?: string,
+  ): Promise<ProviderRecord> {
     const provider = await this.providers.byCode(tenantId, providerCode);
-    if (provider?.status !== PROVIDER_ENABLED) throw new ProviderUnavailableError(providerCode);
+    if (provider?.status !== PROVIDER_ENABLED) {
+      throw new ProviderUnavailableError(providerCode, modelName);
+    }
     const { apiHost, protocolVersion } = provider;
     return { providerCode, apiHost, protocolVersion };
   }
@@ -130,7 +152,7 @@ export class ProviderService {
     if (holder && holder.id !== id) throw new DuplicateProviderCodeError(providerCode);
   }
 
-  /** Says how many models can no longer be called because the codes have no enabled provider any more. */
+  /** Says how many models can no longer be called because the codes have no enabled provider any more, and what used them. */
   private async message(tenantId: string, lostCodes: readonly string[]): Promise<Message> {
     const count =
       lostCodes.length === 0 ? 0 : await this.providers.countModels(tenantId, lostCodes);
@@ -140,7 +162,8 @@ export class ProviderService {
       count === 1
         ? msg`1 model uses ${codes} and cannot be called until it can use an enabled provider again.`
         : msg`${count} models use ${codes} and cannot be called until they can use an enabled provider again.`;
-    return sentences([OK_MESSAGE, warning]);
+    const users = await Promise.all(this.users.map((usersOf) => usersOf(tenantId, lostCodes)));
+    return sentences([OK_MESSAGE, warning, ...users.flat()]);
   }
 }
 

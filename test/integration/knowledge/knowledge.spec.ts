@@ -293,6 +293,31 @@ describe('knowledge bases', () => {
       expect(await overlapOf(id)).toBe(20);
       done(await owner.put('/system/info', { id, textBlockSize: 400 }));
       expect(await overlapOf(id)).toBe(50);
+      // An overlap that was sent stays, also one that equals the default; the empty text takes it back.
+      done(await owner.put('/system/info', { id, overlapChar: 50 }));
+      done(await owner.put('/system/info', { id, textBlockSize: 60 }));
+      expect(await overlapOf(id)).toBe(50);
+      expect(await owner.put('/system/info', { id, textBlockSize: 50 })).toMatchObject({
+        code: 400,
+        msg: 'overlapChar must be 0 or more and smaller than textBlockSize.',
+      });
+      done(await owner.put('/system/info', { id, overlapChar: null, textBlockSize: 80 }));
+      expect(await overlapOf(id)).toBe(50);
+      done(await owner.put('/system/info', { id, overlapChar: '' }));
+      expect(await overlapOf(id)).toBe(40);
+      done(await owner.put('/system/info', { id, textBlockSize: 60 }));
+      expect(await overlapOf(id)).toBe(30);
+      const sent = await create({ textBlockSize: 60, overlapChar: 30 });
+      done(await owner.put('/system/info', { id: sent, textBlockSize: 1_000 }));
+      expect(await overlapOf(sent)).toBe(30);
+    });
+
+    it('clear rerankTopN with the empty text, and leave it with null', async () => {
+      const id = await create({ rerankTopN: 4 });
+      done(await owner.put('/system/info', { id, rerankTopN: null }));
+      expect(await get(id)).toMatchObject({ rerankTopN: 4 });
+      done(await owner.put('/system/info', { id, rerankTopN: '' }));
+      expect(await get(id)).toMatchObject({ rerankTopN: null });
     });
 
     it('say that reranking is on without a model, as long as it is', async () => {

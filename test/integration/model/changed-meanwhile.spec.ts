@@ -14,8 +14,8 @@ import type { Session } from '../../support/session.js';
 import { TRYING } from '../../support/upstream-calls.js';
 import { eventually } from '../../support/wait.js';
 
-const GONE =
-  'The provider custom_api does not exist or is not enabled. Enable the provider, or choose another one.';
+const gone = (modelName: string): string =>
+  `The model ${modelName} cannot be called. The provider custom_api does not exist or is not enabled. Enable the provider, or choose another one.`;
 /** Twelve fragments, which take twelve calls. */
 const LONG = Array.from({ length: 12 }, (_, at) => `Fact ${at}. ${'word '.repeat(95)}`).join(
   '\n\n',
@@ -100,7 +100,7 @@ describe('a model that is changed while work with it is under way', () => {
       const { modelName } = await model(vector);
       const { end } = await parsing(modelName);
       done(await admin.put('/system/provider', { id: providerId, status: 1 }));
-      expect(await end()).toMatchObject({ status: FAILED, remark: GONE });
+      expect(await end()).toMatchObject({ status: FAILED, remark: gone(modelName) });
       done(await admin.put('/system/provider', { id: providerId, status: 0 }));
       expect(simulator.requests).toHaveLength(1);
     });
@@ -121,6 +121,7 @@ describe('a model that is changed while work with it is under way', () => {
   describe('by a chat', () => {
     async function retried(change: (id: number) => Promise<unknown>): Promise<{
       key: string;
+      modelName: string;
       answer: Awaited<ReturnType<typeof sendChat>>;
     }> {
       const { id, modelName, key } = await model({});
@@ -132,7 +133,7 @@ describe('a model that is changed while work with it is under way', () => {
       await isHeld();
       await change(id);
       simulator.release();
-      return { key, answer: await sending };
+      return { key, modelName, answer: await sending };
     }
 
     it('is tried again with the new key', async () => {
@@ -143,11 +144,11 @@ describe('a model that is changed while work with it is under way', () => {
     });
 
     it('is not tried again once its provider is disabled', async () => {
-      const { answer } = await retried(() =>
+      const { modelName, answer } = await retried(() =>
         admin.put('/system/provider', { id: providerId, status: 1 }),
       );
       done(await admin.put('/system/provider', { id: providerId, status: 0 }));
-      expect(answer.error).toBe(GONE);
+      expect(answer.error).toBe(gone(modelName));
       expect(simulator.requests).toHaveLength(1);
     });
 

@@ -6,6 +6,7 @@ import { Database } from '../../../src/platform/database/index.js';
 import { ModelResolver } from '../../../src/model/index.js';
 import type { ResolvedChatModel } from '../../../src/model/index.js';
 import { canary } from '../../support/canary.js';
+import { makeKey } from '../../support/api-keys.js';
 import { createAgent } from '../../support/agents.js';
 import { createKnowledge } from '../../support/knowledge.js';
 import { Plinth } from '../../support/plinth.js';
@@ -313,6 +314,42 @@ describe('models', () => {
       );
     });
 
+    it('says what used a model that was renamed, moved or resized', async () => {
+      const vector = { category: 'vector', modelDimension: 8 };
+      const embedding = await create({ ...vector, modelName: 'moves' });
+      const twin = await create({ ...vector, modelName: 'twin' });
+      const chat = await create({ modelName: 'chats' });
+      await create({ modelName: 'falls-back', fallbackIds: [chat.id] });
+      const context = { contextModel: 'chats' };
+      await createKnowledge(admin, { name: 'Moved', embeddingModel: 'moves', ...context });
+      await createAgent(admin, chat.id);
+      await createAgent(admin, chat.id);
+      await makeKey(admin, { permissions: ['chat:chat:use'], modelIds: [chat.id] });
+      const save = async (id: number, fields: object): Promise<string> =>
+        (await admin.put('/system/model', { id, ...fields })).msg;
+      const settings = 'Choose another model in its settings, or create one of the same name.';
+      const lost = (name: string): string => `Done. 1 knowledge base uses ${name}. ${settings}`;
+      const apiKey = '1 API key limited to chosen models';
+
+      expect(await save(embedding.id, { remark: 'x', modelDescribe: 'Moves' })).toBe('Done.');
+      expect(await save(embedding.id, { modelDimension: 16 })).toBe(
+        'Done. 1 knowledge base uses moves, whose vectors have another dimension now. Parse its documents again.',
+      );
+      expect(await save(embedding.id, { modelName: 'moved' })).toBe(lost('moves'));
+      // The one that has the name now answers to it.
+      expect(await save(twin.id, { modelName: 'moves' })).toBe('Done.');
+      expect(await save(embedding.id, { category: 'chat' })).toBe('Done.');
+
+      // Agents and fallbacks name it by its id.
+      expect(await save(chat.id, { modelName: 'talks' })).toBe(
+        `${lost('chats')} Also affected: ${apiKey}.`,
+      );
+      expect(await save(chat.id, { modelName: 'chats' })).toBe(`Done. Also affected: ${apiKey}.`);
+      expect(await save(chat.id, { category: 'rerank' })).toBe(
+        `${lost('chats')} 2 agents use chats. Choose another model for them. Also affected: ${apiKey} and 1 model that loses a fallback.`,
+      );
+    });
+
     it('deletes all of a list or none, for good', async () => {
       const one = await create();
       const other = await create();
@@ -417,7 +454,6 @@ describe('models', () => {
       for (const answer of [
         await admin.post('/system/model', body({ providerCode: 'custom_messages' })),
         await admin.put('/system/model', { id, remark: 'x' }),
-        await admin.post(`/system/model/${id}/test`, {}),
         await admin.put('/system/model/batchKeyByProvider', {
           providerCode: 'custom_messages',
           apiKey: 'x',
@@ -425,7 +461,9 @@ describe('models', () => {
       ]) {
         expect(answer).toMatchObject({ code: 400, msg: unavailable });
       }
-      await expect(resolve(modelName)).rejects.toThrow(unavailable);
+      await expect(resolve(modelName)).rejects.toThrow(
+        `The model ${modelName} cannot be called. ${unavailable}`,
+      );
       expect(simulator.requests).toHaveLength(0);
       await setProvider('custom_messages', { status: 0 });
       expect((await resolve(modelName)).id).toBe(id);

@@ -2,6 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { Database } from '../../../src/platform/database/index.js';
+import { createAgent } from '../../support/agents.js';
+import { sendChat } from '../../support/chat.js';
+import { createKnowledge } from '../../support/knowledge.js';
+import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
@@ -316,9 +320,37 @@ describe('providers', () => {
     const refused = await admin.post(`/system/model/${kept.rows[0]?.id}/test`, {});
     expect([refused.code, refused.msg]).toEqual([
       400,
-      `The provider ${providerCode} does not exist or is not enabled. Enable the provider, or choose another one.`,
+      `The model b cannot be called. The provider ${providerCode} does not exist or is not enabled. Enable the provider, or choose another one.`,
     ]);
     expect(simulator.requests).toHaveLength(0);
+  });
+
+  it('says what used the models of a provider, and calls of them name the model', async () => {
+    const { id, providerCode } = await create();
+    const model = async (fields: object): Promise<number> => {
+      const body = { providerCode, apiHost: simulator.url, ...fields };
+      return done(await admin.post<{ id: number }>('/system/model', body)).data.id;
+    };
+    const chat = await model({ modelName: 'lost-chat', category: 'chat' });
+    const vector = { category: 'vector', modelDimension: 8 };
+    await model({ ...vector, modelName: 'lost-embed' });
+    const base = await createKnowledge(admin, { name: 'Lost', embeddingModel: 'lost-embed' });
+    const agent = await createAgent(admin, chat, { knowledgeIds: [base] });
+    const reason = `The provider ${providerCode} does not exist or is not enabled. Enable the provider, or choose another one.`;
+
+    expect((await admin.put('/system/provider', { id, status: 1 })).msg).toBe(
+      `Done. 2 models use ${providerCode} and cannot be called until they can use an enabled provider again. Affected: 1 knowledge base and 1 agent.`,
+    );
+    const asked = await sendChat(admin, { agentId: agent.id, content: 'x' });
+    expect(asked.error).toBe(`The model lost-chat cannot be called. ${reason}`);
+    const searched = await admin.post('/system/fragment/retrieval', {
+      knowledgeId: base,
+      query: 'x',
+    });
+    expect(searched).toMatchObject({
+      code: 400,
+      msg: `The model lost-embed cannot be called. ${reason}`,
+    });
   });
 
   it('answers records of another tenant like missing ones, and lets both have the same code', async () => {

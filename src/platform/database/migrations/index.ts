@@ -50,6 +50,7 @@ import { ApiFilesAndBatches1763683200057 } from './57-api-files-and-batches.js';
 import { BatchPriceFactor1763683200058 } from './58-batch-price-factor.js';
 import { StrictModels1763683200060 } from './60-strict-models.js';
 import { ResponseEvents1763683200061 } from './61-response-events.js';
+import { ChosenOverlap1763683200063 } from './63-chosen-overlap.js';
 import { RecordRevisions1763683200064 } from './64-record-revisions.js';
 import { StoreOwnership1763683200065 } from './65-store-ownership.js';
 import { TurnProcess1763683200066 } from './66-turn-process.js';
@@ -110,6 +111,7 @@ export const migrations = [
   BatchPriceFactor1763683200058,
   StrictModels1763683200060,
   ResponseEvents1763683200061,
+  ChosenOverlap1763683200063,
   RecordRevisions1763683200064,
   StoreOwnership1763683200065,
   TurnProcess1763683200066,

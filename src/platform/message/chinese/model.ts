@@ -14,6 +14,12 @@ export const model: Texts = {
     '1 agent uses {0}. Choose another model for it.': '1 个智能体使用 {0}。请为其选择其他模型。',
     '{0} agents use {1}. Choose another model for them.':
       '{0} 个智能体使用 {1}。请为其选择其他模型。',
+    '1 knowledge base uses {0}, whose vectors have another dimension now. Parse its documents again.':
+      '1 个知识库使用 {0}，其向量维度已改变。请重新解析其文档。',
+    '{0} knowledge bases use {1}, whose vectors have another dimension now. Parse their documents again.':
+      '{0} 个知识库使用 {1}，其向量维度已改变。请重新解析其文档。',
+    'Affected: {0:phrase}.': '受影响：{0:phrase}。',
+    'Also affected: {0:phrase}.': '同样受影响：{0:phrase}。',
     'This API key cannot use the model {0}. Add the model to the key, or use another model.':
       '此 API 密钥不能使用模型 {0}。请将该模型加入密钥，或使用其他模型。',
     '{0} Nothing more of the conversation can be left out. Start a new conversation, send less at once, or choose a model with a larger context window.':
@@ -134,6 +140,14 @@ export const model: Texts = {
     'tokens per month': '词元/月',
     'cost per day': '费用/天',
     'cost per month': '费用/月',
+    '1 knowledge base': '1 个知识库',
+    '{0} knowledge bases': '{0} 个知识库',
+    '1 agent': '1 个智能体',
+    '{0} agents': '{0} 个智能体',
+    '1 API key limited to chosen models': '1 个限定模型的 API 密钥',
+    '{0} API keys limited to chosen models': '{0} 个限定模型的 API 密钥',
+    '1 model that loses a fallback': '1 个失去备用模型的模型',
+    '{0} models that lose a fallback': '{0} 个失去备用模型的模型',
     '1 model': '1 个模型',
     '{0} models': '{0} 个模型',
   },

@@ -113,6 +113,7 @@ export const provider: Texts = {
       '供应商代码 {0} 已配置，请勿重复配置。请改为修改已有的供应商。',
     'The provider {0} does not exist or is not enabled. Enable the provider, or choose another one.':
       '供应商 {0} 不存在或未启用。请启用该供应商，或选择其他供应商。',
+    'The model {0} cannot be called.': '无法调用模型 {0}。',
     '1 model uses {0} and cannot be called until it can use an enabled provider again.':
       '1 个模型使用 {0}，在有可用的已启用供应商之前无法调用。',
     '{0} models use {1} and cannot be called until they can use an enabled provider again.':
