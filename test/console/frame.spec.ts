@@ -7,7 +7,7 @@ import {
   expectClickable,
   expectNoViolations,
 } from '../support/console.js';
-import { done, makeRole } from '../support/people.js';
+import { done, makeRole, makeTenant } from '../support/people.js';
 import { Session } from '../support/session.js';
 import { ADMIN_PASSWORD } from '../support/template.js';
 import { eventually } from '../support/wait.js';
@@ -44,6 +44,11 @@ describeConsole('the frame of the console', () => {
     expect(answer?.headers()['content-security-policy']).toContain("default-src 'none'");
     await page.locator('nav').first().waitFor();
     await expectNoViolations(page);
+    // Who speaks to the page says what the button shows (WCAG 2.5.3).
+    const account = page.getByRole('button', { name: /^Account of/ });
+    const shown = (await account.locator('p').allInnerTexts()).join(' ');
+    expect(shown).not.toBe('');
+    expect(await account.getAttribute('aria-label')).toContain(shown);
 
     // The check that all these suites use finds what is wrong in both themes, and in one.
     await page.evaluate(`document.querySelector('main').insertAdjacentHTML(
@@ -148,14 +153,18 @@ describeConsole('the frame of the console', () => {
     await page.close();
   });
 
+  /** The service, called with the sign-in of a page. */
+  async function signInOf(page: Page): Promise<Session> {
+    const kept = String(await page.evaluate(`localStorage.getItem('plinth.session')`));
+    const { token, clientId } = JSON.parse(kept) as Record<'token' | 'clientId', string>;
+    return new Session(console.url, { authorization: `Bearer ${token}`, clientid: clientId });
+  }
+
   it('keeps unsaved forms when the sign-in ends, over the page and across a reload', async () => {
     const page = await console.signedIn();
     page.on('dialog', (dialog) => void dialog.accept());
     const endSignIn = async (): Promise<void> => {
-      const kept = String(await page.evaluate(`localStorage.getItem('plinth.session')`));
-      const { token, clientId } = JSON.parse(kept) as Record<'token' | 'clientId', string>;
-      const headers = { authorization: `Bearer ${token}`, clientid: clientId };
-      done(await new Session(console.url, headers).post('/auth/logout'));
+      done(await (await signInOf(page)).post('/auth/logout'));
     };
     await page.goto('/users');
     await page.getByRole('button', { name: 'Add user' }).click();
@@ -187,6 +196,71 @@ describeConsole('the frame of the console', () => {
     await page.reload();
     await name.waitFor();
     expect(await name.inputValue()).toBe('');
+    await page.close();
+  });
+
+  it('offers what was typed for one record to that alone, and what others have changed since', async () => {
+    const root = await console.plinth.signIn();
+    const page = await console.signedIn();
+    page.on('dialog', (dialog) => void dialog.accept());
+    const { rows } =
+      await root.get<{ id: number; providerName: string }[]>('/system/provider/list');
+    const drawer = page.getByRole('dialog', { name: 'Edit provider' });
+    const description = drawer.getByRole('textbox', { name: 'Description' });
+    const note = drawer.getByText('What you typed earlier and did not save');
+    const openAgain = async (place: number): Promise<void> => {
+      await page.goto('/providers');
+      const name = rows[place]?.providerName ?? '';
+      await page.getByRole('button', { name, exact: true }).click();
+      await description.waitFor();
+    };
+    await openAgain(0);
+    await description.fill('Typed for the first');
+    await openAgain(1);
+    expect([await description.inputValue(), await note.count()]).not.toContain(
+      'Typed for the first',
+    );
+    expect(await note.count()).toBe(0);
+
+    const theirs = { providerDesc: 'Their description', remark: 'Their remark' };
+    done(await root.put('/system/provider', { id: rows[0]?.id, ...theirs }));
+    await openAgain(0);
+    await note.waitFor();
+    expect(await description.inputValue()).toBe('Typed for the first');
+    await drawer.getByRole('button', { name: 'Save provider' }).click();
+    const conflict = drawer.getByRole('alert').filter({ hasText: 'Someone else has changed this' });
+    await conflict.getByText('Their remark').waitFor();
+    await conflict.getByRole('radio', { name: 'Theirs' }).waitFor();
+    await page.close();
+  });
+
+  it('leaves the page of another tenant when the sign-in ends, and keeps its forms there', async () => {
+    const root = await console.plinth.signIn();
+    const { tenantId } = await makeTenant(console.plinth, root, '810001');
+    const page = await console.signedIn();
+    page.on('dialog', (dialog) => void dialog.accept());
+    await page.goto('/account');
+    const inPage = await signInOf(page);
+    done(await inPage.get(`/system/tenant/dynamic/${tenantId}`));
+    await page.goto('/roles/new');
+    await page.getByRole('button', { name: /810001$/ }).waitFor();
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('Role of another tenant');
+    await page.getByRole('textbox', { name: 'Key', exact: true }).fill('other');
+    done(await inPage.post('/auth/logout'));
+    await page.getByRole('button', { name: 'Add role' }).click();
+
+    await page.locator('input[autocomplete=username]').fill('admin');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.locator('input[type=password]').fill(ADMIN_PASSWORD);
+    await page.locator('button[type=submit]').click();
+    await name.waitFor();
+    expect(await name.inputValue()).toBe('');
+
+    done(await (await signInOf(page)).get(`/system/tenant/dynamic/${tenantId}`));
+    await page.reload();
+    await page.getByText('What you typed earlier and did not save').waitFor();
+    expect(await name.inputValue()).toBe('Role of another tenant');
     await page.close();
   });
 
