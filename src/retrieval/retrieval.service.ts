@@ -140,9 +140,12 @@ export class RetrievalService {
     const scale = scaleOf(settings, ranking.state);
     const shown = (fragments: readonly RetrievedFragment[]): RetrievedFragment[] =>
       fragments.map((fragment) => withVectorScore(fragment, scale));
+    const explained = async (fragments: readonly RetrievedFragment[]) =>
+      shown(request.explain ? await this.withWords(fragments, request) : fragments);
+    const left = request.explain ? [...ranking.dropped, ...fragmentsOf(dropped, live)] : [];
     return {
-      fragments: shown(ranking.kept),
-      dropped: request.explain ? shown([...ranking.dropped, ...fragmentsOf(dropped, live)]) : [],
+      fragments: await explained(ranking.kept),
+      dropped: await explained(left),
       belowThreshold,
       settings,
       scale,
@@ -253,6 +256,25 @@ export class RetrievalService {
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
     const options = { signal, fragmentIds, attachmentIds };
     return (await this.keywords.search(scope, query, limit, options)).hits;
+  }
+
+  /** Adds to what the keyword channel has found the words by which it did, as the fragments have them. */
+  private async withWords(
+    fragments: readonly RetrievedFragment[],
+    { caller, knowledge, query }: RetrievalRequest,
+  ): Promise<RetrievedFragment[]> {
+    const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
+    const found = fragments.filter(({ explanation }) => explanation.keyword);
+    if (found.length === 0) return [...fragments];
+    const texts = found.map(({ content }) => content);
+    const words = await this.keywords.matchedWords(scope, query, texts);
+    const wordsOf = new Map(found.map(({ fragmentId }, at) => [fragmentId, words[at] ?? []]));
+    return fragments.map((fragment) => {
+      const { keyword } = fragment.explanation;
+      if (!keyword) return fragment;
+      const explained = { ...keyword, words: wordsOf.get(fragment.fragmentId) ?? [] };
+      return { ...fragment, explanation: { ...fragment.explanation, keyword: explained } };
+    });
   }
 
   private async channel<Hit>(search: () => Promise<Hit[]>): Promise<ChannelResult<Hit>> {

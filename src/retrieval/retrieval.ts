@@ -36,11 +36,15 @@ export interface RetrievalSettings {
 export interface Explanation {
   /** Cosine similarity, and the rank in the vector channel from 1. */
   readonly vector: { readonly rank: number; readonly score: number } | null;
-  /** BM25 score, the matching words, and the rank in the keyword channel from 1. */
+  /**
+   * BM25 score, the matching words as the question and as the fragment has them, and the rank in the keyword channel from 1.
+   * `words` only in a result that is explained.
+   */
   readonly keyword: {
     readonly rank: number;
     readonly score: number;
     readonly terms: readonly string[];
+    readonly words?: readonly string[];
   } | null;
   /** The fused score and the keyword weight; null without hybrid search. */
   readonly fusion: { readonly rank: number; readonly score: number; readonly alpha: number } | null;

@@ -106,9 +106,10 @@ test('the best fragments are those of the formula, wherever their ids and words 
       const found = words.map(({ stems, ...rest }) => ({
         ...rest,
         postings: stems.map(packPostings),
+        similar: [],
       }));
 
-      const { hits, total } = rank(found, corpus, 5, among);
+      const { hits, total } = rank({ words: found, joined: [] }, corpus, 5, among);
 
       const best = expected.map(({ score }) => score).toSorted((a, b) => b - a);
       expect(total).toBe(expected.length);
@@ -127,8 +128,16 @@ describe('a word of the question', () => {
   const one = packPostings([{ fragmentId: 1, frequency: 1, length: 10 }]);
   const two = packPostings([{ fragmentId: 2, frequency: 1, length: 10 }]);
 
+  function wordOf(postings: readonly Buffer[], similar: readonly Buffer[] = [], frequency = 1) {
+    return { word: 'a', frequency, postings, similar };
+  }
+
+  function ranked(...postings: readonly Buffer[]) {
+    return rank({ words: [wordOf(postings)], joined: [] }, corpus, 10);
+  }
+
   function scoreOf(frequency: number): number {
-    const { hits } = rank([{ word: 'a', frequency, postings: [one] }], corpus, 10);
+    const { hits } = rank({ words: [wordOf([one], [], frequency)], joined: [] }, corpus, 10);
     return hits[0]?.score ?? 0;
   }
 
@@ -142,15 +151,61 @@ describe('a word of the question', () => {
   });
 
   test('is as rare as all of its stems together, and counts once in a fragment that has several', () => {
-    const apart = rank([{ word: 'a', frequency: 1, postings: [one, two] }], corpus, 10);
+    const apart = ranked(one, two);
     const [first, second] = apart.hits;
     expect(first?.score).toBe(second?.score);
     const both = packPostings(
       [1, 2].map((fragmentId) => ({ fragmentId, frequency: 1, length: 10 })),
     );
-    expect(apart).toEqual(rank([{ word: 'a', frequency: 1, postings: [both] }], corpus, 10));
-    const twice = rank([{ word: 'a', frequency: 1, postings: [one, one] }], corpus, 10);
+    expect(apart).toEqual(ranked(both));
+    const twice = ranked(one, one);
     const repeated = packPostings([{ fragmentId: 1, frequency: 2, length: 10 }]);
-    expect(twice).toEqual(rank([{ word: 'a', frequency: 1, postings: [repeated] }], corpus, 10));
+    expect(twice).toEqual(ranked(repeated));
+  });
+
+  test('counts half by another spelling, and in full where no fragment has its own', () => {
+    const both = packPostings(
+      [1, 2].map((fragmentId) => ({ fragmentId, frequency: 1, length: 10 })),
+    );
+    const { hits, total } = rank({ words: [wordOf([one], [both])], joined: [] }, corpus, 10);
+    expect([total, ...hits.map(({ fragmentId }) => fragmentId)]).toEqual([2, 1, 2]);
+    const [exact, other] = ranked(both).hits;
+    expect(hits[0]?.score).toBe(ranked(one).hits[0]?.score);
+    expect(hits[1]?.score).toBeCloseTo((other?.score ?? 0) / 2, 9);
+    const alone = rank({ words: [wordOf([], [both])], joined: [] }, corpus, 10);
+    expect(alone.hits).toEqual([exact, other]);
+  });
+});
+
+describe('words that a fragment has as one', () => {
+  const corpus = { fragments: 100, terms: 1_000 };
+  const having = (...ids: readonly number[]) =>
+    packPostings(ids.map((fragmentId) => ({ fragmentId, frequency: 1, length: 10 })));
+  const words = ['e', 'mail'].map((word, at) => ({
+    ...{ word, frequency: 1, similar: [] },
+    postings: [having(1, 2 + at)],
+  }));
+  const joined = { word: 'email', frequency: 1, similar: [], places: [0, 1] };
+
+  function scoresOf(isName: boolean, ...ids: readonly number[]) {
+    const question = { words, joined: [{ ...joined, isName, postings: [having(...ids)] }] };
+    return new Map(
+      rank(question, corpus, 10).hits.map(({ fragmentId, score }) => [fragmentId, score]),
+    );
+  }
+
+  test('make up for the words that are missing, and add nothing to those that are there', () => {
+    const apart = scoresOf(false);
+    const scores = scoresOf(false, 1, 2, 4);
+    expect(scores.get(1)).toBe(apart.get(1));
+    expect(scores.get(3)).toBe(apart.get(3));
+    expect(scores.get(4)).toBeGreaterThan(0);
+    expect(scores.get(2)).toBeCloseTo(Math.max(scores.get(4) ?? 0, apart.get(2) ?? 0), 9);
+  });
+
+  test('count beside their words where they are a name', () => {
+    const apart = scoresOf(true);
+    const scores = scoresOf(true, 1, 4);
+    expect(scores.get(1)).toBeCloseTo((apart.get(1) ?? 0) + (scores.get(4) ?? 0), 9);
   });
 });

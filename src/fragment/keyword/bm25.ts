@@ -5,6 +5,21 @@ interface FoundWord {
   readonly frequency: number;
   /** Of each of its stems; those of one fragment count together. */
   readonly postings: readonly Buffer[];
+  /** Of the stems of its other spellings. A fragment counts by these or by the others, whichever say more. */
+  readonly similar: readonly Buffer[];
+}
+
+/** Words of the question in one, such as email for e-mail. */
+interface FoundJoined extends FoundWord {
+  /** A name, which counts beside its words; else it counts only as far as it says more than they. */
+  readonly isName: boolean;
+  /** Its words, by their places in `words`. */
+  readonly places: readonly number[];
+}
+
+interface FoundQuestion {
+  readonly words: readonly FoundWord[];
+  readonly joined: readonly FoundJoined[];
 }
 
 /** All fragments that are searched. */
@@ -31,6 +46,8 @@ export interface KeywordResult {
 
 /** How soon repetitions stop to count. */
 const K1 = 1.2;
+/** What another spelling weighs in a base that has the word as the question spells it. */
+const OTHER_SPELLING = 0.5;
 /** How much long fragments are held back. */
 const B = 0.75;
 /**
@@ -42,29 +59,43 @@ const K3 = 2;
 /**
  * Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) with Lucene's inverse document
  * frequency, which is never negative. Fragments need not have all of the words. With `among` only these are found; how rare
- * a word is depends on the whole corpus.
+ * a word is depends on the whole corpus. docs/decisions/0043-words-as-written.md has what is new here: other spellings and
+ * joined words.
  */
 export function rank(
-  found: readonly FoundWord[],
+  { words, joined }: FoundQuestion,
   corpus: Corpus,
   limit: number,
   among?: ReadonlySet<number>,
 ): KeywordResult {
-  const numbers = new FragmentNumbers(sum(found.flatMap(({ postings }) => postings.map(mostIn))));
-  const occurrences = found.map(({ postings }) => occurrencesOf(postings, numbers));
-  const scores = new Float64Array(numbers.count);
+  const all = [...words, ...joined];
+  const bytes = all.flatMap(({ postings, similar }) => [...postings, ...similar]);
+  const numbers = new FragmentNumbers(sum(bytes.map(mostIn)));
   const averageLength = Math.max(1, corpus.terms) / Math.max(1, corpus.fragments);
-  for (const [at, { frequency }] of found.entries()) {
-    const one = occurrences[at];
-    if (one) addScores(scores, one, { ...corpus, averageLength, asked: frequency });
+  const occurrences = all.map(({ postings, similar }) =>
+    [postings, similar].map((form) => occurrencesOf(form, numbers)),
+  );
+  const best = new Accumulator(numbers.count);
+  const gains = occurrences.map(([exact = NONE, similar = NONE], at) => {
+    const weighing = { ...corpus, averageLength, asked: all[at]?.frequency ?? 1 };
+    const weight = exact.count > 0 ? OTHER_SPELLING : 1;
+    return best.bestOf(gainsOf(exact, weighing), gainsOf(similar, { ...weighing, weight }));
+  });
+  const scores = new Float64Array(numbers.count);
+  for (const { count, numbers: having, gains: gained } of gains.slice(0, words.length)) {
+    for (let at = 0; at < count; at += 1) {
+      const number = having[at] ?? 0;
+      scores[number] = (scores[number] ?? 0) + (gained[at] ?? 0);
+    }
   }
+  addJoined(scores, joined, gains, words.length);
   const wanted = among && ((number: number): boolean => among.has(numbers.idOf(number)));
-  const best = bestOf(scores, limit, numbers, wanted);
-  const words = wordsOf(best, found, occurrences);
-  const hits = best.map((number) => ({
+  const top = bestOf(scores, limit, numbers, wanted);
+  const matched = wordsOf(top, all, gains);
+  const hits = top.map((number) => ({
     fragmentId: numbers.idOf(number),
     score: scores[number] ?? 0,
-    terms: words.get(number) ?? [],
+    terms: matched.get(number) ?? [],
   }));
   return {
     hits,
@@ -143,25 +174,133 @@ function occurrencesOf(postings: readonly Buffer[], fragments: FragmentNumbers):
 
 interface Weighing extends Corpus {
   readonly averageLength: number;
+  /** Of this form among all forms of the word; absent: 1. */
+  readonly weight?: number;
   /** How often the question has the word. */
   readonly asked: number;
 }
 
-function addScores(
-  scores: Float64Array,
+/** What a word or several as one add to the scores of fragments. */
+interface Gains {
+  readonly count: number;
+  readonly numbers: Int32Array;
+  readonly gains: Float64Array;
+}
+
+function gainsOf(
   { count, numbers, frequencies, lengths }: Occurrences,
-  { fragments, averageLength, asked }: Weighing,
-): void {
+  { fragments, averageLength, asked, weight = 1 }: Weighing,
+): Gains {
   const among = Math.max(fragments, count);
   const rarity = Math.log(1 + (among - count + 0.5) / (count + 0.5));
-  const factor = (rarity * (asked * (K3 + 1))) / (asked + K3);
+  const factor = (weight * rarity * (asked * (K3 + 1))) / (asked + K3);
+  const gains = new Float64Array(count);
   for (let at = 0; at < count; at += 1) {
     const frequency = frequencies[at] ?? 0;
     const damping = K1 * (1 - B + (B * (lengths[at] ?? 0)) / averageLength);
-    const number = numbers[at] ?? 0;
-    const weight = (frequency * (K1 + 1)) / (frequency + damping);
-    scores[number] = (scores[number] ?? 0) + factor * weight;
+    gains[at] = (factor * (frequency * (K1 + 1))) / (frequency + damping);
   }
+  return { count, numbers, gains };
+}
+
+const NONE: Occurrences = {
+  count: 0,
+  numbers: new Int32Array(),
+  frequencies: new Float64Array(),
+  lengths: new Float64Array(),
+};
+
+const NO_GAINS: Gains = { count: 0, numbers: new Int32Array(), gains: new Float64Array() };
+
+/** The gains by the form of the word that says most of each fragment. */
+class Accumulator {
+  /** By number of the fragment: its place among the gains and 1; 0 where it has none. Empty between two calls. */
+  private readonly places: Int32Array;
+
+  constructor(count: number) {
+    this.places = new Int32Array(count);
+  }
+
+  bestOf(one: Gains, other: Gains): Gains {
+    if (one.count === 0 || other.count === 0) return one.count === 0 ? other : one;
+    const forms = [one, other];
+    const most = one.count + other.count;
+    const numbers = new Int32Array(most);
+    const gains = new Float64Array(most);
+    let count = 0;
+    for (const form of forms) {
+      for (let at = 0; at < form.count; at += 1) {
+        const number = form.numbers[at] ?? 0;
+        const gain = form.gains[at] ?? 0;
+        const place = (this.places[number] ?? 0) - 1;
+        if (place >= 0) {
+          gains[place] = Math.max(gains[place] ?? 0, gain);
+          continue;
+        }
+        numbers[count] = number;
+        gains[count] = gain;
+        count += 1;
+        this.places[number] = count;
+      }
+    }
+    for (let at = 0; at < count; at += 1) this.places[numbers[at] ?? 0] = 0;
+    return { count, numbers, gains };
+  }
+}
+
+/**
+ * Adds what fragments gain by words that they have as one: by a name all of it, by others what exceeds the gain by the words
+ * apart. Of names with a word in common only the one that says most counts.
+ */
+function addJoined(
+  scores: Float64Array,
+  joined: readonly FoundJoined[],
+  gains: readonly Gains[],
+  words: number,
+): void {
+  const rest = new Float64Array(scores.length);
+  const added = new Float64Array(scores.length);
+  for (const group of groupsOf(joined)) {
+    for (const place of group) {
+      const { isName = false, places = [] } = joined[place] ?? {};
+      const { count, numbers, gains: gained } = gains[words + place] ?? NO_GAINS;
+      if (count === 0) continue;
+      for (let at = 0; at < count; at += 1) rest[numbers[at] ?? 0] = gained[at] ?? 0;
+      for (const word of isName ? [] : places) {
+        const of = gains[word] ?? NO_GAINS;
+        for (let at = 0; at < of.count; at += 1) {
+          const number = of.numbers[at] ?? 0;
+          const left = rest[number] ?? 0;
+          if (left > 0) rest[number] = left - (of.gains[at] ?? 0);
+        }
+      }
+      for (let at = 0; at < count; at += 1) {
+        const number = numbers[at] ?? 0;
+        const more = (rest[number] ?? 0) - (added[number] ?? 0);
+        rest[number] = 0;
+        if (more <= 0) continue;
+        scores[number] = (scores[number] ?? 0) + more;
+        added[number] = (added[number] ?? 0) + more;
+      }
+    }
+    for (const place of group) {
+      const { count, numbers } = gains[words + place] ?? NO_GAINS;
+      for (let at = 0; at < count; at += 1) added[numbers[at] ?? 0] = 0;
+    }
+  }
+}
+
+/** The places of those that have words in common, in the order of the question. */
+function groupsOf(joined: readonly FoundJoined[]): number[][] {
+  const groups: { places: number[]; words: Set<number> }[] = [];
+  for (const [place, { places }] of joined.entries()) {
+    const last = groups.at(-1);
+    if (last && places.some((word) => last.words.has(word))) {
+      last.places.push(place);
+      for (const word of places) last.words.add(word);
+    } else groups.push({ places: [place], words: new Set(places) });
+  }
+  return groups.map(({ places }) => places);
 }
 
 /** The numbers of the best, best first. Keeps no more than twice the limit at a time. */
@@ -188,10 +327,10 @@ function bestOf(
 function wordsOf(
   best: readonly number[],
   found: readonly FoundWord[],
-  occurrences: readonly Occurrences[],
+  gains: readonly Gains[],
 ): ReadonlyMap<number, string[]> {
   const words = new Map(best.map((number): [number, string[]] => [number, []]));
-  for (const [at, { count, numbers }] of occurrences.entries()) {
+  for (const [at, { count, numbers }] of gains.entries()) {
     const { word = '' } = found[at] ?? {};
     for (const number of numbers.subarray(0, count)) words.get(number)?.push(word);
   }

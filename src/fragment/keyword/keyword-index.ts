@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AUTOMATIC } from '../../knowledge/index.js';
 import { Database } from '../../platform/database/index.js';
-import type { AnalysedText } from './text-analysis.js';
+import type { AnalysedText, AskedQuestion, AskedWord } from './text-analysis.js';
 import { packPostings, rank, withoutFragments } from './bm25.js';
 import type { KeywordResult, Posting } from './bm25.js';
 import { KeywordRepository } from './keyword.repository.js';
@@ -111,22 +111,35 @@ export class KeywordIndex {
   ): Promise<KeywordResult> {
     const { languages, ...corpus } = await this.repository.statistics(scope);
     signal?.throwIfAborted();
-    const asked = (await this.analysis.wordsOf(query, languages)).slice(0, MOST_WORDS);
-    if (languages.length === 0 || asked.length === 0) return NOTHING;
+    const asked = limited(await this.analysis.wordsOf(query, languages));
+    const terms = termsIn(asked);
+    if (languages.length === 0 || terms.length === 0) return NOTHING;
     signal?.throwIfAborted();
     const among = await this.amongOf(scope, given);
-    const rows = await this.repository.find(
-      scope,
-      asked.flatMap(({ terms }) => terms),
-    );
+    const rows = await this.repository.find(scope, terms);
     signal?.throwIfAborted();
     const postings = new Map(rows.map((row) => [row.term, row.postings]));
-    // In the order of the question, so that the same sums have the same rounding.
-    const found = asked.map(({ terms, ...word }) => ({
+    const postingsOf = (asked: readonly string[]): Buffer[] =>
+      asked.flatMap((term) => postings.get(term) ?? []);
+    const found = <Asked extends AskedWord>(word: Asked) => ({
       ...word,
-      postings: terms.flatMap((term) => postings.get(term) ?? []),
-    }));
-    return rank(found, corpus, limit, among);
+      postings: postingsOf(word.terms),
+      similar: postingsOf(word.similar),
+    });
+    // In the order of the question, so that the same sums have the same rounding.
+    const question = { words: asked.words.map(found), joined: asked.joined.map(found) };
+    return rank(question, corpus, limit, among);
+  }
+
+  /** The words of each text by which the query finds it, as the text has them. */
+  async matchedWords(
+    scope: KnowledgeScope,
+    query: string,
+    texts: readonly string[],
+  ): Promise<string[][]> {
+    const { languages } = await this.repository.statistics(scope);
+    const asked = limited(await this.analysis.wordsOf(query, languages));
+    return this.analysis.wordsWith(new Set(termsIn(asked)), texts, languages);
   }
 
   /** The fragments that may be found; undefined for all of the base. */
@@ -236,6 +249,20 @@ export class KeywordIndex {
     });
     await this.repository.recountLanguages(scope, blockId);
   }
+}
+
+/** As many words as a search looks for, and what they are as one. */
+function limited({ words, joined }: AskedQuestion): AskedQuestion {
+  const isKept = (place: number): boolean => place < MOST_WORDS;
+  return {
+    words: words.slice(0, MOST_WORDS),
+    joined: joined.filter(({ places }) => places.every(isKept)).slice(0, MOST_WORDS),
+  };
+}
+
+function termsIn({ words, joined }: AskedQuestion): string[] {
+  const terms = [...words, ...joined].flatMap((word) => [...word.terms, ...word.similar]);
+  return [...new Set(terms)];
 }
 
 function sizeOf(fragments: readonly AnalysedFragment[]): BlockChange {

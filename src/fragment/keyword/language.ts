@@ -180,7 +180,9 @@ export function evidenceOf(text: string, { words }: TextWords, script: Script): 
   if (codes.length === 0) return NOTHING;
   const evidence = new Map(codes.map((code) => [code, 0]));
   const languages = LANGUAGES_OF_WORDS.get(script);
-  for (const { text: word } of words) {
+  for (const { text: word, capitals } of words) {
+    // The letter of a code is no function word.
+    if (capitals && word.length === 1) continue;
     for (const code of languages?.get(word) ?? []) add(evidence, code, FUNCTION_WORD);
   }
   return isClear(evidence) ? evidence : withTrigrams(evidence, text, codes);

@@ -12,8 +12,9 @@ import {
   shared,
 } from './language.js';
 import type { BaseVotes, Evidence, Script } from './language.js';
+import { spellingsOf } from './spellings.js';
 import { readWords } from './words.js';
-import type { TextWords, Word } from './words.js';
+import type { JoinedWords, TextWords, Word } from './words.js';
 
 /** Answers the stem by one of PostgreSQL's dictionaries, '' for a stop word. */
 type StemReader = (word: string, dictionary: string) => string;
@@ -44,8 +45,23 @@ export interface AskedWord {
   readonly word: string;
   /** Its stems in the languages of the base. */
   readonly terms: readonly string[];
+  /** The stems of its other spellings, such as the one without accents. */
+  readonly similar: readonly string[];
   /** How often the question has it. */
   readonly frequency: number;
+}
+
+/** Words of a question that texts may have as one. */
+export interface AskedJoined extends AskedWord {
+  /** A name or a code, for which a text gets more than for its words. */
+  readonly isName: boolean;
+  /** The places of its words among those of the question, without stop words. */
+  readonly places: readonly number[];
+}
+
+export interface AskedQuestion {
+  readonly words: readonly AskedWord[];
+  readonly joined: readonly AskedJoined[];
 }
 
 /** What is known of the language of texts that belong together. */
@@ -78,11 +94,12 @@ class Vocabulary {
   private readonly terms = new Map<string, string>();
 
   read(text: string): TextWords {
-    const { words, terms } = readWords(text);
+    const { words, joined, terms } = readWords(text);
     return {
       words: words.map((word) =>
         interned(word.capitals ? this.capitals : this.words, word.text, word),
       ),
+      joined: joined.map((one) => ({ ...one, text: interned(this.terms, one.text, one.text) })),
       terms: terms.map((term) => interned(this.terms, term, term)),
     };
   }
@@ -104,49 +121,126 @@ function evidenced(text: string, found: TextWords): EvidencedText {
 /** Of a text whose language is given. */
 const UNREAD: EvidencedText = { script: 'other', evidence: new Map() };
 
-interface JoinedWord {
+interface MergedWord {
   /** In the order of the question. */
   readonly place: number;
   readonly word: string;
   readonly terms: Set<string>;
+  readonly similar: Set<string>;
   frequency: number;
+  /** The word that it has become a part of. */
+  mergedInto?: MergedWord;
 }
 
 /** The words of a question; those that share a stem are one word. */
 class AskedWords {
-  private readonly words = new Set<JoinedWord>();
-  private readonly byTerm = new Map<string, JoinedWord>();
+  private readonly words = new Set<MergedWord>();
+  private readonly byTerm = new Map<string, MergedWord>();
   private added = 0;
 
-  add(word: string, terms: readonly string[]): void {
-    if (terms.length === 0) return;
+  add(
+    word: string,
+    terms: readonly string[],
+    similar: readonly string[] = [],
+  ): MergedWord | undefined {
+    if (terms.length === 0) return undefined;
     const found = terms.flatMap((term) => this.byTerm.get(term) ?? []);
-    const [first, ...joined] = [...new Set(found)].sort((a, b) => a.place - b.place);
-    const kept = first ?? { place: this.added, word, terms: new Set<string>(), frequency: 0 };
+    const [first, ...merged] = [...new Set(found)].sort((a, b) => a.place - b.place);
+    const kept = first ?? {
+      place: this.added,
+      word,
+      terms: new Set<string>(),
+      similar: new Set<string>(),
+      frequency: 0,
+    };
     this.added += 1;
     this.words.add(kept);
-    for (const one of joined) {
+    for (const one of merged) {
       this.words.delete(one);
-      this.name(kept, one.terms);
+      one.mergedInto = kept;
+      this.name(kept, one.terms, one.similar);
       kept.frequency += one.frequency;
     }
-    this.name(kept, terms);
+    this.name(kept, terms, similar);
     kept.frequency += 1;
+    return kept;
   }
 
   all(): AskedWord[] {
-    return [...this.words].map(({ word, terms, frequency }) => ({
+    return [...this.words].map(({ word, terms, similar, frequency }) => ({
       word,
       terms: [...terms],
+      similar: [...similar].filter((term) => !terms.has(term)),
       frequency,
     }));
   }
 
-  private name(word: JoinedWord, terms: Iterable<string>): void {
+  /** Where they are in `all`. */
+  placesOf(words: readonly MergedWord[]): number[] {
+    const all = [...this.words];
+    const places = words.map((word) => {
+      let kept = word;
+      while (kept.mergedInto) kept = kept.mergedInto;
+      return all.indexOf(kept);
+    });
+    return [...new Set(places)];
+  }
+
+  private name(word: MergedWord, terms: Iterable<string>, similar: Iterable<string>): void {
     for (const term of terms) {
       word.terms.add(term);
       this.byTerm.set(term, word);
     }
+    for (const term of similar) word.similar.add(term);
+  }
+}
+
+interface MergedJoined extends Omit<AskedJoined, 'places'> {
+  readonly words: readonly MergedWord[];
+  frequency: number;
+}
+
+/** The terms of a word in texts of one language. */
+interface WordTerms {
+  /** Its stem, '' for a stop word. */
+  readonly term: string;
+  /** The stems of its other spellings. */
+  readonly similar: readonly string[];
+}
+
+const STOPPED: WordTerms = { term: '', similar: [] };
+
+/** The terms of words whose stems are known, each found once. */
+class TermReader {
+  private readonly known = new Map<string, Map<string, WordTerms>>();
+
+  constructor(private readonly stemOf: StemReader) {}
+
+  of(word: Word, language: string): WordTerms {
+    const ofLanguage = this.known.get(language) ?? new Map<string, WordTerms>();
+    this.known.set(language, ofLanguage);
+    const key = word.capitals ? `^${word.text}` : word.text;
+    const known = ofLanguage.get(key);
+    if (known) return known;
+    const terms = this.read(word, language);
+    ofLanguage.set(key, terms);
+    return terms;
+  }
+
+  ofJoined(
+    { text, isDotted }: Pick<JoinedWords, 'text' | 'isDotted'>,
+    language: string,
+  ): WordTerms {
+    return isDotted ? { term: text, similar: [] } : this.of({ text, capitals: false }, language);
+  }
+
+  private read(word: Word, language: string): WordTerms {
+    const term = termOf(word, language, this.stemOf);
+    if (term === '') return STOPPED;
+    const others = spellingsOf(word.text, language).map((text) =>
+      termOf({ text, capitals: word.capitals }, language, this.stemOf),
+    );
+    return { term, similar: [...new Set(others)].filter((one) => one !== '' && one !== term) };
   }
 }
 
@@ -162,11 +256,11 @@ export class TextAnalysis {
   async analyse(texts: readonly string[], known: KnownLanguage = {}): Promise<AnalysedText[]> {
     const pause = pauses();
     const read = await this.withLanguages(texts, known, pause);
-    const stemOf = await this.stems(read, pause);
+    const reader = new TermReader(await this.stems(read, pause));
     const analysed: AnalysedText[] = [];
     for (const text of read) {
       await pause();
-      analysed.push(counted(text, stemOf));
+      analysed.push(counted(text, reader));
     }
     return analysed;
   }
@@ -174,23 +268,83 @@ export class TextAnalysis {
   /**
    * The words of a question, stemmed as in texts of each of the languages. Stop words only where there is nothing else.
    */
-  async wordsOf(question: string, languages: readonly string[]): Promise<AskedWord[]> {
-    const { words, terms } = readQuestion(question);
-    const readings = languages.map((language) => ({ words, terms, language }));
+  async wordsOf(question: string, languages: readonly string[]): Promise<AskedQuestion> {
+    const read = readQuestion(question);
+    const readings = languages.map((language) => ({ ...read, language }));
     const stemOf = await this.stems(readings, pauses());
+    const reader = new TermReader(stemOf);
     const stopped = clearlyStopped(readings, stemOf);
     const asked = new AskedWords();
-    for (const term of terms) asked.add(term, [term]);
-    for (const word of words) {
-      if (!word.capitals && stopped.has(word.text)) continue;
-      const stems = languages.map((language) => termOf(word, language, stemOf));
-      asked.add(
-        word.text,
-        stems.filter((stem) => stem !== ''),
+    for (const term of read.terms) asked.add(term, [term]);
+    const added = read.words.map((word) => {
+      if (!word.capitals && stopped.has(word.text)) return undefined;
+      const { terms, similar } = askedTerms(languages.map((one) => reader.of(word, one)));
+      return asked.add(word.text, terms, similar);
+    });
+    const joined = new Map<string, MergedJoined>();
+    for (const { text, from, to, isName, ...one } of read.joined) {
+      const words = added.slice(from, to).filter((word) => word !== undefined);
+      if (one.isApart && words.length < to - from) continue;
+      const { terms, similar } = askedTerms(
+        languages.map((language) => reader.ofJoined({ ...one, text }, language)),
       );
+      const known = joined.get(text);
+      if (known) known.frequency += 1;
+      else if (terms.length > 0) {
+        joined.set(text, { word: text, terms, similar, isName, words, frequency: 1 });
+      }
     }
-    if (asked.all().length === 0) for (const { text } of words) asked.add(text, [text]);
-    return asked.all();
+    const words = asked.all();
+    if (words.length + joined.size === 0) {
+      for (const { text } of read.words) asked.add(text, [text]);
+      return { words: asked.all(), joined: [] };
+    }
+    return {
+      words,
+      joined: [...joined.values()].map(({ words: parts, ...one }) => ({
+        ...one,
+        places: asked.placesOf(parts),
+      })),
+    };
+  }
+
+  /**
+   * The words of each text that have one of the terms in any of the languages, as the text has them, each once. Where only
+   * some words of a name such as time-sharing have one, they are in lower case.
+   */
+  async wordsWith(
+    terms: ReadonlySet<string>,
+    texts: readonly string[],
+    languages: readonly string[],
+  ): Promise<string[][]> {
+    const pause = pauses();
+    const read: ReturnType<typeof readWords>[] = [];
+    for (const text of texts) {
+      await pause();
+      read.push(readWords(text));
+    }
+    const readings = read.flatMap((one) => languages.map((language) => ({ ...one, language })));
+    const reader = new TermReader(await this.stems(readings, pause));
+    const has = (found: WordTerms): boolean =>
+      terms.has(found.term) || found.similar.some((term) => terms.has(term));
+    const having: string[][] = [];
+    for (const { words, joined, pieces, terms: unspaced } of read) {
+      await pause();
+      const isWord = (word: Word): boolean => languages.some((one) => has(reader.of(word, one)));
+      const joinedOnes = joined.filter((each) =>
+        languages.some((one) => has(reader.ofJoined(each, one))),
+      );
+      const written = pieces.flatMap(({ written: piece, from, to }) => {
+        if (joinedOnes.some((one) => one.from < to && one.to > from)) return [piece];
+        const parts = words.slice(from, to);
+        const found = parts.filter(isWord);
+        if (found.length === 0) return [];
+        const isWhole = found.length === parts.length || UNSEPARATED.test(piece);
+        return isWhole ? [piece] : found.map(({ text }) => text);
+      });
+      having.push([...new Set([...written, ...unspaced.filter((term) => terms.has(term))])]);
+    }
+    return having;
   }
 
   private async withLanguages(
@@ -209,8 +363,8 @@ export class TextAnalysis {
     const withLanguage: ReadText[] = [];
     for (const text of read) {
       await pause();
-      const { words, terms } = text;
-      withLanguage.push({ words, terms, language: languageOf(text) });
+      const { words, joined, terms } = text;
+      withLanguage.push({ words, joined, terms, language: languageOf(text) });
     }
     return withLanguage;
   }
@@ -219,18 +373,25 @@ export class TextAnalysis {
   private async stems(texts: readonly ReadText[], pause: () => Promise<void>): Promise<StemReader> {
     const stems = new Map<string, Map<string, string>>();
     const missing: StemRequest[] = [];
-    for (const { words, language } of texts) {
+    const ask = (word: string, language: string): boolean => {
+      const dictionary = dictionaryOf(word, language);
+      if (dictionary === undefined) return false;
+      const ofDictionary = stems.get(dictionary) ?? new Map<string, string>();
+      stems.set(dictionary, ofDictionary);
+      if (ofDictionary.has(word)) return false;
+      const stem = this.known.get(keyOf({ dictionary, word }));
+      if (stem === undefined) missing.push({ dictionary, word });
+      ofDictionary.set(word, stem ?? word);
+      return true;
+    };
+    for (const { words, joined, language } of texts) {
       await pause();
-      for (const { text: word } of words) {
-        const dictionary = dictionaryOf(word, language);
-        if (dictionary === undefined) continue;
-        const ofDictionary = stems.get(dictionary) ?? new Map<string, string>();
-        stems.set(dictionary, ofDictionary);
-        if (ofDictionary.has(word)) continue;
-        const stem = this.known.get(keyOf({ dictionary, word }));
-        if (stem === undefined) missing.push({ dictionary, word });
-        ofDictionary.set(word, stem ?? word);
-      }
+      const askAll = (text: string): void => {
+        if (!ask(text, language)) return;
+        for (const spelling of spellingsOf(text, language)) ask(spelling, language);
+      };
+      for (const { text } of words) askAll(text);
+      for (const { text, isDotted } of joined) if (!isDotted) askAll(text);
     }
     for (let start = 0; start < missing.length; start += BATCH) {
       const batch = missing.slice(start, start + BATCH);
@@ -245,14 +406,23 @@ export class TextAnalysis {
   }
 }
 
+/** One word, or a name that only capitals and digits divide. */
+const UNSEPARATED = /^[\p{L}\p{N}\p{M}]+$/u;
+
 const OTHER_LETTER = /[\p{L}--\p{Lu}]/v;
 
 /** Capitals mark no word where several words have them and no letter is without: IT stays marked, alone or in a sentence. */
 function readQuestion(question: string): TextWords {
-  const { words, terms } = readWords(question);
-  const marked = words.filter(({ capitals }) => capitals).length;
-  if (marked < 2 || OTHER_LETTER.test(question)) return { words, terms };
-  return { words: words.map(({ text }) => ({ text, capitals: false })), terms };
+  const read = readWords(question);
+  const marked = read.words.filter(({ capitals }) => capitals).length;
+  if (marked < 2 || OTHER_LETTER.test(question)) return read;
+  return { ...read, words: read.words.map(({ text }) => ({ text, capitals: false })) };
+}
+
+/** The terms of a word in texts of several languages. */
+function askedTerms(ofLanguages: readonly WordTerms[]): { terms: string[]; similar: string[] } {
+  const terms = ofLanguages.map(({ term }) => term).filter((term) => term !== '');
+  return { terms, similar: ofLanguages.flatMap(({ similar }) => similar) };
 }
 
 async function recognising(
@@ -264,17 +434,29 @@ async function recognising(
   return ({ script, evidence }) => chooseLanguage(script, evidence, document, base);
 }
 
-function counted({ words, terms, language }: ReadText, stemOf: StemReader): AnalysedText {
+function counted({ words, joined, terms, language }: ReadText, reader: TermReader): AnalysedText {
   const counts = new Map<string, number>();
   let termCount = 0;
-  const count = (term: string): void => {
+  const mention = (term: string): void => {
     counts.set(term, (counts.get(term) ?? 0) + 1);
-    termCount += 1;
   };
-  for (const term of terms) count(term);
+  const count = ({ term, similar }: WordTerms): void => {
+    mention(term);
+    for (const other of similar) mention(other);
+  };
+  for (const term of terms) mention(term);
+  termCount += terms.length;
+  const isStop = (word: Word): boolean => reader.of(word, language).term === '';
   for (const word of words) {
-    const term = termOf(word, language, stemOf);
-    if (term !== '') count(term);
+    if (isStop(word)) continue;
+    count(reader.of(word, language));
+    termCount += 1;
+  }
+  // They are the same words, so that they make no text longer.
+  for (const one of joined) {
+    if (one.isApart && words.slice(one.from, one.to).some(isStop)) continue;
+    const found = reader.ofJoined(one, language);
+    if (found.term !== '') count(found);
   }
   return { language, termCount, terms: counts };
 }

@@ -22,28 +22,72 @@ describe('words', () => {
   });
 
   test.each([
-    ['user_name', ['user', 'name', 'username']],
-    ['userName', ['user', 'name', 'username']],
-    ['__init__', ['init']],
-    ['HTTPServer2Go', ['http', 'server2', 'go', 'httpserver2go']],
-  ])('of the name %s are its parts and itself', (text, expected) => {
-    expect(wordsOf(text)).toEqual(expected);
+    ['user_name', ['user', 'name'], ['username']],
+    ['userName', ['user', 'name'], ['username']],
+    ['__init__', ['init'], []],
+    [
+      'HTTPServer2Go',
+      ['http', 'server', '2', 'go'],
+      ['httpserver2go', 'httpserver', 'server2', '2go'],
+    ],
+    ['e-mail', ['e', 'mail'], ['email']],
+    ['e mail', ['e', 'mail'], ['email']],
+    ['E-Mail-Adresse', ['e', 'mail', 'adresse'], ['emailadresse', 'email', 'mailadresse']],
+    ['TCP/IP', ['tcp', 'ip'], ['tcpip']],
+    ['Wi\u2011Fi', ['wi', 'fi'], ['wifi']],
+    ['A320neo', ['a', '320', 'neo'], ['a320neo', 'a320', '320neo']],
+    ['A-320neo', ['a', '320', 'neo'], ['a320neo', '320neo', 'a320']],
+    ['A 320 neo', ['a', '320', 'neo'], ['a320']],
+    ['ISO9001', ['iso', '9001'], ['iso9001']],
+    ['ISO-9001', ['iso', '9001'], ['iso9001']],
+    ['ISO 9001', ['iso', '9001'], ['iso9001']],
+    ['\uff21\uff0d\uff13\uff12\uff10', ['a', '320'], ['a320']],
+    ['5kg', ['5', 'kg'], ['5kg']],
+    ['3.5mm', ['3', '5', 'mm'], ['3.5mm', '3.5', '5mm']],
+    ['AB-123/45', ['ab', '123', '45'], ['ab12345', 'ab123']],
+    ['AB 12345', ['ab', '12345'], ['ab12345']],
+    ['AB_123.45', ['ab', '123', '45'], ['ab123.45', '123.45', 'ab12345', 'ab123']],
+    ['6ES7 214', ['6', 'es', '7', '214'], ['6es7', '6es', 'es7', '6es7214']],
+    ['2024-01-31', ['2024', '01', '31'], ['20240131']],
+    ['from 1990', ['from', '1990'], []],
+    ['12 345', ['12', '345'], []],
+    ['high time', ['high', 'time'], []],
+    ['word\u2014word', ['word', 'word'], []],
+  ])('of %s are %j, and as one %j', (text, words, joined) => {
+    const read = readWords(text);
+    expect(read.words.map((word) => word.text)).toEqual(words);
+    expect(read.joined.map((one) => one.text).toSorted()).toEqual(joined.toSorted());
+    for (const { text: one, from, to, isDotted } of read.joined) {
+      const parts = read.words.slice(from, to).map((word) => word.text);
+      expect(isDotted || parts.join('')).toBe(isDotted || one);
+    }
   });
 
-  test('joined by dots are also one term', () => {
-    expect(readWords('config.httpPort and 3.14')).toEqual({
-      words: ['config', 'http', 'port', 'and', '3', '14'].map((text) => ({
-        text,
-        capitals: false,
-      })),
-      terms: ['config.httpport', '3.14'],
-    });
+  test('joined by dots are also one word, which is not stemmed', () => {
+    const { words, joined } = readWords('config.httpPort and 3.14');
+    expect(words.map(({ text }) => text)).toEqual(['config', 'http', 'port', 'and', '3', '14']);
+    expect(joined.filter(({ isDotted }) => isDotted).map(({ text }) => text)).toEqual([
+      'config.httpport',
+      '3.14',
+    ]);
+    expect(joined.map(({ text }) => text)).not.toContain('314');
+  });
+
+  test('of a code stay together where they are many', () => {
+    const hash = 'd41d8cd98f00b204e9800998ecf8427e';
+    expect(wordsOf(hash)).toEqual([hash]);
+    const id = '550e8400-e29b-41d4-a716-446655440000';
+    expect(readWords(id).joined.map(({ text }) => text)).toContain(id.replaceAll('-', ''));
   });
 
   test('are not the letters of an abbreviation', () => {
-    const { words, terms } = readWords('U.S. courts, i.e. these');
-    expect(words.map(({ text }) => text)).toEqual(['courts', 'these']);
-    expect(terms).toEqual(['u.s']);
+    const { words, joined } = readWords('U.S. courts, i.e. these');
+    expect(words).toEqual([
+      { text: 'us', capitals: true },
+      { text: 'courts', capitals: false },
+      { text: 'these', capitals: false },
+    ]);
+    expect(joined.map(({ text }) => text)).toEqual(['u.s']);
   });
 
   test('in capitals alone are marked', () => {
@@ -52,10 +96,12 @@ describe('words', () => {
   });
 
   test('never exceed what an index entry holds', () => {
-    const { words, terms } = readWords(
-      `${'a'.repeat(5_000)} ${'b.'.repeat(5_000)} ${'ก'.repeat(5_000)}`,
+    const { words, joined, terms } = readWords(
+      `${'a'.repeat(5_000)} ${'b.'.repeat(5_000)} ${'c-'.repeat(5_000)} ${'d1'.repeat(5_000)} ${'ก'.repeat(5_000)}`,
     );
-    const lengths = [...words.map(({ text }) => text), ...terms].map((term) => term.length);
+    const lengths = [...[...words, ...joined].map(({ text }) => text), ...terms].map(
+      (term) => term.length,
+    );
     expect(Math.max(...lengths)).toBe(64);
   });
 });
@@ -80,8 +126,8 @@ describe('scripts without spaces', () => {
 test('terms hold no spaces and no characters that cannot be stored', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
-      const { words, terms } = readWords(text);
-      for (const term of [...words.map((word) => word.text), ...terms]) {
+      const { words, joined, terms } = readWords(text);
+      for (const term of [...[...words, ...joined].map((word) => word.text), ...terms]) {
         expect(term).toMatch(/^[^\s\0]{1,64}$/);
         expect(term.isWellFormed()).toBe(true);
       }

@@ -2,19 +2,50 @@
 export interface Word {
   /** In lower case. */
   readonly text: string;
-  /** Written in capitals alone, like IT or WHO: never a stop word. */
+  /** Written in capitals alone, like IT or WHO, or a part of a code, like the A of A320: never a stop word. */
   readonly capitals: boolean;
 }
 
-/** What a text is made of, in no particular order. The same for fragments and for queries. */
+/** Neighbouring words that others write as one: e-mail as email, A 320 as A320. */
+export interface JoinedWords {
+  /** In lower case, without what separates the words; a dotted name keeps its dots. */
+  readonly text: string;
+  /** The places in `words` of the first one, and after the last one. */
+  readonly from: number;
+  readonly to: number;
+  /** A name or a code: a text that has it says more than one that has its words. Other words are only written differently. */
+  readonly isName: boolean;
+  /** Written apart: no name where one of its words is a stop word. */
+  readonly isApart: boolean;
+  /** A dotted name, which is never stemmed. */
+  readonly isDotted: boolean;
+}
+
+/** The words and terms of a text. The same for fragments and for queries. */
 export interface TextWords {
   readonly words: readonly Word[];
-  /** Terms that are never stemmed: pieces of scripts without spaces, and dotted names as a whole. */
+  readonly joined: readonly JoinedWords[];
+  /** Pieces of scripts without spaces, which are never stemmed, in no particular order. */
   readonly terms: readonly string[];
 }
 
+/** Words that nothing but separators such as hyphens stands between. */
+interface WrittenPiece {
+  /** As the text has it. */
+  readonly written: string;
+  /** The places in `words` of its first one, and after its last one. */
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Longer words are cut: they are not typed, and an index entry has a limit. */
-const LONGEST_TERM = 64;
+const MAX_TERM_CHARS = 64;
+
+/** Names of more words are not joined in pairs, and strings that change more often between letters and digits are one word. */
+const MAX_NAME_WORDS = 8;
+
+/** Pieces of a code that is written apart, such as 6ES7 214-1AG40. */
+const MAX_CODE_PIECES = 4;
 
 // Scripts that are not split into words by spaces alone; Korean is, but glues its particles to the words.
 const UNSPACED = String.raw`[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]&&[\p{L}\p{N}\p{M}]]`;
@@ -31,57 +62,215 @@ const CLITICS = new RegExp(
   'giv',
 );
 
-/** A run of an unspaced script, or a word with those that _ and . join to it. */
-const PIECES = new RegExp(`(${UNSPACED}+)|${WORD}(?:(?:_+|\\.)${WORD})*`, 'gv');
-const PARTS = /[._]+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
+/** The soft hyphen, the word joiner and the stroke that widens Arabic words stand within words and mean nothing. */
+const MEANINGLESS = /[\u00ad\u0640\u2060\ufeff]/gu;
+
+/** Hyphens, the en dash, the minus sign and slashes. */
+const HYPHEN = String.raw`[\-\u2010-\u2013\u2212\/\\]`;
+const HYPHENS = new RegExp(HYPHEN, 'v');
+
+/** A run of an unspaced script, or a word with those that hyphens, slashes, _ and . join to it. */
+const PIECES = new RegExp(`(${UNSPACED}+)|${WORD}(?:(?:_+|\\.|${HYPHEN})${WORD})*`, 'gv');
+const UNDERSCORES_AND_DOTS = /[._]+/gu;
+const PARTS =
+  /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{N})(?=\p{L})|(?<=[\p{L}\p{M}])(?=\p{N})/u;
 const ABBREVIATION = /^\p{L}(?:\.\p{L})+$/u;
 const CAPITALS = /^\p{Lu}{2,}$/u;
+const DIGIT = /\p{N}/u;
+const LETTER = /\p{L}/u;
+const ENDS_WITH_DIGIT = /\p{N}$/u;
+const DOTTED_NUMBERS = /\p{N}+(?:\.\p{N}+)+/gu;
+/** A number, or a code whose one separator is the dot between two digits: without it, it would be another one. */
+const DECIMAL = /^\p{L}*\p{N}+\.\p{N}+\p{L}*$/u;
+const ONE_LETTER = /^\p{L}$/u;
+const SHORT_CAPITALS = /^\p{Lu}{1,4}$/u;
+const MIN_WORD_CHARS = 3;
 
 // ICU breaks these scripts by dictionaries, whatever the locale is.
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 /**
- * Splits a text into words: Unicode letters and digits after NFKC and in lower case. A name such as `user_name`,
- * `userName` or `config.port` gives its parts and itself, without underscores. Runs of Chinese, Japanese, Korean, Thai,
- * Lao, Khmer and Burmese give the words that ICU sees in them and all pairs of neighbouring characters.
+ * Splits a text into words: Unicode letters and digits after NFKC and in lower case. A name or a code such as `user_name`,
+ * `userName`, `config.port`, e-mail or A320neo gives its parts, and joined what others may write as one. Runs of Chinese,
+ * Japanese, Korean, Thai, Lao, Khmer and Burmese give the words that ICU sees in them and all pairs of neighbouring
+ * characters.
  */
-export function readWords(text: string): TextWords {
+export function readWords(text: string): TextWords & { readonly pieces: WrittenPiece[] } {
   const words: Word[] = [];
+  const pieces: WrittenPiece[] = [];
+  const joined: JoinedWords[] = [];
   const terms: string[] = [];
   const runs: string[] = [];
-  // The soft hyphen stands within words and means nothing.
-  const plain = text.normalize('NFKC').replaceAll('\u00ad', '').replaceAll(CLITICS, ' ');
-  for (const [piece, run] of plain.matchAll(PIECES)) {
-    if (run === undefined) readName(piece, words, terms);
-    else runs.push(run);
+  const plain = text
+    .normalize('NFKC')
+    .replaceAll(MEANINGLESS, '')
+    .replaceAll(CLITICS, (clitic) => ' '.repeat(clitic.length));
+  // Other characters for each of its own, such as full-width ones, or those of the text.
+  const source = plain.length === text.length ? text : plain;
+  let before: Piece | undefined;
+  for (const { 0: written, 1: run, index } of plain.matchAll(PIECES)) {
+    if (run !== undefined) {
+      runs.push(run);
+      before = undefined;
+      continue;
+    }
+    const isNext = before?.end === index - 1 && plain[index - 1] === ' ';
+    const piece = readPiece(written, words, joined);
+    before = joinApart(isNext ? before : undefined, piece, words, joined);
+    before.end = index + written.length;
+    pieces.push({
+      written: source.slice(index, before.end),
+      from: piece.from,
+      to: words.length,
+    });
   }
   // One call for all runs: the segmenter costs more to start than to run.
   if (runs.length > 0) readRuns(runs, terms);
-  return { words, terms };
+  return { words, joined, terms, pieces };
 }
 
-function readName(name: string, words: Word[], terms: string[]): void {
-  const parts = name.split(PARTS).filter((part) => part !== '');
+/** Words that separators join, or one word. */
+interface Piece {
+  readonly written: string;
+  /** The place of its first word. */
+  readonly from: number;
+  /** All of its words as one. */
+  readonly text: string;
+  /** The piece of a code, with those before it that are written apart; undefined for other words. */
+  code?: { readonly from: number; readonly text: string; readonly pieces: number };
+  end?: number;
+}
+
+function readPiece(written: string, words: Word[], joined: JoinedWords[]): Piece {
+  const from = words.length;
+  const names: Run[] = [];
+  let isName = DIGIT.test(written);
+  for (const name of written.split(HYPHENS)) {
+    const first = words.length;
+    readName(name, words, joined);
+    const run = { from: first, to: words.length };
+    isName ||= run.to - run.from > 1;
+    if (!DECIMAL.test(name)) names.push(run);
+  }
+  const to = words.length;
+  const whole = DECIMAL.test(written) ? [] : [{ from, to }];
+  joinRuns([...whole, ...names, ...pairsOf(words, from, to)], isName, words, joined);
+  return { written, from, text: textOf(words, from, to) };
+}
+
+/** Adds the words of a name, and the name itself where dots join them. */
+function readName(name: string, words: Word[], joined: JoinedWords[]): void {
+  const from = words.length;
+  const join = (text: string): void => {
+    if (text.length > MAX_TERM_CHARS) return;
+    const to = words.length;
+    joined.push({ text, from, to, isName: true, isApart: false, isDotted: true });
+  };
   // The letters of an abbreviation are no words: e.g. is none at all, U.S. is one as a whole.
   if (ABBREVIATION.test(name)) {
-    if (name !== name.toLowerCase()) terms.push(cut(name.toLowerCase()));
+    if (name === name.toLowerCase()) return;
+    words.push(toWord(name.replaceAll('.', '')));
+    join(name.toLowerCase());
     return;
   }
-  for (const part of parts) words.push(toWord(part));
-  if (parts.length === 1) return;
-  if (!name.includes('.')) words.push(toWord(name.replaceAll('_', '')));
-  else if (name.length <= LONGEST_TERM) terms.push(name.replaceAll('_', '').toLowerCase());
+  for (const part of name.split(UNDERSCORES_AND_DOTS)) words.push(...partsOf(part));
+  if (!name.includes('.')) return;
+  const dotted = name.replaceAll('_', '').toLowerCase();
+  join(dotted);
+  for (const [number] of dotted.matchAll(DOTTED_NUMBERS)) if (number !== dotted) join(number);
+}
+
+/** The parts of a word that its capitals and digits show. */
+function partsOf(word: string): Word[] {
+  const parts = word.split(PARTS);
+  if (parts.length > MAX_NAME_WORDS) return [toWord(word)];
+  if (parts.length === 1 || !DIGIT.test(word)) return parts.map(toWord);
+  return parts.map((part) => ({ ...toWord(part), capitals: LETTER.test(part) }));
+}
+
+interface Run {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Two neighbours each, but no two numbers, which would be another number. */
+function pairsOf(words: readonly Word[], from: number, to: number): Run[] {
+  if (to - from > MAX_NAME_WORDS) return [];
+  return words
+    .slice(from, to - 1)
+    .flatMap(({ text }, at) =>
+      ENDS_WITH_DIGIT.test(text) && DIGIT.test(words[from + at + 1]?.text ?? '')
+        ? []
+        : [{ from: from + at, to: from + at + 2 }],
+    );
+}
+
+function joinRuns(
+  runs: readonly Run[],
+  isName: boolean,
+  words: readonly Word[],
+  joined: JoinedWords[],
+): void {
+  const texts = new Set<string>();
+  for (const { from, to } of runs) {
+    if (to - from < 2) continue;
+    const text = textOf(words, from, to);
+    if (text.length > MAX_TERM_CHARS || texts.has(text)) continue;
+    texts.add(text);
+    joined.push({ text, from, to, isName, isApart: false, isDotted: false });
+  }
+}
+
+/**
+ * Joins a piece with those before it, each after a single space: a letter with a word (e mail), and the pieces of a code,
+ * which have digits or are a few capitals (ISO 9001).
+ */
+function joinApart(
+  before: Piece | undefined,
+  piece: Piece,
+  words: readonly Word[],
+  joined: JoinedWords[],
+): Piece {
+  const to = words.length;
+  const join = (from: number, text: string, isName: boolean): void => {
+    if (text.length <= MAX_TERM_CHARS) {
+      joined.push({ text, from, to, isName, isApart: true, isDotted: false });
+    }
+  };
+  const { written, from, text } = piece;
+  if (before && ONE_LETTER.test(before.written) && !DIGIT.test(written)) {
+    if (text.length >= MIN_WORD_CHARS) join(before.from, before.text + text, false);
+  }
+  if (!DIGIT.test(written) && !SHORT_CAPITALS.test(written)) return piece;
+  const code = { from, text, pieces: 1 };
+  if (!before?.code) return { ...piece, code };
+  const pair = before.text + text;
+  if (!LETTER.test(pair) || !DIGIT.test(pair)) return { ...piece, code };
+  join(before.from, pair, true);
+  const { from: first, text: whole, pieces } = before.code;
+  if (pieces >= MAX_CODE_PIECES) return { ...piece, code };
+  if (pieces > 1) join(first, whole + text, true);
+  return { ...piece, code: { from: first, text: whole + text, pieces: pieces + 1 } };
+}
+
+function textOf(words: readonly Word[], from: number, to: number): string {
+  let text = '';
+  for (let at = from; at < to; at += 1) text += words[at]?.text ?? '';
+  return text;
 }
 
 function toWord(written: string): Word {
+  return { text: cut(lowerCase(written)), capitals: CAPITALS.test(written) };
+}
+
+function lowerCase(written: string): string {
   // The lower case of the Turkish capital with a dot is an i with a second dot.
-  const text = cut(written.toLowerCase().replaceAll('i\u0307', 'i'));
-  return { text, capitals: CAPITALS.test(written) };
+  return written.toLowerCase().replaceAll('i\u0307', 'i');
 }
 
 function cut(term: string): string {
   // Never through the middle of a character.
-  return term.length <= LONGEST_TERM ? term : term.slice(0, LONGEST_TERM).toWellFormed();
+  return term.length <= MAX_TERM_CHARS ? term : term.slice(0, MAX_TERM_CHARS).toWellFormed();
 }
 
 function readRuns(runs: readonly string[], terms: string[]): void {

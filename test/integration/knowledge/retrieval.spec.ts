@@ -28,7 +28,7 @@ interface Found {
   knowledgeId: number;
   explain?: {
     vector: { rank: number; score: number } | null;
-    keyword: { rank: number; score: number; terms: string[] } | null;
+    keyword: { rank: number; score: number; terms: string[]; words: string[] } | null;
     fusion: { rank: number; score: number; alpha: number } | null;
     rerank: { rank: number; score: number } | null;
     dropped: string | null;
@@ -188,6 +188,59 @@ describe('retrieval', () => {
   it('finds Chinese words in the keyword channel', async () => {
     const found = await retrieve('笔记本保修多久', { enableHybrid: true, hybridAlpha: 1 });
     expect(names(found)).toEqual(['保修.txt']);
+  });
+
+  describe('of words as people write them', () => {
+    const written: readonly (readonly [name: string, text: string])[] = [
+      [
+        'cafe.txt',
+        'Le café de la gare ouvre à sept heures, la majorité des clients arrive plus tard.',
+      ],
+      ['bao-hanh.txt', 'Thời gian bảo hành của máy in là hai năm kể từ ngày mua.'],
+      [
+        'strasse.txt',
+        'Die Filiale liegt in der Müllerstraße neben dem Größenverzeichnis der Größe.',
+      ],
+      ['mail.txt', 'Send an e-mail to the help desk before you call anybody.'],
+      ['plane.txt', 'The A320neo needs new tyres, the A321 does not.'],
+      ['norm.txt', 'Our supplier is certified by ISO-9001 since last spring.'],
+      ['part.txt', 'Order the sensor as 6ES7 214-1AG40 from the catalogue.'],
+      ['中文.txt', '本机支持 iPhone15 与ＵＴＦ－８编码，重量为5kg。'],
+      ['plain.txt', 'Nothing of this kind is here, only words that are filling a page.'],
+    ];
+    let baseId: number;
+
+    beforeAll(async () => {
+      const base = { name: 'Words', embeddingModel: `sim-embed-${DIMENSION}` };
+      baseId = await createKnowledge(admin, base);
+      await upload(admin, baseId, written);
+      for (const row of await settled(admin, baseId))
+        expect([row.remark, row.status]).toEqual([null, 2]);
+    });
+
+    it.each([
+      ['cafe', 'cafe.txt', 'café'],
+      ['majorite', 'cafe.txt', 'majorité'],
+      ['may in bao hanh', 'bao-hanh.txt', 'bảo'],
+      ['Groesse', 'strasse.txt', 'Größe'],
+      ['Müllerstrasse', 'strasse.txt', 'Müllerstraße'],
+      ['email', 'mail.txt', 'e-mail'],
+      ['E mail', 'mail.txt', 'e-mail'],
+      ['A-320neo', 'plane.txt', 'A320neo'],
+      ['A 320 neo', 'plane.txt', 'A320neo'],
+      ['iso9001', 'norm.txt', 'ISO-9001'],
+      ['ISO 9001', 'norm.txt', 'ISO-9001'],
+      ['6ES72141AG40', 'part.txt', '6ES7'],
+      ['iphone 15', '中文.txt', 'iPhone15'],
+      ['utf8编码', '中文.txt', 'ＵＴＦ－８'],
+      ['5 kg', '中文.txt', '5kg'],
+    ])('finds %s in %s, and shows %s', async (query, name, word) => {
+      const settings = { enableHybrid: true, hybridAlpha: 1, explain: true };
+      const found = await retrieve(query, { knowledgeId: baseId, ...settings });
+      expect(names(found)[0]).toBe(name);
+      expect(found.data[0]?.explain?.keyword?.words).toContain(word);
+      expect(found.data[0]?.content).toContain(word);
+    });
   });
 
   it('explains each place, and what was dropped and why', async () => {

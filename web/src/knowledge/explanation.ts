@@ -6,7 +6,10 @@ export interface Explanation {
   readonly keyword: {
     readonly rank: number;
     readonly score: number;
+    /** As the question has them. */
     readonly terms: readonly string[];
+    /** As the fragment has them. */
+    readonly words: readonly string[];
   } | null;
   readonly fusion: { readonly rank: number; readonly score: number; readonly alpha: number } | null;
   readonly rerank: { readonly rank: number; readonly score: number } | null;
@@ -59,19 +62,18 @@ export interface Piece {
   readonly matched: boolean;
 }
 
-/**
- * The text in pieces, those marked that hold one of the terms. A term is the stem of a word, so that a word which begins
- * with it is marked as a whole; terms of scripts without spaces stand anywhere.
- */
-export function piecesOf(text: string, terms: readonly string[]): readonly Piece[] {
-  if (terms.length === 0) return [{ text, matched: false }];
-  const forms = [...terms]
+/** The text in pieces, those marked that are one of the words. Words of scripts without spaces stand anywhere. */
+export function piecesOf(text: string, words: readonly string[]): readonly Piece[] {
+  if (words.length === 0) return [{ text, matched: false }];
+  const forms = [...words]
     .sort((a, b) => b.length - a.length)
-    .map((term) => {
-      const escaped = term.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-      return /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+$/u.test(term)
+    .map((word) => {
+      const escaped = word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+      return /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u.test(
+        word,
+      )
         ? escaped
-        : `(?<![\\p{L}\\p{N}])${escaped}[\\p{L}\\p{N}]*`;
+        : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}\\p{M}])`;
     });
   const parts = text.split(new RegExp(`(${forms.join('|')})`, 'giu'));
   return parts

@@ -374,7 +374,7 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
   });
   const reason = dropped === null ? undefined : reasonOf(dropped);
   const isClamped = isLong(hit) && !whole;
-  const pieces = piecesOf(hit.content, keyword?.terms ?? []);
+  const pieces = piecesOf(hit.content, keyword?.words ?? []);
   return (
     <li className={styles['card']} data-dropped={dropped !== null || undefined}>
       <Group justify="space-between" wrap="nowrap" gap="xs" align="flex-start" mb={8}>
