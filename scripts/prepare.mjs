@@ -97,7 +97,7 @@ export async function build() {
   await buildConsole();
 }
 
-/** Compiles the sources into dist, and writes the OpenAPI document there. */
+/** Compiles the sources into dist, and puts the OpenAPI document and an empty database there. */
 function buildService() {
   const wanted = digest(buildInputs);
   if (stampOf(buildStamp) === wanted) return;
@@ -111,6 +111,7 @@ function buildService() {
     ...process.env,
     NODE_COMPILE_CACHE: compileCache,
   });
+  quietly(node, [join(root, 'dist', 'src', 'prepare-database.js')]);
   writeFileSync(buildStamp, wanted);
 }
 

@@ -1,12 +1,26 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { chmod, cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { PGlite } from '@electric-sql/pglite';
+import type { PGliteOptions } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
+import { packageFolder } from '../filesystem/index.js';
 import { lockDirectory } from './directory-lock.js';
 
 // PGlite must be opened with the same extensions every time: a missing one fails the start.
 const extensions = { vector };
+
+/** A global of Node, which the types of a browser declare. */
+declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
+
+/** PostgreSQL as PGlite would load it by itself. */
+const postgres = join(
+  dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite')),
+  'pglite.wasm',
+);
 
 /**
  * The whole postgresql.conf of the embedded database, which PGlite writes at every start. What stands there by default is
@@ -21,10 +35,23 @@ const SETTINGS = [
 
 /**
  * How much of a WebAssembly function runs before V8 compiles it a second time, optimized: 20 times V8's default. With the default
- * a start alone has it optimize what only a start uses, which takes 0.6 s of CPU and 300 MB. The largest functions of
- * PostgreSQL are what takes so much.
+ * a start alone has it optimize what only a start uses, which takes 0.6 s of CPU and 300 MB.
  */
 const OPTIMIZE_AFTER = '--wasm-tiering-budget=260000000';
+
+/**
+ * While PostgreSQL starts. V8 lets a call or an iteration use up a quarter of this value at most, in the functions that it compiles
+ * meanwhile: those are optimized after 8 million iterations, however long one is. PostgreSQL's parser is among them, a
+ * loop of 105 KB that would be optimized after 30 statements, which takes 604 MB for a second or two
+ * (V8 13.6, `--trace-wasm-compilation-times`). 16,000 statements later it was not.
+ */
+const COUNT_ITERATIONS = '--wasm-tiering-budget=128';
+
+/** Nothing is optimized: the database takes 1.4 times as long for a search, and never the 604 MB. */
+const OPTIMIZE_NEVER = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
+
+/** The process, its database and the optimization of the largest function have room in this much. */
+const MIN_OPTIMIZING_MEMORY_BYTES = 2 * 2 ** 30;
 
 export interface EmbeddedStore {
   readonly database: PGlite;
@@ -39,12 +66,9 @@ export async function openEmbedded(dataDir: string): Promise<EmbeddedStore> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const unlock = await lockDirectory(dataDir);
   try {
-    setFlagsFromString(OPTIMIZE_AFTER);
-    const database = await PGlite.create({
-      dataDir: join(dataDir, 'pg'),
-      extensions,
-      postgresqlconf: SETTINGS,
-    });
+    const folder = join(dataDir, 'pg');
+    await placePrepared(folder);
+    const database = await createDatabase({ dataDir: folder, postgresqlconf: SETTINGS });
     return {
       database,
       close: async () => {
@@ -58,8 +82,48 @@ export async function openEmbedded(dataDir: string): Promise<EmbeddedStore> {
   }
 }
 
+/** Makes an empty database in a new folder, which the build keeps beside the built files for `openEmbedded`. */
+export async function prepareEmbedded(folder: string): Promise<void> {
+  const database = await createDatabase({ dataDir: folder, postgresqlconf: SETTINGS });
+  await database.close();
+}
+
+/** Where the build puts an empty database. */
+export function preparedFolder(): string {
+  return join(packageFolder(import.meta.url), 'dist', 'database');
+}
+
+/**
+ * Gives a first start a copy of the empty database of the build. Making one (initdb) takes 5 s of CPU and 730 MB, because PGlite runs
+ * PostgreSQL a second time and keeps copies of its memory. It does so only where there is no build.
+ */
+async function placePrepared(folder: string): Promise<void> {
+  const prepared = preparedFolder();
+  if (existsSync(folder) || !existsSync(join(prepared, 'PG_VERSION'))) return;
+  // A start that is killed meanwhile leaves no half of a database.
+  const draft = `${folder}.new`;
+  await rm(draft, { recursive: true, force: true });
+  await cp(prepared, draft, { recursive: true });
+  // PostgreSQL refuses a folder that others can read.
+  await chmod(draft, 0o700);
+  await rename(draft, folder);
+}
+
+/** Starts PostgreSQL, compiled as the memory that this process may use allows: that of the machine or of its control group. */
+async function createDatabase(options: PGliteOptions): Promise<PGlite> {
+  const limit = Math.min(process.constrainedMemory() || Infinity, totalmem());
+  const isOptimized = limit >= MIN_OPTIMIZING_MEMORY_BYTES;
+  for (const flag of isOptimized ? [OPTIMIZE_AFTER] : OPTIMIZE_NEVER) setFlagsFromString(flag);
+  const pgliteWasmModule = await WebAssembly.compile(await readFile(postgres));
+  try {
+    if (isOptimized) setFlagsFromString(COUNT_ITERATIONS);
+    return await PGlite.create({ ...options, extensions, pgliteWasmModule });
+  } finally {
+    setFlagsFromString(OPTIMIZE_AFTER);
+  }
+}
+
 /** An embedded store in memory, filled from a dump; for tests, which share one migrated template. */
 export async function openInMemory(dump?: Blob): Promise<PGlite> {
-  setFlagsFromString(OPTIMIZE_AFTER);
-  return PGlite.create({ extensions, ...(dump && { loadDataDir: dump }) });
+  return createDatabase({ ...(dump && { loadDataDir: dump }) });
 }

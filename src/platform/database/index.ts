@@ -4,7 +4,7 @@ export { Database } from './database.js';
 export { DatabaseModule } from './database.module.js';
 export type { DatabaseOptions } from './database.module.js';
 export { DirectoryInUseError } from './directory-lock.js';
-export { openEmbedded, openInMemory } from './embedded.js';
+export { openEmbedded, openInMemory, prepareEmbedded, preparedFolder } from './embedded.js';
 export type { EmbeddedStore } from './embedded.js';
 export type { StatementObserver } from './pool.js';
 export { among, anyOf, containing, createdWithin, likewise, startingWith } from './search.js';

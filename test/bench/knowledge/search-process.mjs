@@ -133,7 +133,7 @@ async function makeBase() {
 /** The administrator. What was resolved at the revision is used again, as for the requests of users. */
 async function callerOfTenant() {
   const [row] = await service(Database).query(
-    `SELECT tenant_id AS "tenantId", revision, user_account.id AS "userId"
+    `SELECT tenant_id AS "tenantId", tenant.revision, user_account.id AS "userId"
        FROM tenant JOIN user_account USING (tenant_id) WHERE tenant_id = $1 ORDER BY user_account.id LIMIT 1`,
     [TENANT],
   );

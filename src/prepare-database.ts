@@ -1,0 +1,13 @@
+import { chmod, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prepareEmbedded, preparedFolder } from './platform/database/index.js';
+
+// Puts an empty embedded database beside the built files, which a first start copies.
+const folder = preparedFolder();
+await rm(folder, { recursive: true, force: true });
+await prepareEmbedded(folder);
+// In an image they belong to root, and the service that copies them runs as another user.
+for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+  await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
+}
+await chmod(folder, 0o755);
