@@ -1,7 +1,7 @@
 // Boots the built service as a user does and uses it from outside: `node scripts/smoke.mjs [folder with dist]`.
 // Start, sign in, chat, stop in order, start again, kill, start again. Ends with exit code 1 at the first failure.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -13,6 +13,8 @@ const CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
 const START_LIMIT_MS = 300_000;
 const STOP_LIMIT_MS = 60_000;
 const ANSWER_LIMIT_MS = 60_000;
+/** The most that the service itself has had in memory at once (docs/OPERATIONS.md, Memory). */
+const MAX_PEAK_MB = 700;
 
 const folder = resolve(process.argv[2] ?? root);
 const dataDir = mkdtempSync(join(tmpdir(), 'plinth-smoke-'));
@@ -26,9 +28,11 @@ try {
   const session = await step('lets admin sign in', signIn);
   const model = await step('lists the models of the demo', () => firstModel(session));
   await step(`streams an answer of ${model}`, () => chat(session, model));
+  await step(`has taken less than ${MAX_PEAK_MB} MB of memory`, checkPeak);
   await step('stops in order on SIGTERM', stop);
   await step('starts on the data it left', start);
   await step('still knows its users and models', async () => firstModel(await signIn()));
+  await step(`has taken less than ${MAX_PEAK_MB} MB again`, checkPeak);
   await step('is killed', () => end('SIGKILL'));
   await step('starts after a kill', start);
   await step('still answers', async () => {
@@ -90,6 +94,15 @@ async function isReady() {
   } catch {
     return false;
   }
+}
+
+/** Linux keeps the peak of a process, so that nothing is missed between two looks, whatever else the machine does. */
+function checkPeak() {
+  if (process.platform !== 'linux') return;
+  const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
+  const peakMb = Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)[1]) / 1024);
+  console.log(`  (${peakMb} MB)`);
+  if (peakMb >= MAX_PEAK_MB) throw new Error(`The service has taken ${peakMb} MB of memory.`);
 }
 
 async function stop() {

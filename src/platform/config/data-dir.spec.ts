@@ -87,4 +87,30 @@ describe('closeDataDir', () => {
     chmodSync(dataDir, 0o770);
     closeDataDir(dataDir, true, refuse);
   });
+
+  // Only root can give a folder to another user, and act as one.
+  const asRoot = process.geteuid?.() === 0 ? it : it.skip;
+
+  asRoot.each([0o700, 0o755])('names chown for a folder of another user (mode %o)', (mode) => {
+    existing(mode);
+    chmodSync(parent, 0o755);
+    process.setegid?.(65_534);
+    process.seteuid?.(65_534);
+    let failure: unknown;
+    try {
+      loadConfig({ DATA_DIR: dataDir });
+    } catch (error) {
+      failure = error;
+    } finally {
+      process.seteuid?.(0);
+      process.setegid?.(0);
+    }
+    expect(failure).toBeInstanceOf(ConfigError);
+    expect((failure as ConfigError).message).toContain(
+      'It belongs to user 0, and this process runs as user 65534.',
+    );
+    expect((failure as ConfigError).message).toMatch(
+      new RegExp(`: chown -R 65534:65534 ${dataDir}$`),
+    );
+  });
 });

@@ -13,6 +13,7 @@ const OWN = new Set([
   'lost+found',
   'parsing',
   'pg',
+  'pg.new',
   'plinth.sock',
   'plinth.take',
   'secret.key',
@@ -49,15 +50,35 @@ export function closeDataDir(dataDir: string, embedded: boolean, chmod = chmodSy
     const { code = '' } = error as NodeJS.ErrnoException;
     // The group is the operator's choice where the folder belongs to another user, such as a volume of Kubernetes.
     if ((found.mode & OTHERS) === 0) return;
-    throw new ConfigError(
-      `${shown}, and this process may not change that (${code}). Run as its owner: chmod ${mode} ${quoted(dataDir)}`,
-    );
+    const remedy = changeOfOwner(dataDir) ?? `Run as its owner: chmod ${mode} ${quoted(dataDir)}`;
+    throw new ConfigError(`${shown}, and this process may not change that (${code}). ${remedy}`);
   }
 }
 
 /** What the operator reads about an error of the system in DATA_DIR. */
-export function dataDirProblem(dataDir: string, { message }: Error): string {
-  return `DATA_DIR ${dataDir} cannot be used: ${message}. Set it to a folder that this user may write to.`;
+export function dataDirProblem(dataDir: string, error: NodeJS.ErrnoException): string {
+  const isDenied = error.code === 'EACCES' || error.code === 'EPERM';
+  const remedy =
+    (isDenied && changeOfOwner(dataDir, error.path)) ||
+    'Set it to a folder that this user may write to.';
+  return `DATA_DIR ${dataDir} cannot be used: ${error.message}. ${remedy}`;
+}
+
+/** The command for a folder, or a file in it, that belongs to another user; undefined where neither is known to. */
+function changeOfOwner(dataDir: string, path = dataDir): string | undefined {
+  const uid = process.geteuid?.();
+  const owner = [dataDir, path].map(ownerOf).find((one) => one !== undefined && one !== uid);
+  if (uid === undefined || owner === undefined) return undefined;
+  const command = `chown -R ${uid}:${process.getegid?.()} ${quoted(dataDir)}`;
+  return `It belongs to user ${owner}, and this process runs as user ${uid}. Run as root (for a folder that is mounted into a container, on the host and with its path there): ${command}`;
+}
+
+function ownerOf(path: string): number | undefined {
+  try {
+    return statSync(path).uid;
+  } catch {
+    return undefined;
+  }
 }
 
 function octal(mode: number): string {
