@@ -178,17 +178,6 @@ onServer('a database that goes away', () => {
     }
   }, 150_000);
 
-  it('stops in order while it is frozen', async () => {
-    relay.freeze();
-    await eventually(
-      () => dependencyUp(plinth, 'store'),
-      (up) => up === 0,
-    );
-    await plinth.app.close();
-    expect(errorsSince(plinth, 0)).toEqual([]);
-    relay.thaw();
-  }, 60_000);
-
   it('in the middle of a transaction fails it as an outage and frees its connection', async () => {
     const database = plinth.app.get(Database);
     const failures: unknown[] = [];
