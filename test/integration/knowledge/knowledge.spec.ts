@@ -129,6 +129,8 @@ describe('knowledge bases', () => {
           documentCount: 0,
           vectorsLostTime: null,
           vectorRemovals: 0,
+          vectorStore: plinth.app.get(VectorStores).default().code,
+          storeAfterReindex: plinth.app.get(VectorStores).default().code,
           createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
           updateTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
         },
