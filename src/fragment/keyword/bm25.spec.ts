@@ -68,7 +68,7 @@ function plainly(words: readonly Word[], corpus: Corpus, among: ReadonlySet<numb
       const rarity = Math.log(1 + (all - count + 0.5) / (count + 0.5));
       const often = postingsOf.reduce((sum, { frequency }) => sum + frequency, 0);
       const weight = (often * 2.2) / (often + 1.2 * (0.25 + (0.75 * first.length) / average));
-      return [{ word, score: ((rarity * asked * 3) / (asked + 2)) * weight }];
+      return [{ word, score: ((rarity * asked * 5) / (asked + 4)) * weight }];
     });
     const score = parts.reduce((sum, part) => sum + part.score, 0);
     return parts.length > 0 ? [{ fragmentId, score, terms: parts.map(({ word }) => word) }] : [];
@@ -141,13 +141,13 @@ describe('a word of the question', () => {
     return hits[0]?.score ?? 0;
   }
 
-  test('weighs more when it is repeated, each time by less, and never three times as much', () => {
+  test('weighs more when it is repeated, each time by less, and never five times as much', () => {
     const scores = [1, 2, 3, 4, 1_000].map(scoreOf);
     const gains = scores.slice(1).map((score, at) => score - (scores[at] ?? 0));
     expect(gains.slice(0, 3)).toEqual(gains.slice(0, 3).toSorted((a, b) => b - a));
     expect(Math.min(...gains)).toBeGreaterThan(0);
-    expect(scoreOf(2) / scoreOf(1)).toBeCloseTo(1.5, 9);
-    expect(scoreOf(1_000) / scoreOf(1)).toBeLessThan(3);
+    expect(scoreOf(2) / scoreOf(1)).toBeCloseTo(10 / 6, 9);
+    expect(scoreOf(1_000) / scoreOf(1)).toBeLessThan(5);
   });
 
   test('is as rare as all of its stems together, and counts once in a fragment that has several', () => {

@@ -52,9 +52,9 @@ const OTHER_SPELLING = 0.5;
 const B = 0.75;
 /**
  * How soon repetitions in the question stop to count, the k3 of Robertson and Walker ("Okapi/Keenbow at TREC-8", 1999).
- * docs/decisions/0019-query-terms-and-language.md has the measurement.
+ * docs/decisions/0043-words-as-written.md has the measurement.
  */
-const K3 = 2;
+const K3 = 4;
 
 /**
  * Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) with Lucene's inverse document
@@ -258,35 +258,36 @@ function addJoined(
   gains: readonly Gains[],
   words: number,
 ): void {
-  const rest = new Float64Array(scores.length);
   const added = new Float64Array(scores.length);
+  const rest = new Float64Array(scores.length);
   for (const group of groupsOf(joined)) {
     for (const place of group) {
       const { isName = false, places = [] } = joined[place] ?? {};
       const { count, numbers, gains: gained } = gains[words + place] ?? NO_GAINS;
-      if (count === 0) continue;
       for (let at = 0; at < count; at += 1) rest[numbers[at] ?? 0] = gained[at] ?? 0;
-      for (const word of isName ? [] : places) {
-        const of = gains[word] ?? NO_GAINS;
-        for (let at = 0; at < of.count; at += 1) {
-          const number = of.numbers[at] ?? 0;
-          const left = rest[number] ?? 0;
-          if (left > 0) rest[number] = left - (of.gains[at] ?? 0);
-        }
-      }
+      const apart = isName || count === 0 ? [] : places;
+      for (const word of apart) subtract(rest, gains[word]);
       for (let at = 0; at < count; at += 1) {
         const number = numbers[at] ?? 0;
-        const more = (rest[number] ?? 0) - (added[number] ?? 0);
-        rest[number] = 0;
-        if (more <= 0) continue;
+        const more = Math.max(0, (rest[number] ?? 0) - (added[number] ?? 0));
         scores[number] = (scores[number] ?? 0) + more;
         added[number] = (added[number] ?? 0) + more;
+        rest[number] = 0;
       }
     }
     for (const place of group) {
       const { count, numbers } = gains[words + place] ?? NO_GAINS;
       for (let at = 0; at < count; at += 1) added[numbers[at] ?? 0] = 0;
     }
+  }
+}
+
+/** From those that are above 0. */
+function subtract(values: Float64Array, { count, numbers, gains }: Gains = NO_GAINS): void {
+  for (let at = 0; at < count; at += 1) {
+    const number = numbers[at] ?? 0;
+    const value = values[number] ?? 0;
+    if (value > 0) values[number] = value - (gains[at] ?? 0);
   }
 }
 

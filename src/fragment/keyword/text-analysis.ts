@@ -97,7 +97,7 @@ class Vocabulary {
     const { words, joined, terms } = readWords(text);
     return {
       words: words.map((word) =>
-        interned(word.capitals ? this.capitals : this.words, word.text, word),
+        word.isSign ? word : interned(word.capitals ? this.capitals : this.words, word.text, word),
       ),
       joined: joined.map((one) => ({ ...one, text: interned(this.terms, one.text, one.text) })),
       terms: terms.map((term) => interned(this.terms, term, term)),
@@ -416,7 +416,7 @@ function readQuestion(question: string): TextWords {
   const read = readWords(question);
   const marked = read.words.filter(({ capitals }) => capitals).length;
   if (marked < 2 || OTHER_LETTER.test(question)) return read;
-  return { ...read, words: read.words.map(({ text }) => ({ text, capitals: false })) };
+  return { ...read, words: read.words.map((word) => ({ ...word, capitals: false })) };
 }
 
 /** The terms of a word in texts of several languages. */
@@ -448,12 +448,13 @@ function counted({ words, joined, terms, language }: ReadText, reader: TermReade
   termCount += terms.length;
   const isStop = (word: Word): boolean => reader.of(word, language).term === '';
   for (const word of words) {
-    if (isStop(word)) continue;
+    if (word.isSign || isStop(word)) continue;
     count(reader.of(word, language));
     termCount += 1;
   }
   // They are the same words, so that they make no text longer.
   for (const one of joined) {
+    if (one.isAskedOnly) continue;
     if (one.isApart && words.slice(one.from, one.to).some(isStop)) continue;
     const found = reader.ofJoined(one, language);
     if (found.term !== '') count(found);

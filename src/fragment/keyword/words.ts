@@ -4,6 +4,8 @@ export interface Word {
   readonly text: string;
   /** Written in capitals alone, like IT or WHO, or a part of a code, like the A of A320: never a stop word. */
   readonly capitals: boolean;
+  /** One character of a code, like the A of A320: asked for, but a text has it only in the code. */
+  readonly isSign?: boolean;
 }
 
 /** Neighbouring words that others write as one: e-mail as email, A 320 as A320. */
@@ -17,6 +19,8 @@ export interface JoinedWords {
   readonly isName: boolean;
   /** Written apart: no name where one of its words is a stop word. */
   readonly isApart: boolean;
+  /** Any word and a number, such as version 7: asked for, but too many to be stored. */
+  readonly isAskedOnly: boolean;
   /** A dotted name, which is never stemmed. */
   readonly isDotted: boolean;
 }
@@ -84,7 +88,10 @@ const DOTTED_NUMBERS = /\p{N}+(?:\.\p{N}+)+/gu;
 const DECIMAL = /^\p{L}*\p{N}+\.\p{N}+\p{L}*$/u;
 const ONE_LETTER = /^\p{L}$/u;
 const SHORT_CAPITALS = /^\p{Lu}{1,4}$/u;
+const UNIT = /^[\p{N}.]+ \p{L}{1,3}$/u;
 const MIN_WORD_CHARS = 3;
+
+const JOINED = { isApart: false, isAskedOnly: false, isDotted: false };
 
 // ICU breaks these scripts by dictionaries, whatever the locale is.
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
@@ -137,7 +144,7 @@ interface Piece {
   /** All of its words as one. */
   readonly text: string;
   /** The piece of a code, with those before it that are written apart; undefined for other words. */
-  code?: { readonly from: number; readonly text: string; readonly pieces: number };
+  code?: { readonly from: number; readonly text: string; readonly pieces: number } | undefined;
   end?: number;
 }
 
@@ -161,16 +168,16 @@ function readPiece(written: string, words: Word[], joined: JoinedWords[]): Piece
 /** Adds the words of a name, and the name itself where dots join them. */
 function readName(name: string, words: Word[], joined: JoinedWords[]): void {
   const from = words.length;
-  const join = (text: string): void => {
+  const join = (text: string, isName = true): void => {
     if (text.length > MAX_TERM_CHARS) return;
     const to = words.length;
-    joined.push({ text, from, to, isName: true, isApart: false, isDotted: true });
+    joined.push({ ...JOINED, text, from, to, isName, isDotted: true });
   };
   // The letters of an abbreviation are no words: e.g. is none at all, U.S. is one as a whole.
   if (ABBREVIATION.test(name)) {
     if (name === name.toLowerCase()) return;
     words.push(toWord(name.replaceAll('.', '')));
-    join(name.toLowerCase());
+    join(name.toLowerCase(), false);
     return;
   }
   for (const part of name.split(UNDERSCORES_AND_DOTS)) words.push(...partsOf(part));
@@ -185,7 +192,11 @@ function partsOf(word: string): Word[] {
   const parts = word.split(PARTS);
   if (parts.length > MAX_NAME_WORDS) return [toWord(word)];
   if (parts.length === 1 || !DIGIT.test(word)) return parts.map(toWord);
-  return parts.map((part) => ({ ...toWord(part), capitals: LETTER.test(part) }));
+  return parts.map((part) => ({
+    ...toWord(part),
+    capitals: LETTER.test(part),
+    isSign: part.length === 1,
+  }));
 }
 
 interface Run {
@@ -217,13 +228,13 @@ function joinRuns(
     const text = textOf(words, from, to);
     if (text.length > MAX_TERM_CHARS || texts.has(text)) continue;
     texts.add(text);
-    joined.push({ text, from, to, isName, isApart: false, isDotted: false });
+    joined.push({ ...JOINED, text, from, to, isName });
   }
 }
 
 /**
- * Joins a piece with those before it, each after a single space: a letter with a word (e mail), and the pieces of a code,
- * which have digits or are a few capitals (ISO 9001).
+ * Joins a piece with those before it, each after a single space: a letter with a word (e mail), a number with its unit, and
+ * the pieces of a code, which have digits or are a few capitals (ISO 9001).
  */
 function joinApart(
   before: Piece | undefined,
@@ -232,23 +243,27 @@ function joinApart(
   joined: JoinedWords[],
 ): Piece {
   const to = words.length;
-  const join = (from: number, text: string, isName: boolean): void => {
-    if (text.length <= MAX_TERM_CHARS) {
-      joined.push({ text, from, to, isName, isApart: true, isDotted: false });
-    }
+  const join = (from: number, text: string, isName: boolean, isAskedOnly = false): void => {
+    if (text.length > MAX_TERM_CHARS) return;
+    joined.push({ ...JOINED, text, from, to, isName, isAskedOnly, isApart: true });
   };
   const { written, from, text } = piece;
-  if (before && ONE_LETTER.test(before.written) && !DIGIT.test(written)) {
-    if (text.length >= MIN_WORD_CHARS) join(before.from, before.text + text, false);
+  const hasDigit = DIGIT.test(written);
+  const pair = `${before?.text}${text}`;
+  if (before && ONE_LETTER.test(before.written) && !hasDigit && text.length >= MIN_WORD_CHARS) {
+    join(before.from, pair, false);
   }
-  if (!DIGIT.test(written) && !SHORT_CAPITALS.test(written)) return piece;
-  const code = { from, text, pieces: 1 };
-  if (!before?.code) return { ...piece, code };
-  const pair = before.text + text;
-  if (!LETTER.test(pair) || !DIGIT.test(pair)) return { ...piece, code };
-  join(before.from, pair, true);
+  const isCode = hasDigit || SHORT_CAPITALS.test(written);
+  const code = isCode ? { from, text, pieces: 1 } : undefined;
+  if (!before || !LETTER.test(pair) || !DIGIT.test(pair)) return { ...piece, code };
+  join(
+    before.from,
+    pair,
+    true,
+    !(before.code && code) && !UNIT.test(`${before.written} ${written}`),
+  );
+  if (!before.code || !code || before.code.pieces >= MAX_CODE_PIECES) return { ...piece, code };
   const { from: first, text: whole, pieces } = before.code;
-  if (pieces >= MAX_CODE_PIECES) return { ...piece, code };
   if (pieces > 1) join(first, whole + text, true);
   return { ...piece, code: { from: first, text: whole + text, pieces: pieces + 1 } };
 }

@@ -1,7 +1,7 @@
 """An independent BM25 for comparison: bm25s (Lucene's variant) with Snowball stemmers.
 
-Reads test sets in BEIR layout from a folder and prints one JSON object with nDCG@10 by test set. Usage:
-baseline.py FOLDER NAME=LANGUAGE ...
+Reads test sets in BEIR layout from a folder, and the stop words of each from a JSON file, and prints one JSON object with
+nDCG@10 by test set. Usage: baseline.py FOLDER STOP_WORDS NAME=LANGUAGE ...
 """
 
 import json
@@ -13,7 +13,6 @@ import bm25s
 import Stemmer
 
 DEPTH = 10
-STOP_WORDS = {"english": "en", "german": "de", "spanish": "es", "french": "fr", "italian": "it"}
 
 
 def read(folder):
@@ -43,11 +42,11 @@ def ndcg(ranked, relevant):
     return gain([relevant.get(one, 0) for one in ranked]) / ideal if ideal else 0
 
 
-def measure(folder, language):
+def measure(folder, language, stop_words):
     documents, queries, relevant = read(folder)
     options = {
         "stemmer": Stemmer.Stemmer(language),
-        "stopwords": STOP_WORDS.get(language) or [],
+        "stopwords": stop_words,
         "show_progress": False,
     }
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
@@ -61,9 +60,11 @@ def measure(folder, language):
     return sum(scores) / len(scores)
 
 
-def main(folder, pairs):
+def main(folder, stop_words, pairs):
     sets = dict(pair.split("=") for pair in pairs)
-    print(json.dumps({name: measure(Path(folder) / name, sets[name]) for name in sets}))
+    stopped = json.loads(Path(stop_words).read_text(encoding="utf-8"))
+    scores = {name: measure(Path(folder) / name, sets[name], stopped[name]) for name in sets}
+    print(json.dumps(scores))
 
 
-main(sys.argv[1], sys.argv[2:])
+main(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -40,7 +40,9 @@ async function main() {
       `Vector and hybrid search are skipped where ${embeddingsFolder} has no embeddings; test/bench/retrieval/embed.py makes them, RETRIEVAL_EMBEDDINGS names their folder.`,
     );
   }
-  const baseline = process.argv.includes('--baseline') ? measureBaseline(wanted) : {};
+  const baseline = process.argv.includes('--baseline')
+    ? await withPlinth(undefined, (app) => measureBaseline(app, wanted.filter(isSet)))
+    : {};
   const url = process.env.DATABASE_URL;
   if (!url) console.log('PostgreSQL is left out: DATABASE_URL is not set.');
   const stores = [
