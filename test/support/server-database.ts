@@ -7,9 +7,12 @@ export interface ServerDatabase {
   drop(): Promise<void>;
 }
 
-/** A fresh copy of the migrated template on the PostgreSQL server. */
-export async function createServerDatabase(server: string): Promise<ServerDatabase> {
-  return create(server, `TEMPLATE ${await serverTemplate(server)}`);
+/** A fresh copy of the migrated template on the PostgreSQL server, in the tablespace where one is named. */
+export async function createServerDatabase(
+  server: string,
+  tablespace = 'pg_default',
+): Promise<ServerDatabase> {
+  return create(server, `TEMPLATE ${await serverTemplate(server)} TABLESPACE ${tablespace}`);
 }
 
 /** A copy of another database of the server, to which nothing may be connected. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { Message } from '../../platform/message/index.js';
@@ -6,7 +7,9 @@ import { systemCaller, TenantRevision } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { inTenant, isOutage } from '../../platform/database/index.js';
+import { inTenant, isOutage, unavailableError } from '../../platform/database/index.js';
+import { Dependencies } from '../../platform/dependency/index.js';
+import type { Dependency } from '../../platform/dependency/index.js';
 import { DomainError, UnavailableError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { UserCallers } from '../../identity/index.js';
@@ -43,9 +46,11 @@ const WAITING_FOR = 200;
  */
 const AWAITED_MS = 60 * 60_000;
 const MISSING_SECONDS = 30;
-/** Between attempts while the vector store or the file storage is away; the second after the first hour. They have no end. */
+/** Between attempts while the vector store, the file storage or the database is away; the second after the first hour. They have no end. */
 const AWAY_SECONDS = 10;
 const LONG_AWAY_SECONDS = 60;
+/** Between attempts to store how one has ended. */
+const SETTLE_AGAIN_MS = 1_000;
 
 const DIED = msg`The service stopped three times while it parsed this document. Parse it again, or split the file into smaller ones.`;
 
@@ -59,6 +64,7 @@ const CHANGED = msg`The settings of the knowledge base have changed.`;
 export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Parsing');
   private readonly running = new Map<number, DocumentLease>();
+  private readonly store: Dependency;
   private sweeps: IntervalJob | undefined;
   private subscriptions: (() => void)[] = [];
 
@@ -71,8 +77,10 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     private readonly indexer: DocumentIndexer,
     private readonly callers: UserCallers,
     private readonly revision: TenantRevision,
+    dependencies: Dependencies,
     metrics: Metrics,
   ) {
+    this.store = dependencies.of('store');
     metrics.gauge(
       'plinth_documents_waiting',
       'Documents of which parsing is asked for and has not begun',
@@ -112,6 +120,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   private async sweep(stopping: AbortSignal): Promise<void> {
+    if (this.store.isLimited) return;
     try {
       await this.repository.failExhausted(DIED);
       for (const document of await this.repository.due(SWEPT_AT_ONCE)) {
@@ -127,6 +136,8 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   private async take({ data }: QueuedJob, stopping: AbortSignal): Promise<void> {
+    // An attempt whose end cannot be stored would count. A sweep announces the document again.
+    if (this.store.isLimited) return;
     const claim = {
       tenantId: String(data['tenantId']),
       id: Number(data['attachmentId']),
@@ -152,7 +163,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       else await this.indexer.run(attempt);
     } catch (error) {
       const reason: unknown = lease.signal.aborted ? lease.signal.reason : error;
-      await this.settle(claim, attachment, { error: reason, stopping });
+      await this.settleOnceStored(claim, attachment, { error: reason, stopping });
     } finally {
       if (this.running.get(claim.id) === lease) this.running.delete(claim.id);
       await lease.end();
@@ -167,6 +178,19 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     if (!requestedBy) return systemCaller(tenantId, await this.revision.current(tenantId));
     const homeTenantId = requestedHome ?? tenantId;
     return this.callers.find({ userId: requestedBy, homeTenantId, tenantId });
+  }
+
+  /** Tries again while the database is away: an attempt whose end is not stored counts as one that died. */
+  private async settleOnceStored(...attempt: Parameters<ParsingWorker['settle']>): Promise<void> {
+    const [, , { stopping }] = attempt;
+    for (;;) {
+      try {
+        return await this.settle(...attempt);
+      } catch (error) {
+        if (!isOutage(error) || stopping.aborted) throw error;
+        await sleep(SETTLE_AGAIN_MS, undefined, { signal: stopping }).catch(() => undefined);
+      }
+    }
   }
 
   /** Records how an attempt ended that did not succeed. */
@@ -213,8 +237,9 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       if (delaySeconds * 1_000 >= AWAITED_MS) return undefined;
       return { waitingFor: cut(error.message, WAITING_FOR), delaySeconds };
     }
-    if (error instanceof UnavailableError) {
-      const waitingFor = cut(error.message, WAITING_FOR);
+    const away = error instanceof UnavailableError ? error : unavailableError(error);
+    if (away) {
+      const waitingFor = cut(away.message, WAITING_FOR);
       const delaySeconds = isAwaited(awaitedSince) ? AWAY_SECONDS : LONG_AWAY_SECONDS;
       return { waitingFor, delaySeconds, away: true };
     }

@@ -4,6 +4,7 @@ import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { inTenant, isOutage } from '../../platform/database/index.js';
+import { Dependencies } from '../../platform/dependency/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
@@ -68,6 +69,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly loop: RunLoop,
     private readonly ending: RunEnding,
     private readonly commands: InterruptedCommands,
+    private readonly dependencies: Dependencies,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -179,7 +181,8 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   private async process({ id, data }: QueuedJob, stopping: AbortSignal): Promise<void> {
     const tenantId = String(data['tenantId']);
-    if (stopping.aborted) return;
+    // What a step does could not be recorded. A sweep announces the run again.
+    if (stopping.aborted || this.dependencies.of('store').isLimited) return;
     if (this.busy.has(id)) {
       // It has just parked and is due again, while this process is still leaving it.
       await this.queue.add(RUN_JOB, { id, data: { tenantId } }, { delayMs: LEAVING_MS });

@@ -12,6 +12,7 @@ import { openEmbedded } from './embedded.js';
 import type { EmbeddedStore } from './embedded.js';
 import type { StatementObserver } from './pool.js';
 import { withStatementLimit } from './statement-limit.js';
+import { shortageOf } from './violation.js';
 import { TenantWall } from './tenant-wall.js';
 
 const EMBEDDED_STORE = Symbol('EmbeddedStore');
@@ -37,9 +38,13 @@ export class DatabaseModule implements OnApplicationShutdown {
     @Inject(EMBEDDED_STORE) private readonly store: EmbeddedStore | undefined,
     dependencies: Dependencies,
   ) {
-    dependencies
-      .of('store')
-      .probeWith(() => withStatementLimit(PROBE_MS, () => dataSource.query('SELECT 1')));
+    const availability = dependencies.of('store');
+    availability.probeWith(() =>
+      withStatementLimit(PROBE_MS, async () => {
+        await dataSource.query('SELECT 1');
+        if (availability.isLimited && (await hasSpace(dataSource))) availability.unlimit();
+      }),
+    );
   }
 
   static for({ observe, store: given }: DatabaseOptions = {}): DynamicModule {
@@ -90,6 +95,20 @@ export class DatabaseModule implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     if (this.dataSource.isInitialized) await this.dataSource.destroy();
     await this.store?.close();
+  }
+}
+
+/** A megabyte of rows that are gone with the transaction. Temporary tables are where the others of the database are. */
+const TAKE_SPACE = `
+  CREATE TEMPORARY TABLE plinth_space ON COMMIT DROP AS SELECT generate_series(1, 30000) AS number`;
+
+/** Whether the server takes writes again. One that it refuses for another reason says nothing of its space. */
+async function hasSpace(dataSource: DataSource): Promise<boolean> {
+  try {
+    await dataSource.query(TAKE_SPACE);
+    return true;
+  } catch (error) {
+    return shortageOf(error) === undefined;
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { ClientBase } from 'pg';
+import type { DependencyFault } from '../dependency/index.js';
 import { currentStatementLimit } from './statement-limit.js';
-import { isUnreachable, markOutage, StatementTimeoutError } from './violation.js';
+import { isUnreachable, markOutage, shortageOf, StatementTimeoutError } from './violation.js';
 
 /** Time limits of a server. */
 export interface ServerLimits {
@@ -12,11 +13,12 @@ export interface ServerLimits {
   readonly statementMs: number;
 }
 
-/** Told which calls have shown that the server is away, and which that it is back. */
+/** Told which calls have shown that the server is away or lacks something, and which that it is back. */
 export interface Availability {
   readonly isUp: boolean;
   failed(error: unknown, beganAt: number): void;
   succeeded(beganAt: number): void;
+  limit(fault: DependencyFault): void;
 }
 
 /**
@@ -52,9 +54,16 @@ export class ServerConnections {
 
   /** A statement of the client, or an attempt to connect, failed with the error. */
   failed(error: unknown, beganAt: number, client?: ClientBase): void {
-    if (!(error instanceof Error) || !isUnreachable(error)) return;
-    markOutage(error);
-    this.availability?.failed(error, beganAt);
+    if (!(error instanceof Error)) return;
+    const shortage = shortageOf(error);
+    if (!isUnreachable(error)) {
+      if (!shortage) return;
+      markOutage(error, shortage);
+      this.availability?.limit(shortage);
+      return;
+    }
+    markOutage(error, shortage);
+    this.availability?.failed(shortage ?? error, beganAt);
     // A server that has become read-only leaves its connections open.
     if (client) close(client, error);
     for (const idle of this.idle) {

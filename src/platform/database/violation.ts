@@ -1,5 +1,7 @@
-import { phrase } from '../message/index.js';
+import { DependencyFault } from '../dependency/index.js';
 import { UnavailableError } from '../error/index.js';
+import { msg, phrase } from '../message/index.js';
+import type { Message } from '../message/index.js';
 
 /** PostgreSQL's error codes, appendix A of its manual. */
 const UNIQUE_VIOLATION = '23505';
@@ -57,7 +59,11 @@ export class StatementTimeoutError extends Error {
 export function isConnectionFailure(error: unknown): boolean {
   const cause = databaseError(error);
   // Classes 53 (resources) and 57 (an operator ends the statement or the server).
-  return isUnreachable(error) || (typeof cause?.code === 'string' && /^(53|57)/.test(cause.code));
+  return (
+    isOutage(error) ||
+    isUnreachable(error) ||
+    (typeof cause?.code === 'string' && /^(53|57)/.test(cause.code))
+  );
 }
 
 /** True for an error that says that the database cannot be reached, or refuses every connection or every write. */
@@ -70,14 +76,43 @@ export function isUnreachable(error: unknown): boolean {
   return /^(08|25006|57P0|53300)|^E(CONN|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)/.test(cause.code);
 }
 
-const outages = new WeakSet<Error>();
+/** Messages of the system in errors that have no code of their own for them. */
+const NO_SPACE = /No space left on device|Disk quota exceeded|could not extend file/;
+const READ_ONLY_DISK = /Read-only file system/;
 
-/** Remembers the error as one of the database, because those of other servers look the same. */
-export function markOutage(error: Error): void {
-  outages.add(error);
+const DISK_FULL = msg`The disk of the database is full. Ask an administrator to free space on it; no restart is needed then.`;
+const DISK_FAILS = msg`The disk of the database fails. Ask an administrator to check it.`;
+
+const SHORTAGES: Readonly<Record<string, Message>> = {
+  '53100': DISK_FULL,
+  '53200': msg`The database has no memory left. Try again later, or ask an administrator to give it more.`,
+  '53300': msg`The database takes no more connections. Ask an administrator to raise max_connections, or to lower DATABASE_POOL_SIZE.`,
+  '58030': DISK_FAILS,
+};
+
+/** What a server that is there lacks; undefined for any other error. */
+export function shortageOf(error: unknown): DependencyFault | undefined {
+  const cause = databaseError(error);
+  if (typeof cause?.code !== 'string') return undefined;
+  const { code, message } = cause;
+  // Classes 53 (resources), 58 (system) and XX (internal): other errors may quote what a user has written.
+  const isOfSystem = /^(53|58|XX)/.test(code);
+  if (isOfSystem && NO_SPACE.test(message)) return new DependencyFault(DISK_FULL, error);
+  // PostgreSQL takes a disk that became read-only for a missing privilege.
+  const isReadOnly = (isOfSystem || code === '42501') && READ_ONLY_DISK.test(message);
+  const reason = isReadOnly ? DISK_FAILS : SHORTAGES[code];
+  return reason && new DependencyFault(reason, error);
 }
 
-/** True for the error of a statement of this service that failed because the database is away. */
+/** Errors of outages, with the cause where it is known. */
+const outages = new WeakMap<Error, DependencyFault | undefined>();
+
+/** Remembers the error as one of the database, because those of other servers look the same. */
+export function markOutage(error: Error, fault?: DependencyFault): void {
+  outages.set(error, fault);
+}
+
+/** True for the error of a statement of this service that failed because the database is away or lacks what it needs. */
 export function isOutage(error: unknown): boolean {
   const cause = databaseError(error);
   return cause !== undefined && (cause instanceof ConnectionLostError || outages.has(cause));
@@ -90,7 +125,9 @@ export function isUnavailable(error: unknown): boolean {
 
 /** What a caller reads for an outage; undefined for any other error. The outage itself is in the log (Dependency). */
 export function unavailableError(error: unknown): UnavailableError | undefined {
-  return isOutage(error) ? new UnavailableError(phrase`The database`, error) : undefined;
+  if (!isOutage(error)) return undefined;
+  const cause = databaseError(error);
+  return new UnavailableError(phrase`The database`, error, cause && outages.get(cause)?.reason);
 }
 
 /** Errors of node-postgres that have no code. */

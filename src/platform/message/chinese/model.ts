@@ -18,8 +18,8 @@ export const model: Texts = {
       '1 个知识库使用 {0}，其向量维度已改变。请重新解析其文档。',
     '{0} knowledge bases use {1}, whose vectors have another dimension now. Parse their documents again.':
       '{0} 个知识库使用 {1}，其向量维度已改变。请重新解析其文档。',
-    'Affected: {0:phrase}.': '受影响：{0:phrase}。',
-    'Also affected: {0:phrase}.': '同样受影响：{0:phrase}。',
+    'Affected: {0}.': '受影响：{0:phrase}。',
+    'Also affected: {0}.': '同样受影响：{0:phrase}。',
     'This API key cannot use the model {0}. Add the model to the key, or use another model.':
       '此 API 密钥不能使用模型 {0}。请将该模型加入密钥，或使用其他模型。',
     '{0} Nothing more of the conversation can be left out. Start a new conversation, send less at once, or choose a model with a larger context window.':

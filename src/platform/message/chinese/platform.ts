@@ -23,6 +23,14 @@ export const platform: Texts = {
     '{0} has changed since you opened it. Compare the changes, then save again.':
       '{0:phrase}在您打开后已被他人修改。请比较更改后再次保存。',
     '{0} was not found. It may have been deleted.': '未找到{0:phrase}，可能已被删除。',
+    'The disk of the database is full. Ask an administrator to free space on it; no restart is needed then.':
+      '数据库的磁盘已满。请让管理员在其上释放空间；之后无需重启。',
+    'The disk of the database fails. Ask an administrator to check it.':
+      '数据库的磁盘出现故障。请让管理员检查。',
+    'The database has no memory left. Try again later, or ask an administrator to give it more.':
+      '数据库内存不足。请稍后再试，或让管理员为其增加内存。',
+    'The database takes no more connections. Ask an administrator to raise max_connections, or to lower DATABASE_POOL_SIZE.':
+      '数据库不再接受新的连接。请让管理员调高 max_connections，或调低 DATABASE_POOL_SIZE。',
     '{0} is not available at the moment. Try again in a few seconds.':
       '{0:phrase}暂时不可用。请几秒后再试。',
     '{0} does not take {1}. Use {2}.': '{0} 不支持 {1}。请使用 {2}。',
