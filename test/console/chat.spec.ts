@@ -80,6 +80,10 @@ describeConsole('the chat', () => {
     await page.getByRole('button', { name: /^Source 1: equipment/ }).click();
     const panel = page.getByRole('region', { name: 'Source', exact: true });
     await panel.locator('mark').getByText('warranty of three years').waitFor();
+    // The text of a source is rendered: the document has headings.
+    const text = panel.getByRole('region', { name: /^Text of/ });
+    await text.getByRole('heading').first().waitFor();
+    expect(await text.innerText()).not.toMatch(/^#+ /m);
     await panel.getByRole('button', { name: 'Download source' }).waitFor();
     await expectNoViolations(page);
     const download = page.waitForEvent('download');
@@ -97,6 +101,12 @@ describeConsole('the chat', () => {
   it('takes the question right after the choice of an agent', async () => {
     const page = await console.signedIn();
     await page.goto('/chat');
+
+    await page.getByRole('button', { name: /^Answered by/ }).click();
+    await page.keyboard.type('thinking');
+    await page.getByRole('option', { name: /thinking/ }).waitFor();
+    await page.getByRole('option', { name: /Handbook clerk/ }).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
 
     await page.getByRole('button', { name: /^Handbook clerk/ }).click();
     await page.keyboard.type('How long?');
@@ -116,6 +126,21 @@ describeConsole('the chat', () => {
     await page.getByRole('button', { name: 'Answer again' }).click();
     await answers(page).getByText('second answer').waitFor();
     await page.getByLabel('Version 2 of 2').waitFor();
+    // An arrow that leads nowhere is paler than one that does, in both themes.
+    const contrastOf = (name: string, theme: string): Promise<number> =>
+      page.evaluate<number>(`(() => {
+        document.documentElement.dataset.mantineColorScheme = '${theme}';
+        for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish();
+        const { color, backgroundColor } = getComputedStyle(document.querySelector('[aria-label="${name}"]'));
+        if (backgroundColor !== 'rgba(0, 0, 0, 0)') return -1;
+        const sum = (text) => text.match(/[\\d.]+/g).slice(0, 3).reduce((all, part) => all + Number(part), 0);
+        return Math.abs(sum(color) - sum(getComputedStyle(document.body).backgroundColor));
+      })()`);
+    for (const theme of ['dark', 'light']) {
+      const dead = await contrastOf('Next version', theme);
+      expect(dead).toBeGreaterThan(0);
+      expect(dead).toBeLessThan(await contrastOf('Previous version', theme));
+    }
     await page.getByRole('button', { name: 'Previous version' }).click();
     await answers(page).getByText('first answer').waitFor();
 
@@ -528,6 +553,30 @@ describeConsole('the chat', () => {
     expect(await forbidden.getByRole('link', { name: 'Chat', exact: true }).count()).toBe(0);
     await expectNoViolations(forbidden);
     await forbidden.close();
+
+    const codeId = await newSession('Code');
+    const content = '```js\nconst alpha = 1;\nconst beta = 2;\n```';
+    done(await admin.post('/system/message', { sessionId: codeId, role: 'assistant', content }));
+    const elsewhere = await console.signedIn();
+    await elsewhere.goto(`/chat/${codeId}`);
+    await elsewhere.locator('pre code').getByText('beta').waitFor();
+    const [first, second] = await elsewhere.evaluate<[number, number]>(`(() => {
+      const texts = document.createTreeWalker(document.querySelector('pre code'), NodeFilter.SHOW_TEXT);
+      const lefts = [];
+      for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+        for (const { index } of node.data.matchAll(/const/g)) {
+          const range = document.createRange();
+          range.setStart(node, index);
+          range.setEnd(node, index + 1);
+          lefts.push(range.getBoundingClientRect().left);
+        }
+      }
+      return lefts;
+    })()`);
+    expect(first).toBe(second);
+    await elsewhere.goto('/chat/999999999');
+    await elsewhere.getByText('This chat does not exist').waitFor();
+    await elsewhere.close();
 
     const sessionId = await newSession('Broken');
     const page = await console.signedIn({ language: 'zh', width: 390 });
