@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sendChat } from '../support/chat.js';
 import { clickFace, Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createModel } from '../support/models.js';
+import { createKnowledge } from '../support/knowledge.js';
 import { done, makeRole, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { eventually } from '../support/wait.js';
 
@@ -70,6 +71,10 @@ describeConsole('providers, models, agents and home in the console', () => {
     await page.getByRole('combobox', { name: 'Provider' }).click();
     await page.getByRole('option', { name: 'Offline demo (chat-completions)' }).click();
     expect(await page.getByLabel('Address').inputValue()).toBe('');
+    await page.getByLabel('Address').fill('http://10.0.0.9:8000/v1');
+    await page.getByRole('combobox', { name: 'Provider' }).click();
+    await page.getByRole('option', { name: 'Offline demo (messages)' }).click();
+    expect(await page.getByLabel('Address').inputValue()).toBe('http://10.0.0.9:8000/v1');
     await page.getByRole('combobox', { name: 'Provider' }).click();
     await page.getByRole('option', { name: 'Gateway' }).click();
     await page.getByLabel('Key', { exact: true }).fill('secret-key');
@@ -264,6 +269,31 @@ describeConsole('providers, models, agents and home in the console', () => {
     const stored = () => admin.get<Record<string, unknown>>(`/agent/agent/${id}`);
     await eventually(stored, ({ data }) => data['agentName'] === 'My name');
     expect((await stored()).data).toMatchObject({ agentDescribe: 'Their description' });
+    await page.close();
+  });
+
+  it('names the bases that an agent lost with their sharing', async () => {
+    const admin = await console.plinth.signIn();
+    const role = await makeRole(admin, 'makes-agents', ['agent:agent:*', 'system:info:*']);
+    const { session: creator } = await makeUser(console.plinth, admin, 'agent-maker', [role]);
+    const { rows: models } =
+      await admin.get<{ id: number; modelName: string; category: string }[]>('/system/model/list');
+    const modelId = models.find(({ category }) => category === 'chat')?.id;
+    const embeddingModel = models.find(({ category }) => category === 'vector')?.modelName;
+    const base = { name: 'Lost handbook', share: 1, embeddingModel };
+    const baseId = await createKnowledge(admin, base);
+    const agent = { agentName: 'Reader', modelId, knowledgeIds: [baseId] };
+    done(await creator.post('/agent/agent', agent));
+    const { rows: agents } =
+      await creator.get<{ id: number; agentName: string }[]>('/agent/agent/list');
+    const id = agents.find(({ agentName }) => agentName === 'Reader')?.id;
+    done(await admin.put('/system/info', { id: baseId, share: 0 }));
+    const page = await console.signedIn({ user: { name: 'agent-maker', password: PASSWORD } });
+    await page.goto(`/agents/${id}`);
+    const alert = page.getByText('may no longer read these knowledge bases');
+    await alert.waitFor();
+    expect(await alert.innerText()).toContain('Lost handbook');
+    await expectNoViolations(page);
     await page.close();
   });
 
