@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { clickFace, Console, describeConsole, expectNoViolations } from '../support/console.js';
+import {
+  Console,
+  clickFace,
+  describeConsole,
+  expectClickable,
+  expectNoViolations,
+} from '../support/console.js';
 import { done, makeRole, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Session } from '../support/session.js';
 import { eventually } from '../support/wait.js';
@@ -101,6 +107,8 @@ describeConsole('the pages of administration and the account', () => {
     const key = await once.locator('code').first().innerText();
     await once.getByText(`${console.plinth.url}/v1`, { exact: true }).waitFor();
     await expectNoViolations(page);
+    // It is never shown again.
+    await page.keyboard.press('Escape');
     await button('I have copied the key', once).click();
     await row('Notebook').getByText('1 permission').waitFor();
     await expectNoViolations(page);
@@ -114,6 +122,8 @@ describeConsole('the pages of administration and the account', () => {
     await dialog().getByLabel('Valid until').fill('2099-03-31');
     await button('Save key', dialog()).click();
     await page.getByText('The key is saved.').waitFor();
+    await dialog().waitFor({ state: 'detached' });
+    await expectClickable(page);
     expect(done(await program.get(me)).data).toMatchObject({ permissions: [] });
     const { rows: keys } =
       await root.get<{ id: number; expireTime: string }[]>('/system/apikey/list');

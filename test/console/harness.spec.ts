@@ -126,8 +126,15 @@ describeConsole('the harness in the console', () => {
     await inbox.goto('/harness/approvals');
     await inbox.getByRole('link', { name: 'First' }).waitFor();
     await expectNoViolations(inbox);
-    await button(inbox, 'Approve once').click();
+    const decisions: string[] = [];
+    inbox.on('request', (request) => {
+      if (request.method() === 'POST' && request.url().includes('/approvals/')) {
+        decisions.push(request.url());
+      }
+    });
+    await button(inbox, 'Approve once').dblclick();
     await inbox.getByText('Nothing waits for you').waitFor();
+    expect(decisions.length).toBe(1);
     await status(page, 'COMPLETED').waitFor();
     expect(existsSync(file('first', 'old.js'))).toBe(false);
     await inbox.close();
