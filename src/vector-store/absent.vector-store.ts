@@ -8,7 +8,7 @@ export class AbsentStoreError extends UnavailableError {
     super(
       phrase`The vector store`,
       undefined,
-      msg`The vectors of this knowledge base are in the vector store ${code}, which this installation does not run. Ask an administrator to set it up again, or save the knowledge base with reindex: true, which parses every document again.`,
+      msg`The vectors of this knowledge base are in the vector store ${code}, which this installation does not run. Ask an administrator to set it up again, or save the base with reindex: true.`,
     );
   }
 }

@@ -89,10 +89,10 @@ export class VectorHomes {
     const all = await this.elsewhere();
     const [first] = all.toSorted((a, b) => Number(a.runs) - Number(b.runs));
     if (!first) return undefined;
-    const { from, to, runs } = first;
+    const { from, to, runs, bases } = first;
     const reason = runs
-      ? msg`Vectors of ${sumOf(all)} knowledge bases are in ${from}, new ones go to ${to}. Save a knowledge base with reindex: true to move it.`
-      : msg`Vectors of ${sumOf(all)} knowledge bases are in ${from}, which this installation does not run. Set it up again, or save the knowledge bases with reindex: true.`;
+      ? msg`Knowledge bases whose vectors are in ${from}: ${bases}. New ones go to ${to}. Save a knowledge base with reindex: true to move it.`
+      : msg`Knowledge bases whose vectors are in ${from}, which this installation does not run: ${bases}. Set it up again, or save them with reindex: true.`;
     return { reason, isLimited: !runs };
   }
 

@@ -2,10 +2,10 @@ import type { Texts } from '../catalogue.js';
 
 export const attach: Texts = {
   messages: {
-    'Vectors of {0} knowledge bases are in {1}, new ones go to {2}. Save a knowledge base with reindex: true to move it.':
-      '{0} 个知识库的向量保存在 {1} 中，新知识库使用 {2}。以 reindex: true 保存知识库即可迁移。',
-    'Vectors of {0} knowledge bases are in {1}, which this installation does not run. Set it up again, or save the knowledge bases with reindex: true.':
-      '{0} 个知识库的向量保存在 {1} 中，而此安装未运行该向量库。请重新配置，或以 reindex: true 保存这些知识库。',
+    'Knowledge bases whose vectors are in {0}: {1}. New ones go to {2}. Save a knowledge base with reindex: true to move it.':
+      '向量保存在 {0} 中的知识库：{1} 个。新知识库使用 {2}。以 reindex: true 保存知识库即可迁移。',
+    'Knowledge bases whose vectors are in {0}, which this installation does not run: {1}. Set it up again, or save them with reindex: true.':
+      '向量保存在 {0} 中而此安装未运行该向量库的知识库：{1} 个。请重新配置，或以 reindex: true 保存这些知识库。',
     'This file was already uploaded to the knowledge base{0}. Do not upload it twice; to read it again, parse the existing document.':
       '该文件已上传到此知识库{0:phrase}。请勿重复上传；如需重新读取，请重新解析已有的文档。',
     'The document is neither being parsed nor waiting to be parsed, so there is nothing to cancel.':

@@ -28,8 +28,8 @@ export const vectorStore: Texts = {
       '向量库 {0} 未能{1:phrase}。请稍后再试。如果再次失败，请联系管理员检查日志。',
     '{0} vectors remain after the removal, because some were added at the same time. Delete again.':
       '删除后仍有 {0} 个向量，因为同时又添加了一些。请再次删除。',
-    'The vectors of this knowledge base are in the vector store {0}, which this installation does not run. Ask an administrator to set it up again, or save the knowledge base with reindex: true, which parses every document again.':
-      '此知识库的向量保存在向量库 {0} 中，而此安装未运行该向量库。请联系管理员重新配置，或以 reindex: true 保存知识库，重新解析所有文档。',
+    'The vectors of this knowledge base are in the vector store {0}, which this installation does not run. Ask an administrator to set it up again, or save the base with reindex: true.':
+      '此知识库的向量保存在向量库 {0} 中，而此安装未运行该向量库。请联系管理员重新配置，或以 reindex: true 保存知识库。',
     'No vector store was chosen: {0} serves it.': '没有选择向量库，由 {0} 提供服务。',
     'This installation does not run {0}: {1} serves it.': '此安装未运行 {0}，由 {1} 提供服务。',
     'vectorModel must be one of {0}, or empty.': 'vectorModel 必须是以下之一或为空：{0}。',
