@@ -3,7 +3,7 @@ import { acrossTenants, Database } from '../../platform/database/index.js';
 import type { StoreOfBase, VectorScope } from '../../vector-store/index.js';
 
 /** A home and the vectorModel of bases that have it. */
-export interface HomePair {
+interface HomePair {
   readonly vectorModel: string;
   readonly vectorStore: string;
 }

@@ -11,7 +11,7 @@ import { VectorHomesRepository } from './vector-homes.repository.js';
 const COUNTED_FOR_MS = 5_000;
 
 /** Bases whose vectors are in another store than the one that new bases like them get. */
-export interface BasesElsewhere {
+interface BasesElsewhere {
   readonly from: string;
   readonly to: string;
   /** Whether the store that holds the vectors runs here. */
