@@ -141,13 +141,14 @@ describe('a word of the question', () => {
     return hits[0]?.score ?? 0;
   }
 
-  test('weighs more when it is repeated, each time by less, and never five times as much', () => {
+  test('weighs more when it is repeated, each time by less, and in a long question by more, and never nine times as much', () => {
     const scores = [1, 2, 3, 4, 1_000].map(scoreOf);
     const gains = scores.slice(1).map((score, at) => score - (scores[at] ?? 0));
     expect(gains.slice(0, 3)).toEqual(gains.slice(0, 3).toSorted((a, b) => b - a));
     expect(Math.min(...gains)).toBeGreaterThan(0);
     expect(scoreOf(2) / scoreOf(1)).toBeCloseTo(10 / 6, 9);
-    expect(scoreOf(1_000) / scoreOf(1)).toBeLessThan(5);
+    expect(scoreOf(1_000) / scoreOf(1)).toBeGreaterThan(5);
+    expect(scoreOf(1_000) / scoreOf(1)).toBeLessThan(9);
   });
 
   test('is as rare as all of its stems together, and counts once in a fragment that has several', () => {

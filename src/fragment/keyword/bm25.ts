@@ -51,10 +51,12 @@ const OTHER_SPELLING = 0.5;
 /** How much long fragments are held back. */
 const B = 0.75;
 /**
- * How soon repetitions in the question stop to count, the k3 of Robertson and Walker ("Okapi/Keenbow at TREC-8", 1999).
- * docs/decisions/0043-words-as-written.md has the measurement.
+ * How soon repetitions in the question stop to count, the k3 of Robertson and Walker ("Okapi/Keenbow at TREC-8", 1999): a tenth
+ * of the question's words within these limits. docs/decisions/0043-words-as-written.md has the measurement.
  */
-const K3 = 4;
+const MIN_K3 = 4;
+const MAX_K3 = 8;
+const WORDS_PER_K3 = 10;
 
 /**
  * Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) with Lucene's inverse document
@@ -72,12 +74,14 @@ export function rank(
   const bytes = all.flatMap(({ postings, similar }) => [...postings, ...similar]);
   const numbers = new FragmentNumbers(sum(bytes.map(mostIn)));
   const averageLength = Math.max(1, corpus.terms) / Math.max(1, corpus.fragments);
+  const length = sum(words.map(({ frequency }) => frequency));
+  const k3 = Math.min(MAX_K3, Math.max(MIN_K3, length / WORDS_PER_K3));
   const occurrences = all.map(({ postings, similar }) =>
     [postings, similar].map((form) => occurrencesOf(form, numbers)),
   );
   const best = new Accumulator(numbers.count);
   const gains = occurrences.map(([exact = NONE, similar = NONE], at) => {
-    const weighing = { ...corpus, averageLength, asked: all[at]?.frequency ?? 1 };
+    const weighing = { ...corpus, averageLength, k3, asked: all[at]?.frequency ?? 1 };
     const weight = exact.count > 0 ? OTHER_SPELLING : 1;
     return best.bestOf(gainsOf(exact, weighing), gainsOf(similar, { ...weighing, weight }));
   });
@@ -174,6 +178,7 @@ function occurrencesOf(postings: readonly Buffer[], fragments: FragmentNumbers):
 
 interface Weighing extends Corpus {
   readonly averageLength: number;
+  readonly k3: number;
   /** Of this form among all forms of the word; absent: 1. */
   readonly weight?: number;
   /** How often the question has the word. */
@@ -189,11 +194,11 @@ interface Gains {
 
 function gainsOf(
   { count, numbers, frequencies, lengths }: Occurrences,
-  { fragments, averageLength, asked, weight = 1 }: Weighing,
+  { fragments, averageLength, k3, asked, weight = 1 }: Weighing,
 ): Gains {
   const among = Math.max(fragments, count);
   const rarity = Math.log(1 + (among - count + 0.5) / (count + 0.5));
-  const factor = (weight * rarity * (asked * (K3 + 1))) / (asked + K3);
+  const factor = (weight * rarity * (asked * (k3 + 1))) / (asked + k3);
   const gains = new Float64Array(count);
   for (let at = 0; at < count; at += 1) {
     const frequency = frequencies[at] ?? 0;
