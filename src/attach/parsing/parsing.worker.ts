@@ -185,7 +185,8 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     const [, , { stopping }] = attempt;
     for (;;) {
       try {
-        return await this.settle(...attempt);
+        await this.settle(...attempt);
+        return;
       } catch (error) {
         if (!isOutage(error) || stopping.aborted) throw error;
         await sleep(SETTLE_AGAIN_MS, undefined, { signal: stopping }).catch(() => undefined);

@@ -113,11 +113,13 @@ if (server === undefined || !disk) {
       await recovered();
       const messages = async () =>
         (
-          await root.get<{ content: string; state: string }[]>(
+          await root.get<{ role: string; content: string; state: string }[]>(
             `/system/message/list?sessionId=${sessionId}`,
           )
         ).rows;
-      const stored = await eventually(messages, (rows) => rows.at(-1)?.state === 'complete');
+      const stored = await eventually(messages, (rows) =>
+        rows.some(({ role, state }) => role === 'assistant' && state === 'complete'),
+      );
       expect(stored.at(-1)?.content.trim()).toBe(LONG);
     });
 
