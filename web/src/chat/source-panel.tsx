@@ -191,9 +191,16 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
 const PLAIN =
   /\.(?:log|csv|tsv|jsonl?|ya?ml|toml|xml|sql|sh|py|[cm]?[jt]sx?|java|kt|go|rs|rb|php|cs|c|h|cpp|hpp|css|ini|properties)$/i;
 
+/** Documents whose authors break lines where they like. */
+const MARKDOWN = /\.(?:md|markdown)$/i;
+
 function FragmentText({ text, document }: { readonly text: string; readonly document: string }) {
   if (PLAIN.test(document)) return <div className={styles['plain']}>{text}</div>;
-  return <Markdown text={text} />;
+  return (
+    <div className={MARKDOWN.test(document) ? undefined : styles['lines']}>
+      <Markdown text={text} />
+    </div>
+  );
 }
 
 /** The text of a fragment without what it repeats of the one before; the cited one stays whole. */
