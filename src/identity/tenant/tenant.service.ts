@@ -109,13 +109,13 @@ export class TenantService {
     requireSuperAdmin(caller);
     const values = valuesOf(given);
     const detail = { fields: Object.keys(values) };
-    await this.changeColumns(caller, id, values, { action: 'update', detail }, revision);
+    await this.changeColumns(caller, { id, revision, values }, { action: 'update', detail });
   }
 
   async changeStatus(caller: Caller, id: number, status: string): Promise<void> {
     requireSuperAdmin(caller);
     const about = { action: 'status-change', detail: { status } } as const;
-    await this.changeColumns(caller, id, { status }, about);
+    await this.changeColumns(caller, { id, values: { status } }, about);
   }
 
   /** Deletes the tenants with everything they own, and ends the sign-ins that work in them. */
@@ -145,16 +145,14 @@ export class TenantService {
 
   private async changeColumns(
     caller: Caller,
-    id: number,
-    values: TenantValues,
+    { id, values, revision }: TenantChange,
     about: Pick<AuditRecord, 'action' | 'detail'>,
-    given?: number,
   ): Promise<void> {
     await this.change.apply(
       inHomeTenant(caller),
       async () => {
         const current = () => this.detail(caller, id);
-        await this.tenants.requireRevision(id, { given, current });
+        await this.tenants.requireRevision(id, { given: revision, current });
         const tenant = await this.tenants.get(id);
         requireNotFixed(tenant, values);
         await this.tenants.update(id, values);
@@ -216,6 +214,13 @@ export class TenantService {
 const HOME_TENANT_IS_FIXED = msg`The tenant ${HOME_TENANT} belongs to the installation: it cannot be disabled, expire or be deleted.`;
 
 type TenantValues = Partial<Tenant>;
+
+interface TenantChange {
+  readonly id: number;
+  readonly values: TenantValues;
+  /** Of the tenant that it was made from. */
+  readonly revision?: number | undefined;
+}
 
 /** The given columns. An empty expireTime means never. */
 function valuesOf({
