@@ -385,7 +385,7 @@ export const variables = {
   ),
   CHAT_STREAMS_PER_USER: count(
     20,
-    'Chat: open streams of one user, or of one service account with all of its keys, per process',
+    'Chat: open streams and checks of files of one user, or of one service account with all of its keys, per process',
     1_000_000,
   ),
   CHAT_RETRIEVED_PIECES: count(
