@@ -27,7 +27,8 @@ import type { Choice } from './draft';
 import type { AttachedFile } from './turn';
 import styles from './composer.module.css';
 
-const ChoiceList = lazy(() => import('./choice-list'));
+const loadChoiceList = () => import('./choice-list');
+const ChoiceList = lazy(loadChoiceList);
 
 const MOST_FILES = 10;
 const KEEP_MS = 250;
@@ -548,6 +549,9 @@ function ChoiceChip({
             className={isChosen ? styles['chosen'] : styles['chip']}
             aria-label={label}
             aria-haspopup="dialog"
+            // Its search takes what is typed from the first opening on.
+            onPointerEnter={() => void loadChoiceList()}
+            onFocus={() => void loadChoiceList()}
             onClick={() => onOpened(!opened)}
           >
             <ChipIcon size={16} stroke={1.5} aria-hidden />
