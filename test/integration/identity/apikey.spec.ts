@@ -6,6 +6,7 @@ import { Database } from '../../../src/platform/database/index.js';
 import { ApiKeys1763683200032 } from '../../../src/platform/database/migrations/32-api-keys.js';
 import { Limits1763683200040 } from '../../../src/platform/database/migrations/40-limits.js';
 import { StrictParameters1763683200054 } from '../../../src/platform/database/migrations/54-strict-parameters.js';
+import { FurtherRevisions1763683200069 } from '../../../src/platform/database/migrations/69-further-revisions.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, rotateKey, withKey } from '../../support/api-keys.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
@@ -530,12 +531,15 @@ describe('API keys', () => {
     const keys = new ApiKeys1763683200032();
     // Their tables name keys.
     const limits = new Limits1763683200040();
+    const revisions = new FurtherRevisions1763683200069();
     await migrating(database, async (runner) => {
+      await revisions.down(runner);
       await limits.down(runner);
       await keys.down(runner);
       await keys.up(runner);
       await new StrictParameters1763683200054().up(runner);
       await limits.up(runner);
+      await revisions.up(runner);
     });
     const all = ['list', 'query', 'add', 'edit', 'remove', 'others'];
     const added = all.map((action) => `system:apikey:${action}`);

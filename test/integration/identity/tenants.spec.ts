@@ -67,6 +67,7 @@ describe('tenants', () => {
       accountCount: 3,
       status: '0',
       registerEnabled: false,
+      revision: 1,
       createTime: expect.any(String),
     });
     const tenantId = String(rows[0]?.['tenantId']);

@@ -84,6 +84,7 @@ describe('the dictionary', () => {
       isDefault: 'N',
       seeded: true,
       remark: null,
+      revision: 1,
       createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
     });
   });

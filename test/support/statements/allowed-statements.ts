@@ -283,7 +283,8 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'Which stores bases use: codes of stores over all tenants, no row of any.',
   },
   {
-    begins: 'SELECT pair.model AS "vectorModel", pair.store AS "vectorStore", count(*) AS bases',
+    begins:
+      'SELECT pair.model AS "vectorModel", pair.store AS "vectorStore", count(*) AS bases FROM unnest($1::text[], $2::text[]) AS pair (model, store) JOIN knowledge_base b',
     file: 'src/attach/parsing/vector-homes.repository.ts',
     why: 'The number of bases that are in another store, over all tenants, for readiness and the log.',
   },
