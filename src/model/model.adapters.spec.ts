@@ -38,7 +38,7 @@ test.each([
   ['chat', 'unknown', undefined],
 ])('a %s model of %s without apiHost is called at %j', async (category, providerCode, address) => {
   expect(adapters.defaultAddress(category, providerCode)).toBe(address);
-  const providers = { requireEnabled: () => Promise.resolve() } as never;
+  const providers = { requireEnabled: () => Promise.resolve(), join: () => undefined } as never;
   const unused = {} as never;
   const models = new ModelService(
     unused,

@@ -57,7 +57,7 @@ export class Plinth {
       ...store.environment,
       ...environment,
     });
-    const memory = store.databaseUrl ? undefined : await openInMemory(await embeddedTemplate());
+    const memory = config.embedded ? await openInMemory(await embeddedTemplate()) : undefined;
     const log: string[] = [];
     const app = await createApp(config, {
       log: { write: (line) => void log.push(line) },

@@ -51,6 +51,7 @@ describe('clients', () => {
         inlineThinking: clientKey !== 'app',
         inlineSources: clientKey !== 'app',
         inlineFailures: clientKey !== 'app',
+        revision: 1,
         createTime: expect.any(String),
       })),
     );
