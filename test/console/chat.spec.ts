@@ -103,7 +103,7 @@ describeConsole('the chat', () => {
     await page.goto('/chat');
 
     await page.getByRole('button', { name: /^Answered by/ }).click();
-    await page.waitForFunction(`document.activeElement?.getAttribute('role') === 'combobox'`);
+    await page.locator('[role=combobox]:focus').waitFor();
     await page.keyboard.type('thinking');
     await page.getByRole('option', { name: /thinking/ }).waitFor();
     await page.getByRole('option', { name: /Handbook clerk/ }).waitFor({ state: 'detached' });
