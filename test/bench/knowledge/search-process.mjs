@@ -51,7 +51,7 @@ const texts = documents(Math.ceil(count / PARAGRAPHS), PARAGRAPHS);
 const [knowledge] = await inTenant(TENANT, () =>
   service(KnowledgeService).ofTenant(TENANT, [knowledgeId]),
 );
-const store = service(VectorStores).of(knowledge.vectorModel);
+const store = service(VectorStores).default();
 const seeding = await inTenant(TENANT, seed);
 const asked = questions(texts, QUESTIONS);
 const caller = await inTenant(TENANT, callerOfTenant);

@@ -12,7 +12,7 @@ const WITHOUT = new AbortController().signal;
 export async function measureFusion(app, { index, scope, idOf }, dataset, embeddings) {
   const { VectorStores } = await import('../../../dist/src/vector-store/index.js');
   const { candidatesOf } = await import('../../../dist/src/retrieval/candidates.js');
-  const store = app.get(VectorStores).of('');
+  const store = app.get(VectorStores).default();
   const entries = [...idOf].map(([fragmentId, id]) => ({
     fragmentId,
     attachmentId: fragmentId,
