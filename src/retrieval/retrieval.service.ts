@@ -138,14 +138,16 @@ export class RetrievalService {
       kept.length === 0 && belowThreshold.count > 0 ? thresholdNotice(settings) : undefined,
     ];
     const scale = scaleOf(settings, ranking.state);
-    const shown = (fragments: readonly RetrievedFragment[]): RetrievedFragment[] =>
-      fragments.map((fragment) => withVectorScore(fragment, scale));
-    const explained = async (fragments: readonly RetrievedFragment[]) =>
-      shown(request.explain ? await this.withWords(fragments, request) : fragments);
-    const left = request.explain ? [...ranking.dropped, ...fragmentsOf(dropped, live)] : [];
+    const answered = request.explain
+      ? await this.withWords(
+          [...ranking.kept, ...ranking.dropped, ...fragmentsOf(dropped, live)],
+          request,
+        )
+      : ranking.kept;
+    const shown = answered.map((fragment) => withVectorScore(fragment, scale));
     return {
-      fragments: await explained(ranking.kept),
-      dropped: await explained(left),
+      fragments: shown.slice(0, ranking.kept.length),
+      dropped: shown.slice(ranking.kept.length),
       belowThreshold,
       settings,
       scale,

@@ -1,8 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import { msg } from '../../platform/message/index.js';
-import type { Message } from '../../platform/message/index.js';
 import { HealthService, Metrics } from '../../platform/observability/index.js';
+import type { VectorNotice } from '../../platform/observability/index.js';
 import { AbsentStoreError, VectorStores } from '../../vector-store/index.js';
 import type { StoreOfBase, VectorScope } from '../../vector-store/index.js';
 import { VectorHomesRepository } from './vector-homes.repository.js';
@@ -83,9 +83,7 @@ export class VectorHomes {
   }
 
   /** What readiness says of bases elsewhere. */
-  private async notice(): Promise<
-    { readonly reason: Message; readonly isLimited: boolean } | undefined
-  > {
+  private async notice(): Promise<VectorNotice | undefined> {
     const all = await this.elsewhere();
     const [first] = all.toSorted((a, b) => Number(a.runs) - Number(b.runs));
     if (!first) return undefined;

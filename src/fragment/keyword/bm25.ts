@@ -263,6 +263,7 @@ function addJoined(
   gains: readonly Gains[],
   words: number,
 ): void {
+  if (joined.length === 0) return;
   const added = new Float64Array(scores.length);
   const rest = new Float64Array(scores.length);
   for (const group of groupsOf(joined)) {

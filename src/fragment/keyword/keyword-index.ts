@@ -15,7 +15,7 @@ import type {
 import { pauses, TextAnalysis } from './text-analysis.js';
 
 /** Different words of a question that are looked for; what is longer was pasted. */
-const MOST_WORDS = 256;
+const MAX_WORDS = 256;
 
 const NOTHING: KeywordResult = { hits: [], total: 0 };
 
@@ -253,10 +253,10 @@ export class KeywordIndex {
 
 /** As many words as a search looks for, and what they are as one. */
 function limited({ words, joined }: AskedQuestion): AskedQuestion {
-  const isKept = (place: number): boolean => place < MOST_WORDS;
+  const isKept = (place: number): boolean => place < MAX_WORDS;
   return {
-    words: words.slice(0, MOST_WORDS),
-    joined: joined.filter(({ places }) => places.every(isKept)).slice(0, MOST_WORDS),
+    words: words.slice(0, MAX_WORDS),
+    joined: joined.filter(({ places }) => places.every(isKept)).slice(0, MAX_WORDS),
   };
 }
 

@@ -55,13 +55,13 @@ export class InvalidLogoutTokenError extends InvalidInputError {
   }
 }
 
-/** The ids of users are unique to their issuer alone: at another one they could name other people. */
 export class DraftUsedError extends ConflictError {
   constructor() {
     super(msg`The addresses of this draft belong to a provider already. Open the form again.`);
   }
 }
 
+/** The ids of users are unique to their issuer alone: at another one they could name other people. */
 export class IssuerInUseError extends ConflictError {
   constructor() {
     super(

@@ -48,7 +48,7 @@ export class ReadyView extends View({
 }) {}
 
 /** What an administrator should know of the vector store; `isLimited` when a part of it cannot be searched. */
-interface VectorNotice {
+export interface VectorNotice {
   readonly reason: Message;
   readonly isLimited: boolean;
 }

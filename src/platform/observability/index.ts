@@ -1,4 +1,5 @@
 export { HealthService } from './health.service.js';
+export type { VectorNotice } from './health.service.js';
 export { createLogger, logFormat } from './logger.js';
 export type { LogDestination } from './log-output.js';
 export { Metrics } from './metrics.js';

@@ -114,8 +114,8 @@ const parsedAddresses = new LRUCache<string, Readonly<URL>>({ max: 1_000 });
 
 /** The address as a URL; throws InvalidAddressError if it cannot be a service's base address. */
 export function parseAddress(address: string): Readonly<URL> {
-  const known = parsedAddresses.get(address);
-  if (known) return known;
+  const parsed = parsedAddresses.get(address);
+  if (parsed) return parsed;
   const url = checkedUrl(address);
   parsedAddresses.set(address, url);
   return url;
