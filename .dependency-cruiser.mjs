@@ -36,7 +36,7 @@ const features = [
   'apikey',
   'chat',
   'harness',
-  'door',
+  'compatible-api',
   'demo',
 ];
 const layers = [...platform.map((name) => `platform/${name}`), ...features];
@@ -45,7 +45,7 @@ const layers = [...platform.map((name) => `platform/${name}`), ...features];
 const rooms = {
   agent: ['format', 'tool', 'runtime'],
   attach: ['parser', 'recognition', 'parsing', 'reconciliation', 'preview', 'loader'],
-  door: ['answer', 'files', 'anthropic', 'openai', 'gemini', 'batch'],
+  'compatible-api': ['answer', 'files', 'anthropic', 'openai', 'gemini', 'batch'],
   harness: [
     'fault',
     'protocol',
@@ -75,7 +75,7 @@ const rooms = {
 };
 
 const SPEC = '\\.spec\\.ts$';
-const DOOR = '^src/(platform/)?[^/]+/index\\.ts$';
+const INDEX = '^src/(platform/)?[^/]+/index\\.ts$';
 const LAYER = '^src/(platform/[^/]+|(?!platform/)[^/]+)/';
 
 /** A rule for each folder of the list: it imports nothing from those after it. */
@@ -120,26 +120,26 @@ export default {
       comment:
         'A room never imports the files that put the rooms together: they would lead it to every other room.',
       severity: 'error',
-      from: { path: '^src/(door|harness|identity)/[^/]+/', pathNot: SPEC },
+      from: { path: '^src/(compatible-api|harness|identity)/[^/]+/', pathNot: SPEC },
       to: { path: '^src/$1/[^/]+\\.ts$' },
     },
     {
-      name: 'through-the-door',
+      name: 'through-the-index',
       comment: 'A folder is entered through its index.ts; what that does not export is private.',
       severity: 'error',
       from: { path: LAYER },
-      // The splitter has a door of its own: the worker threads that split load nothing but it.
+      // The splitter has an index of its own: the worker threads that split load nothing but it.
       to: {
         path: '^src/[^/]+/',
-        pathNot: ['^src/$1/', DOOR, '^src/fragment/splitter/index\\.ts$'],
+        pathNot: ['^src/$1/', INDEX, '^src/fragment/splitter/index\\.ts$'],
       },
     },
     {
-      name: 'through-the-door-from-outside',
-      comment: 'The root of src and the programs beside it use doors, too.',
+      name: 'through-the-index-from-outside',
+      comment: 'The root of src and the programs beside it import through index.ts, too.',
       severity: 'error',
       from: { path: '^(src/[^/]+\\.ts|ormconfig\\.ts)$' },
-      to: { path: '^src/[^/]+/', pathNot: DOOR },
+      to: { path: '^src/[^/]+/', pathNot: INDEX },
     },
     {
       name: 'no-cycle',

@@ -14,7 +14,7 @@ import { DatabaseModule, unavailableError } from './platform/database/index.js';
 import type { DatabaseOptions } from './platform/database/index.js';
 import { DemoModule } from './demo/index.js';
 import { DictionaryModule } from './dictionary/index.js';
-import { DOOR_FAILURES, DoorModule } from './door/index.js';
+import { COMPATIBLE_API_FAILURES, CompatibleApiModule } from './compatible-api/index.js';
 import { ErrorFilter } from './platform/error/index.js';
 import type { FailureShape } from './platform/error/index.js';
 import { EventModule } from './platform/event/index.js';
@@ -49,7 +49,7 @@ export const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
 
 /** Interfaces with HTTP statuses and errors of their own instead of the envelope. */
 export const FAILURE_SHAPES: readonly FailureShape[] = [
-  ...DOOR_FAILURES,
+  ...COMPATIBLE_API_FAILURES,
   scimFailures,
   ssoFailures,
 ];
@@ -73,7 +73,7 @@ export class AppModule {
       imports: [
         // First, because the router matches routes in this order and chat is the hot path.
         ChatModule,
-        DoorModule.for(media),
+        CompatibleApiModule.for(media),
         ConfigModule.for(config),
         DatabaseModule.for(database),
         QueueModule.for(config, jobKindsOf(config)),

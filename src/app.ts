@@ -12,12 +12,12 @@ import {
   AnthropicFailureView,
   anthropicFailures,
   anthropicSharedFailures,
-  doorAddresses,
+  pathRewrites,
   GeminiFailureView,
   geminiFailures,
   OpenAiFailureView,
   openAiFailures,
-} from './door/index.js';
+} from './compatible-api/index.js';
 import { HarnessFailureData } from './harness/index.js';
 import {
   LogoutFailureView,
@@ -50,7 +50,7 @@ interface CreateOptions extends AppOptions {
   readonly log?: LogDestination | undefined;
 }
 
-/** The failures of the coding harness have `data` of their own, those of the doors, of SCIM and of back-channel logout another body. */
+/** The failures of the coding harness have `data` of their own, those of the compatible APIs, of SCIM and of back-channel logout another body. */
 const FAILURES: readonly FailureViews[] = [
   { paths: CODED_ERRORS, data: HarnessFailureData },
   { paths: anthropicFailures.paths, bodies: [AnthropicFailureView] },
@@ -120,7 +120,7 @@ export async function createApp(
       requestLog(logger, app.get(Metrics)),
       securityHeaders(),
       oneHost(FAILURE_SHAPES),
-      doorAddresses,
+      pathRewrites,
     ),
   );
   // Before the first answer: without its headers a browser of another site reads none, and no refusal either.

@@ -1,4 +1,4 @@
-import { DOORS } from '../platform/access/index.js';
+import { API_SURFACES } from '../platform/access/index.js';
 import {
   BasedOnRevision,
   Flag,
@@ -73,9 +73,9 @@ const keyFields = {
   doors: Texts({
     optional: true,
     max: 16,
-    maxItems: DOORS.length,
+    maxItems: API_SURFACES.length,
     example: ['v1'],
-    description: `The interfaces that the key can use, of ${DOORS.join(', ')}. Absent: no limit`,
+    description: `The interfaces that the key can use, of ${API_SURFACES.join(', ')}. Absent: no limit`,
   }),
   strictParameters: Flag({
     optional: true,

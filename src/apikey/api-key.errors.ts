@@ -41,10 +41,10 @@ export class ApiKeyAddressError extends ForbiddenError {
   }
 }
 
-export class ApiKeyDoorError extends ForbiddenError {
-  constructor(door: string) {
+export class ApiKeySurfaceError extends ForbiddenError {
+  constructor(apiSurface: string) {
     super(
-      msg`This API key cannot be used for the interface ${door}. Add the interface to the key, or use another key.`,
+      msg`This API key cannot be used for the interface ${apiSurface}. Add the interface to the key, or use another key.`,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import {
   apiKeyDigest,
-  DOORS,
+  API_SURFACES,
   isAssignable,
   isKeyPermission,
   keyPermissionCatalogue,
@@ -214,7 +214,7 @@ export class ApiKeyService {
     if (permissions) requireGrantable(caller, permissions);
     const wrong = addresses?.find((address) => !isNetwork(address));
     if (wrong !== undefined) throw new NotAddressError(wrong);
-    if (doors) requireOneOf('doors', doors, DOORS);
+    if (doors) requireOneOf('doors', doors, API_SURFACES);
     for (const id of given.modelIds ?? []) await this.models.get(caller, id);
     for (const id of given.agentIds ?? []) await this.agents.get(caller, id);
     for (const id of given.knowledgeIds ?? []) await this.knowledge.selectable(caller, id);

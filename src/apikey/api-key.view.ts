@@ -1,4 +1,4 @@
-import { API_KEY_PREFIX, DOORS } from '../platform/access/index.js';
+import { API_KEY_PREFIX, API_SURFACES } from '../platform/access/index.js';
 import {
   flag,
   integer,
@@ -30,7 +30,7 @@ export class ApiKeyView extends View({
   agentIds: nullable(integers({ description: 'null: no limit' })),
   knowledgeIds: nullable(integers({ description: 'null: no limit' })),
   addresses: nullable(texts({ example: ['192.0.2.0/24'], description: 'null: no limit' })),
-  doors: nullable(someOf(DOORS, { description: 'null: no limit' })),
+  doors: nullable(someOf(API_SURFACES, { description: 'null: no limit' })),
   strictParameters: flag({
     description: 'Whether a parameter that the model does not know is refused',
   }),

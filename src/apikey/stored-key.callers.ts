@@ -17,7 +17,7 @@ import { UserCallers } from '../identity/index.js';
 import type { ApiKey } from './api-key.entity.js';
 import {
   ApiKeyAddressError,
-  ApiKeyDoorError,
+  ApiKeySurfaceError,
   ApiKeyOwnerError,
   ExpiredApiKeyError,
   InvalidApiKeyError,
@@ -36,7 +36,7 @@ interface ReadyKey {
   readonly permissions: readonly string[];
   readonly limits: CallerKey['limits'];
   readonly allowsAddress: (address: string) => boolean;
-  readonly allowsDoor: (door: string) => boolean;
+  readonly allowsSurface: (apiSurface: string) => boolean;
 }
 
 /**
@@ -99,14 +99,14 @@ export class StoredKeyCallers
       if (validUntil === 'ended') return undefined;
       const key = await this.keys.keys.get(homeTenantId, apiKey.id);
       const { secretVersion } = apiKey;
-      return this.callerOf(ready(key), state, { secretVersion, validUntil, door: caller.door });
+      return this.callerOf(ready(key), state, { secretVersion, validUntil, origin: caller.origin });
     });
   }
 
   override async current(
     tenantId: string,
     id: number,
-    door: Caller['door'],
+    origin: Caller['origin'],
   ): Promise<Caller | undefined> {
     return inTenant(tenantId, async () => {
       const state = await this.keys.state(tenantId, id);
@@ -114,7 +114,7 @@ export class StoredKeyCallers
       const { secretVersion } = state;
       const validUntil = state.expireTime?.getTime();
       const key = await this.keys.keys.get(tenantId, id);
-      return this.callerOf(ready(key), state, { secretVersion, validUntil, door });
+      return this.callerOf(ready(key), state, { secretVersion, validUntil, origin });
     });
   }
 
@@ -139,7 +139,7 @@ export class StoredKeyCallers
     if (refusal) throw refusal;
     requireOrigin(current, origin);
     if (state.useDue) this.recordUse(tenantId, id);
-    return this.callerOf(current, state, { secretVersion, validUntil, door: origin.door });
+    return this.callerOf(current, state, { secretVersion, validUntil, origin: origin.apiSurface });
   }
 
   private async read(tenantId: string, keyId: string): Promise<ReadyKey> {
@@ -153,9 +153,9 @@ export class StoredKeyCallers
   private async callerOf(
     { key, permissions, limits }: ReadyKey,
     state: ApiKeyState,
-    use: Pick<Caller, 'validUntil' | 'door'> & { readonly secretVersion: number },
+    use: Pick<Caller, 'validUntil' | 'origin'> & { readonly secretVersion: number },
   ): Promise<Caller> {
-    const { secretVersion, validUntil, door } = use;
+    const { secretVersion, validUntil, origin } = use;
     const { id, tenantId, userId } = key;
     const { revision, rightsVersion, userName } = state;
     const owner = await this.users.grantsOf({ tenantId, userId }, revision);
@@ -165,7 +165,7 @@ export class StoredKeyCallers
       userId,
       userName,
       clientId: 'api-key',
-      door,
+      origin,
       inline: NOTHING_INLINE,
       // Streams of one key that were opened with the same rights are checked together.
       loginSessionId: `api-key ${id} ${secretVersion} ${rightsVersion}`,
@@ -209,7 +209,7 @@ function ready(key: ApiKey): ReadyKey {
       knowledgeBases: key.knowledgeIds ? new Set(key.knowledgeIds) : undefined,
     },
     allowsAddress: addresses ? withinNetworks(addresses) : () => true,
-    allowsDoor: (door) => doors?.includes(door) ?? true,
+    allowsSurface: (apiSurface) => doors?.includes(apiSurface) ?? true,
   };
 }
 
@@ -243,8 +243,8 @@ function refusalOf(state: ApiKeyState): Error | undefined {
   return undefined;
 }
 
-function requireOrigin(key: ReadyKey, { door, address = '' }: RequestOrigin): void {
-  if (!key.allowsDoor(door)) throw new ApiKeyDoorError(door);
+function requireOrigin(key: ReadyKey, { apiSurface, address = '' }: RequestOrigin): void {
+  if (!key.allowsSurface(apiSurface)) throw new ApiKeySurfaceError(apiSurface);
   if (!key.allowsAddress(address)) throw new ApiKeyAddressError(address);
 }
 

@@ -306,8 +306,8 @@ function readersOfBodies(): Route[] {
   const readers = new Map<string, Route>();
   for (const route of withBody()) {
     const { path, rule, bodyRule, body } = route;
-    const [, area, door] = path.split('/');
-    const way = [area, area === 'v1' && door, rule?.kind, bodyRule, body !== undefined].join();
+    const [, area, protocol] = path.split('/');
+    const way = [area, area === 'v1' && protocol, rule?.kind, bodyRule, body !== undefined].join();
     readers.set(way, route);
   }
   return [...readers.values()];

@@ -35,7 +35,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
     const { loginSessionId: id, homeTenantId: tenantId, userId, clientId, validUntil } = caller;
     const key = { id, tenantId, userId, clientId };
     const found = await inTenant(tenantId, () => this.current(key, validUntil));
-    return found && { ...found.caller, door: caller.door };
+    return found && { ...found.caller, origin: caller.origin };
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -57,7 +57,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
       userName: state.userName,
       clientId: key.clientId,
       // JwtStrategy knows the request.
-      door: 'rest',
+      origin: 'rest',
       inline: {
         thinking: state.inlineThinking,
         sources: state.inlineSources,

@@ -84,7 +84,7 @@ export class UserCallers {
       userId,
       userName: user.userName,
       clientId: 'job',
-      door: 'job',
+      origin: 'job',
       inline: NOTHING_INLINE,
       loginSessionId: 'job',
       permissions: grants.permissions,

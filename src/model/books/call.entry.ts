@@ -49,7 +49,7 @@ export function entryOf(attempt: Attempt): CallEntry {
     call_time: new Date(attempt.startedAt).toISOString(),
     user_id: caller.userId,
     api_key_id: caller.apiKey?.id ?? null,
-    door: caller.door,
+    door: caller.origin,
     feature,
     agent_id: agentId ?? null,
     asked_model: asked,

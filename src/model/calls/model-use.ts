@@ -24,7 +24,7 @@ export const AUXILIARY_KINDS = ['lookup', 'count'] as const;
 export type AuxiliaryKind = (typeof AUXILIARY_KINDS)[number];
 
 /** On whose behalf a model is called. */
-export type ModelUser = Pick<Caller, 'tenantId' | 'userId' | 'door' | 'apiKey'>;
+export type ModelUser = Pick<Caller, 'tenantId' | 'userId' | 'origin' | 'apiKey'>;
 
 /** Who calls a model and what for: part of every call, because the books say it. */
 export interface ModelUse {

@@ -712,11 +712,11 @@ function settleCompletion(
 
 /** Below /v1 an API key or a model can want each parameter honoured. An agent's own parameters are not those of the request. */
 function isStrict(
-  { caller: { door, apiKey }, agentId }: ModelUse,
+  { caller: { origin, apiKey }, agentId }: ModelUse,
   { strictParameters }: ResolvedModel,
 ): boolean {
   const isWanted = apiKey?.strictParameters === true || strictParameters === true;
-  return (door === 'v1' || door === 'batch') && isWanted && agentId === undefined;
+  return (origin === 'v1' || origin === 'batch') && isWanted && agentId === undefined;
 }
 
 /** An image counts as its address. */

@@ -86,7 +86,7 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
   ): Promise<string | undefined> {
     const { tenantId, id: modelId, priceVersion = null } = model;
     const id = randomUUID();
-    const isOfBatch = caller.door === 'batch';
+    const isOfBatch = caller.origin === 'batch';
     const request = {
       ...{ tenantId, id, modelId, priceVersion, worst, isOfBatch },
       leavesHalf: isOfBatch && !limits.every(isBudget),
@@ -112,7 +112,7 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
 
   /** Programs learn in headers how much is left. */
   private async tell(model: ResolvedModel, { caller, trail }: ModelUse): Promise<void> {
-    if (!trail || caller.door !== 'v1') return;
+    if (!trail || caller.origin !== 'v1') return;
     const { tenantId, id: modelId } = model;
     const left = await this.reservations
       .left({

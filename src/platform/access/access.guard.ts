@@ -11,7 +11,7 @@ import { ApiKeyCallers } from './api-key.callers.js';
 import { API_KEY_PREFIX } from './api-key.token.js';
 import { mayAny } from './caller.js';
 import type { Caller } from './caller.js';
-import { doorOf } from './door.js';
+import { apiSurfaceOf } from './api-surface.js';
 import { JwtStrategy } from './jwt.strategy.js';
 
 /** Reads the token or API key and puts the caller on the request; refuses routes that declare no access rule. */
@@ -43,7 +43,7 @@ export class AuthenticationGuard extends AuthGuard('jwt') {
     { kind }: AccessRule,
   ): Promise<boolean> {
     if (kind === 'public') return true;
-    const origin = { door: doorOf(request), address: request.ip };
+    const origin = { apiSurface: apiSurfaceOf(request), address: request.ip };
     request.caller = await this.keys.resolve(key, origin);
     return true;
   }

@@ -1,9 +1,9 @@
 import type { Caller } from './caller.js';
-import type { Door } from './door.js';
+import type { ApiSurface } from './api-surface.js';
 
 /** Where a request comes from, which an API key can be limited by. */
 export interface RequestOrigin {
-  readonly door: Door;
+  readonly apiSurface: ApiSurface;
   readonly address: string | undefined;
 }
 
@@ -24,5 +24,9 @@ export abstract class ApiKeyCallers {
    * The owner of a key with the rights that both have now, for work that was begun with the key; undefined when it is no longer
    * valid. Does not count as a use.
    */
-  abstract current(tenantId: string, id: number, door: Caller['door']): Promise<Caller | undefined>;
+  abstract current(
+    tenantId: string,
+    id: number,
+    origin: Caller['origin'],
+  ): Promise<Caller | undefined>;
 }

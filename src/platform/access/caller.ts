@@ -2,7 +2,7 @@ import type { PermissionInfo } from './permission.catalogue.js';
 import { ForbiddenError, NotFoundError } from '../error/index.js';
 import { msg } from '../message/index.js';
 import type { Phrase } from '../message/index.js';
-import type { Origin } from './door.js';
+import type { Origin } from './api-surface.js';
 import { ALL_PERMISSIONS } from './permission.catalogue.js';
 
 /** What the client of the caller needs in the text of chat messages, because it reads nothing else of them. */
@@ -44,7 +44,7 @@ export interface Caller {
   readonly userName: string;
   readonly clientId: string;
   /** How the work came to the service. */
-  readonly door: Origin;
+  readonly origin: Origin;
   readonly inline: InlineContent;
   /** The sign-in that the token belongs to. */
   readonly loginSessionId: string;
@@ -122,7 +122,7 @@ export function systemCaller(tenantId: string, revision: number): Caller {
     userId: 0,
     userName: 'system',
     clientId: 'system',
-    door: 'job',
+    origin: 'job',
     inline: NOTHING_INLINE,
     loginSessionId: 'system',
     permissions: new Set([ALL_PERMISSIONS]),

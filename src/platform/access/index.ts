@@ -28,8 +28,8 @@ export {
 export type { Caller, CallerKey, InlineContent, LimitedRecords } from './caller.js';
 export { CallerResolver } from './caller.resolver.js';
 export { Direct, DirectRoutes } from './direct-routes.js';
-export { DOORS, ORIGINS } from './door.js';
-export type { Door, Origin } from './door.js';
+export { API_SURFACES, ORIGINS } from './api-surface.js';
+export type { ApiSurface, Origin } from './api-surface.js';
 export { signToken } from './login-token.js';
 export type { TokenClaims } from './login-token.js';
 export { OpenStreams } from './open-streams.js';

@@ -7,7 +7,7 @@ import type { Config } from '../config/index.js';
 import type { AuthenticatedRequest } from './access.decorators.js';
 import type { Caller } from './caller.js';
 import { CallerResolver } from './caller.resolver.js';
-import { doorOf } from './door.js';
+import { apiSurfaceOf } from './api-surface.js';
 import { TOKEN_ALGORITHM, tokenClaims } from './login-token.js';
 import type { TokenClaims } from './login-token.js';
 
@@ -56,7 +56,7 @@ export class JwtStrategy extends PassportStrategy(Strategy) {
     if (!credentials || !claims || claims.clientid !== credentials.clientId) return undefined;
     this.verified.set(credentials.token, claims);
     const caller = await this.callers.resolve(claims);
-    const door = doorOf(request);
-    return caller && caller.door !== door ? { ...caller, door } : caller;
+    const origin = apiSurfaceOf(request);
+    return caller && caller.origin !== origin ? { ...caller, origin } : caller;
   }
 }

@@ -19,7 +19,7 @@ export function loadTools() {
   return paths;
 }
 
-/** What a run asks of /chat/send; a target of another door has its own `door`. */
+/** What a run asks of /chat/send; a target of another interface has its own `api`. */
 const CHAT_SEND = {
   path: '/chat/send',
   body: '{"model":"{{model}}","content":"hello"}',
@@ -32,7 +32,7 @@ const CHAT_SEND = {
  */
 export async function load({ children, lg, core }, target, shape) {
   const { model, connections, seconds, warm = 0.5, ramp, count } = shape;
-  const { path, body, done } = target.door ?? CHAT_SEND;
+  const { path, body, done } = target.api ?? CHAT_SEND;
   const args = ['--url', target.origin + path, '--model', model, '-c', connections];
   args.push('--expect', chunksOf(model), '--done', done, '--dur', seconds, '--warm', warm);
   args.push('--body', body, '--pid', target.child.pid);

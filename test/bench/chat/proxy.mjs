@@ -105,7 +105,7 @@ class Relay {
 }
 
 /** What is sent to the upstream for the body of a request, and what writes its answer, by path. */
-const doors = {
+const routes = {
   '/chat/send': (body) => {
     const { model, content } = JSON.parse(body);
     const call = { model, stream: true, messages: [{ role: 'user', content }] };
@@ -133,13 +133,13 @@ async function send({ body, writer }, response) {
 const store = await openStore();
 
 createServer((request, response) => {
-  const door = request.method === 'POST' ? doors[request.url] : undefined;
-  if (!door) {
+  const route = request.method === 'POST' ? routes[request.url] : undefined;
+  if (!route) {
     response.writeHead(request.url === '/health/ready' ? 200 : 404).end();
     return;
   }
   let body = '';
   request.setEncoding('utf8');
   request.on('data', (piece) => (body += piece));
-  request.on('end', () => send(door(body), response));
+  request.on('end', () => send(route(body), response));
 }).listen(Number(port), '127.0.0.1');

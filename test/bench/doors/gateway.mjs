@@ -26,7 +26,7 @@ export function installGateway() {
   execFileSync('npm', args, { cwd: folder, stdio: 'inherit', timeout: 300_000 });
 }
 
-export async function startGateway({ children, core, folder: logs, mock, door }) {
+export async function startGateway({ children, core, folder: logs, mock, api }) {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const child = children.start(node, [program, '--headless', `--port=${port}`], {
@@ -46,5 +46,5 @@ export async function startGateway({ children, core, folder: logs, mock, door })
     'x-portkey-provider': 'openai',
     'x-portkey-custom-host': `${mock.origin}/v1`,
   };
-  return { name: 'gateway', child, origin, headers, door };
+  return { name: 'gateway', child, origin, headers, api };
 }

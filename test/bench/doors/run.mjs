@@ -24,7 +24,7 @@ const [TARGET_CORE, LOAD_CORE] = [1, 0];
 /** V8 still compiles the code of a call after half a minute of load, and a call costs up to half as much once it is done. */
 const WARM_SECONDS = 40;
 
-const door = {
+const api = {
   path: '/v1/chat/completions',
   body: '{"model":"{{model}}","stream":true,"messages":[{"role":"user","content":"hello"}]}',
   done: '[DONE]',
@@ -99,9 +99,9 @@ async function prepare({ children, folder }, inspectorPort) {
   const permissions = ['chat:chat:use'];
   const { key } = await call(plinth, '/system/apikey', { name: 'Benchmark', permissions });
   const targets = [
-    { ...(await startProxy(onTarget)), door },
-    { ...plinth, headers: { authorization: `Bearer ${key}` }, door },
-    await startGateway({ ...onTarget, door }),
+    { ...(await startProxy(onTarget)), api },
+    { ...plinth, headers: { authorization: `Bearer ${key}` }, api },
+    await startGateway({ ...onTarget, api }),
   ];
   return { ...onLoad, lg, mock, targets };
 }

@@ -137,7 +137,7 @@ async function callerOfTenant() {
        FROM tenant JOIN user_account USING (tenant_id) WHERE tenant_id = $1 ORDER BY user_account.id LIMIT 1`,
     [TENANT],
   );
-  return { ...row, door: 'rest' };
+  return { ...row, origin: 'rest' };
 }
 
 /** Stores fragments, words and vectors as a parsing does, without files and without the embedding service. */

@@ -69,7 +69,7 @@ describe('SCIM 2.0', () => {
     provider.userInfo = {};
   });
 
-  /** As docs/OPERATIONS.md says: a service account and a key that opens nothing but this door. */
+  /** As docs/OPERATIONS.md says: a service account and a key that opens nothing but this interface. */
   async function directoryOf(by: Session, userName: string, roleId: number): Promise<Directory> {
     const account = { userName, roleIds: [roleId] };
     const { data: userId } = done(await by.post<number>('/system/user/service', account));
@@ -499,7 +499,7 @@ describe('SCIM 2.0', () => {
       }
     });
 
-    it('callers without a key or the permission, and keys for other doors', async () => {
+    it('callers without a key or the permission, and keys for other interfaces', async () => {
       const none = new Directory(plinth.anonymous());
       expect(await none.call('GET', '/Users')).toMatchObject({
         status: 401,

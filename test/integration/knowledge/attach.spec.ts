@@ -216,7 +216,7 @@ describe('attachments', () => {
       });
     });
 
-    it('has a file that follows its knowledge base through every door', async () => {
+    it('has a file that follows its knowledge base through every interface', async () => {
       const id = await document('plan.txt', 'the plan');
       const { ossId } = (await row(id)) as AttachmentRow & { ossId: string };
       const { admin } = library;

@@ -159,7 +159,7 @@ const ended = (): Promise<unknown> =>
     (open) => open === 0,
   );
 
-/** Calls of every door and feature, with faults and aborts. */
+/** Calls of every interface and feature, with faults and aborts. */
 async function everything(client: OpenAI, round: number): Promise<void> {
   const content = `What is new in ${round}?`;
   const messages = [{ role: 'user' as const, content }];
@@ -194,7 +194,7 @@ async function everything(client: OpenAI, round: number): Promise<void> {
 
 describe('the books', () => {
   it(
-    'add up to what the service has counted, over every door, with aborts and faults',
+    'add up to what the service has counted, over every interface, with aborts and faults',
     async () => {
       const client = v1(withKey(admin, await makeKey(admin, { permissions: ['chat:chat:use'] })));
       for (let round = 0; round < ROUNDS; round += 1) await everything(client, round);
@@ -217,8 +217,8 @@ describe('the books', () => {
       expect(Object.keys(by(report)).sort()).toEqual(
         ['agent', 'chat', 'embedding', 'ingestion', 'rerank', 'retrieval', 'test'].sort(),
       );
-      const doors = by(await usage('?groupBy=door'));
-      expect(Object.keys(doors).sort()).toEqual(['job', 'rest', 'v1']);
+      const interfaces = by(await usage('?groupBy=door'));
+      expect(Object.keys(interfaces).sort()).toEqual(['job', 'rest', 'v1']);
       const agents = by(await usage('?groupBy=agent'));
       expect(agents[String(agentId)]).toBeGreaterThan(0);
       expect(agents[String(toolAgentId)]).toBeGreaterThan(0);

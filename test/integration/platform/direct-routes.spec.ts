@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DirectRoutes } from '../../../src/platform/access/index.js';
-import { closeDoors, openDoors } from '../../support/doors.js';
-import type { DoorWorld } from '../../support/doors.js';
+import { closeCompatibleApi, openCompatibleApi } from '../../support/compatible-api.js';
+import type { CompatibleApi } from '../../support/compatible-api.js';
 import { routeTable } from '../../support/route-table.js';
 import { eventually } from '../../support/wait.js';
 
@@ -21,13 +21,13 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-let world: DoorWorld;
+let world: CompatibleApi;
 
 beforeAll(async () => {
-  world = await openDoors({ REQUEST_BODY_LIMIT_KB: '64' });
+  world = await openCompatibleApi({ REQUEST_BODY_LIMIT_KB: '64' });
 });
 
-afterAll(() => closeDoors(world));
+afterAll(() => closeCompatibleApi(world));
 
 /** What a client sees of an answer, without what differs from one call to the next. */
 async function answerOf(path: string, { body, headers }: Sent): Promise<object> {

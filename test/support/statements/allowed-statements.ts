@@ -53,70 +53,70 @@ export const allowedStatements: readonly AllowedStatement[] = [
   {
     begins:
       'DELETE FROM stored_response WHERE (tenant_id, user_id, id) IN ( SELECT tenant_id, user_id, id FROM stored_response WHERE last_used_time < now()',
-    file: 'src/door/openai/responses/stored-response.repository.ts',
+    file: 'src/compatible-api/openai/responses/stored-response.repository.ts',
     why: 'The sweep of stored responses whose conversation was not continued for a long time, in every tenant.',
   },
   {
     begins:
       'DELETE FROM response_conversation WHERE id IN ( SELECT id FROM response_conversation WHERE last_used_time < now()',
-    file: 'src/door/openai/responses/conversation.repository.ts',
+    file: 'src/compatible-api/openai/responses/conversation.repository.ts',
     why: 'The sweep of conversations of responses that got no items for a long time, in every tenant.',
   },
   {
     begins:
       'DELETE FROM stored_response_event WHERE (tenant_id, user_id, response_id, sequence) IN ( SELECT event.tenant_id, event.user_id, event.response_id, event.sequence FROM stored_response_event event',
-    file: 'src/door/openai/responses/response-event.repository.ts',
+    file: 'src/compatible-api/openai/responses/response-event.repository.ts',
     why: 'The sweep of old events of responses in the background, in every tenant.',
   },
   {
     begins: 'WITH chosen AS ( SELECT b.number FROM api_batch b',
-    file: 'src/door/batch/api-batch.repository.ts',
+    file: 'src/compatible-api/batch/api-batch.repository.ts',
     why: 'A process claims the next line of the batches of every tenant, which take turns.',
   },
   {
     begins: 'UPDATE api_batch SET lease_token = $1::uuid',
-    file: 'src/door/batch/api-batch.repository.ts',
+    file: 'src/compatible-api/batch/api-batch.repository.ts',
     why: 'A process claims a batch of any tenant whose file is to be read, or whose lines have all ended.',
   },
   {
     begins: 'WITH lines AS ( UPDATE api_batch_line SET status = CASE WHEN attempts < $1',
-    file: 'src/door/batch/api-batch.repository.ts',
+    file: 'src/compatible-api/batch/api-batch.repository.ts',
     why: 'The sweep of lines whose process has stopped, in every tenant.',
   },
   {
     begins: 'WITH lines AS ( UPDATE api_batch_line l SET status = CASE b.status',
-    file: 'src/door/batch/api-batch.repository.ts',
+    file: 'src/compatible-api/batch/api-batch.repository.ts',
     why: 'The sweep of lines of batches that were cancelled or have expired, in every tenant.',
   },
   {
     begins: 'WITH line AS ( UPDATE api_batch_line SET lease_until',
-    file: 'src/door/batch/api-batch.repository.ts',
+    file: 'src/compatible-api/batch/api-batch.repository.ts',
     why: 'A process renews its leases of batches and lines of every tenant, by their tokens.',
   },
   {
     begins: 'UPDATE api_batch_line SET lease_until = now() - interval',
-    file: 'src/door/batch/api-batch.repository.ts',
+    file: 'src/compatible-api/batch/api-batch.repository.ts',
     why: 'At the start of the one process of the embedded store: no other process has a lease.',
   },
   {
     begins: 'UPDATE api_batch SET lease_until = now() - interval',
-    file: 'src/door/batch/api-batch.repository.ts',
+    file: 'src/compatible-api/batch/api-batch.repository.ts',
     why: 'At the start of the one process of the embedded store: no other process has a lease.',
   },
   {
     begins:
       'DELETE FROM api_batch WHERE number IN ( SELECT number FROM api_batch WHERE end_time < now()',
-    file: 'src/door/batch/api-batch.repository.ts',
+    file: 'src/compatible-api/batch/api-batch.repository.ts',
     why: 'The sweep of batches that ended long ago, in every tenant.',
   },
   {
     begins: 'SELECT tenant_id AS "tenantId", file_id AS "fileId" FROM api_file',
-    file: 'src/door/files/api-file.repository.ts',
+    file: 'src/compatible-api/files/api-file.repository.ts',
     why: 'The sweep of files whose time is over, in every tenant.',
   },
   {
     begins: 'UPDATE stored_response SET running_until = now()',
-    file: 'src/door/openai/responses/stored-response.repository.ts',
+    file: 'src/compatible-api/openai/responses/stored-response.repository.ts',
     why: 'A process renews the responses that it answers in the background, of every tenant.',
   },
   {

@@ -27,7 +27,7 @@ interface Choice {
   readonly label: string;
 }
 
-const DOORS = ['rest', 'v1', 'scim'] as const;
+const API_SURFACES = ['rest', 'v1', 'scim'] as const;
 
 const texts = (ids: readonly number[] | null | undefined): string[] => (ids ?? []).map(String);
 
@@ -222,7 +222,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       <MultiSelect
         label={t('limit.doors')}
         placeholder={form.values.doors.length === 0 ? t('any.doors') : ''}
-        data={DOORS.map((value) => ({ value, label: t(`door.${value}`) }))}
+        data={API_SURFACES.map((value) => ({ value, label: t(`apiSurface.${value}`) }))}
         {...form.getInputProps('doors')}
       />
       <TextInput

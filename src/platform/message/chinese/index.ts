@@ -17,7 +17,7 @@ import { agent } from './agent.js';
 import { apikey } from './apikey.js';
 import { chat } from './chat.js';
 import { harness } from './harness.js';
-import { door } from './door.js';
+import { compatibleApi } from './compatible-api.js';
 
 /** By the folder in which a template stands first; test/architecture/messages.spec.ts compares them with the sources. */
 export const parts: readonly Texts[] = [
@@ -39,7 +39,7 @@ export const parts: readonly Texts[] = [
   apikey,
   chat,
   harness,
-  door,
+  compatibleApi,
 ];
 
 export const chinese: Texts = {

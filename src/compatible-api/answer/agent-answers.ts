@@ -1,0 +1,158 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { msg } from '../../platform/message/index.js';
+import { TurnSources } from '../../agent/index.js';
+import type { TurnPart } from '../../agent/index.js';
+import { turnLimits, TurnPlanner } from '../../chat/index.js';
+import { ModelResolver } from '../../model/index.js';
+import type { CallTrail } from '../../model/index.js';
+import { NO_EFFORT } from '../../provider/index.js';
+import type { ChatMessage, ContentPart } from '../../provider/index.js';
+import { ParameterError, UnsupportedParameterError } from './api.errors.js';
+import { RequestFiles } from './request-files.js';
+import { noteIgnored } from './api.request.js';
+import type { AnswerContext, ApiRequest, ParameterNames, ReadCall } from './api.request.js';
+import type { IgnoredParameters } from './ignored-parameters.js';
+
+const AGENT = /^agent-([1-9]\d{0,15})$/;
+
+/** The agent that the id of a model stands for; undefined for a model. */
+export function agentIdIn(model: string): number | undefined {
+  const [, digits] = AGENT.exec(model) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** An answer that is being written, and what it is made from, which grows with it. */
+export interface RunningAnswer {
+  readonly parts: AsyncIterable<readonly TurnPart[]>;
+  readonly context: () => AnswerContext;
+}
+
+/**
+ * Answers of agents to a conversation that the client keeps: prompt, knowledge and tools as in a chat turn. Nothing of it is
+ * stored.
+ */
+@Injectable()
+export class AgentAnswers {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly planner: TurnPlanner,
+    private readonly models: ModelResolver,
+    private readonly files: RequestFiles,
+  ) {}
+
+  /** Throws ParameterError for what an agent decides itself, and what TurnPlanner throws. */
+  async answer(
+    caller: Caller,
+    agentId: number,
+    request: ApiRequest,
+    { signal, trail, ignored }: AgentCall,
+  ): Promise<RunningAnswer> {
+    const call = await this.files.read(caller, request.translate(ignored), signal);
+    const { system, history, question } = conversationOf(call, request.names, ignored);
+    const { temperature, topP, maxTokens, stop, format, thinking } = call;
+    const planned = await this.planner.plan(caller, {
+      agentId,
+      ...(temperature !== undefined && { temperature }),
+      ...(topP !== undefined && { topP }),
+      ...(maxTokens !== undefined && { maxTokens }),
+      ...(stop && { stop: [...stop] }),
+      ...(format && { responseFormat: format }),
+      ...(thinking !== undefined && { enableThinking: thinking }),
+    });
+    const prompt = [planned.systemPrompt ?? '', ...system].filter((text) => text !== '');
+    const plan = { ...planned, systemPrompt: prompt.join('\n\n') || undefined };
+    const { model, bases } = plan;
+    noteIgnored(call, model, request.names, ignored);
+    const { messages, found } = await this.planner.messages({
+      caller,
+      plan,
+      history,
+      question,
+      bases,
+      signal,
+    });
+    const sources = new TurnSources(found?.sources);
+    const parts = this.planner.answer(plan, {
+      caller,
+      currentModel: () => this.models.current(model),
+      messages,
+      sources,
+      limits: turnLimits(this.config),
+      signal,
+      passesUnfinished: true,
+      ...(trail && { trail }),
+    });
+    return { parts, context: () => ({ sent: messages, sources: sources.all }) };
+  }
+}
+
+interface AgentCall {
+  readonly signal: AbortSignal;
+  readonly trail?: CallTrail;
+  readonly ignored: IgnoredParameters;
+}
+
+interface Conversation {
+  /** What the client adds to the prompt of the agent. */
+  readonly system: readonly string[];
+  readonly history: readonly {
+    readonly role: string;
+    readonly content: string | readonly ContentPart[];
+  }[];
+  readonly question: {
+    readonly text: string;
+    readonly messageOf: (text: string) => ChatMessage;
+    readonly bare: ChatMessage;
+    readonly addedTokens: number;
+  };
+}
+
+function conversationOf(
+  { messages, tools, toolChoice, seed, topK, effort, ...call }: ReadCall,
+  names: ParameterNames,
+  ignored: IgnoredParameters,
+): Conversation {
+  // An agent has tools of its own, and may call its model several times.
+  if (tools?.length) throw new UnsupportedParameterError('tools');
+  if (toolChoice !== undefined && toolChoice !== 'auto') {
+    throw new UnsupportedParameterError('tool_choice');
+  }
+  if (seed !== undefined) ignored.add('seed');
+  if (topK !== undefined) ignored.add('top_k');
+  if (call.frequencyPenalty !== undefined) ignored.add('frequency_penalty');
+  if (call.presencePenalty !== undefined) ignored.add('presence_penalty');
+  if (effort !== undefined && effort !== NO_EFFORT) ignored.add(names.effort);
+  const system: string[] = [];
+  const history: { role: string; content: string | readonly ContentPart[] }[] = [];
+  for (const [at, message] of messages.entries()) {
+    if (message.role === 'tool' || (message.role === 'assistant' && message.toolCalls)) {
+      throw new UnsupportedParameterError(names.message(at));
+    }
+    if (message.role === 'system') system.push(message.content);
+    else history.push({ role: message.role, content: message.content });
+  }
+  const last = history.pop();
+  if (last?.role !== 'user') {
+    throw new ParameterError(names.messages, msg`The last message must be one of the user.`);
+  }
+  const { content } = last;
+  const files = typeof content === 'string' ? [] : content.filter(({ type }) => type !== 'text');
+  const messageOf = (text: string): ChatMessage => ({
+    role: 'user',
+    content: files.length === 0 ? text : [{ type: 'text', text }, ...files],
+  });
+  const text = textIn(content).toWellFormed();
+  // It is searched for in the database.
+  if (text.includes('\0')) {
+    throw new ParameterError(names.messages, msg`The messages must not contain the character NUL.`);
+  }
+  return { system, history, question: { text, messageOf, bare: messageOf(text), addedTokens: 0 } };
+}
+
+function textIn(content: string | readonly ContentPart[]): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+}

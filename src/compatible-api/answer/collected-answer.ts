@@ -1,0 +1,83 @@
+import type { TurnPart } from '../../agent/index.js';
+import { BETWEEN_STEPS, sumOfUsages, turnUsage } from '../../chat/index.js';
+import type {
+  ChatPart,
+  FinishReason,
+  ProviderState,
+  ToolCall,
+  Usage,
+} from '../../provider/index.js';
+import { UnfinishedAnswerError } from './api.errors.js';
+import type { AnswerContext } from './api.request.js';
+
+/** What a client sees of an answer. */
+export type SeenPart = Extract<ChatPart, { type: 'text-delta' | 'reasoning-delta' | 'tool-call' }>;
+
+export interface AnswerUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly cachedInputTokens: number | undefined;
+  readonly reasoningTokens: number | undefined;
+}
+
+/** An answer as far as it was written, whatever protocol it is written in. */
+export class CollectedAnswer {
+  text = '';
+  reasoning = '';
+  readonly calls: ToolCall[] = [];
+  finish: FinishReason = 'stop';
+  providerState: ProviderState | undefined;
+  private usage: Usage | undefined;
+  private isNewStep = false;
+
+  constructor(private readonly isAgent: boolean) {}
+
+  /** Adds a part, and answers what a client sees of it. */
+  add(part: TurnPart): SeenPart | undefined {
+    switch (part.type) {
+      case 'text-delta': {
+        const isBetween = this.isNewStep && this.text !== '';
+        const seen = isBetween ? { ...part, text: BETWEEN_STEPS + part.text } : part;
+        this.isNewStep = false;
+        this.text += seen.text;
+        return seen;
+      }
+      case 'reasoning-delta':
+        this.reasoning += part.text;
+        return part;
+      case 'tool-call':
+        if (this.isAgent) return undefined;
+        this.calls.push(part.toolCall);
+        return part;
+      case 'provider-state':
+        if (!this.isAgent) this.providerState = part.providerState;
+        return undefined;
+      case 'usage':
+        this.usage = sumOfUsages(this.usage, part.usage);
+        return undefined;
+      case 'finish':
+        this.finish = part.reason;
+        return undefined;
+      case 'step':
+        this.isNewStep = true;
+        return undefined;
+      case 'tool-result':
+      case 'limit':
+        return undefined;
+    }
+  }
+
+  /** Throws where the service says that the answer is not whole. */
+  checkWhole(): void {
+    if (this.finish === 'error') throw new UnfinishedAnswerError();
+  }
+
+  /** As the service counted, or estimated. */
+  usageOf({ sent }: AnswerContext): AnswerUsage {
+    const written = this.text + this.reasoning + this.calls.map((call) => call.arguments).join('');
+    const { inputTokens, outputTokens, totalTokens } = turnUsage(this.usage, sent, written);
+    const { cachedInputTokens, reasoningTokens } = this.usage ?? {};
+    return { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens };
+  }
+}

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { anyOf, asPhrase, msg, phrase } from '../../platform/message/index.js';
+import type { Phrase } from '../../platform/message/index.js';
+import { ParameterError, UnsupportedParameterError } from './api.errors.js';
+
+/** What a request may hold at most. */
+export const MOST_MESSAGES = 10_000;
+export const MOST_TOOLS = 128;
+
+/** Longest name of a parameter that is repeated to the client. */
+const LONGEST_NAME = 200;
+
+/**
+ * Reads the parameters of a request. Throws ParameterError for the first that is wrong, and UnsupportedParameterError for one
+ * that the schema does not have.
+ */
+export function parameters<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+): z.output<Schema> {
+  if (body === undefined) {
+    throw new ParameterError(
+      'body',
+      msg`The request has no JSON body. Send one with the header Content-Type: application/json.`,
+    );
+  }
+  const { data, error } = schema.safeParse(withoutNothing(body), { reportInput: true });
+  if (!error) return data;
+  const issue = deepest(error.issues[0]);
+  if (issue?.code === 'unrecognized_keys') {
+    throw new UnsupportedParameterError(nameOf([...issue.path, issue.keys[0] ?? '']));
+  }
+  const param = nameOf(issue?.path ?? []);
+  const isTyped = issue?.code === 'invalid_type' || issue?.code === 'invalid_union';
+  if (isTyped && issue.input === undefined) {
+    throw new ParameterError(param, msg`The parameter ${param} is required.`);
+  }
+  const problem = problemOf(issue);
+  throw new ParameterError(
+    param,
+    msg`The parameter ${param} is not valid: ${problem}. Correct it.`,
+  );
+}
+
+/** How much a model is to think: a word of its service, which refuses those that it does not know. */
+export const effort = z.string().regex(/^[a-z]{1,20}$/, 'it must be a word such as low or high');
+
+const LONGEST_MODEL = 200;
+
+/** A text that is not empty. PostgreSQL takes no NUL in a text, and no half of a surrogate pair. */
+export const plainText = (longest: number) =>
+  z
+    .string()
+    .min(1)
+    .max(longest)
+    .refine((text) => !text.includes('\0'), 'it must not contain the character NUL')
+    .transform((text) => text.toWellFormed());
+
+/** The name of a model. */
+export const modelName = plainText(LONGEST_MODEL)
+  .transform((name) => name.trim())
+  .refine((name) => name !== '', 'it must not be blank');
+
+type Issue = z.core.$ZodIssue;
+
+/** Of a value that fits none of several forms, what is wrong with the form that it fits best. */
+function deepest(issue: Issue | undefined): Issue | undefined {
+  if (issue?.code !== 'invalid_union') return issue;
+  const tried = issue.errors.flatMap(([first]) => (first ? [first] : []));
+  const inner = tried
+    .map((one) => deepest({ ...one, path: [...issue.path, ...one.path] }) ?? one)
+    .sort((one, other) => rankOf(other) - rankOf(one))[0];
+  return inner && rankOf(inner) > 2 * issue.path.length ? inner : issue;
+}
+
+/** How well a value fits the form that this is wrong with: the deeper the better, and best with the type of the form. */
+function rankOf({ path, code }: Issue): number {
+  return 2 * path.length + (code === 'invalid_type' ? 0 : 1);
+}
+
+/** What zod calls the types of JSON, in words of people. */
+const TYPES: Readonly<Record<string, Phrase>> = {
+  string: phrase`a text`,
+  number: phrase`a number`,
+  int: phrase`a whole number`,
+  boolean: phrase`true or false`,
+  array: phrase`a list`,
+  object: phrase`an object`,
+  record: phrase`an object`,
+  null: phrase`null`,
+};
+
+/** Values that are named when a parameter has another one. */
+const MAX_NAMED_VALUES = 20;
+
+/** What is expected of the value. */
+function problemOf(issue: Issue | undefined): Phrase {
+  switch (issue?.code) {
+    case 'invalid_type':
+      return phrase`it must be ${typeName(issue.expected)}`;
+    case 'invalid_value':
+      return phrase`it must be ${valuesOf(issue.values)}`;
+    case 'invalid_union': {
+      // Of a value that has the type of no form, the types of all; of one without a known discriminator, the known ones.
+      if ('options' in issue && Array.isArray(issue.options)) {
+        return phrase`it must be ${valuesOf(issue.options)}`;
+      }
+      const types = issue.errors.flatMap(([first]) =>
+        first?.code === 'invalid_type' ? [typeName(first.expected)] : [],
+      );
+      if (types.length > 0) return phrase`it must be ${anyOf([...new Set(types)])}`;
+      return phrase`its value has none of the supported forms`;
+    }
+    case 'too_small':
+    case 'too_big':
+      return sizeProblem(issue);
+    case 'invalid_format':
+    case 'custom':
+      // Written where the rule is.
+      return asPhrase(issue.message);
+    default:
+      return phrase`its value has none of the supported forms`;
+  }
+}
+
+function typeName(expected: string): Phrase {
+  return TYPES[expected] ?? asPhrase(expected);
+}
+
+function valuesOf(values: readonly unknown[]): Phrase {
+  return anyOf(values.slice(0, MAX_NAMED_VALUES).map((value) => JSON.stringify(value)));
+}
+
+function sizeProblem(issue: Extract<Issue, { code: 'too_small' | 'too_big' }>): Phrase {
+  const limit = Number(issue.code === 'too_small' ? issue.minimum : issue.maximum);
+  const isLow = issue.code === 'too_small';
+  switch (issue.origin) {
+    case 'string':
+      return isLow
+        ? phrase`it must have at least ${limit} characters`
+        : phrase`it must have at most ${limit} characters`;
+    case 'array':
+      return isLow
+        ? phrase`it must have at least ${limit} entries`
+        : phrase`it must have at most ${limit} entries`;
+    default:
+      return isLow ? phrase`it must be at least ${limit}` : phrase`it must be at most ${limit}`;
+  }
+}
+
+/** `messages[0].content`; the body itself has no name of its own. */
+function nameOf(path: readonly PropertyKey[]): string {
+  const name = path
+    .map((part, at) =>
+      typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${String(part)}`,
+    )
+    .join('');
+  return name === '' ? 'body' : name.slice(0, LONGEST_NAME);
+}
+
+/** Null stands for a parameter that is not given. */
+function withoutNothing(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import type { Caller } from '../../platform/access/index.js';
+import { DomainError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
+import { quoted } from '../../agent/index.js';
+import { DocumentReader } from '../../attach/index.js';
+import type { ChatMessage, ContentPart } from '../../provider/index.js';
+import { ParameterError } from './api.errors.js';
+import type { FilePart, ReadCall, TranslatedCall, TranslatedMessage } from './api.request.js';
+
+/** Files of one request at most. */
+const MAX_FILES = 20;
+/** Texts of all files of one request together; some 500,000 tokens. */
+const MAX_TEXT_CHARS = 2_000_000;
+/** Texts that are kept for the next turn of a conversation, which sends its files again. */
+const MAX_KEPT_CHARS = 8_000_000;
+const KEPT_MS = 10 * 60_000;
+
+/**
+ * Reads the files of translated requests: the model gets their texts, quoted as data. No protocol of models takes every kind of
+ * file, and few services those that theirs has.
+ */
+@Injectable()
+export class RequestFiles {
+  /** By tenant and content: who sends a file learns nothing of what others have sent. */
+  private readonly texts = new LRUCache<string, string>({
+    maxSize: MAX_KEPT_CHARS,
+    ttl: KEPT_MS,
+    sizeCalculation: ({ length }) => Math.max(1, length),
+  });
+
+  constructor(private readonly documents: DocumentReader) {}
+
+  /** ParameterError for a file that cannot be read, or where there are too many. */
+  async read(caller: Caller, call: TranslatedCall, signal: AbortSignal): Promise<ReadCall> {
+    const files = call.messages.flatMap(filesOf);
+    if (files.length === 0) return withTexts(call, new Map());
+    const beyond = files[MAX_FILES];
+    if (beyond) {
+      throw new ParameterError(
+        beyond.param,
+        msg`The request has more than ${MAX_FILES} files. Send fewer.`,
+      );
+    }
+    const texts = new Map<FilePart, string>();
+    let length = 0;
+    for (const file of files) {
+      const text = await this.textOf(caller, file, signal);
+      length += text.length;
+      if (length > MAX_TEXT_CHARS) {
+        throw new ParameterError(
+          file.param,
+          msg`The files of the request have more than ${MAX_TEXT_CHARS} characters of text. Send fewer or shorter ones.`,
+        );
+      }
+      texts.set(file, text);
+    }
+    return withTexts(call, texts);
+  }
+
+  private async textOf(
+    { tenantId }: Caller,
+    { name, content, param }: FilePart,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const digest = createHash('sha256').update(content).digest('base64url');
+    const key = `${tenantId} ${digest} ${name}`;
+    const kept = this.texts.get(key);
+    if (kept !== undefined) return kept;
+    try {
+      const text = await this.documents.textOf(content, name, signal);
+      this.texts.set(key, text);
+      return text;
+    } catch (error) {
+      if (signal.aborted || !(error instanceof DomainError)) throw error;
+      throw new ParameterError(param, msg`The file ${name} cannot be read. ${error.message}`);
+    }
+  }
+}
+
+/** The files of a message that are to be read. */
+export function filesOf({ role, content }: TranslatedMessage): FilePart[] {
+  if (role !== 'user' || typeof content === 'string') return [];
+  return content.filter((part) => part.type === 'file');
+}
+
+/** The call with its files as quoted texts. */
+export function withTexts(call: TranslatedCall, texts: ReadonlyMap<FilePart, string>): ReadCall {
+  const messages = call.messages.map((message): ChatMessage => {
+    if (message.role !== 'user' || typeof message.content === 'string') {
+      return message as ChatMessage;
+    }
+    const parts = message.content.map((part): ContentPart => {
+      if (part.type !== 'file') return part;
+      return { type: 'text', text: quoted('file', { name: part.name }, texts.get(part) ?? '') };
+    });
+    return { role: 'user', content: parts };
+  });
+  return { ...call, messages };
+}

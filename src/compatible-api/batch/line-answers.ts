@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { ApiKeyCallers, mayAny } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { ForbiddenError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
+import { UserCallers } from '../../identity/index.js';
+import { CallTrail } from '../../model/index.js';
+import { anthropicFailure } from '../anthropic/anthropic.errors.js';
+import { MessagesRequest } from '../anthropic/messages.protocol.js';
+import type { NamedCall } from '../answer/attempt-headers.js';
+import { ApiAnswers } from '../answer/api-answers.js';
+import type { HeldRequest } from '../answer/api.request.js';
+import { IgnoredParameters } from '../answer/ignored-parameters.js';
+import { DetachedAnswer } from '../answer/open-answer.js';
+import { FileReferences } from '../files/file-references.js';
+import { CompletionRequest } from '../openai/chat-completions.protocol.js';
+import { OpenAiCompletions } from '../openai/openai.completions.js';
+import { OpenAiEmbeddings } from '../openai/openai.embeddings.js';
+import { openAiFailure } from '../openai/openai.errors.js';
+import { OpenAiModeration } from '../openai/openai.moderation.js';
+import { Responses } from '../openai/responses/responses.service.js';
+import type { ApiBatch } from './api-batch.entity.js';
+import { BatchOwnerError } from './api-batch.errors.js';
+import type { BatchEndpoint } from './batch-input.js';
+import type { LeasedLine, LineEnd } from './api-batch.repository.js';
+
+/** What requests of every endpoint of a batch need of an API key. */
+const PERMISSION = 'chat:chat:use';
+
+export const MESSAGES_ENDPOINT = '/v1/messages';
+
+type LineBatch = Pick<ApiBatch, 'tenantId' | 'homeTenantId' | 'userId' | 'apiKeyId'>;
+type Body = Readonly<Record<string, unknown>>;
+
+/** A line while it is answered. */
+interface LineCall {
+  readonly caller: Caller;
+  readonly body: Body;
+  readonly headers: ApiBatch['headers'];
+  readonly signal: AbortSignal;
+}
+
+/** Answers lines of batches by what answers the same requests over HTTP, with the rights that their key or user has by then. */
+@Injectable()
+export class LineAnswers {
+  private readonly endpoints: Readonly<
+    Record<BatchEndpoint | typeof MESSAGES_ENDPOINT, (call: LineCall) => Promise<string>>
+  >;
+
+  constructor(
+    private readonly answers: ApiAnswers,
+    private readonly keys: ApiKeyCallers,
+    private readonly users: UserCallers,
+    files: FileReferences,
+    responses: Responses,
+    completions: OpenAiCompletions,
+    embeddings: OpenAiEmbeddings,
+    moderation: OpenAiModeration,
+  ) {
+    this.endpoints = {
+      '/v1/chat/completions': async ({ caller, body, signal }) => {
+        const request = CompletionRequest.of(await files.inCompletion(caller, body));
+        return answers.whole(ending(signal, new DetachedAnswer(caller, request)));
+      },
+      '/v1/responses': async ({ caller, body, signal }) => {
+        const request = await responses.request(caller, body);
+        return answers.whole(ending(signal, new DetachedAnswer(caller, request)));
+      },
+      '/v1/messages': async ({ caller, body, headers, signal }) => {
+        const request = MessagesRequest.of(await files.inMessages(caller, body), headers);
+        return answers.whole(ending(signal, new DetachedAnswer(caller, request)));
+      },
+      '/v1/completions': async ({ caller, body, signal }) => {
+        const { held, write } = await completions.read(caller, body);
+        const open = ending(signal, new DetachedAnswer(caller, held));
+        await write(open);
+        return open.json ?? '';
+      },
+      '/v1/embeddings': async ({ caller, body, signal }) =>
+        JSON.stringify(await embeddings.embed(caller, body, { signal, ...namedBy(caller) })),
+      '/v1/moderations': async ({ caller, body, signal }) =>
+        JSON.stringify(await moderation.moderate(caller, body, { signal, ...namedBy(caller) })),
+    };
+  }
+
+  /** The key or user of the batch as of now. Throws BatchOwnerError and ForbiddenError where they may ask no more. */
+  async callerOf({ tenantId, homeTenantId, userId, apiKeyId }: LineBatch): Promise<Caller> {
+    const caller =
+      apiKeyId === null
+        ? await this.users.find({ userId, homeTenantId, tenantId })
+        : await this.keys.current(homeTenantId, apiKeyId, 'batch');
+    if (!caller) throw new BatchOwnerError(apiKeyId !== null);
+    if (caller.apiKey && !mayAny(caller, [PERMISSION])) {
+      throw new ForbiddenError(
+        msg`The API key of the batch has lost the permission ${PERMISSION}. Make the batch again with another key.`,
+      );
+    }
+    return { ...caller, origin: 'batch' };
+  }
+
+  /** Rejects with what the same request over HTTP would be refused with. */
+  async answer(caller: Caller, line: LeasedLine, signal: AbortSignal): Promise<LineEnd> {
+    const { endpoint, headers } = line.batch;
+    const answer = this.endpoints[endpoint as BatchEndpoint];
+    const body = JSON.parse(line.request) as Body;
+    const response = await answer({ caller, body, headers, signal });
+    return { status: 'succeeded', statusCode: 200, requestId: randomUUID(), response };
+  }
+
+  /** How a line ends that was refused. */
+  failed({ protocol }: Pick<ApiBatch, 'protocol'>, error: unknown): LineEnd {
+    const failure = this.answers.failureOf(error);
+    const { status, body } = (protocol === 'messages' ? anthropicFailure : openAiFailure)(failure);
+    const requestId = randomUUID();
+    const withId = protocol === 'messages' ? { ...body, request_id: requestId } : body;
+    const response = JSON.stringify(withId);
+    return { status: 'errored', statusCode: status, requestId, response };
+  }
+}
+
+/** The answer ends with the process. */
+function ending<Asked extends HeldRequest>(
+  signal: AbortSignal,
+  open: DetachedAnswer<Asked>,
+): DetachedAnswer<Asked> {
+  const end = (): void => open.end('shutdown');
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  return open;
+}
+
+function namedBy(caller: Caller): NamedCall {
+  return { trail: new CallTrail(), ignored: IgnoredParameters.of(caller) };
+}

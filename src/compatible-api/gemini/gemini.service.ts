@@ -1,0 +1,133 @@
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { z } from 'zod';
+import type { Caller } from '../../platform/access/index.js';
+import { whileConnected } from '../../platform/http/index.js';
+import { TurnPlanner } from '../../chat/index.js';
+import { ModelResolver } from '../../model/index.js';
+import { agentIdIn } from '../answer/agent-answers.js';
+import { tokensOfCall } from '../answer/counted-call.js';
+import { ApiAnswers } from '../answer/api-answers.js';
+import { UnsupportedParameterError } from '../answer/api.errors.js';
+import { namingCall } from '../answer/attempt-headers.js';
+import type { IgnoredParameters } from '../answer/ignored-parameters.js';
+import { modelName, parameters } from '../answer/parameters.js';
+import type { ListedModel } from '../openai/model-facts.js';
+import { OpenAiModels } from '../openai/openai.models.js';
+import { EmbedContent } from './embed-content.js';
+import { USUAL_PAGE } from './gemini.dto.js';
+import type { GeminiModelsQuery } from './gemini.dto.js';
+import { UnknownMethodError } from './gemini.errors.js';
+import type { GeminiModelsView, GeminiModelView, GeminiTokensView } from './gemini.view.js';
+import { GenerateContentRequest } from './generate-content.protocol.js';
+import { camelKeys } from './schema.js';
+
+/** Models that the interface calls. */
+const CATEGORIES = ['chat', 'vector'];
+
+const ANY_BODY = z.looseObject({});
+
+/** What is asked of a model: `<model>:<method>`, of which a model may have colons in its name. */
+const CALL = /^(?:models\/)?(.*):(\w+)$/s;
+const PREFIX = 'models/';
+
+const METHODS: ReadonlySet<string> = new Set([
+  ...['generateContent', 'streamGenerateContent', 'countTokens'],
+  ...['embedContent', 'batchEmbedContents'],
+]);
+
+interface GeminiCall {
+  /** As in the address, decoded. */
+  readonly call: string;
+  readonly body: unknown;
+}
+
+/** The models of the Gemini interface, and what they are asked for. */
+@Injectable()
+export class Gemini {
+  constructor(
+    private readonly answers: ApiAnswers,
+    private readonly listed: OpenAiModels,
+    private readonly models: ModelResolver,
+    private readonly planner: TurnPlanner,
+    private readonly embeddings: EmbedContent,
+  ) {}
+
+  /** Throws UnknownMethodError, ParameterError, and what ApiAnswers throws. */
+  async run(caller: Caller, { call, body }: GeminiCall, response: Response): Promise<void> {
+    const [, name = '', method = call] = CALL.exec(call) ?? [];
+    if (!METHODS.has(method)) throw new UnknownMethodError(method);
+    const model = parameters(modelName, name);
+    const asked = parameters(ANY_BODY, body);
+    const { alt } = response.req.query;
+    if (alt !== undefined && alt !== 'json' && alt !== 'sse')
+      throw new UnsupportedParameterError('alt');
+    if (!method.endsWith('enerateContent')) {
+      const answer = await namingCall(caller, response, (named): Promise<object> => {
+        const context = { ...named, signal: whileConnected(response) };
+        if (method === 'embedContent') return this.embeddings.one(caller, model, asked, context);
+        return method === 'countTokens'
+          ? this.countTokens(caller, model, { body: asked, ignored: named.ignored })
+          : this.embeddings.several(caller, model, asked, context);
+      });
+      response.status(200).json(answer);
+      return;
+    }
+    const pieces = alt === 'sse' ? 'events' : 'array';
+    const form = method === 'generateContent' ? 'whole' : pieces;
+    await this.answers.answer(caller, new GenerateContentRequest(model, asked, form), response);
+  }
+
+  /** By the vocabulary of the model or as an estimate; for an agent with its prompt, but without what it may find or call. */
+  private async countTokens(
+    caller: Caller,
+    model: string,
+    { body, ignored }: { readonly body: unknown; readonly ignored: IgnoredParameters },
+  ): Promise<GeminiTokensView> {
+    const { generateContentRequest, ...plain } = camelKeys(body ?? {}) as Record<string, unknown>;
+    const asked = body === undefined ? body : (generateContentRequest ?? plain);
+    const request = new GenerateContentRequest(model, asked, 'whole').translate(ignored);
+    const agentId = agentIdIn(model);
+    if (agentId === undefined) {
+      const { modelName: known } = await this.models.resolveChat(caller, model);
+      return { totalTokens: await tokensOfCall(request, known) };
+    }
+    const { model: own, systemPrompt } = await this.planner.plan(caller, { agentId });
+    const prompt = systemPrompt ? [{ role: 'system', content: systemPrompt } as const] : [];
+    const messages = [...prompt, ...request.messages];
+    return { totalTokens: await tokensOfCall({ messages }, own.modelName) };
+  }
+
+  /** A page of those that generate or embed content. Throws ParameterError for a token that is none of the list. */
+  async list(
+    caller: Caller,
+    { pageSize = USUAL_PAGE, pageToken }: GeminiModelsQuery,
+  ): Promise<GeminiModelsView> {
+    const query = { limit: pageSize, ...(pageToken && { after_id: pageToken }) };
+    const { rows, hasMore } = await this.listed.page(caller, query, CATEGORIES);
+    const last = rows.at(-1);
+    return { models: rows.map(geminiModel), ...(hasMore && last && { nextPageToken: last.id }) };
+  }
+
+  /** Throws UnknownModelError. */
+  async get(caller: Caller, id: string): Promise<GeminiModelView> {
+    const name = id.startsWith(PREFIX) ? id.slice(PREFIX.length) : id;
+    return geminiModel(await this.listed.find(caller, name, CATEGORIES));
+  }
+}
+
+function geminiModel(model: ListedModel): GeminiModelView {
+  const { id, name, category, contextWindow: input, maxOutput: output } = model;
+  return {
+    name: PREFIX + id,
+    baseModelId: id,
+    version: '001',
+    displayName: name,
+    ...(input !== null && { inputTokenLimit: input }),
+    ...(output !== null && { outputTokenLimit: output }),
+    supportedGenerationMethods:
+      category === 'chat'
+        ? ['generateContent', 'countTokens']
+        : ['embedContent', 'batchEmbedContents'],
+  };
+}

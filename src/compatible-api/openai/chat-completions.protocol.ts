@@ -1,0 +1,634 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Failure } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
+import { referenceOf } from '../../agent/index.js';
+import type { Source, TurnPart } from '../../agent/index.js';
+import { readToolCall } from '../../provider/index.js';
+import type { CacheMark, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
+import { citationsOf } from '../answer/citations.js';
+import { CollectedAnswer } from '../answer/collected-answer.js';
+import { ParameterError, UnsupportedParameterError } from '../answer/api.errors.js';
+import type {
+  AnswerContext,
+  AnswerWriter,
+  ApiRequest,
+  FilePart,
+  ParameterNames,
+  RelayedRequest,
+  TranslatedCall,
+  TranslatedMessage,
+} from '../answer/api.request.js';
+import { effortOf } from '../answer/effort.js';
+import { encodeState, firstState, isEncodedState, withoutStates } from '../answer/encoded-state.js';
+import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../answer/file-part.js';
+import { COMPLETION_HINTS, withoutHints, withoutNeutral } from '../answer/hints.js';
+import type { Hints } from '../answer/hints.js';
+import type { IgnoredParameters } from '../answer/ignored-parameters.js';
+import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
+import { offeredTools } from '../answer/tool-choice.js';
+import type { NamedTools } from '../answer/tool-choice.js';
+import { cacheFields, cacheOf, functionFields, toolOf } from './function.js';
+import { isLegacy, withTools } from './legacy-functions.js';
+import { openAiFailure } from './openai.errors.js';
+
+// The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
+
+const anyRequest = z.looseObject({
+  model: modelName,
+  messages: z
+    .array(z.looseObject({ role: z.string() }))
+    .min(1)
+    .max(MOST_MESSAGES),
+  stream: z.boolean().optional(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).optional(),
+  n: z.number().optional(),
+});
+
+/** A request of POST /v1/chat/completions. */
+export class CompletionRequest implements ApiRequest {
+  readonly names: ParameterNames = {
+    message: (index) => `messages[${index}]`,
+    messages: 'messages',
+    format: 'response_format',
+    formatParts: {
+      type: 'response_format.type',
+      name: 'response_format.json_schema.name',
+      schema: 'response_format.json_schema.schema',
+    },
+    parallelToolCalls: 'parallel_tool_calls',
+    imageDetail: 'detail',
+    strictTool: (index) => `tools[${index}].function.strict`,
+    effort: 'reasoning_effort',
+  };
+
+  readonly body: ApiRequest['body'];
+
+  private constructor(
+    readonly model: string,
+    readonly stream: boolean,
+    /** The client wants a chunk with the usage. */
+    readonly withUsage: boolean,
+    /** As the client sent it. */
+    private readonly sent: ApiRequest['body'],
+  ) {
+    this.body = withoutStates(sent, withoutOwnReasoning);
+  }
+
+  /** Reads what Plinth itself needs of a request. Throws ParameterError. */
+  static of(body: unknown): CompletionRequest {
+    const { model, stream = false, stream_options, n = 1 } = parameters(anyRequest, body);
+    if (n !== 1) throw new UnsupportedParameterError('n');
+    const withUsage = stream_options?.include_usage === true;
+    return new CompletionRequest(model, stream, withUsage, body as ApiRequest['body']);
+  }
+
+  /** Calls are written as function_call, and a model makes one at a time. */
+  get isLegacy(): boolean {
+    return isLegacy(this.sent);
+  }
+
+  get relay(): RelayedRequest {
+    return { protocol: 'chat-completions', withUsage: this.withUsage };
+  }
+
+  translate(ignored: IgnoredParameters): TranslatedCall {
+    return translate(this.sent, ignored);
+  }
+
+  writer(isAgent: boolean): CompletionWriter {
+    return new CompletionWriter(this, isAgent);
+  }
+
+  failureEvent(failure: Failure): string {
+    return event(openAiFailure(failure).body);
+  }
+}
+
+/** A service refuses reasoning that it has not encrypted, and most of them the field itself. */
+function withoutOwnReasoning(message: Readonly<Record<string, unknown>>): object {
+  const { reasoning_details: details, ...others } = message;
+  if (!Array.isArray(details)) return message;
+  const foreign = details.filter(
+    (one: Readonly<Record<string, unknown>> | null) => !isEncodedState(one?.['data']),
+  );
+  if (foreign.length === details.length) return message;
+  return foreign.length === 0 ? others : { ...others, reasoning_details: foreign };
+}
+
+/** Parameters that change what is asked for, at the value at which they do not. */
+const WITHOUT_EFFECT: Hints = {
+  n: (value) => value === 1,
+  modalities: (value) => Array.isArray(value) && value.length === 1 && value[0] === 'text',
+};
+
+/** As long as the service of OpenAI takes it. */
+const LONGEST_SPEAKER = 64;
+
+const textPart = z.strictObject({ type: z.literal('text'), text: z.string(), ...cacheFields });
+const imagePart = z.strictObject({
+  type: z.literal('image_url'),
+  ...cacheFields,
+  // Mistral and several clients write the address alone.
+  image_url: z.preprocess(
+    (given) => (typeof given === 'string' ? { url: given } : given),
+    z.strictObject({
+      url: z
+        .string()
+        .regex(
+          /^(https?:\/\/|data:image\/[\w.+-]+;base64,)/i,
+          'an http or data address is expected',
+        ),
+      detail: z.enum(['auto', 'low', 'high']).nullish(),
+    }),
+  ),
+});
+/** Files by the id of an upload belong to the service of OpenAI. */
+const filePart = z.strictObject({
+  type: z.literal('file'),
+  file: z.strictObject({
+    file_data: fileData,
+    filename: z.string().max(MAX_FILE_NAME_CHARS).nullish(),
+  }),
+  ...cacheFields,
+});
+const texts = z.union([z.string(), z.array(textPart).max(MOST_MESSAGES)]);
+const toolCall = z.strictObject({
+  id: z.string().min(1),
+  type: z.literal('function'),
+  index: z.number().optional(),
+  function: z.strictObject({
+    name: z.string().min(1),
+    arguments: z.string(),
+    parsed_arguments: z.unknown().optional(),
+  }),
+});
+
+/** Of the participant, where a role has several. */
+const speaker = z.string().min(1).max(LONGEST_SPEAKER).nullish();
+
+const message = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.enum(['system', 'developer']), name: speaker, content: texts }),
+  z.strictObject({
+    role: z.literal('user'),
+    name: speaker,
+    content: z.union([
+      z.string(),
+      z
+        .array(z.discriminatedUnion('type', [textPart, imagePart, filePart]))
+        .min(1)
+        .max(MOST_MESSAGES),
+    ]),
+  }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    name: speaker,
+    content: z
+      .union([
+        z.string(),
+        z.array(
+          z.discriminatedUnion('type', [
+            textPart,
+            z.strictObject({ type: z.literal('refusal'), refusal: z.string() }),
+          ]),
+        ),
+      ])
+      .nullish(),
+    tool_calls: z.array(toolCall).nullish(),
+    reasoning_details: z
+      .array(z.looseObject({ type: z.string(), data: z.string().nullish() }))
+      .max(MOST_MESSAGES)
+      .nullish(),
+    // Fields of answers, which clients send back. No model is told them again.
+    reasoning: z.string().nullish(),
+    refusal: z.string().nullish(),
+    annotations: z.array(z.unknown()).nullish(),
+    reasoning_content: z.string().nullish(),
+    audio: z.null().optional(),
+    function_call: z.null().optional(),
+    // Of the SDK of OpenAI, which reads JSON and arguments into them.
+    parsed: z.unknown().optional(),
+  }),
+  z.strictObject({
+    role: z.literal('tool'),
+    tool_call_id: z.string().min(1),
+    content: texts,
+    // That of the function, which tool_call_id says as well.
+    name: z.string().nullish(),
+  }),
+]);
+
+const tool = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject(functionFields),
+  ...cacheFields,
+});
+
+const namedFunction = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject({ name: z.string() }),
+});
+const toolChoice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  // The word of Mistral.
+  z.literal('any').transform(() => 'required' as const),
+  z.discriminatedUnion('type', [
+    namedFunction.transform(({ function: { name } }): NamedTools => ({
+      mode: 'required',
+      names: [['tool_choice.function.name', name]],
+    })),
+    z
+      .strictObject({
+        type: z.literal('allowed_tools'),
+        allowed_tools: z.strictObject({
+          mode: z.enum(['auto', 'required']),
+          tools: z.array(namedFunction).min(1).max(MOST_TOOLS),
+        }),
+      })
+      .transform(({ allowed_tools: { mode, tools } }): NamedTools => ({
+        mode,
+        names: tools.map(({ function: { name } }, at) => [
+          `tool_choice.allowed_tools.tools[${at}].function.name`,
+          name,
+        ]),
+      })),
+  ]),
+]);
+
+const responseFormat = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text') }),
+  z.strictObject({ type: z.literal('json_object') }),
+  z.strictObject({
+    type: z.literal('json_schema'),
+    json_schema: z.strictObject({
+      name: z.string(),
+      description: z.string().nullish(),
+      schema: z.record(z.string(), z.unknown()),
+      strict: z.boolean().nullish(),
+    }),
+  }),
+]);
+
+const penalty = z.number().min(-2).max(2).optional();
+const positive = z.number().int().min(1).max(1_000_000);
+
+/** Every parameter that can be translated. */
+const translatedRequest = z.strictObject({
+  model: z.string(),
+  messages: z.array(message).min(1).max(MOST_MESSAGES),
+  stream: z.boolean().optional(),
+  stream_options: z
+    .strictObject({
+      include_usage: z.boolean().nullish(),
+      include_obfuscation: z.boolean().nullish(),
+    })
+    .optional(),
+  tools: z.array(tool).max(MOST_TOOLS).optional(),
+  tool_choice: toolChoice.optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  response_format: responseFormat.optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  max_tokens: positive.optional(),
+  max_completion_tokens: positive.optional(),
+  stop: z.union([z.string(), z.array(z.string().max(1_000)).max(16)]).optional(),
+  seed: z.number().int().optional(),
+  random_seed: z.number().int().optional(),
+  top_k: z.number().int().optional(),
+  frequency_penalty: penalty,
+  presence_penalty: penalty,
+  reasoning_effort: effort.nullish(),
+  // The same in the words of OpenRouter, of DeepSeek and Zhipu, and of DashScope.
+  reasoning: z.looseObject({ effort: effort.nullish(), enabled: z.boolean().nullish() }).optional(),
+  thinking: z.looseObject({ type: z.string() }).optional(),
+  enable_thinking: z.boolean().optional(),
+});
+
+type TranslatedRequest = z.output<typeof translatedRequest>;
+
+/** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
+function translate(body: ApiRequest['body'], ignored: IgnoredParameters): TranslatedCall {
+  const neutral = withoutNeutral(withTools(body), WITHOUT_EFFECT);
+  const asked = withoutHints(neutral, COMPLETION_HINTS, ignored);
+  const request = parameters(translatedRequest, asked);
+  const { temperature, top_p, top_k, stop, max_tokens, max_completion_tokens } = request;
+  const { parallel_tool_calls: parallelToolCalls, frequency_penalty, presence_penalty } = request;
+  const seed = request.seed ?? request.random_seed;
+  const maxTokens = max_completion_tokens ?? max_tokens;
+  return {
+    messages: messagesOf(request.messages),
+    ...offeredTools(
+      (request.tools ?? []).map((one) => ({ ...toolOf(one.function), ...cacheOf(one) })),
+      request.tool_choice,
+    ),
+    ...(temperature !== undefined && { temperature }),
+    ...(top_p !== undefined && { topP: top_p }),
+    ...(top_k !== undefined && { topK: top_k }),
+    // Zero is what models do without the parameter.
+    ...(frequency_penalty && { frequencyPenalty: frequency_penalty }),
+    ...(presence_penalty && { presencePenalty: presence_penalty }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
+    ...(seed !== undefined && { seed }),
+    ...thinkingOf(request),
+    ...(parallelToolCalls === false && { parallelToolCalls }),
+    format: formatOf(request.response_format),
+  };
+}
+
+/** Whether and how much the model is to think, in the words of any vendor. */
+function thinkingOf(request: TranslatedRequest): ReturnType<typeof effortOf> {
+  const { reasoning_effort, reasoning, thinking, enable_thinking } = request;
+  const isOff =
+    enable_thinking === false || thinking?.type === 'disabled' || reasoning?.enabled === false;
+  return {
+    ...effortOf(reasoning_effort ?? reasoning?.effort),
+    ...(isOff && { thinking: false }),
+  };
+}
+
+function messagesOf(given: TranslatedRequest['messages']): TranslatedMessage[] {
+  const names = new Map<string, string>();
+  const speakerIn = speakersOf(given);
+  return given.flatMap((one, at): TranslatedMessage | TranslatedMessage[] => {
+    switch (one.role) {
+      case 'system':
+      case 'developer':
+        return systemMessages(one.content, speakerIn(one));
+      case 'user':
+        return { role: 'user', content: contentOf(one.content, speakerIn(one), `messages[${at}]`) };
+      case 'assistant': {
+        const toolCalls = (one.tool_calls ?? []).map((call) => {
+          names.set(call.id, call.function.name);
+          return readToolCall({ id: call.id, ...call.function });
+        });
+        const text = textOf(one.content ?? '') + (one.refusal ?? '');
+        // A message of calls alone says nothing.
+        const content = text === '' ? '' : speakerIn(one) + text;
+        const providerState = firstState((one.reasoning_details ?? []).map(({ data }) => data));
+        return {
+          role: 'assistant',
+          content,
+          ...(toolCalls.length > 0 && { toolCalls }),
+          ...(providerState && { providerState }),
+        };
+      }
+      case 'tool': {
+        const name = names.get(one.tool_call_id);
+        if (name === undefined) {
+          throw new ParameterError(
+            `messages[${at}].tool_call_id`,
+            msg`No message before has a tool call with the id ${one.tool_call_id}. Send the message that called the tool as well.`,
+          );
+        }
+        const content = textOf(one.content);
+        const mark = markIn(one.content);
+        return { role: 'tool', toolCallId: one.tool_call_id, name, content, ...mark };
+      }
+    }
+  });
+}
+
+/** One message, or one for each beginning of the prompt that is marked for the cache. */
+function systemMessages(content: z.output<typeof texts>, speaker: string): TranslatedMessage[] {
+  const system = (text: string) => ({ role: 'system', content: text }) as const;
+  if (typeof content === 'string' || content.every((part) => !part.cache_control)) {
+    return [system(speaker + textOf(content))];
+  }
+  return content.map((part, at) => ({
+    ...system((at === 0 ? speaker : '') + part.text),
+    ...cacheOf(part),
+  }));
+}
+
+/** The last mark of the parts, which become one text. */
+function markIn(content: z.output<typeof texts>): { readonly cache?: CacheMark } {
+  if (typeof content === 'string') return {};
+  const marked = content.findLast((part) => part.cache_control);
+  return marked ? cacheOf(marked) : {};
+}
+
+/**
+ * What stands before the text of a message, which is the only place that other protocols have for a name. It tells
+ * participants of one role apart: where all messages of a role are of one, it is left out, and no model repeats it.
+ */
+function speakersOf(given: TranslatedRequest['messages']): (one: Message) => string {
+  const speakers = new Map<string, Set<string>>();
+  for (const { role, name } of given) {
+    speakers.set(role, (speakers.get(role) ?? new Set()).add(name ?? ''));
+  }
+  return ({ role, name }) => (name && (speakers.get(role)?.size ?? 0) > 1 ? `${name}: ` : '');
+}
+
+function textOf(content: string | readonly ({ text: string } | { refusal: string })[]): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => ('text' in part ? part.text : part.refusal)).join('');
+}
+
+type Message = z.output<typeof message>;
+type UserContent = Extract<Message, { role: 'user' }>['content'];
+
+function contentOf(
+  content: UserContent,
+  speaker: string,
+  place: string,
+): string | (ContentPart | FilePart)[] {
+  if (typeof content === 'string') return speaker + content;
+  const parts = content.map((part, at): ContentPart | FilePart => {
+    const mark = cacheOf(part);
+    if (part.type === 'text') return { type: 'text', text: part.text, ...mark };
+    if (part.type === 'file') {
+      const { file_data, filename } = part.file;
+      return filePartOf(file_data, filename, `${place}.content[${at}].file.file_data`);
+    }
+    const { url, detail } = part.image_url;
+    const chosen = { ...mark, ...((detail === 'low' || detail === 'high') && { detail }) };
+    const [, mimeType, data] = /^data:([^;]+);base64,(.*)$/is.exec(url) ?? [];
+    if (mimeType === undefined || data === undefined) return { type: 'image-url', url, ...chosen };
+    return { type: 'image', mimeType, data, ...chosen };
+  });
+  if (speaker === '') return parts;
+  const [first, ...others] = parts;
+  if (first?.type === 'text') return [{ ...first, text: speaker + first.text }, ...others];
+  return [{ type: 'text', text: speaker }, ...parts];
+}
+
+function formatOf(format: TranslatedRequest['response_format']): TranslatedCall['format'] {
+  switch (format?.type) {
+    case undefined:
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return { type: 'json_schema', schema: { type: 'object' } };
+    case 'json_schema': {
+      const { name, schema } = format.json_schema;
+      return { type: 'json_schema', name, schema };
+    }
+  }
+}
+
+const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'tool_calls',
+  'content-filter': 'content_filter',
+  error: 'stop',
+  other: 'stop',
+};
+
+const DONE = 'data: [DONE]\n\n';
+
+/** One answer in the form of the protocol, as chunks or in one piece. */
+class CompletionWriter implements AnswerWriter {
+  private readonly base: { readonly id: string; readonly created: number; readonly model: string };
+  private readonly answer: CollectedAnswer;
+  private hasBegun = false;
+
+  constructor(
+    private readonly request: CompletionRequest,
+    isAgent: boolean,
+  ) {
+    const created = Math.floor(Date.now() / 1_000);
+    this.base = { id: `chatcmpl-${randomUUID()}`, created, model: request.model };
+    this.answer = new CollectedAnswer(isAgent);
+  }
+
+  add(parts: readonly TurnPart[]): string {
+    return parts.map((part) => this.addPart(part)).join('');
+  }
+
+  end(context: AnswerContext): string {
+    const { answer } = this;
+    answer.checkWhole();
+    const { sources } = context;
+    const delta = {
+      ...(sources && { annotations: this.annotations(sources) }),
+      ...reasoningDetails(answer),
+    };
+    const last = this.chunk(delta, this.finishReason(), {
+      ...(sources && { sources: sources.map(referenceOf) }),
+    });
+    const usage = { ...this.chunkBase(), choices: [], usage: this.wireUsage(context) };
+    return last + (this.request.withUsage ? event(usage) : '') + DONE;
+  }
+
+  whole(context: AnswerContext): object {
+    const { answer } = this;
+    answer.checkWhole();
+    const { text, reasoning, calls } = answer;
+    const { sources } = context;
+    const content = text === '' && calls.length > 0 ? null : text;
+    return {
+      ...this.base,
+      object: 'chat.completion',
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: 'assistant',
+            content,
+            refusal: null,
+            ...(reasoning !== '' && { reasoning_content: reasoning }),
+            ...reasoningDetails(answer),
+            ...this.callsIn(calls),
+            ...(sources && { annotations: this.annotations(sources) }),
+          },
+          logprobs: null,
+          finish_reason: this.finishReason(),
+        },
+      ],
+      usage: this.wireUsage(context),
+      ...(sources && { sources: sources.map(referenceOf) }),
+    };
+  }
+
+  private addPart(part: TurnPart): string {
+    const seen = this.answer.add(part);
+    switch (seen?.type) {
+      case undefined:
+        return '';
+      case 'text-delta':
+        return this.chunk({ content: seen.text });
+      case 'reasoning-delta':
+        return this.chunk({ reasoning_content: seen.text });
+      case 'tool-call': {
+        const index = this.answer.calls.length - 1;
+        if (this.request.isLegacy)
+          return index > 0 ? '' : this.chunk(this.callsIn([seen.toolCall]));
+        return this.chunk({ tool_calls: [{ index, ...wireCall(seen.toolCall) }] });
+      }
+    }
+  }
+
+  private callsIn(calls: readonly ToolCall[]): object {
+    const [first] = calls;
+    if (!first) return {};
+    if (!this.request.isLegacy) return { tool_calls: calls.map(wireCall) };
+    return { function_call: { name: first.name, arguments: first.arguments } };
+  }
+
+  private finishReason(): string {
+    const reason = FINISH_REASONS[this.answer.finish];
+    return this.request.isLegacy && reason === 'tool_calls' ? 'function_call' : reason;
+  }
+
+  private chunk(delta: object, finish: string | null = null, beside: object = {}): string {
+    const begin = this.hasBegun ? '' : event(this.chunkOf({ role: 'assistant', content: '' }));
+    this.hasBegun = true;
+    return begin + event({ ...this.chunkOf(delta, finish), ...beside });
+  }
+
+  private chunkOf(delta: object, finish: string | null = null): object {
+    return {
+      ...this.chunkBase(),
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+      ...(this.request.withUsage && { usage: null }),
+    };
+  }
+
+  private chunkBase(): object {
+    return { ...this.base, object: 'chat.completion.chunk' };
+  }
+
+  private wireUsage(context: AnswerContext): object {
+    const used = this.answer.usageOf(context);
+    const { cachedInputTokens: cached, reasoningTokens: reasoning } = used;
+    return {
+      prompt_tokens: used.inputTokens,
+      completion_tokens: used.outputTokens,
+      total_tokens: used.totalTokens,
+      ...(cached !== undefined && { prompt_tokens_details: { cached_tokens: cached } }),
+      ...(reasoning !== undefined && {
+        completion_tokens_details: { reasoning_tokens: reasoning },
+      }),
+    };
+  }
+
+  private annotations(sources: readonly Source[]): object[] {
+    return citationsOf(this.answer.text, sources).map(({ source, ...cited }) => ({
+      type: 'url_citation',
+      url_citation: cited,
+      source,
+    }));
+  }
+}
+
+/** The state in the form in which OpenRouter passes on encrypted reasoning (openrouter.ai/docs, ReasoningDetail, 2026-11). */
+function reasoningDetails({ providerState }: CollectedAnswer): {
+  readonly reasoning_details?: readonly object[];
+} {
+  if (!providerState) return {};
+  const data = encodeState(providerState);
+  return {
+    reasoning_details: [{ type: 'reasoning.encrypted', data, format: 'unknown', index: 0 }],
+  };
+}
+
+function wireCall({ id, name, arguments: text }: ToolCall): object {
+  return { id, type: 'function', function: { name, arguments: text } };
+}
+
+/** One event of a stream. JSON holds no line feed. */
+function event(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
+}

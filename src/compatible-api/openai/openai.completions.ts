@@ -1,0 +1,252 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { z } from 'zod';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { msg } from '../../platform/message/index.js';
+import { turnLimits } from '../../chat/index.js';
+import {
+  estimateMessageTokens,
+  estimateTokens,
+  ModelResolver,
+  textsOfTokens,
+  UpstreamCalls,
+} from '../../model/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
+import type { ChatCall, ChatMessage, ChatPart, FinishReason, Usage } from '../../provider/index.js';
+import type { OpenAnswer } from '../answer/open-answer.js';
+import { agentIdIn } from '../answer/agent-answers.js';
+import { ApiAnswers } from '../answer/api-answers.js';
+import { ParameterError, UnfinishedAnswerError, UnknownModelError } from '../answer/api.errors.js';
+import { noteLacking } from '../answer/api.request.js';
+import type { HeldRequest } from '../answer/api.request.js';
+import { TEXT_HINTS, withoutHints } from '../answer/hints.js';
+import { IgnoredParameters } from '../answer/ignored-parameters.js';
+import { modelName, parameters, plainText } from '../answer/parameters.js';
+import { openAiFailure } from './openai.errors.js';
+
+const MAX_PROMPTS = 20;
+const MAX_PROMPT_CHARS = 1_000_000;
+const MAX_PROMPT_TOKENS = 200_000;
+/** That of OpenAI. */
+const USUAL_MAX_TOKENS = 16;
+
+const promptText = plainText(MAX_PROMPT_CHARS);
+const promptTokens = z.array(z.number().int().min(0)).min(1).max(MAX_PROMPT_TOKENS);
+
+const completionRequest = z.strictObject({
+  model: modelName,
+  prompt: z.union([
+    promptText.transform((one) => [one]),
+    promptTokens.transform((one) => [one]),
+    z.array(promptText).min(1).max(MAX_PROMPTS),
+    z.array(promptTokens).min(1).max(MAX_PROMPTS),
+  ]),
+  suffix: z.string().max(MAX_PROMPT_CHARS).optional(),
+  max_tokens: z.number().int().min(1).max(1_000_000).default(USUAL_MAX_TOKENS),
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  stop: z.union([z.string(), z.array(z.string().max(1_000)).max(16)]).optional(),
+  seed: z.number().int().optional(),
+  n: z.literal(1).optional(),
+  echo: z.boolean().default(false),
+  stream: z.boolean().default(false),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).optional(),
+});
+
+type CompletionRequest = z.output<typeof completionRequest>;
+
+/** One request while it is answered. */
+class HeldCompletion implements HeldRequest {
+  constructor(
+    readonly stream: boolean,
+    readonly ignored: IgnoredParameters,
+  ) {}
+
+  failureEvent(failure: Parameters<HeldRequest['failureEvent']>[0]): string {
+    return event(openAiFailure(failure).body);
+  }
+}
+
+interface ReadCompletion {
+  readonly held: HeldCompletion;
+  readonly write: (
+    open: Pick<OpenAnswer<HeldCompletion>, 'signal' | 'trail' | 'write' | 'finish' | 'answer'>,
+  ) => Promise<void>;
+}
+
+const DONE = 'data: [DONE]\n\n';
+const FILL = `You complete text for an editor (fill-in-the-middle). The user sends what stands before the cursor as <prefix> and what stands after it as <suffix>. Answer with exactly the text that belongs between them: without the prefix, without the suffix, without explanation and without code fences.`;
+
+/** POST /v1/completions: texts that a model goes on with, as services of completions do, or through a chat. */
+@Injectable()
+export class OpenAiCompletions {
+  constructor(
+    private readonly models: ModelResolver,
+    private readonly calls: UpstreamCalls,
+    private readonly answers: ApiAnswers,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** One choice for each prompt, one after the other. Fails as a call of a model, and with ParameterError. */
+  async answer(caller: Caller, body: unknown, response: Response): Promise<void> {
+    const { held, write } = await this.read(caller, body);
+    await this.answers.hold(caller, held, response, write);
+  }
+
+  /** A request, and what writes its answer. */
+  async read(caller: Caller, body: unknown): Promise<ReadCompletion> {
+    const ignored = IgnoredParameters.of(caller);
+    const request = parameters(completionRequest, withoutHints(body, TEXT_HINTS, ignored));
+    const { model: name, stream, echo } = request;
+    // An agent answers conversations.
+    if (agentIdIn(name) !== undefined) throw new UnknownModelError(name);
+    const model = await this.models.resolveChat(caller, name);
+    const prompts = await textsOf(request.prompt);
+    const { attempts, ...limits } = turnLimits(this.config);
+    const held = new HeldCompletion(stream, ignored);
+    const write: ReadCompletion['write'] = async (open) => {
+      const { signal, trail } = open;
+      const use = { caller, feature: 'chat', trail } as const;
+      const writer = new TextCompletionWriter(request);
+      for (const prompt of prompts) {
+        const call = callOf(request, prompt);
+        const options = { use, limits, signal, attempts, isResolved: prompt === prompts[0] };
+        const begin = writer.begin(call.messages, echo ? prompt : '');
+        if (stream && begin !== '') await open.write(begin);
+        const callFor = (called: ResolvedChatModel): typeof call => {
+          ignored.beginModel(called);
+          noteLacking(call, called, ignored);
+          return call;
+        };
+        for await (const parts of this.calls.stream(model, callFor, options)) {
+          const events = writer.add(parts);
+          if (stream && events !== '') await open.write(events);
+        }
+        const end = writer.end();
+        if (stream) await open.write(end);
+      }
+      if (stream) {
+        await open.write(writer.last());
+        open.finish();
+      } else open.answer(JSON.stringify(writer.whole()));
+    };
+    return { held, write };
+  }
+}
+
+async function textsOf(prompts: CompletionRequest['prompt']): Promise<readonly string[]> {
+  const lists = prompts.filter((one) => typeof one !== 'string');
+  if (lists.length === 0) return prompts.filter((one) => typeof one === 'string');
+  return (await textsOfTokens(lists)).map((text, at) => {
+    if (text !== undefined) return text;
+    throw new ParameterError(
+      'prompt',
+      msg`The token ids at position ${at} are not all of the vocabulary cl100k_base. Send text, or make the ids with cl100k_base.`,
+    );
+  });
+}
+
+function callOf(request: CompletionRequest, prompt: string): Omit<ChatCall, 'model'> {
+  const { suffix, temperature, top_p: topP, stop, seed, max_tokens: maxTokens } = request;
+  const fills = suffix !== undefined && suffix !== '';
+  const content = fills ? `<prefix>${prompt}</prefix>\n<suffix>${suffix}</suffix>` : prompt;
+  return {
+    messages: [
+      ...(fills ? [{ role: 'system', content: FILL } as const] : []),
+      { role: 'user', content },
+    ],
+    completion: { prompt, ...(fills && { suffix }) },
+    maxTokens,
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
+    ...(seed !== undefined && { seed }),
+    omittedCalls: 'cut',
+  };
+}
+
+const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'stop',
+  'content-filter': 'content_filter',
+  error: 'stop',
+  other: 'stop',
+};
+
+/** One answer in the form of the protocol, choice by choice. */
+class TextCompletionWriter {
+  private readonly base: object;
+  private readonly choices: object[] = [];
+  private input = 0;
+  private output = 0;
+  private text = '';
+  private finish: FinishReason = 'stop';
+  private usage: Usage | undefined;
+  private sent: readonly ChatMessage[] = [];
+  private echoed = '';
+
+  constructor(private readonly request: CompletionRequest) {
+    const created = Math.floor(Date.now() / 1_000);
+    const { model } = request;
+    this.base = { id: `cmpl-${randomUUID()}`, object: 'text_completion', created, model };
+  }
+
+  begin(sent: readonly ChatMessage[], echoed: string): string {
+    Object.assign(this, { text: '', finish: 'stop', usage: undefined, sent, echoed });
+    return echoed === '' ? '' : this.chunk(echoed, null);
+  }
+
+  add(parts: readonly ChatPart[]): string {
+    let events = '';
+    for (const part of parts) {
+      if (part.type === 'text-delta') {
+        this.text += part.text;
+        events += this.chunk(part.text, null);
+      } else if (part.type === 'usage') this.usage = part.usage;
+      else if (part.type === 'finish') this.finish = part.reason;
+    }
+    return events;
+  }
+
+  /** The end of the choice. Throws where the answer is not whole. */
+  end(): string {
+    if (this.finish === 'error') throw new UnfinishedAnswerError();
+    const { usage, sent, text, echoed } = this;
+    const read = sent.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+    this.input += usage?.inputTokens ?? read;
+    this.output += usage?.outputTokens ?? estimateTokens(text);
+    const last = this.chunk('', FINISH_REASONS[this.finish]);
+    this.choices.push(this.choice(echoed + text, FINISH_REASONS[this.finish]));
+    return last;
+  }
+
+  last(): string {
+    const withUsage = this.request.stream_options?.include_usage === true;
+    return (withUsage ? event({ ...this.base, choices: [], usage: this.wireUsage() }) : '') + DONE;
+  }
+
+  whole(): object {
+    return { ...this.base, choices: this.choices, usage: this.wireUsage() };
+  }
+
+  private chunk(text: string, finish: string | null): string {
+    return event({ ...this.base, choices: [this.choice(text, finish)] });
+  }
+
+  private choice(text: string, finish: string | null): object {
+    return { text, index: this.choices.length, logprobs: null, finish_reason: finish };
+  }
+
+  private wireUsage(): object {
+    const { input, output } = this;
+    return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+  }
+}
+
+function event(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { z } from 'zod';
+import type { Caller } from '../../platform/access/index.js';
+import type { FormFile } from '../../platform/http/index.js';
+import { msg } from '../../platform/message/index.js';
+import { MediaService, NoSoundError } from '../../media/index.js';
+import { ModelResolver } from '../../model/index.js';
+import { isTextFormat, TRANSCRIPT_FORMATS } from '../../provider/index.js';
+import type { TranscriptEvent, TranscriptionCall } from '../../provider/index.js';
+import { ApiAnswers } from '../answer/api-answers.js';
+import { ParameterError, reasonOf } from '../answer/api.errors.js';
+import type { HeldRequest } from '../answer/api.request.js';
+import { modelName, parameters, plainText } from '../answer/parameters.js';
+import { formFields, formFlag, formNumber } from '../answer/form-fields.js';
+import { openAiFailure } from './openai.errors.js';
+
+const MAX_PROMPT_CHARS = 100_000;
+
+const transcriptionRequest = z.looseObject({
+  model: modelName,
+  prompt: plainText(MAX_PROMPT_CHARS).optional(),
+  response_format: z.enum(TRANSCRIPT_FORMATS).default('json'),
+  temperature: formNumber(0, 1).optional(),
+  timestamp_granularities: z
+    .union([z.string().transform((one) => [one]), z.array(z.string())])
+    .pipe(z.array(z.enum(['word', 'segment'])))
+    .optional(),
+  stream: formFlag.default(false),
+});
+
+/** A form of one of the two routes. */
+interface SoundForm extends Pick<TranscriptionCall, 'task'> {
+  readonly body: unknown;
+  readonly files: readonly FormFile[];
+}
+
+/** One request while it is answered. */
+class HeldTranscription implements HeldRequest {
+  constructor(readonly stream: boolean) {}
+
+  failureEvent(failure: Parameters<HeldRequest['failureEvent']>[0]): string {
+    return event(openAiFailure(failure).body);
+  }
+}
+
+const DONE = 'data: [DONE]\n\n';
+
+/** POST /v1/audio/transcriptions and /v1/audio/translations. The sound is held in memory until the request is answered. */
+@Injectable()
+export class OpenAiTranscription {
+  constructor(
+    private readonly models: ModelResolver,
+    private readonly media: MediaService,
+    private readonly answers: ApiAnswers,
+  ) {}
+
+  /** Answers in the format that is asked for. Fails like MediaService, with the reason of the service, and with ParameterError. */
+  async answer(
+    caller: Caller,
+    { task, body, files }: SoundForm,
+    response: Response,
+  ): Promise<void> {
+    const request = parameters(transcriptionRequest, body);
+    const { model, response_format: format, stream, ...further } = request;
+    await this.models.resolveMedia(caller, model, ['transcription']);
+    const [file] = files.filter(({ fieldname }) => fieldname === 'file');
+    if (!file) throw new ParameterError('file', msg`The parameter ${'file'} is required.`);
+    const held = new HeldTranscription(stream);
+    await this.answers.hold(caller, held, response, async (open) => {
+      const onEvent = (piece: TranscriptEvent): Promise<void> => open.write(event(piece));
+      const asked = {
+        ...{ model, bytes: file.buffer, task, format, fields: formFields(further) },
+        trail: open.trail,
+        ...(stream && { onEvent }),
+      };
+      const { content, text } = await this.media
+        .transcribe(caller, asked, open.signal)
+        .catch((error: unknown) => {
+          if (error instanceof NoSoundError) throw new ParameterError('file', error.message);
+          throw reasonOf(error);
+        });
+      if (stream) {
+        const beside = typeof content === 'string' ? { text } : content;
+        await open.write(event({ ...beside, type: 'transcript.text.done', text }) + DONE);
+        open.finish();
+      } else if (typeof content === 'string') {
+        open.answer(content, isTextFormat(format) ? 'text/plain' : 'json');
+      } else open.answer(JSON.stringify(content));
+    });
+  }
+}
+
+function event(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,87 @@
+import type { ApiRequest } from '../../answer/api.request.js';
+import { isEncodedState } from '../../answer/encoded-state.js';
+import { isCallType } from './input-items.js';
+import { ENCRYPTED_REASONING } from './responses.request.js';
+import type { JsonObject } from './stored-response.entity.js';
+
+// Requests and answers of the Responses protocol that are passed on to a service of the same protocol. Does no I/O.
+
+/** What Plinth does itself, and no service is told of. */
+const OWN_PARAMETERS: ReadonlySet<string> = new Set([
+  'previous_response_id',
+  'conversation',
+  'background',
+]);
+
+/**
+ * The body for the service, where nothing is stored: what Plinth has stored stands in the input. `stored` are the items of the whole
+ * conversation where some of them are not in the request itself.
+ */
+export function relayedBody(
+  sent: ApiRequest['body'],
+  stored: readonly JsonObject[] | undefined,
+): ApiRequest['body'] {
+  const { include, input } = sent;
+  const items: unknown = stored?.map(withoutOwnId) ?? input;
+  const included = Array.isArray(include) ? (include as unknown[]) : [];
+  // The next turn needs it, because the service does not keep what its model thought.
+  const isThinking = sent['reasoning'] !== undefined && sent['store'] !== false;
+  const isMissing = isThinking && !included.includes(ENCRYPTED_REASONING);
+  return {
+    ...Object.fromEntries(Object.entries(sent).filter(([name]) => !OWN_PARAMETERS.has(name))),
+    input: Array.isArray(items) ? items.filter(isReadable) : items,
+    store: false,
+    ...(isMissing && { include: [...included, ENCRYPTED_REASONING] }),
+  };
+}
+
+/** What services count tokens of: POST /responses/input_tokens of OpenAI (API reference, November 2026) has no other parameters. */
+const COUNTED_PARAMETERS: ReadonlySet<string> = new Set([
+  ...['model', 'input', 'instructions', 'tools', 'tool_choice', 'parallel_tool_calls'],
+  ...['text', 'reasoning', 'truncation'],
+]);
+
+/** The relayed body of a request that is only counted. */
+export function countedBody(relayed: ApiRequest['body']): ApiRequest['body'] {
+  const counted = Object.entries(relayed).filter(([name]) => COUNTED_PARAMETERS.has(name));
+  return Object.fromEntries(counted);
+}
+
+/** A service refuses reasoning that it has not encrypted itself. */
+function isReadable(item: unknown): boolean {
+  const { type, encrypted_content: encrypted } = (item ?? {}) as JsonObject;
+  return type !== 'reasoning' || (typeof encrypted === 'string' && !isEncodedState(encrypted));
+}
+
+/** The service knows none of the ids that Plinth has made. */
+function withoutOwnId(item: JsonObject): JsonObject {
+  const { id: _, status: __, ...others } = item;
+  const { type } = item;
+  const isPlain =
+    type === 'message' || isCallType(type) || (typeof type === 'string' && /_output$/.test(type));
+  return isPlain ? others : item;
+}
+
+/** The finished response in what a service has sent: an answer in one piece, or events. Undefined where there is none. */
+export function finishedResponse(text: string): JsonObject | undefined {
+  if (text.startsWith('{')) return objectIn(text);
+  for (const line of text.split('\n')) {
+    if (!line.startsWith('data:') || !/"response\.(completed|incomplete)"/.test(line)) continue;
+    const event = objectIn(line.slice('data:'.length));
+    const type = event?.['type'];
+    if (type !== 'response.completed' && type !== 'response.incomplete') continue;
+    const response = event?.['response'];
+    if (typeof response === 'object' && response !== null) return response as JsonObject;
+  }
+  return undefined;
+}
+
+/** The JSON object that the text is; undefined where it is none. */
+export function objectIn(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
