@@ -160,13 +160,7 @@ function callFor(next: Change, tools: ReadonlySet<string>): Move['calls'][number
     return tools.has('delete_file') ? { name: 'delete_file', arguments: { path } } : undefined;
   }
   const edits = next.edits.map(({ before, after }) => ({ oldText: before, newText: after }));
-  if (edits.length > 1 && tools.has('multi_edit')) {
-    return { name: 'multi_edit', arguments: { path, edits } };
-  }
-  // The others follow: what is still to be changed is determined again at every step.
-  return tools.has('edit_file')
-    ? { name: 'edit_file', arguments: { path, ...edits[0] } }
-    : undefined;
+  return tools.has('edit_file') ? { name: 'edit_file', arguments: { path, edits } } : undefined;
 }
 
 const DEFAULT_CHECK = 'node --test';

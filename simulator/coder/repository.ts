@@ -28,10 +28,9 @@ export function repositoryOf(steps: readonly Step[]): Repository {
   return { paths: [...paths], texts };
 }
 
-/** The edits that a call of edit_file or multi_edit asks for. */
-export function editsOf({ name, arguments: given }: Pick<Step, 'name' | 'arguments'>): Edit[] {
-  const edits = name === 'multi_edit' ? objectsOf(given['edits']) : [given];
-  return edits.map((edit) => ({
+/** The edits that a call of edit_file asks for. */
+export function editsOf({ arguments: given }: Pick<Step, 'arguments'>): Edit[] {
+  return objectsOf(given['edits']).map((edit) => ({
     before: stringOf(edit['oldText']),
     after: stringOf(edit['newText']),
   }));
@@ -62,8 +61,7 @@ function learn(step: Step, paths: Set<string>, texts: Map<string, string>): void
       paths.delete(path);
       texts.delete(path);
       break;
-    case 'edit_file':
-    case 'multi_edit': {
+    case 'edit_file': {
       const text = texts.get(path);
       if (text !== undefined) texts.set(path, edited(text, editsOf(step)));
     }
@@ -72,8 +70,7 @@ function learn(step: Step, paths: Set<string>, texts: Map<string, string>): void
 
 /** After a change that failed the file has to be looked at again. */
 function forget(step: Step, texts: Map<string, string>): void {
-  if (/^(?:edit_file|multi_edit|write_file|delete_file)$/.test(step.name))
-    texts.delete(pathOf(step));
+  if (/^(?:edit_file|write_file|delete_file)$/.test(step.name)) texts.delete(pathOf(step));
 }
 
 function edited(text: string, edits: readonly Edit[]): string {

@@ -5,7 +5,7 @@ import { type Change, changesFor } from './proposal.js';
 import { type Repository, repositoryOf } from './repository.js';
 import { readTask, type Task } from './task.js';
 
-export const CHANGING_TOOLS = ['edit_file', 'multi_edit', 'write_file', 'delete_file'];
+export const CHANGING_TOOLS = ['edit_file', 'write_file', 'delete_file'];
 
 /** Everything that a coder decides from, read from each request: nothing is kept in between. */
 export interface Situation extends Conversation {

@@ -55,7 +55,7 @@ export class Workbench {
 
   private request(): ChatRequest {
     const { write, shell, ask } = this.permissions;
-    const changing = ['edit_file', 'multi_edit', 'write_file', 'delete_file', 'plan_step'];
+    const changing = ['edit_file', 'write_file', 'delete_file', 'plan_step'];
     const names = [
       ...READING,
       ...(ask ? ['ask_user'] : []),
@@ -90,8 +90,6 @@ export class Workbench {
         this.files.delete(path);
         return `Deleted ${path}.`;
       case 'edit_file':
-        return this.edit(path, [given]);
-      case 'multi_edit':
         return this.edit(path, objectsOf(given['edits']));
       default:
         return 'Done.';

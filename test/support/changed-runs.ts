@@ -33,7 +33,7 @@ export const remove = (path: string): Call => ['delete_file', { path }];
 export const shell = (command: string): Call => ['shell', { command }];
 export const edit = (path: string, oldText: string, newText: string): Call => [
   'edit_file',
-  { path, oldText, newText },
+  { path, edits: [{ oldText, newText }] },
 ];
 
 /** A turn of the model that makes the calls. */

@@ -11,7 +11,10 @@ export const READ = calling('read_file', { path: 'a.txt' });
 export const READ_BOTH = {
   toolCalls: ['a.txt', 'b.txt'].flatMap((path) => call('read_file', { path })),
 };
-export const EDIT = calling('edit_file', { path: 'a.txt', oldText: 'one', newText: 'two' });
+export const EDIT = calling('edit_file', {
+  path: 'a.txt',
+  edits: [{ oldText: 'one', newText: 'two' }],
+});
 export const WRITE = calling('write_file', { path: 'c.txt', content: 'new\n' });
 export const PATCH = calling('apply_patch', {
   patch: ['a.txt', 'b.txt']

@@ -14,7 +14,7 @@ const facts: OfferFacts = {
 };
 
 const reading = ['list_files', 'read_file', 'glob_files', 'search_text'];
-const editing = ['edit_file', 'multi_edit', 'write_file', 'apply_patch', 'delete_file'];
+const editing = ['edit_file', 'write_file', 'apply_patch', 'delete_file'];
 const skills = ['activate_skill', 'read_skill_resource'];
 
 /** The real tools; what they are made of is not needed to say what they are. */

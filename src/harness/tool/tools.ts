@@ -3,12 +3,7 @@ import { z } from 'zod';
 import type { ToolDefinition } from '../../provider/index.js';
 import type { EffectClass } from '../protocol/effect.state.js';
 import { ApplyPatchTool } from './editing/apply-patch.tool.js';
-import {
-  DeleteFileTool,
-  EditFileTool,
-  MultiEditTool,
-  WriteFileTool,
-} from './editing/edit.tools.js';
+import { DeleteFileTool, EditFileTool, WriteFileTool } from './editing/edit.tools.js';
 import { AskUserTool, PlanCreateTool, PlanStepTool } from './planning/plan.tools.js';
 import { GlobFilesTool } from './reading/glob-files.tool.js';
 import { ListFilesTool } from './reading/list-files.tool.js';
@@ -25,7 +20,6 @@ const TOOLS = {
   glob_files: GlobFilesTool,
   search_text: SearchTextTool,
   edit_file: EditFileTool,
-  multi_edit: MultiEditTool,
   write_file: WriteFileTool,
   apply_patch: ApplyPatchTool,
   delete_file: DeleteFileTool,

@@ -48,7 +48,7 @@ const EDIT = {
   toolCalls: [
     {
       name: 'edit_file',
-      arguments: { path: 'src/add.js', oldText: 'a - b', newText: 'a + b' },
+      arguments: { path: 'src/add.js', edits: [{ oldText: 'a - b', newText: 'a + b' }] },
     },
   ],
 };

@@ -455,7 +455,7 @@ describe('several calls in one message', () => {
   it('of which one fails: the others are carried out, and all are answered in their order', async () => {
     const calls = [
       ...call('write_file', write('new.txt')),
-      ...call('edit_file', { path: 'src/add.js', oldText: 'nowhere', newText: 'x' }),
+      ...call('edit_file', { path: 'src/add.js', edits: [{ oldText: 'nowhere', newText: 'x' }] }),
       ...call('read_file', { path: 'missing.txt' }),
       ...call('write_file', write('other.txt')),
     ];

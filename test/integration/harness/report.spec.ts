@@ -60,7 +60,7 @@ async function eventfulRun(): Promise<RunView> {
     }),
     call('activate_skill', { name: 'verification' }),
     call('read_file', { path: 'src/add.js' }),
-    call('edit_file', { path: 'src/add.js', oldText: 'a - b', newText: 'a + b' }),
+    call('edit_file', { path: 'src/add.js', edits: [{ oldText: 'a - b', newText: 'a + b' }] }),
     call('delete_file', { path: 'old.txt' }),
     { text: `Repaired. ${EVIL}` },
   );

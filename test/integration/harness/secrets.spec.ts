@@ -185,7 +185,7 @@ describe('the file tools', () => {
     ];
     const steps = paths.flatMap((path) => [
       calling('read_file', { path }),
-      calling('edit_file', { path, oldText: 'TOKEN', newText: 'TOKEN' }),
+      calling('edit_file', { path, edits: [{ oldText: 'TOKEN', newText: 'TOKEN' }] }),
       calling('apply_patch', {
         patch: `--- a/${path}\n+++ b/${path}\n@@ -1,3 +1,3 @@\n A=1\n-TOKEN=1\n+TOKEN=2\n B=2\n`,
       }),
@@ -238,9 +238,12 @@ describe('the file tools', () => {
     const run = await runOf(
       calling('read_file', { path: 'notes.txt' }),
       calling('search_text', { pattern: 'line' }),
-      calling('edit_file', { path: 'notes.txt', oldText: 'first', newText: 'zero' }),
-      calling('edit_file', { path: 'notes.txt', oldText: 'no such line', newText: '' }),
-      calling('edit_file', { path: 'notes.txt', oldText: 'last', newText: 'end' }),
+      calling('edit_file', { path: 'notes.txt', edits: [{ oldText: 'first', newText: 'zero' }] }),
+      calling('edit_file', {
+        path: 'notes.txt',
+        edits: [{ oldText: 'no such line', newText: '' }],
+      }),
+      calling('edit_file', { path: 'notes.txt', edits: [{ oldText: 'last', newText: 'end' }] }),
     );
     const text = readFileSync(join(harness.workspace, 'notes.txt'), 'utf8');
     expect(text).toBe(['zero', ...lines, 'end'].join('\n'));
@@ -257,7 +260,7 @@ describe('secrets of the service', () => {
     harness.write({ 'notes.txt': `${before}\n` });
     const run = await runOf(
       calling('read_file', { path: 'notes.txt' }),
-      calling('edit_file', { path: 'notes.txt', oldText: before, newText: after }),
+      calling('edit_file', { path: 'notes.txt', edits: [{ oldText: before, newText: after }] }),
     );
     const [, read] = await toolResults(harness, run);
     expect(read?.content).toContain(before);
@@ -364,7 +367,7 @@ describe('files that configure other programs (S10, S11, S12)', () => {
       calling('list_files', { depth: 3 }),
       calling('search_text', { pattern: 'hook' }),
       calling('shell', { command: 'true; echo HOME=$HOME' }),
-      calling('edit_file', { path: 'notes.txt', oldText: 'x', newText: 'y' }),
+      calling('edit_file', { path: 'notes.txt', edits: [{ oldText: 'x', newText: 'y' }] }),
     );
     const [, , , command] = await toolResults(harness, finished);
     expect(command).toMatchObject({ toolName: 'shell', toolError: !hasSandbox });

@@ -36,9 +36,8 @@ export function callTitle(
     case 'search_text':
       return has('path') ? say('searchIn', { pattern, path }) : say('search', { pattern });
     case 'edit_file':
-      return say('edit', { path });
-    case 'multi_edit':
-      return Array.isArray(edits) ? say('edits', { path }, edits.length) : title;
+      if (!Array.isArray(edits)) return title;
+      return edits.length === 1 ? say('edit', { path }) : say('edits', { path }, edits.length);
     case 'write_file':
       return say('write', { path });
     case 'delete_file':

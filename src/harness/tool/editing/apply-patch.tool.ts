@@ -26,18 +26,18 @@ import {
   closestLines,
   decodeText,
   encodeText,
-  LARGEST_TEXT,
+  MAX_TEXT_BYTES,
   tooLarge,
 } from './text-edit.js';
-import type { FoundBlock, FoundBy } from './text-edit.js';
+import type { BlockMatches, Match } from './text-edit.js';
 
-const LARGEST_BYTES = 256 * 1024;
-const MOST_FILES = 50;
+const MAX_PATCH_BYTES = 256 * 1024;
+const MAX_FILES = 50;
 /** Contents of all files together, before and after: they are held until they are kept. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_CONTENT_BYTES = 64 * 1024 * 1024;
 
 const input = z.strictObject({
-  patch: givenText(LARGEST_BYTES).min(1).describe('The whole patch, at most 256 KiB'),
+  patch: givenText(MAX_PATCH_BYTES).min(1).describe('The whole patch, at most 256 KiB'),
 });
 
 type PatchInput = z.output<typeof input>;
@@ -51,7 +51,7 @@ export class ApplyPatchTool implements FileTool<PatchInput> {
   readonly description = `Adds, changes, deletes and moves up to 50 files by one patch of at most 256 KiB; when one part cannot be done, nothing is. Every file that is changed must have been read with read_file, or shown by a command, in this session and be unchanged since. Two forms are understood.
 1. "*** Begin Patch", then parts, then "*** End Patch". Parts: "*** Add File: path" followed by the lines of the file, each after a + (a file that is there already is replaced if it was read); "*** Delete File: path"; "*** Update File: path", at most one "*** Move to: path" right after it, and hunks. A hunk begins with "@@", or with "@@ " and a line of the file behind which it is to be looked for; its lines begin with a space (kept), - (removed) or + (added). "*** End of File" after a hunk says that it ends with the file.
 2. A unified diff: "--- a/path", "+++ b/path" (/dev/null for a file that is added or deleted; "rename from" and "rename to" for a move), and hunks with "@@ -12,7 +12,8 @@" whose numbers of lines are right.
-Kept and removed lines must be in the file exactly, in one place or at the line that the hunk names; they may differ in spaces at the ends of lines, by one indentation or in typographic quotes if that fits one place only. In the first form, lines that are added with no other lines in the last hunk come at the end of the file, or right behind the line after "@@ ".`;
+Kept and removed lines must be in the file exactly, in one place or at the line that the hunk names; they may differ in spaces at the ends of lines, by one indentation or by plain quotes and dashes for typographic ones if that fits one place only. In the first form, lines that are added with no other lines in the last hunk come at the end of the file, or right behind the line after "@@ ".`;
 
   title({ patch }: PatchInput): string {
     try {
@@ -64,14 +64,14 @@ Kept and removed lines must be in the file exactly, in one place or at the line 
   }
 
   async plan({ patch }: PatchInput, context: ToolContext): Promise<FilePlan> {
-    if (Buffer.byteLength(patch) > LARGEST_BYTES) {
+    if (Buffer.byteLength(patch) > MAX_PATCH_BYTES) {
       throw new ToolError('TOO_LARGE', 'The patch has more than 256 KiB. Split it.');
     }
     const sections = parsePatch(patch);
     if (sections.length === 0) throw refused('it names no file.');
-    if (sections.length > MOST_FILES) {
+    if (sections.length > MAX_FILES) {
       throw refused(
-        `it names ${sections.length} files; at most ${MOST_FILES} can be changed at once.`,
+        `it names ${sections.length} files; at most ${MAX_FILES} can be changed at once.`,
       );
     }
     checkPlaces(context, sections);
@@ -81,7 +81,7 @@ Kept and removed lines must be in the file exactly, in one place or at the line 
       const done = await planSection(context, section);
       planned.push(done);
       for (const content of contentsOf(done)) contents.add(content);
-      if (lengthOf(contents) > MOST_BYTES) throw tooMuch();
+      if (lengthOf(contents) > MAX_CONTENT_BYTES) throw tooMuch();
     }
     return {
       files: planned.flatMap(({ files }) => files),
@@ -203,7 +203,7 @@ async function planChange(
   path: string,
   hunks: readonly Hunk[],
 ): Promise<PlannedSection> {
-  const file = await getEditable(context, path, LARGEST_TEXT);
+  const file = await getEditable(context, path, MAX_TEXT_BYTES);
   requireSeen(context, file);
   const { content, description } = patched(file, hunks);
   if (content.equals(file.bytes)) {
@@ -220,7 +220,7 @@ async function planMove(
   path: string,
   { to, hunks }: { readonly to: string; readonly hunks: readonly Hunk[] },
 ): Promise<PlannedSection> {
-  const file = await getEditable(context, path, hunks.length > 0 ? LARGEST_TEXT : undefined);
+  const file = await getEditable(context, path, hunks.length > 0 ? MAX_TEXT_BYTES : undefined);
   if (hunks.length > 0) requireSeen(context, file);
   await requireFree(context, to);
   const { content, description } =
@@ -238,10 +238,11 @@ function patched(
   hunks: readonly Hunk[],
 ): { readonly content: Buffer; readonly description: string } {
   const before = decodeText(bytes, shown(path));
-  const { text, loosely } = applyHunks(before.text, hunks, shown(path));
+  const { text, fuzzyCount } = applyHunks(before.text, hunks, shown(path));
   const content = encodeText({ ...before, text });
-  if (content.length > LARGEST_TEXT) throw tooLarge(shown(path));
-  const how = loosely > 0 ? `, ${loosely} of them found but for spaces, indentation or quotes` : '';
+  if (content.length > MAX_TEXT_BYTES) throw tooLarge(shown(path));
+  const how =
+    fuzzyCount > 0 ? `, ${fuzzyCount} of them found but for spaces, indentation or quotes` : '';
   return { content, description: `(${hunks.length} hunk(s)${how})` };
 }
 
@@ -251,20 +252,20 @@ async function requireFree(context: ToolContext, path: string): Promise<void> {
 }
 
 /** Lines that the hunks of one file may have to be compared with, all in all: well below a second. */
-const MOST_COMPARED = 20_000_000;
+const MAX_COMPARED_LINES = 20_000_000;
 
 interface Place {
   /** Index of the first line of the file that the hunk stands for. */
   readonly start: number;
   readonly length: number;
-  readonly by: FoundBy;
-  readonly fit: FoundBlock['fit'];
+  readonly match: Match;
+  readonly fit: BlockMatches['fit'];
 }
 
 /**
  * The text after the hunks, which must fit it in their order, without overlapping. The lines that a hunk keeps or removes
- * must be in the file exactly, at the line that the hunk names or in one place only; else they may differ in spaces at
- * the ends of lines, by one indentation or in typographic characters, if that is one place only. Lines that are added with
+ * must be in the file exactly, at the line that the hunk names or in one place only; else they may differ as
+ * BlockSearch.fuzzy allows, if that is one place only. Lines that are added with
  * none around them come at the end of the file, or right behind the anchors. Kept lines stay as they are in the file, new ones
  * end as their neighbours do. Fails with ToolError: PATCH_REFUSED, NO_MATCH, AMBIGUOUS_MATCH or TOO_LARGE.
  */
@@ -272,10 +273,10 @@ export function applyHunks(
   text: string,
   hunks: readonly Hunk[],
   name: string,
-): { readonly text: string; readonly loosely: number } {
+): { readonly text: string; readonly fuzzyCount: number } {
   const lines = new TextLines(text);
   const searches = hunks.length + hunks.flatMap(({ anchors }) => anchors).length;
-  if (searches * lines.length > MOST_COMPARED) {
+  if (searches * lines.length > MAX_COMPARED_LINES) {
     throw new ToolError(
       'TOO_LARGE',
       `${name} is too large for a patch of ${hunks.length} hunks. Split the patch.`,
@@ -290,20 +291,20 @@ export function applyHunks(
     if (parts.at(-1)?.endsWith('\n') === false) parts.push(usualEnd);
     parts.push(part);
   };
-  let [at, loosely] = [0, 0];
+  let [at, fuzzyCount] = [0, 0];
   for (const [index, hunk] of hunks.entries()) {
     const isLast = index === hunks.length - 1;
     const place = search.find(hunk, { from: at, number: index + 1, isLast });
     add(lines.part(at, place.start));
     for (const part of changed(lines, hunk, place)) add(part);
     at = place.start + place.length;
-    if (place.by !== 'exact') loosely += 1;
+    if (place.match === 'fuzzy') fuzzyCount += 1;
   }
   add(lines.part(at));
   const wasOpen = text !== '' && !text.endsWith('\n');
   const whole = parts.join('');
-  if (isOpenAfter(hunks) ?? wasOpen) return { text: whole.replace(/\r?\n$/, ''), loosely };
-  return { text: whole === '' || whole.endsWith('\n') ? whole : whole + usualEnd, loosely };
+  if (isOpenAfter(hunks) ?? wasOpen) return { text: whole.replace(/\r?\n$/, ''), fuzzyCount };
+  return { text: whole === '' || whole.endsWith('\n') ? whole : whole + usualEnd, fuzzyCount };
 }
 
 /** Where a hunk stands among the others of its file. */
@@ -333,14 +334,13 @@ class HunkSearch {
     const after = this.behind(hunk.anchors, order);
     const fits = (start: number): boolean =>
       start >= after && (!hunk.atEnd || start + block.length === this.lines.length);
-    const exact = this.blocks.exactly(block);
-    const found = [exact, exact.at.some(fits) ? undefined : this.blocks.loosely(block)]
-      .filter((one) => one !== undefined)
-      .map((one) => ({ ...one, at: one.at.filter(fits) }))
-      .find((one) => one.at.length > 0);
-    if (!found) throw this.noMatch(block, order.number);
-    const start = this.chosen(hunk, found, order.number);
-    return { start, length: block.length, by: found.by, fit: found.fit };
+    const exact = this.blocks.exact(block);
+    const matches = exact.starts.some(fits) ? exact : this.blocks.fuzzy(block);
+    const starts = matches?.starts.filter(fits) ?? [];
+    if (!matches || starts.length === 0) throw this.noMatch(block, order.number);
+    const { match, fit } = matches;
+    const start = this.chosen(hunk, { starts, match }, order.number);
+    return { start, length: block.length, match, fit };
   }
 
   /** Lines that are added with none around them: right behind the anchors or, without any, at the end of the file. */
@@ -360,18 +360,22 @@ class HunkSearch {
       );
     }
     const behind = this.behind(anchors, order);
-    return { start: isAnchored ? behind : length, length: 0, by: 'exact', fit: (line) => line };
+    return { start: isAnchored ? behind : length, length: 0, match: 'exact', fit: (line) => line };
   }
 
-  private chosen(hunk: Hunk, { at, by }: FoundBlock, number: number): number {
-    const [first = 0, ...more] = at;
+  private chosen(
+    hunk: Hunk,
+    { starts, match }: Pick<BlockMatches, 'starts' | 'match'>,
+    number: number,
+  ): number {
+    const [first = 0, ...more] = starts;
     if (more.length === 0) return first;
     const named = (hunk.oldStart ?? 0) - 1;
-    if (by === 'exact' && at.includes(named)) return named;
-    if (by === 'exact' && hunk.anchors.length > 0) return first;
-    const lines = at.map((start) => start + 1);
+    if (match === 'exact' && starts.includes(named)) return named;
+    if (match === 'exact' && hunk.anchors.length > 0) return first;
+    const lines = starts.map((start) => start + 1);
     const what = `The old text of hunk ${number}`;
-    throw ambiguous({ name: this.name, what, count: at.length, lines });
+    throw ambiguous({ name: this.name, what, count: starts.length, lines });
   }
 
   /** The first line behind the anchors; each must be there, and the first of them only once. */

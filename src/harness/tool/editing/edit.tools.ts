@@ -15,104 +15,62 @@ import {
   planUpdate,
   requireSeen,
 } from './editable-file.js';
-import { editedContent, LARGEST_TEXT, outcomeOf } from './text-edit.js';
-import type { TextEdit } from './text-edit.js';
+import { editedContent, MAX_TEXT_BYTES, outcomeOf } from './text-edit.js';
 
-const editInput = z.strictObject({
-  path: givenPath,
-  oldText: givenText(LARGEST_TEXT).describe(
-    'The text to replace, exactly as it is in the file, without line numbers, with enough lines around it to be unique',
+const MAX_EDITS = 50;
+
+const edit = z.strictObject({
+  oldText: givenText(MAX_TEXT_BYTES).describe(
+    'The text to replace, exactly as it is in the file once the edits before are applied, without line numbers, with enough lines around it to be unique',
   ),
-  newText: givenText(LARGEST_TEXT).describe('What stands there afterwards; empty to remove it'),
+  newText: givenText(MAX_TEXT_BYTES).describe(
+    'What stands there afterwards; empty to remove the text',
+  ),
   replaceAll: z
     .boolean()
     .default(false)
     .describe('Replace every place where oldText is, exactly as given'),
 });
 
+const editInput = z.strictObject({
+  path: givenPath,
+  edits: z.array(edit).min(1).max(MAX_EDITS).describe('Replacements, in the order of application'),
+});
+
 type EditInput = z.output<typeof editInput>;
 
-/** Replaces one piece of text in a file that the run has read. */
+/** Applies a list of replacements to a file that the run has read, all or none. */
 @Injectable()
 export class EditFileTool implements FileTool<EditInput> {
   readonly name = 'edit_file';
   readonly effectClass = 'FILE';
   readonly input = editInput;
   readonly description =
-    'Replaces a piece of text in a UTF-8 file of at most 4 MiB. The file must have been read with read_file, or shown by a command, in this session and be unchanged since. oldText must occur exactly once, unless replaceAll is true; if it is not found exactly, it may differ in line ends, in spaces at the ends of lines, by one indentation before all of its lines, or in typographic quotes and dashes, as long as that fits one place only. Line ends, byte order mark and permissions of the file are kept. Use multi_edit for several edits of one file, write_file for new files.';
+    'Replaces 1 to 50 pieces of text in a UTF-8 file of at most 4 MiB, in the given order, each in what the ones before have left; when one of them cannot be applied, none is. The file must have been read with read_file, or shown by a command, in this session and be unchanged since. Each oldText must occur exactly once, unless replaceAll is true; if it is not found exactly, whole lines may differ in line ends, in spaces at the ends of lines, by one indentation before all of them, or by plain quotes and dashes where the file has typographic ones, as long as that fits one place only. Line ends, byte order mark and permissions of the file are kept. Use write_file for new files.';
 
-  title({ path }: EditInput): string {
-    return `edit ${path}`;
+  title({ path, edits }: EditInput): string {
+    return edits.length === 1 ? `edit ${path}` : `make ${edits.length} edits in ${path}`;
   }
 
-  async plan({ path: given, ...edit }: EditInput, context: ToolContext): Promise<FilePlan> {
-    const { path, file, outcome } = await plannedEdits(context, given, [edit]);
+  async plan({ path: given, edits }: EditInput, context: ToolContext): Promise<FilePlan> {
+    const path = pathOfFile(context, given);
+    const file = await getEditable(context, path, MAX_TEXT_BYTES);
+    requireSeen(context, file);
+    const { content, edited } = await editedContent(file, edits);
+    const count = edits.length === 1 ? '' : ` (${edits.length} edits)`;
     return {
-      files: [file],
-      content: `Edited ${shown(path)}: ${outcome}`,
-      summary: `edited ${path}`,
+      files: [planUpdate(file, content)],
+      content: `Edited ${shown(path)}: ${outcomeOf(edited)}`,
+      summary: `edited ${path}${count}`,
     };
   }
 }
 
-const MOST_EDITS = 50;
-
-const edit = z.strictObject({
-  oldText: givenText(LARGEST_TEXT).describe(
-    'The text to replace, as it is once the edits before are done',
-  ),
-  newText: givenText(LARGEST_TEXT),
-  replaceAll: z.boolean().default(false),
-});
-
-const multiEditInput = z.strictObject({
-  path: givenPath,
-  edits: z.array(edit).min(1).max(MOST_EDITS).describe('In the order in which they are done'),
-});
-
-type MultiEditInput = z.output<typeof multiEditInput>;
-
-/** Does several edits of one file, all or none. */
-@Injectable()
-export class MultiEditTool implements FileTool<MultiEditInput> {
-  readonly name = 'multi_edit';
-  readonly effectClass = 'FILE';
-  readonly input = multiEditInput;
-  readonly description =
-    'Does 1 to 50 edits of one file in the given order, each on what the ones before have made of it; when one of them cannot be done, none is. The rules of edit_file hold for the file and for each edit.';
-
-  title({ path, edits }: MultiEditInput): string {
-    return `do ${edits.length} edit(s) in ${path}`;
-  }
-
-  async plan({ path: given, edits }: MultiEditInput, context: ToolContext): Promise<FilePlan> {
-    const { path, file, outcome } = await plannedEdits(context, given, edits);
-    return {
-      files: [file],
-      content: `Edited ${shown(path)}: ${outcome}`,
-      summary: `edited ${path} (${edits.length} edits)`,
-    };
-  }
-}
-
-/** The edits of a file that the run has read; `outcome` says what they have made of it. */
-async function plannedEdits(
-  context: ToolContext,
-  given: string,
-  edits: readonly TextEdit[],
-): Promise<{ readonly path: string; readonly file: PlannedFile; readonly outcome: string }> {
-  const path = pathOfFile(context, given);
-  const file = await getEditable(context, path, LARGEST_TEXT);
-  requireSeen(context, file);
-  const { content, edited } = await editedContent(file, edits);
-  return { path, file: planUpdate(file, content), outcome: outcomeOf(edited) };
-}
-
-const LARGEST_BYTES = 1024 * 1024;
+const MAX_WRITE_BYTES = 1024 * 1024;
 
 const writeInput = z.strictObject({
   path: givenPath,
-  content: givenText(LARGEST_BYTES).describe('The whole content, at most 1 MiB as UTF-8'),
+  content: givenText(MAX_WRITE_BYTES).describe('The whole content, at most 1 MiB as UTF-8'),
 });
 
 type WriteInput = z.output<typeof writeInput>;
@@ -133,7 +91,7 @@ export class WriteFileTool implements FileTool<WriteInput> {
   async plan({ path: given, content: text }: WriteInput, context: ToolContext): Promise<FilePlan> {
     const path = pathOfFile(context, given);
     const content = Buffer.from(text);
-    if (content.length > LARGEST_BYTES) {
+    if (content.length > MAX_WRITE_BYTES) {
       throw new ToolError(
         'TOO_LARGE',
         `The content has ${content.length} bytes; at most 1 MiB can be written at once. Write less, or in several files.`,

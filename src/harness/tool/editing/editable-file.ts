@@ -7,10 +7,10 @@ import { shown } from '../../workspace/workspace-path.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { ToolContext } from '../tool.js';
 
-/** Largest file that is removed, moved or replaced as a whole: it is kept, so that this can be undone. */
-const LARGEST_KEPT = 16 * 1024 * 1024;
-/** Folders that one file may need made. */
-const MOST_FOLDERS = 50;
+/** Size of the largest file that is removed, moved or replaced as a whole: its content is kept for undo. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+/** Missing folders that one new file may bring along. */
+const MAX_NEW_FOLDERS = 50;
 
 /** A file that is to be changed, as it is now: no link lies on its path and it has one name. */
 export interface EditableFile {
@@ -30,7 +30,7 @@ export function pathOfFile({ workspace }: ToolContext, given: string): string {
 export async function findEditable(
   { workspace, signal }: ToolContext,
   path: string,
-  limitBytes = LARGEST_KEPT,
+  limitBytes = MAX_FILE_BYTES,
 ): Promise<EditableFile | undefined> {
   const state = await workspace.state(path, signal);
   if (!state) return undefined;
@@ -136,10 +136,10 @@ async function missingFolders({ workspace, signal }: ToolContext, path: string):
   for (let count = 0; count < names.length; count += 1) {
     const folder = names.slice(0, names.length - count).join('/');
     if (await isThere(workspace, folder, signal)) return count;
-    if (count < MOST_FOLDERS) continue;
+    if (count < MAX_NEW_FOLDERS) continue;
     throw new ToolError(
       'PATH_INVALID',
-      `${shown(path)} would need more than ${MOST_FOLDERS} new folders. Use a shorter path.`,
+      `${shown(path)} would need more than ${MAX_NEW_FOLDERS} new folders. Use a shorter path.`,
     );
   }
   return names.length;

@@ -16,10 +16,9 @@ import { ToolError } from '../../fault/tool.error.js';
 import type { SeenFiles } from '../../workspace/file-operation.js';
 import type { FilePlan, FileTool } from '../tool.js';
 import { ApplyPatchTool } from './apply-patch.tool.js';
-import { DeleteFileTool, EditFileTool, MultiEditTool, WriteFileTool } from './edit.tools.js';
+import { DeleteFileTool, EditFileTool, WriteFileTool } from './edit.tools.js';
 
 const edit = new EditFileTool();
-const multi = new MultiEditTool();
 const write = new WriteFileTool();
 const patch = new ApplyPatchTool();
 const remove = new DeleteFileTool();
@@ -96,8 +95,7 @@ describe('edit_file', () => {
 
     const plan = await called(edit, {
       path: './run.sh',
-      oldText: 'echo a\n',
-      newText: 'echo b\necho c\n',
+      edits: [{ oldText: 'echo a\n', newText: 'echo b\necho c\n' }],
     });
 
     expect(contentOf('run.sh')).toBe('\ufeff#!/bin/sh\r\necho b\r\necho c\r\nexit');
@@ -119,7 +117,7 @@ describe('edit_file', () => {
 
   it('writes nothing while it plans', async () => {
     here.put('a.txt', 'a\n');
-    await planned(edit, { path: 'a.txt', oldText: 'a', newText: 'b' });
+    await planned(edit, { path: 'a.txt', edits: [{ oldText: 'a', newText: 'b' }] });
     await planned(write, { path: 'x/y.txt', content: 'b' });
     await planned(remove, { path: 'a.txt' });
     expect(contentOf('a.txt')).toBe('a\n');
@@ -128,7 +126,7 @@ describe('edit_file', () => {
 
   it('needs the file to be read, and unchanged since', async () => {
     here.put('a.txt', 'a\n');
-    const input = { path: 'a.txt', oldText: 'a', newText: 'b' };
+    const input = { path: 'a.txt', edits: [{ oldText: 'a', newText: 'b' }] };
     expect(await codeOf(edit, input, nothing)).toBe('NOT_READ');
     expect(await codeOf(edit, input, { get: () => sha256('other') })).toBe('CHANGED_MEANWHILE');
     expect(await codeOf(edit, input)).toBe('done');
@@ -139,36 +137,42 @@ describe('edit_file', () => {
     here.put('a.latin', Buffer.from([0x61, 0xe4, 0x62]));
     here.put('a.utf16', Buffer.from('\ufeffab', 'utf16le'));
     for (const path of ['a.bin', 'a.latin', 'a.utf16']) {
-      expect(await codeOf(edit, { path, oldText: 'a', newText: 'b' })).toBe('NOT_TEXT');
+      expect(await codeOf(edit, { path, edits: [{ oldText: 'a', newText: 'b' }] })).toBe(
+        'NOT_TEXT',
+      );
     }
     here.put('large', 'ab'.repeat(3 * 1024 * 1024));
-    expect(await codeOf(edit, { path: 'large', oldText: 'a', newText: 'b' })).toBe('TOO_LARGE');
+    expect(await codeOf(edit, { path: 'large', edits: [{ oldText: 'a', newText: 'b' }] })).toBe(
+      'TOO_LARGE',
+    );
   });
 
   it('refuses what is no text and unknown arguments', async () => {
     here.put('a.txt', 'a\n');
-    const input = { path: 'a.txt', oldText: 'a', newText: 'b' };
-    expect(await codeOf(edit, { ...input, newText: 'b\ud800' })).toBe('INVALID_ARGUMENTS');
-    expect(await codeOf(edit, { ...input, newText: 'b\0' })).toBe('INVALID_ARGUMENTS');
+    const input = { path: 'a.txt', edits: [{ oldText: 'a', newText: 'b' }] };
+    for (const newText of ['b\ud800', 'b\0']) {
+      const edits = [{ oldText: 'a', newText }];
+      expect(await codeOf(edit, { path: 'a.txt', edits })).toBe('INVALID_ARGUMENTS');
+    }
     expect(await codeOf(edit, { ...input, force: true })).toBe('INVALID_ARGUMENTS');
+    const single = { path: 'a.txt', oldText: 'a', newText: 'b' };
+    expect(await codeOf(edit, single)).toBe('INVALID_ARGUMENTS');
     expect(await codeOf(edit, { ...input, path: 'b.txt' })).toBe('NOT_FOUND');
   });
-});
 
-describe('multi_edit', () => {
-  it('does its edits in order, all or none', async () => {
+  it('applies its edits in order, all or none', async () => {
     here.put('a.txt', 'one\ntwo\n');
     const edits = [
       { oldText: 'one', newText: 'two' },
       { oldText: 'two\ntwo', newText: 'three' },
     ];
-    const plan = await called(multi, { path: 'a.txt', edits });
+    const plan = await called(edit, { path: 'a.txt', edits });
     expect(contentOf('a.txt')).toBe('three\n');
     expect(plan.content).toContain('edit 1: line 1; edit 2: line 1.');
 
     const failing = [...edits, { oldText: 'four', newText: 'five' }].reverse();
     here.put('a.txt', 'one\ntwo\n');
-    await expect(called(multi, { path: 'a.txt', edits: failing })).rejects.toThrow(
+    await expect(called(edit, { path: 'a.txt', edits: failing })).rejects.toThrow(
       'Edit 1 of 3 cannot be done, so none was.',
     );
     expect(contentOf('a.txt')).toBe('one\ntwo\n');
@@ -180,8 +184,8 @@ describe('multi_edit', () => {
       { oldText: 'a', newText: 'b' },
       { oldText: 'b', newText: 'a' },
     ];
-    expect(await codeOf(multi, { path: 'a.txt', edits })).toBe('INVALID_ARGUMENTS');
-    expect(await codeOf(multi, { path: 'a.txt', edits: [] })).toBe('INVALID_ARGUMENTS');
+    expect(await codeOf(edit, { path: 'a.txt', edits })).toBe('INVALID_ARGUMENTS');
+    expect(await codeOf(edit, { path: 'a.txt', edits: [] })).toBe('INVALID_ARGUMENTS');
   });
 });
 
@@ -380,12 +384,8 @@ interface Call {
 const calls: readonly Call[] = [
   {
     name: 'edit_file',
-    of: (path, act) => act(edit, { path, oldText: 'e', newText: 'X', replaceAll: true }),
-  },
-  {
-    name: 'multi_edit',
     of: (path, act) =>
-      act(multi, { path, edits: [{ oldText: 'e', newText: 'X', replaceAll: true }] }),
+      act(edit, { path, edits: [{ oldText: 'e', newText: 'X', replaceAll: true }] }),
   },
   { name: 'write_file', of: (path, act) => act(write, { path, content: 'EVIL' }) },
   {

@@ -24,7 +24,7 @@ describe('an exact edit', () => {
       text: 'a\nx\ny\nc\n',
       count: 1,
       line: 2,
-      by: 'exact',
+      match: 'exact',
     });
     expect(edit('const a = 1;', 'a = 1', 'b = 2').text).toBe('const b = 2;');
     expect(edit('a\nb\n', 'b\n', '').text).toBe('a\n');
@@ -76,14 +76,14 @@ describe('a search that does not find the text exactly', () => {
   it('takes bounded time for a run of spaces inside of a line', () => {
     // With time in proportion to the square: an hour.
     const text = `a\n${' '.repeat(2_000_000)}b\nc\n`;
-    expect(edit(text, 'a \n', 'x\n').by).toBe('trailing-spaces');
+    expect(edit(text, 'a \n', 'x\n').match).toBe('fuzzy');
   });
 
   it('takes bounded time for very many lines with typographic characters', () => {
     const lines = (line: string): string => `${line}\n`.repeat(100_000);
     // With time in proportion to the square: three quarters of an hour.
     const edited = edit(`${lines('“a”')}b\n`, `${lines('"a"')}b\n`, lines('“c”'));
-    expect(edited).toMatchObject({ text: lines('“c”'), by: 'typography' });
+    expect(edited).toMatchObject({ text: lines('“c”'), match: 'fuzzy' });
   });
 
   it('takes bounded time for a block that fits almost everywhere', () => {
@@ -103,7 +103,7 @@ describe('line ends', () => {
   it('may differ from those of the file', () => {
     expect(edit('a\r\nb\r\nc\r\n', 'a\nb\n', 'a\nx\nb\n')).toMatchObject({
       text: 'a\r\nx\r\nb\r\nc\r\n',
-      by: 'line-ends',
+      match: 'line-endings',
       line: 1,
     });
     expect(edit('a\nb\nc\n', 'a\r\nb', 'x').text).toBe('x\nc\n');
@@ -133,7 +133,7 @@ describe('spaces at the ends of lines', () => {
   it('may differ in one place', () => {
     expect(edit('a  \nb\t\nc\n', 'a\nb\n', 'a\nx\n')).toMatchObject({
       text: 'a  \nx\nc\n',
-      by: 'trailing-spaces',
+      match: 'fuzzy',
     });
     expect(edit('a  \nb', 'a \nb', 'a \nc').text).toBe('a  \nc');
     expect(edit('q\na  ', 'q\na\n', 'q\nb\n').text).toBe('q\nb');
@@ -160,7 +160,7 @@ describe('indentation', () => {
       text: 'if (a) {\n    b();\n    if (c) {\n      e();\n    }\n\n}\n',
       count: 1,
       line: 2,
-      by: 'indentation',
+      match: 'fuzzy',
     });
   });
 

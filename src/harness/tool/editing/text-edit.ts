@@ -6,11 +6,11 @@ import { placesOf, TextLines } from '../text-lines.js';
 import type { Places } from '../text-lines.js';
 import type { EditableFile } from './editable-file.js';
 
-/** Largest text file that is edited, before and after. */
-export const LARGEST_TEXT = 4 * 1024 * 1024;
-/** Places that one edit may change. */
-const MOST_CHANGED = 50_000;
-const SHOWN_NUMBERS = 10;
+/** Size of the largest text file that can be edited, before and after the edit. */
+export const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+/** Replacements that one edit with replaceAll may make. */
+const MAX_REPLACEMENTS = 50_000;
+const MAX_LINE_NUMBERS = 10;
 
 export interface TextEdit {
   readonly oldText: string;
@@ -23,15 +23,15 @@ export interface EditedText {
   readonly count: number;
   /** Number, from 1, of the first line that was changed. */
   readonly line: number;
-  readonly by: FoundBy | 'line-ends';
+  readonly match: Match | 'line-endings';
 }
 
 /**
- * Replaces a part of a text. The part must be there exactly as given, once unless all places are meant; else it may
- * differ in how lines end, in spaces at the ends of lines, by one indentation before all lines, or in typographic quotes,
- * dashes and spaces, if that is one place only. Lines that are not changed stay as they are, and new ones end as their neighbours do. Fails with ToolError:
- * INVALID_ARGUMENTS, NO_MATCH, AMBIGUOUS_MATCH or TOO_LARGE. Takes time in proportion to the texts. `name` is the file's
- * name for messages.
+ * Replaces a part of a text. The part must be there exactly as given, once unless replaceAll is set. Otherwise it may
+ * differ in line endings, or be whole lines that differ in white space around them and in typographic characters
+ * (BlockSearch), if that fits one place only. Unchanged lines stay as they are, and new lines end as their neighbours do.
+ * Takes time in proportion to the texts. `name` is the file's name for messages. Fails with ToolError INVALID_ARGUMENTS,
+ * NO_MATCH, AMBIGUOUS_MATCH or TOO_LARGE.
  */
 export function editText(text: string, edit: TextEdit, name: string): EditedText {
   const { oldText, newText } = edit;
@@ -45,7 +45,9 @@ export function editText(text: string, edit: TextEdit, name: string): EditedText
     throw new ToolError('INVALID_ARGUMENTS', 'oldText and newText are the same: nothing to do.');
   }
   const edited =
-    exactly(text, edit, name) ?? butForLineEnds(text, edit, name) ?? loosely(text, edit, name);
+    matchExactly(text, edit, name) ??
+    matchIgnoringLineEndings(text, edit, name) ??
+    matchFuzzy(text, edit, name);
   if (!edited) throw noMatch(text, oldText, name);
   if (edited.text !== text) return edited;
   throw new ToolError(
@@ -54,73 +56,79 @@ export function editText(text: string, edit: TextEdit, name: string): EditedText
   );
 }
 
-function exactly(text: string, edit: TextEdit, name: string): EditedText | undefined {
+function matchExactly(text: string, edit: TextEdit, name: string): EditedText | undefined {
   const { oldText, newText, replaceAll } = edit;
-  const found = occurrences(codesOf(text), codesOf(oldText));
-  const [first] = found;
+  const positions = occurrences(codesOf(text), codesOf(oldText));
+  const [first] = positions;
   if (first === undefined) return undefined;
-  if (found.length > 1 && !replaceAll) throw ambiguousAt(text, found, name);
-  const places = apart(found, oldText.length);
-  const grown = text.length + places.length * (newText.length - oldText.length);
-  if (grown > LARGEST_TEXT || places.length > MOST_CHANGED) throw tooLarge(name);
-  // A written \r\n is meant; else new lines end as those around them.
-  const isMeant = `${oldText}${newText}`.includes('\r\n') || !newText.includes('\n');
-  const ends = new LineEnds(text);
+  if (positions.length > 1 && !replaceAll) throw ambiguousAt(text, positions, name);
+  const starts = nonOverlapping(positions, oldText.length);
+  const grown = text.length + starts.length * (newText.length - oldText.length);
+  if (grown > MAX_TEXT_BYTES || starts.length > MAX_REPLACEMENTS) throw tooLarge(name);
+  // An explicit \r\n is kept as written; otherwise new lines end as those around them.
+  const keepsEndings = `${oldText}${newText}`.includes('\r\n') || !newText.includes('\n');
+  const endings = new LineEndings(text);
   const parts: string[] = [];
   let end = 0;
-  for (const start of places) {
+  for (const start of starts) {
     parts.push(text.slice(end, start));
     end = start + oldText.length;
-    const usualEnd = isMeant ? '\n' : ends.near(end);
     const part = text.slice(start, end);
-    parts.push(isMeant ? newText : rebuilt({ part, usualEnd, oldText, newText }));
+    parts.push(
+      keepsEndings ? newText : rebuilt({ part, usualEnd: endings.near(end), oldText, newText }),
+    );
   }
   parts.push(text.slice(end));
   const line = lineNumberAt(text, first);
-  return { text: parts.join(''), count: places.length, line, by: 'exact' };
+  return { text: parts.join(''), count: starts.length, line, match: 'exact' };
 }
 
-/** Finds what differs in `\n` and `\r\n` alone. */
-function butForLineEnds(text: string, edit: TextEdit, name: string): EditedText | undefined {
+/** Treats `\n` and `\r\n` alike. */
+function matchIgnoringLineEndings(
+  text: string,
+  edit: TextEdit,
+  name: string,
+): EditedText | undefined {
   if (!text.includes('\r\n') && !edit.oldText.includes('\r\n')) return undefined;
   const [oldText, newText] = [unix(edit.oldText), unix(edit.newText)];
-  const plain = unix(text);
-  const found = occurrences(codesOf(plain), codesOf(oldText));
-  const [first] = found;
+  const unixText = unix(text);
+  const positions = occurrences(codesOf(unixText), codesOf(oldText));
+  const [first] = positions;
   if (first === undefined) return undefined;
-  if (found.length > 1) throw ambiguousAt(plain, found, name);
-  const [start, end] = [givenPosition(text, first), givenPosition(text, first + oldText.length)];
+  if (positions.length > 1) throw ambiguousAt(unixText, positions, name);
+  const start = positionInOriginal(text, first);
+  const end = positionInOriginal(text, first + oldText.length);
   const changed = replaced(text, { start, end }, { oldText, newText });
-  return { text: changed, count: 1, line: lineNumberAt(plain, first), by: 'line-ends' };
+  return { text: changed, count: 1, line: lineNumberAt(unixText, first), match: 'line-endings' };
 }
 
-/** Finds whole lines that differ in spaces. */
-function loosely(text: string, edit: TextEdit, name: string): EditedText | undefined {
+/** Matches whole lines by BlockSearch.fuzzy and indents the new lines as the file is. */
+function matchFuzzy(text: string, edit: TextEdit, name: string): EditedText | undefined {
   let [oldText, newText] = [unix(edit.oldText), unix(edit.newText)];
   if (oldText.endsWith('\n') && newText.endsWith('\n')) {
     [oldText, newText] = [oldText.slice(0, -1), newText.slice(0, -1)];
   }
   const block = oldText.replace(/\n$/, '').split('\n');
   const lines = new TextLines(text);
-  const found = new BlockSearch(lines).loosely(block);
-  const [first] = found?.at ?? [];
-  if (!found || first === undefined) return undefined;
-  if (found.at.length > 1) {
-    const numbers = found.at.map((at) => at + 1);
+  const matches = new BlockSearch(lines).fuzzy(block);
+  const [first] = matches?.starts ?? [];
+  if (!matches || first === undefined) return undefined;
+  if (matches.starts.length > 1) {
+    const numbers = matches.starts.map((start) => start + 1);
     throw ambiguous({ name, what: 'oldText', count: numbers.length, lines: numbers });
   }
-  const fitted = newText.split('\n').map((line) => found.fit(line, first));
+  const fitted = newText.split('\n').map((line) => matches.fit(line, first));
   if (fitted.includes(undefined)) return undefined;
   const [start, whole] = [lines.start(first), lines.start(first + block.length)];
   const lastEnd = lines.end(first + block.length - 1).length;
-  // The line end that oldText ends with is part of what is replaced, if the file has it.
+  // The line ending that oldText ends with is replaced, too, if the file has it.
   const takesEnd = oldText.endsWith('\n') && lastEnd > 0;
   const changed = replaced(
     text,
     { start, end: takesEnd ? whole : whole - lastEnd },
     { oldText: takesEnd ? oldText : block.join('\n'), newText, fitted: fitted.join('\n') },
   );
-  return { text: changed, count: 1, line: first + 1, by: found.by };
+  return { text: changed, count: 1, line: first + 1, match: 'fuzzy' };
 }
 
 function replaced(
@@ -128,7 +136,7 @@ function replaced(
   { start, end }: { readonly start: number; readonly end: number },
   lines: Pick<Replacement, 'oldText' | 'newText' | 'fitted'>,
 ): string {
-  const usualEnd = new LineEnds(text).near(end);
+  const usualEnd = new LineEndings(text).near(end);
   const part = text.slice(start, end);
   return text.slice(0, start) + rebuilt({ part, usualEnd, ...lines }) + text.slice(end);
 }
@@ -137,32 +145,32 @@ function unix(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }
 
-/** The position in the text that a position in the same text with plain line ends stands for. */
-function givenPosition(text: string, plainPosition: number): number {
+/** Maps a position in `unix(text)` to the position in the text. */
+function positionInOriginal(text: string, unixPosition: number): number {
   let removed = 0;
-  for (let at = text.indexOf('\r\n'); at >= 0 && at - removed < plainPosition;) {
+  for (let at = text.indexOf('\r\n'); at >= 0 && at - removed < unixPosition;) {
     removed += 1;
     at = text.indexOf('\r\n', at + 2);
   }
-  return plainPosition + removed;
+  return unixPosition + removed;
 }
 
-/** From the left, those that do not overlap one before. */
-function apart(found: readonly number[], length: number): number[] {
-  const places: number[] = [];
+/** The positions, from the left, that do not overlap the one before. */
+function nonOverlapping(positions: readonly number[], length: number): number[] {
+  const starts: number[] = [];
   let end = 0;
-  for (const start of found) {
+  for (const start of positions) {
     if (start < end) continue;
-    places.push(start);
+    starts.push(start);
     end = start + length;
   }
-  return places;
+  return starts;
 }
 
 function ambiguousAt(text: string, positions: readonly number[], name: string): ToolError {
   const lines: number[] = [];
   let [line, before] = [1, 0];
-  for (const position of positions.slice(0, SHOWN_NUMBERS)) {
+  for (const position of positions.slice(0, MAX_LINE_NUMBERS)) {
     line += lineNumberAt(text.slice(before, position), position) - 1;
     before = position;
     lines.push(line);
@@ -182,8 +190,8 @@ export function ambiguous({
   readonly count: number;
   readonly lines: readonly number[];
 }): ToolError {
-  const shown = lines.slice(0, SHOWN_NUMBERS).join(', ');
-  const more = count > SHOWN_NUMBERS ? ', …' : '';
+  const shown = lines.slice(0, MAX_LINE_NUMBERS).join(', ');
+  const more = count > MAX_LINE_NUMBERS ? ', …' : '';
   const all = what === 'oldText' ? ', or the exact text with replaceAll for all of them' : '';
   return new ToolError(
     'AMBIGUOUS_MATCH',
@@ -194,7 +202,7 @@ export function ambiguous({
 export function tooLarge(name: string): ToolError {
   return new ToolError(
     'TOO_LARGE',
-    `${name} would be changed in more than ${MOST_CHANGED} places or have more than ${LARGEST_TEXT / 1024 / 1024} MiB. Make the change smaller.`,
+    `${name} would be changed in more than ${MAX_REPLACEMENTS} places or have more than ${MAX_TEXT_BYTES / 1024 / 1024} MiB. Make the change smaller.`,
   );
 }
 
@@ -258,8 +266,8 @@ function commonEnds(
   return { head, tail };
 }
 
-/** How lines end near places of a text that are asked for from left to right; each part of the text is looked at once. */
-class LineEnds {
+/** Line endings near positions that are asked for from left to right; reads the text once. */
+class LineEndings {
   private next = -1;
   private readonly last: number;
 
@@ -267,7 +275,7 @@ class LineEnds {
     this.last = text.lastIndexOf('\n');
   }
 
-  /** Of the line that holds the position, or else of the last one that has an end. */
+  /** The ending of the line that holds the position, or else of the last line that has one. */
   near(position: number): '\n' | '\r\n' {
     if (position > this.last) return this.endAt(this.last);
     if (this.next < position) this.next = this.text.indexOf('\n', position);
@@ -279,7 +287,7 @@ class LineEnds {
   }
 }
 
-/** The content after the edits, done in their order. ToolError, which names the edit if there are several. */
+/** The content after the edits, applied in their order. ToolError, which names the edit if there are several. */
 export async function editedContent(
   file: EditableFile,
   edits: readonly TextEdit[],
@@ -296,7 +304,7 @@ export async function editedContent(
     text = done.text;
   }
   const content = encodeText({ ...before, text });
-  if (content.length > LARGEST_TEXT) throw tooLarge(name);
+  if (content.length > MAX_TEXT_BYTES) throw tooLarge(name);
   if (!content.equals(file.bytes)) return { content, edited };
   throw new ToolError(
     'INVALID_ARGUMENTS',
@@ -306,25 +314,20 @@ export async function editedContent(
 
 /** What the model reads: where the edits were done and, after a single one, the lines as they are now. */
 export function outcomeOf(edited: readonly EditedText[]): string {
-  const descriptions = edited.map(({ count, line, by }, index) => {
+  const descriptions = edited.map(({ count, line, match }, index) => {
     const which = edited.length > 1 ? `edit ${index + 1}: ` : '';
     const places = count === 1 ? `line ${line}` : `${count} places, the first in line ${line}`;
-    return `${which}${places}${LOOSELY[by]}`;
+    return `${which}${places}${match === 'fuzzy' ? FUZZY_NOTE : ''}`;
   });
   const [only, ...more] = edited;
   if (!only || more.length > 0) return `${descriptions.join('; ')}.`;
   const lines = new TextLines(only.text);
   const from = Math.max(0, only.line - 3);
-  return `${descriptions.join('; ')}. It now reads:\n${numbered(lines, from, from + SHOWN_LINES)}`;
+  return `${descriptions.join('; ')}. It now reads:\n${numbered(lines, from, from + MAX_SHOWN_LINES)}`;
 }
 
-const LOOSELY: Readonly<Record<EditedText['by'], string>> = {
-  exact: '',
-  'line-ends': '',
-  'trailing-spaces': ' (found but for spaces at the ends of lines)',
-  indentation: ' (found with another indentation, to which the new text was fitted)',
-  typography: ' (found but for typographic quotes, dashes or spaces)',
-};
+const FUZZY_NOTE =
+  ' (found but for indentation, spaces at the ends of lines or typographic characters; the new text was indented as the file is)';
 
 function inEdit<T>(work: () => T, index: number, count: number): T {
   try {
@@ -383,97 +386,75 @@ export function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)?.[0] ?? '';
 }
 
-/** How a block of lines was found: as given, or by one of the three safe fallbacks. */
-export type FoundBy = 'exact' | 'trailing-spaces' | 'indentation' | 'typography';
+/** How a block of lines was found. */
+export type Match = 'exact' | 'fuzzy';
 
-export interface FoundBlock {
+export interface BlockMatches {
   /** Indexes, from 0, of the lines at which the block begins. */
-  readonly at: readonly number[];
-  readonly by: FoundBy;
-  /** Fits a line of the replacement to the place that begins there; undefined when it cannot be fitted. */
+  readonly starts: readonly number[];
+  readonly match: Match;
+  /** Indents a line of the replacement as the file is at that start; undefined when it cannot be moved so far left. */
   readonly fit: (line: string, start: number) => string | undefined;
 }
 
 /** More places than a person would look at. */
-const MOST_INDENTED = 1_000;
+const MAX_CANDIDATES = 1_000;
 /** Lines whose indentation is compared at most, unless there is one place only: some tenths of a second. */
-const MOST_COMPARED = 2_000_000;
+const MAX_COMPARED_LINES = 2_000_000;
 
-const asGiven = (line: string): string => line;
-
-/** What of a line counts. */
-const KEYS: Readonly<Record<FoundBy, (line: string) => string>> = {
-  exact: asGiven,
-  'trailing-spaces': withoutTrailing,
-  indentation: trimmed,
-  typography: (line) => plainText(withoutTrailing(line)),
-};
+const unchanged = (line: string): string => line;
 
 /**
- * Finds blocks of whole lines in one file: as given; else but for spaces at the ends of lines; else but for one and the
- * same indentation before all of them; else but for typographic characters. A fallback is for the caller to take only where it finds one place.
+ * Finds blocks of whole lines in one file. Agents see models get exactly two things wrong so often that a match is worth
+ * it: white space around lines (charmbracelet/crush PR 3452; the trim passes of codex-rs/apply-patch/src/seek_sequence.rs
+ * and their tests), and plain quotes, dashes and spaces where the file has typographic ones (openai/codex PR 610;
+ * github/copilot-cli issue 3254). Similarity, anchors and ignored inner white space are left out: they edit wrong places.
  */
 export class BlockSearch {
   private readonly numbers = new LineNumbers();
-  private readonly indexes = new Map<FoundBy, Int32Array>();
+  private readonly indexes = new Map<Match, Int32Array>();
 
   constructor(private readonly lines: TextLines) {}
 
-  /** The places as given; empty when there are none. */
-  exactly(block: readonly string[]): FoundBlock {
-    return { at: this.places('exact', block), by: 'exact', fit: asGiven };
+  /** The places where the lines are as given; empty when there are none. */
+  exact(block: readonly string[]): BlockMatches {
+    return { starts: this.places('exact', block), match: 'exact', fit: unchanged };
   }
 
-  /** The places by the fallbacks, the first one that finds any. */
-  loosely(block: readonly string[]): FoundBlock | undefined {
+  /**
+   * The places where the lines differ from the file by white space at their ends, by one indentation before all of them,
+   * or by plain characters for typographic ones. Undefined for none, for too many, and for a block without any text.
+   */
+  fuzzy(block: readonly string[]): BlockMatches | undefined {
     if (block.every((line) => line.trim() === '')) return undefined;
-    const by = 'trailing-spaces';
-    const at = this.places(by, block);
-    if (at.length > 0) return { at, by, fit: asGiven };
-    return this.butForIndentation(block) ?? this.butForTypography(block);
-  }
-
-  private butForTypography(block: readonly string[]): FoundBlock | undefined {
-    const by = 'typography';
-    const at = this.places(by, block);
-    if (at.length === 0) return undefined;
-    // A block is compared once, however many lines are fitted to it.
-    let known: { readonly start: number; readonly plain: ReadonlySet<string> } | undefined;
-    const fit: FoundBlock['fit'] = (line, start) => {
-      if (known?.start !== start) {
-        const lines = this.lines.slice(start, start + block.length);
-        known = { start, plain: plainIn(lines, block) };
-      }
-      return withPlain(line, known.plain);
-    };
-    return { at, by, fit };
-  }
-
-  private butForIndentation(block: readonly string[]): FoundBlock | undefined {
-    const by = 'indentation';
-    const candidates = this.places(by, block);
+    const candidates = this.places('fuzzy', block);
     const compared = candidates.length * block.length;
-    if (candidates.length > MOST_INDENTED) return undefined;
-    if (candidates.length > 1 && compared > MOST_COMPARED) return undefined;
+    if (candidates.length > MAX_CANDIDATES) return undefined;
+    if (candidates.length > 1 && compared > MAX_COMPARED_LINES) return undefined;
     const shifts = new Map<number, Shift>();
     for (const start of candidates) {
       const shift = shiftOf(this.lines.slice(start, start + block.length), block);
       if (shift) shifts.set(start, shift);
     }
     if (shifts.size === 0) return undefined;
-    const fit: FoundBlock['fit'] = (line, start) => {
+    const fit: BlockMatches['fit'] = (line, start) => {
       const shift = shifts.get(start);
       return shift && shifted(line, shift);
     };
-    return { at: [...shifts.keys()], by, fit };
+    return { starts: [...shifts.keys()], match: 'fuzzy', fit };
   }
 
-  private places(by: FoundBy, block: readonly string[]): number[] {
-    const key = KEYS[by];
-    const index = this.indexes.get(by) ?? this.numbers.of(this.lines, key);
-    this.indexes.set(by, index);
+  private places(match: Match, block: readonly string[]): number[] {
+    const key = match === 'exact' ? unchanged : fuzzyKey;
+    const index = this.indexes.get(match) ?? this.numbers.of(this.lines, key);
+    this.indexes.set(match, index);
     return occurrences(index, this.numbers.of(block, key));
   }
+}
+
+/** Lines with one key may match; `shiftOf` decides. */
+function fuzzyKey(line: string): string {
+  return plainText(trimmed(line));
 }
 
 /** Typographic characters by the plain one that each stands for. */
@@ -493,25 +474,12 @@ function plainText(text: string): string {
   return text.replaceAll(TYPOGRAPHIC, (character) => PLAIN.get(character) ?? character);
 }
 
-/** The typographic characters of the block for which the file has the plain ones, wherever they are. */
-function plainIn(lines: readonly string[], block: readonly string[]): ReadonlySet<string> {
-  const [plain, kept] = [new Set<string>(), new Set<string>()];
-  for (const [index, line] of block.entries()) {
-    const inFile = lines[index] ?? '';
-    for (const { 0: character, index: at } of line.matchAll(TYPOGRAPHIC)) {
-      (inFile[at] === character ? kept : plain).add(character);
-    }
-  }
-  return plain.difference(kept);
+/** Whether each typographic character of the given line is in the line of the file, too: what is new stays plain. */
+function keepsTypography(inFile: string, given: string): boolean {
+  return [...given.matchAll(TYPOGRAPHIC)].every(({ 0: one, index }) => inFile[index] === one);
 }
 
-function withPlain(line: string, characters: ReadonlySet<string>): string {
-  return line.replaceAll(TYPOGRAPHIC, (character) =>
-    characters.has(character) ? (PLAIN.get(character) ?? character) : character,
-  );
-}
-
-/** What the file has before every line and the block has not, or the other way round. */
+/** The indentation that the file has before every line and the block has not, or the other way round. */
 interface Shift {
   readonly adds: boolean;
   readonly indent: string;
@@ -521,7 +489,9 @@ function shiftOf(lines: readonly string[], block: readonly string[]): Shift | un
   let common: Shift | undefined;
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '') continue;
-    const shift = shiftOfLine(indentOf(line), indentOf(block[index] ?? ''));
+    const given = block[index] ?? '';
+    if (!keepsTypography(trimmed(line), trimmed(given))) return undefined;
+    const shift = shiftOfLine(indentOf(line), indentOf(given));
     if (!shift || (common && (common.adds !== shift.adds || common.indent !== shift.indent))) {
       return undefined;
     }
@@ -609,8 +579,8 @@ class LineNumbers {
   }
 }
 
-const SHOWN_LINES = 12;
-const SHOWN_CHARACTERS = 200;
+const MAX_SHOWN_LINES = 12;
+const MAX_SHOWN_CHARS = 200;
 /**
  * Says which lines of the file are most like the block, with their numbers; undefined when no line of the block is
  * anywhere. Lines are compared without any white space and without case.
@@ -620,7 +590,7 @@ export function closestLines(lines: TextLines, block: readonly string[]): string
   const start = mostVoted(placesOf(lines[Symbol.iterator]().map(essence), wanted), wanted);
   if (start === undefined) return undefined;
   const from = Math.max(0, start);
-  const to = Math.min(lines.length, from + Math.min(Math.max(block.length, 3), SHOWN_LINES));
+  const to = Math.min(lines.length, from + Math.min(Math.max(block.length, 3), MAX_SHOWN_LINES));
   return `The closest lines are ${from + 1} to ${to}:\n${numbered(lines, from, to)}`;
 }
 
@@ -629,8 +599,8 @@ function numbered(lines: TextLines, from: number, to: number): string {
   return lines
     .slice(from, to)
     .map((line, index) => {
-      const cut = line.length > SHOWN_CHARACTERS;
-      const shown = cut ? `${line.slice(0, SHOWN_CHARACTERS).toWellFormed()}…` : line;
+      const cut = line.length > MAX_SHOWN_CHARS;
+      const shown = cut ? `${line.slice(0, MAX_SHOWN_CHARS).toWellFormed()}…` : line;
       return `${from + index + 1}: ${shown}`;
     })
     .join('\n');
