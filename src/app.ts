@@ -1,6 +1,5 @@
-import { IncomingMessage, maxHeaderSize, ServerResponse } from 'node:http';
+import { maxHeaderSize } from 'node:http';
 import type { Server } from 'node:http';
-import { Socket } from 'node:net';
 import { NestFactory } from '@nestjs/core';
 import type { RequestHandler } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -29,7 +28,7 @@ import {
 import { DirectRoutes } from './platform/access/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
-import { closeHalfSent, inOrder, oneHost, requestContext } from './platform/http/index.js';
+import { closeHalfSent, compose, oneHost, requestContext } from './platform/http/index.js';
 import {
   createLogger,
   Metrics,
@@ -114,7 +113,7 @@ export async function createApp(
   app.set('etag', false);
   app.disable('x-powered-by');
   app.use(
-    inOrder(
+    compose(
       requestContext,
       closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS),
       requestLog(logger, app.get(Metrics)),
@@ -133,7 +132,7 @@ export async function createApp(
     });
   }
   app.use(
-    inOrder(
+    compose(
       app.get(Shutdown).admission(FAILURE_SHAPES),
       app.get(ConsoleFiles).serve,
       app.get(DirectRoutes).serve,
@@ -150,14 +149,9 @@ function limitTimes(server: Server, config: Config): void {
   server.keepAliveTimeout = 65_000;
 }
 
-/**
- * For the API documentation and consoles of others; the page of the own console has a stricter policy. They are the same for
- * every answer, so helmet is asked for them once.
- */
+/** For the API documentation and consoles of others; the page of the own console has a stricter policy. */
 function securityHeaders(): RequestHandler {
-  const request = new IncomingMessage(new Socket());
-  const made = new ServerResponse(request);
-  const headers = helmet({
+  return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
@@ -176,14 +170,4 @@ function securityHeaders(): RequestHandler {
     // Other services of the same host may not use TLS.
     strictTransportSecurity: { includeSubDomains: false },
   });
-  const fixed = new Map<string, string>();
-  made.setHeader = (name, value) => {
-    fixed.set(name, String(value));
-    return made;
-  };
-  headers(request, made, () => undefined);
-  return (_request, response, next) => {
-    response.setHeaders(fixed);
-    next();
-  };
 }

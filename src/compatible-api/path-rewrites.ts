@@ -1,6 +1,6 @@
-import { inOrder } from '../platform/http/index.js';
+import { compose } from '../platform/http/index.js';
 import { azurePaths } from './azure-paths.js';
 import { geminiAddresses } from './gemini/gemini-addresses.js';
 
 /** Applied to every request of the compatible APIs before its path is read. */
-export const pathRewrites = inOrder(azurePaths, geminiAddresses);
+export const pathRewrites = compose(azurePaths, geminiAddresses);

@@ -47,7 +47,7 @@ type RouteArguments = Record<
   { index: number; data?: unknown; pipes?: readonly Type<PipeTransform>[] }
 >;
 
-/** Under which the decorators of src/platform/http/body.interceptor.ts keep what they say. */
+/** Under which the decorators of src/platform/http/body.ts keep what they say. */
 const BODY_RULES = ['http:body-limit', 'http:form-body', 'http:no-body'];
 
 const SOURCES: Readonly<Record<number, Source>> = {

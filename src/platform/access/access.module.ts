@@ -1,12 +1,10 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR, DiscoveryModule } from '@nestjs/core';
-import { AuthenticationGuard, PermissionGuard } from './access.guard.js';
+import { AuthenticationGuard, JwtStrategy, PermissionGuard, TenantInterceptor } from './access.js';
 import { DirectRoutes } from './direct-routes.js';
-import { JwtStrategy } from './jwt.strategy.js';
 import { OpenStreams } from './open-streams.js';
 import { PermissionController } from './permission.controller.js';
 import { TenantLifecycle } from './tenant-lifecycle.js';
-import { TenantInterceptor } from './tenant.interceptor.js';
 import { TenantRevision } from './tenant-revision.repository.js';
 import { UserLifecycle } from './user-lifecycle.js';
 

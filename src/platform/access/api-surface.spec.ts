@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { apiSurfaceOf } from './api-surface.js';
+import { apiSurfaceOf } from './access.js';
 
 it.each([
   ['/v1', 'v1'],

@@ -1,37 +1,42 @@
 export {
+  API_SURFACES,
+  ORIGINS,
   ACCESS_RULE,
+  ApiKeyCallers,
+  CallerResolver,
   CurrentCaller,
+  idsOfKey,
+  inHomeTenant,
+  isOffered,
+  isSuperAdmin,
+  isWithinKey,
   LoginOnly,
+  mayAny,
+  NOTHING_INLINE,
   OptionalCaller,
   Public,
   RequirePermission,
-} from './access.decorators.js';
-export type { AccessRule } from './access.decorators.js';
-export { ApiKeyCallers } from './api-key.callers.js';
-export type { RequestOrigin } from './api-key.callers.js';
-export { API_KEY_PREFIX, apiKeyDigest, newApiKey, newKeyId, readApiKey } from './api-key.token.js';
-export type { ReadApiKey } from './api-key.token.js';
-export { AccessModule } from './access.module.js';
-export {
-  idsOfKey,
-  inHomeTenant,
-  isSuperAdmin,
-  isWithinKey,
-  mayAny,
-  NOTHING_INLINE,
   requireSuperAdmin,
   requireUnlimitedKey,
   requireWithinKey,
-  isOffered,
+  signToken,
   systemCaller,
-} from './caller.js';
-export type { Caller, CallerKey, InlineContent, LimitedRecords } from './caller.js';
-export { CallerResolver } from './caller.resolver.js';
+} from './access.js';
+export type {
+  ApiSurface,
+  Origin,
+  AccessRule,
+  Caller,
+  CallerKey,
+  InlineContent,
+  LimitedRecords,
+  RequestOrigin,
+  TokenClaims,
+} from './access.js';
+export { API_KEY_PREFIX, apiKeyDigest, newApiKey, newKeyId, readApiKey } from './api-key.token.js';
+export type { ReadApiKey } from './api-key.token.js';
+export { AccessModule } from './access.module.js';
 export { Direct, DirectRoutes } from './direct-routes.js';
-export { API_SURFACES, ORIGINS } from './api-surface.js';
-export type { ApiSurface, Origin } from './api-surface.js';
-export { signToken } from './login-token.js';
-export type { TokenClaims } from './login-token.js';
 export { OpenStreams } from './open-streams.js';
 export type { StreamPlace } from './open-streams.js';
 export type { StreamEnd } from './open-streams.js';

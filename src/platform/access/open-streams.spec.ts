@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EventBus } from '../event/index.js';
-import { systemCaller } from './caller.js';
-import type { Caller } from './caller.js';
+import { systemCaller } from './access.js';
+import type { Caller } from './access.js';
 import { OpenStreams } from './open-streams.js';
 
 const SECOND = 1_000;

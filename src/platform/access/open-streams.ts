@@ -2,9 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { isOutage } from '../database/index.js';
 import { EventBus } from '../event/index.js';
-import { ApiKeyCallers } from './api-key.callers.js';
-import type { Caller } from './caller.js';
-import { CallerResolver } from './caller.resolver.js';
+import { ApiKeyCallers, CallerResolver } from './access.js';
+import type { Caller } from './access.js';
 
 /** Why the service ends a stream. */
 export type StreamEnd = 'signed-out' | 'shutdown';

@@ -1,9 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { AnswersPage, Page, text, View } from '../http/index.js';
-import { CurrentCaller, RequirePermission } from './access.decorators.js';
-import type { Caller } from './caller.js';
-import { isSuperAdmin } from './caller.js';
+import { CurrentCaller, isSuperAdmin, RequirePermission } from './access.js';
+import type { Caller } from './access.js';
 import { permissionCatalogue } from './permission.catalogue.js';
 
 class PermissionView extends View({

@@ -9,8 +9,12 @@ export {
   UnauthenticatedError,
   UnavailableError,
 } from './domain.error.js';
-export { envelopeCode, setEnvelopeCode } from './envelope-code.js';
+export {
+  answerRefusal,
+  envelopeCode,
+  ErrorFilter,
+  setEnvelopeCode,
+  unexpectedMessage,
+} from './failure.js';
+export type { Failure, FailureShape, ShapedFailure } from './failure.js';
 export type { ErrorCode } from './domain.error.js';
-export { ErrorFilter, unexpectedMessage } from './error.filter.js';
-export { answerRefusal } from './refusal.js';
-export type { Failure, FailureShape, ShapedFailure } from './failure-shape.js';

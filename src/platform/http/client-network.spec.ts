@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { clientNetwork } from './client-network.js';
+import { clientNetwork } from './request.js';
 
 it.each([
   ['192.0.2.7', '192.0.2.7'],

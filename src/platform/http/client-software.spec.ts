@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { clientSoftware } from './client-software.js';
+import { clientSoftware } from './request.js';
 
 const BLINK = 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/129.0.0.0';
 const WEBKIT = 'AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5';

@@ -20,10 +20,10 @@ import type { Observable } from 'rxjs';
 import { msg } from '../message/index.js';
 import { TooManyRequestsError } from '../error/index.js';
 import { AnswersFile } from './answer.decorator.js';
-import { FormBody } from './body.interceptor.js';
-import { NoEnvelope } from './envelope.interceptor.js';
-import type { Page } from './envelope.js';
-import { onClose } from './while-connected.decorator.js';
+import { FormBody } from './body.js';
+import { NoEnvelope } from './answer.js';
+import type { Page } from './answer.js';
+import { onClose } from './stream.js';
 import { workbook } from './workbook.js';
 import type { Sheet } from './workbook.js';
 

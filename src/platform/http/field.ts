@@ -26,7 +26,6 @@ import {
 } from 'class-validator';
 import { msg, phrase } from '../message/index.js';
 import type { Message, Phrase } from '../message/index.js';
-import { VISIBLE } from './blank.js';
 
 /**
  * Fields of a request, each declared once: the type for TypeScript, what OpenAPI shows, what is accepted, and how the
@@ -443,4 +442,12 @@ function readList(value: unknown): unknown {
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
+}
+
+/** A character that can be seen: no white space, no control character, and none that is shown as nothing. */
+export const VISIBLE = /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
+
+/** Whether a text has nothing to see: it is empty, white space, or made of characters such as the zero-width space. */
+export function isBlank(text: string): boolean {
+  return !VISIBLE.test(text);
 }

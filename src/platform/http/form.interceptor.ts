@@ -8,9 +8,9 @@ import type { Observable } from 'rxjs';
 import { DomainError } from '../error/index.js';
 import { asPhrase, msg, phrase } from '../message/index.js';
 import type { Phrase } from '../message/index.js';
-import { BodyBudget, BodyError, MAX_FORM_BYTES, TooLargeError } from './body.reader.js';
-import { clientNetwork } from './client-network.js';
-import { onClose } from './while-connected.decorator.js';
+import { BodyBudget, BodyError, MAX_FORM_BYTES, TooLargeError } from './body.js';
+import { clientNetwork } from './request.js';
+import { onClose } from './stream.js';
 
 /** Text fields of one form, and the bytes of one. */
 const MAX_FIELDS = 100;
@@ -37,7 +37,7 @@ class FormError extends BodyError {
 
 /** Holds the files of a form in memory, all of them within MAX_FORM_BYTES. */
 class MemoryEngine implements StorageEngine {
-  private readonly held = new WeakMap<Request, number>();
+  private readonly bytesOf = new WeakMap<Request, number>();
 
   _handleFile(
     request: Request,
@@ -69,9 +69,9 @@ class MemoryEngine implements StorageEngine {
   }
 
   private hold(request: Request, bytes: number): void {
-    const held = (this.held.get(request) ?? 0) + bytes;
-    if (held > MAX_FORM_BYTES) throw new TooLargeError(MAX_FORM_BYTES);
-    this.held.set(request, held);
+    const total = (this.bytesOf.get(request) ?? 0) + bytes;
+    if (total > MAX_FORM_BYTES) throw new TooLargeError(MAX_FORM_BYTES);
+    this.bytesOf.set(request, total);
   }
 }
 
@@ -81,13 +81,13 @@ class MemoryEngine implements StorageEngine {
  */
 function withinBudget(request: Request, budget: BodyBudget): Promise<never> {
   const network = clientNetwork(request.ip);
-  let held = 0;
-  if (request.res) onClose(request.res, () => budget.giveBack(network, held));
+  let taken = 0;
+  if (request.res) onClose(request.res, () => budget.release(network, taken));
   return new Promise((_, reject) => {
     const take = (chunk: Buffer): void => {
       try {
         budget.take(network, chunk.length);
-        held += chunk.length;
+        taken += chunk.length;
       } catch (error) {
         request.off('data', take).unpipe();
         request.resume();

@@ -1,25 +1,7 @@
-export { AroundInterceptor } from './around.interceptor.js';
-export { isBlank, VISIBLE } from './blank.js';
-export {
-  BodyInterceptor,
-  closeHalfSent,
-  FormBody,
-  LargeBody,
-  NoBody,
-  SmallBody,
-} from './body.interceptor.js';
-export { oneHost } from './one-host.js';
-export { BodyModule } from './body.module.js';
-export { BodyBudget, UnreadableBodyError } from './body.reader.js';
-export { FormFiles, ReceivesForm } from './form.interceptor.js';
-export type { FormFile } from './form.interceptor.js';
-export { bytesOfIpv6, clientNetwork } from './client-network.js';
-export { clientSoftware } from './client-software.js';
-export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
-export { EnvelopeInterceptor, hasNoEnvelope, NoEnvelope } from './envelope.interceptor.js';
 export {
   AnyObject,
   AsSent,
+  BasedOnRevision,
   Decimal,
   defined,
   Flag,
@@ -27,15 +9,55 @@ export {
   Id,
   Ids,
   Input,
+  isBlank,
   OneOf,
   Status,
   Text,
   Texts,
-  BasedOnRevision,
+  VISIBLE,
   Whole,
   ZeroOrOne,
 } from './field.js';
 export type { Field } from './field.js';
+export {
+  BodyBudget,
+  BodyInterceptor,
+  BodyModule,
+  closeHalfSent,
+  FormBody,
+  JSON_BODY,
+  LargeBody,
+  NoBody,
+  ReadsJson,
+  SmallBody,
+  UnreadableBodyError,
+} from './body.js';
+export {
+  bytesOfIpv6,
+  clientNetwork,
+  clientSoftware,
+  compose,
+  currentRequest,
+  ignoredParameters,
+  localized,
+  oneHost,
+  requestContext,
+  setIgnoredParameters,
+} from './request.js';
+export type { RequestContext } from './request.js';
+export { FormFiles, ReceivesForm } from './form.interceptor.js';
+export type { FormFile } from './form.interceptor.js';
+export {
+  Answer,
+  AroundInterceptor,
+  envelope,
+  EnvelopeInterceptor,
+  hasNoEnvelope,
+  messageForProgram,
+  NoEnvelope,
+  OK_MESSAGE,
+  Page,
+} from './answer.js';
 export {
   FAILURE_DATA,
   FailureData,
@@ -44,10 +66,7 @@ export {
   FailsWithArray,
 } from './failure.view.js';
 export { ICON } from './icon.js';
-export { IdPipe, IdsPipe } from './id.pipe.js';
-export { checkShape, inputPipe } from './input.pipe.js';
-export { localized } from './localized.js';
-export { messageForProgram } from './message-for-programs.js';
+export { checkShape, IdPipe, IdsPipe, inputPipe, Nested, StrictFields } from './input.pipe.js';
 export {
   isWholeList,
   MOST_CHOICES,
@@ -71,10 +90,15 @@ export {
   AnswersStatus,
   AnswersText,
 } from './answer.decorator.js';
-export { answerInSteps } from './answer-in-steps.js';
-export type { Steps } from './answer-in-steps.js';
-export { Nested, StrictFields } from './strict-fields.js';
-export { sseFrame, SseWriter } from './sse.writer.js';
+export {
+  answerInSteps,
+  onClose,
+  sseFrame,
+  SseWriter,
+  whileConnected,
+  WhileConnected,
+} from './stream.js';
+export type { Steps } from './stream.js';
 export {
   GIVEN_TIME,
   GIVEN_TIME_MESSAGE,
@@ -84,11 +108,6 @@ export {
   TimeRangeField,
   wireTime,
 } from './time.js';
-export { ignoredParameters, setIgnoredParameters } from './ignored-parameters.js';
-export { inOrder } from './in-order.js';
-export { JSON_BODY, ReadsJson } from './json-body.js';
-export { currentRequest, requestContext } from './request-context.js';
-export type { RequestContext } from './request-context.js';
 export {
   decimal,
   flag,
@@ -117,4 +136,3 @@ export { AnswersWorkbook, WithExport } from './export.decorator.js';
 export type { ListReader } from './export.decorator.js';
 export { sheetOf } from './workbook.js';
 export { readWorkbook } from './workbook.reader.js';
-export { onClose, WhileConnected, whileConnected } from './while-connected.decorator.js';

@@ -1,19 +1,142 @@
-import { ValidationPipe } from '@nestjs/common';
-import type { ArgumentMetadata, Type, ValidationPipeOptions } from '@nestjs/common';
+import 'reflect-metadata';
+import { applyDecorators, Injectable, ValidationPipe } from '@nestjs/common';
+import type { ArgumentMetadata, PipeTransform, Type, ValidationPipeOptions } from '@nestjs/common';
+import { Type as ClassOf } from 'class-transformer';
+import { getMetadataStorage, ValidateNested } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import { asMessage, msg } from '../message/index.js';
 import type { Message } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 import { isAsSent, withSentObjects } from './field.js';
-import { hasStrictFields, UnknownFieldsError, unknownFieldsOf } from './strict-fields.js';
-import { rememberValidationRules } from './validation-rules.js';
+
+const STRICT = Symbol('strict fields');
+const NESTED = Symbol('nested fields');
+
+/** Limit of unknown fields that a refusal names. */
+const MAX_NAMED_FIELDS = 20;
+/** A longer name of an unknown field is cut. */
+const MAX_NAME_CHARS = 100;
+
+/**
+ * Marks the body of a route: a field that it does not have is refused by its name, also in the objects within it. For
+ * requests whose fields limit something: a client must not believe in a limit that nothing reads.
+ */
+export function StrictFields(): ClassDecorator {
+  return (type) => Reflect.defineMetadata(STRICT, true, type);
+}
+
+export function hasStrictFields({ metatype }: Pick<ArgumentMetadata, 'metatype'>): boolean {
+  return metatype !== undefined && Reflect.getMetadata(STRICT, metatype) === true;
+}
+
+/** A field that holds an object with fields of its own or, with `each`, a list of such objects. */
+export function Nested(
+  type: () => Type<object>,
+  options: { readonly each?: boolean; readonly message: string },
+): PropertyDecorator {
+  return applyDecorators(
+    ValidateNested(options),
+    ClassOf(type),
+    (target: object, name: string | symbol): void => {
+      Reflect.defineMetadata(NESTED, type, target, name);
+    },
+  );
+}
+
+/** The fields of one object of a request that its class does not have. */
+export interface UnknownFields {
+  /** With the path to the object, as in budget.maxTokens. */
+  readonly unknown: readonly string[];
+  /** Those that the object can have, with the same path. */
+  readonly known: readonly string[];
+}
+
+/**
+ * Looks for unknown fields in a body as it was parsed. What class-transformer makes of it lacks some of them: `__proto__`,
+ * `constructor` and the names of methods that every object has.
+ */
+export function unknownFieldsOf(value: unknown, type: Type<object>, path = ''): UnknownFields[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((entry: unknown, at) => unknownFieldsOf(entry, type, `${path}${at}.`));
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const names = new Set(fieldsOf(type));
+  const known = [...names].map((name) => `${path}${name}`);
+  const unknown = Object.keys(value)
+    .filter((name) => !names.has(name))
+    .map((name) => `${path}${name.slice(0, MAX_NAME_CHARS)}`);
+  const nested = Object.entries(value).flatMap(([name, part]) => {
+    const typeOfPart = names.has(name) ? nestedType(type, name) : undefined;
+    return typeOfPart ? unknownFieldsOf(part, typeOfPart, `${path}${name}.`) : [];
+  });
+  return unknown.length > 0 ? [{ unknown, known }, ...nested] : nested;
+}
+
+/** Names the unknown fields and those that there are; `problems` are what else is wrong with the request. */
+export class UnknownFieldsError extends InvalidInputError {
+  constructor(objects: readonly UnknownFields[], problems?: Message) {
+    const fields = objects.flatMap(({ unknown }) => unknown).slice(0, MAX_NAMED_FIELDS);
+    const messages = [...objects.map(messageOf), ...(problems === undefined ? [] : [problems])];
+    super(asMessage(messages.join(', ')), { data: { errorCode: 'UNKNOWN_FIELD', fields } });
+  }
+}
+
+/** UnknownFieldsError for a body, of a request that has none, with any field. */
+export function refuseFields(body: unknown): void {
+  if (typeof body !== 'object' || body === null) return;
+  const unknown = Object.keys(body).map((name) => name.slice(0, MAX_NAME_CHARS));
+  if (unknown.length > 0) throw new UnknownFieldsError([{ unknown, known: [] }]);
+}
+
+function messageOf({ unknown, known }: UnknownFields): Message {
+  const names = unknown.slice(0, MAX_NAMED_FIELDS).join(', ');
+  return known.length > 0
+    ? msg`${names}: unknown here, so nothing was done. The fields are ${known.join(', ')}. Remove or correct what is unknown`
+    : msg`${names}: unknown here, so nothing was done. This request has no fields. Send it without a body`;
+}
+
+function fieldsOf(type: Type<object>): string[] {
+  const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+  return rules.map(({ propertyName }) => propertyName);
+}
+
+function nestedType(type: Type<object>, name: string): Type<object> | undefined {
+  const typeOf = Reflect.getMetadata(NESTED, type.prototype as object, name) as
+    | (() => Type<object>)
+    | undefined;
+  return typeOf?.();
+}
+
+type Storage = ReturnType<typeof getMetadataStorage>;
+type Read = Storage['getTargetValidationMetadatas'];
+
+let isRemembering = false;
+
+/**
+ * Makes class-validator remember the rules of a class. By itself it goes over those of every class of the process for each
+ * value that it checks. Schemas and groups, which Plinth does not use, are looked up as before.
+ */
+export function rememberValidationRules(): void {
+  if (isRemembering) return;
+  isRemembering = true;
+  const storage = getMetadataStorage();
+  const read = storage.getTargetValidationMetadatas.bind(storage);
+  const cache = new WeakMap<Parameters<Read>[0], ReturnType<Read>>();
+  storage.getTargetValidationMetadatas = (target, ...how) => {
+    const [schema, always, strictGroups, groups] = how;
+    if (schema || always || strictGroups || groups?.length) return read(target, ...how);
+    const rules = cache.get(target) ?? read(target, ...how);
+    cache.set(target, rules);
+    return rules;
+  };
+}
 
 /** As deep as schemas of tools are written; a much deeper body would exhaust the stack of what reads it. */
 const MAX_DEPTH = 64;
 /** The limit of fields per object; the time to read one grows with the square of its fields. */
-const FIELDS = 1_000;
+const MAX_FIELDS = 1_000;
 /** The limit of values of the whole body, entries of lists included. */
-const VALUES = 100_000;
+const MAX_VALUES = 100_000;
 
 const OPTIONS: ValidationPipeOptions = {
   whitelist: true,
@@ -90,8 +213,8 @@ export function checkShape(body: unknown): void {
     }
     const parts = level.flatMap(partsOf);
     values += parts.length;
-    if (values > VALUES)
-      throw new InvalidInputError(msg`The request body holds more than ${VALUES} values.`);
+    if (values > MAX_VALUES)
+      throw new InvalidInputError(msg`The request body holds more than ${MAX_VALUES} values.`);
     level = parts.filter(isContainer);
   }
 }
@@ -102,8 +225,10 @@ function isContainer(value: unknown): value is object {
 
 function partsOf(value: object): unknown[] {
   const parts = Object.values(value) as unknown[];
-  if (!Array.isArray(value) && parts.length > FIELDS) {
-    throw new InvalidInputError(msg`An object of the request body has more than ${FIELDS} fields.`);
+  if (!Array.isArray(value) && parts.length > MAX_FIELDS) {
+    throw new InvalidInputError(
+      msg`An object of the request body has more than ${MAX_FIELDS} fields.`,
+    );
   }
   return parts;
 }
@@ -113,4 +238,30 @@ function messages(errors: readonly ValidationError[], path = ''): string[] {
     ...Object.values(error.constraints ?? {}).map((message) => `${path}${message}`),
     ...messages(error.children ?? [], `${path}${error.property}.`),
   ]);
+}
+
+/** Reads one record id from a path. */
+@Injectable()
+export class IdPipe implements PipeTransform<string, number> {
+  transform(value: string): number {
+    return readId(value);
+  }
+}
+
+/** Reads a comma list of record ids from a path, without duplicates. */
+@Injectable()
+export class IdsPipe implements PipeTransform<string, number[]> {
+  transform(value: string): number[] {
+    return [...new Set(value.split(',').map((part) => readId(part)))];
+  }
+}
+
+function readId(value: string): number {
+  const id = Number(value);
+  if (!/^\d{1,16}$/.test(value) || !Number.isSafeInteger(id)) {
+    throw new InvalidInputError(
+      msg`"${value.slice(0, 40)}" is not an id. An id is a whole number.`,
+    );
+  }
+  return id;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { envelope, Page } from './envelope.js';
-import { pageText, withPauses } from './page.text.js';
+import { envelope, Page, pageText, withPauses } from './answer.js';
 
 const LARGE = 'ä"\\'.repeat(100_000);
 

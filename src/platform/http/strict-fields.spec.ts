@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { IsOptional } from 'class-validator';
 import { InvalidInputError } from '../error/index.js';
 import { Text, Whole } from './field.js';
-import { inputPipe } from './input.pipe.js';
-import { Nested, StrictFields } from './strict-fields.js';
+import { inputPipe, Nested, StrictFields } from './input.pipe.js';
 
 class Part {
   @Whole({ optional: true, max: 9 }) size?: number;

@@ -5,7 +5,7 @@ import { msg, phrase } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 import { Input, Text } from './field.js';
 import type { Field } from './field.js';
-import { Nested } from './strict-fields.js';
+import { Nested } from './input.pipe.js';
 
 /** Times on the wire are `yyyy-MM-dd HH:mm:ss` in the process' time zone, which the configuration sets. */
 export function wireTime(date: Date): string;

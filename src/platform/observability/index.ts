@@ -1,15 +1,13 @@
 export { HealthService } from './health.service.js';
 export type { VectorNotice } from './health.service.js';
-export { createLogger, logFormat } from './logger.js';
-export type { LogDestination } from './log-output.js';
+export { createLogger, logFormat, NestLogger, requestLog } from './log.js';
+export type { LogDestination } from './log.js';
 export { Metrics } from './metrics.js';
 export type { UpstreamCall, UpstreamKind } from './metrics.js';
-export { NestLogger } from './nest.logger.js';
 export { openApiOf, serveOpenApi } from './open-api.js';
 export type { CommonAnswers } from './open-api.js';
 export type { FailureViews } from './open-api.answers.js';
 export { ObservabilityModule } from './observability.module.js';
 export { reportUncaughtErrors, stopOnSignals } from './process-signals.js';
-export { requestLog } from './request-log.js';
 export { Shutdown } from './shutdown.js';
 export { startFailure } from './start-failure.js';

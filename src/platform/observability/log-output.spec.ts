@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { LogOutput, outputTaken } from './log-output.js';
+import { LogOutput, outputTaken } from './log.js';
 
 const MIB = 2 ** 20;
 

@@ -2,8 +2,7 @@ import { Logger } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
 import type { Config } from '../config/index.js';
 import { loadConfig } from '../config/index.js';
-import { createLogger, logFormat } from './logger.js';
-import { NestLogger } from './nest.logger.js';
+import { createLogger, logFormat, NestLogger } from './log.js';
 
 const SECRET = 'sk-very-secret-value-0123456789';
 

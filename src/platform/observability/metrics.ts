@@ -39,7 +39,7 @@ const READ_MS = 2_000;
 
 /** Users enter provider codes, and a label value lives as long as the process: what is beyond this is `other`. */
 const LABEL_VALUE = /^[a-z0-9_.-]{1,50}$/;
-const LABEL_VALUES = 100;
+const MAX_LABEL_VALUES = 100;
 
 /** What this application counts and times, in a registry of its own. Labels never hold data of a tenant. */
 @Injectable()
@@ -179,13 +179,13 @@ export class Metrics {
 
 /** Accepts the first values of a good form and answers `other` for the rest. */
 class BoundedLabel {
-  private readonly known = new Set<string>();
+  private readonly accepted = new Set<string>();
 
-  value(given: string): string {
-    const value = given.toLowerCase();
-    if (this.known.has(value)) return value;
-    if (!LABEL_VALUE.test(value) || this.known.size >= LABEL_VALUES) return 'other';
-    this.known.add(value);
+  value(text: string): string {
+    const value = text.toLowerCase();
+    if (this.accepted.has(value)) return value;
+    if (!LABEL_VALUE.test(value) || this.accepted.size >= MAX_LABEL_VALUES) return 'other';
+    this.accepted.add(value);
     return value;
   }
 }

@@ -1,7 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { HealthRepository } from './health.repository.js';
 import { HealthService } from './health.service.js';
-import { IdleCollection } from './idle-collection.js';
 import { Metrics } from './metrics.js';
 import {
   GreetingController,
@@ -14,7 +13,7 @@ import { Shutdown } from './shutdown.js';
 @Global()
 @Module({
   controllers: [GreetingController, HealthController, MetricsController],
-  providers: [HealthRepository, HealthService, IdleCollection, Metrics, Shutdown],
+  providers: [HealthRepository, HealthService, Metrics, Shutdown],
   exports: [HealthService, Metrics, Shutdown],
 })
 export class ObservabilityModule {}

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
 import type { Config } from '../config/index.js';
-import { outputTaken } from './log-output.js';
+import { outputTaken } from './log.js';
 import { Shutdown } from './shutdown.js';
 
 type StopSignal = 'SIGINT' | 'SIGTERM';

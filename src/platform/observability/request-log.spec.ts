@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { setEnvelopeCode } from '../error/index.js';
 import { setIgnoredParameters } from '../http/index.js';
 import type { AnsweredRequest } from './metrics.js';
-import { requestLog } from './request-log.js';
+import { requestLog } from './log.js';
 
 @Controller()
 class TestController {

@@ -3,7 +3,7 @@ import { ConfigError, dataDirProblem } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { DirectoryInUseError, isConnectionFailure } from '../database/index.js';
 import { DomainError } from '../error/index.js';
-import { withoutSecretsInText } from './redaction.js';
+import { withoutSecretsInText } from './log.js';
 
 /** What the person who started the process reads when it did not come up: the problem and what to do, if it is a known one. */
 export function startFailure(error: unknown, config?: Config): string {

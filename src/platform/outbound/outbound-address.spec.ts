@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { OutboundRequest } from './outbound-call.js';
 import { OutboundHttp } from './outbound-http.js';
+import type { OutboundRequest } from './outbound-http.js';
 import { ForbiddenAddressError } from './outbound.errors.js';
 
 let handler: (request: IncomingMessage, response: ServerResponse) => void;

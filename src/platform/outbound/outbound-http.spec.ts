@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OutboundHttp } from './outbound-http.js';
-import type { OutboundRequest } from './outbound-call.js';
+import type { OutboundRequest } from './outbound-http.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

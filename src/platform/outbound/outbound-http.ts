@@ -1,17 +1,52 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import type { LookupFunction, Socket } from 'node:net';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import type { SecureContext } from 'node:tls';
-import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector } from 'undici';
+import type { Dispatcher } from 'undici';
+import { LRUCache } from 'lru-cache';
+import { ForbiddenAddressError, OutboundError, outboundErrorOf } from './outbound.errors.js';
 import { msg, phrase } from '../message/index.js';
 import { AddressSafety } from './address-safety.js';
-import { Exchange } from './exchange.js';
-import type { OutboundRequest, OutboundResponse } from './outbound-call.js';
-import { ForbiddenAddressError, OutboundError } from './outbound.errors.js';
 import { Proxies, proxyConnector } from './proxy.js';
 import type { Proxy, ProxySettings } from './proxy.js';
+
+export interface OutboundTimeouts {
+  /** Resolving, connecting and TLS, in milliseconds. */
+  readonly connectMs: number;
+  /** Longest silence, before the headers and between bytes; not counted while the reader is paused. */
+  readonly idleMs: number;
+  /** From the call to the last byte; not counted while the reader is paused. */
+  readonly totalMs?: number;
+}
+
+export interface OutboundRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly signal: AbortSignal;
+  readonly timeouts: OutboundTimeouts;
+}
+
+export interface OutboundResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  /**
+   * One buffer per read of the socket, whatever the framing. Can be iterated once. The socket is paused until the next
+   * buffer is requested and destroyed when the loop ends early. Rejects with OutboundError.
+   */
+  readonly body: AsyncIterable<Buffer>;
+  /** The whole body as UTF-8. Rejects with OutboundError `too-large` beyond the limit. */
+  text(limitBytes: number): Promise<string>;
+  /**
+   * Ends the iteration early: a waiting reader gets the end. The connection is reused if the answer ends at once, else
+   * destroyed.
+   */
+  discard(): void;
+}
 
 export interface OutboundHttpOptions {
   /** CIDRs, IP addresses, host names, or `*`: the private addresses that may be called. */
@@ -35,7 +70,7 @@ export interface OutboundHttpOptions {
 /** Enough for all concurrent streams of one process. */
 const CONNECTIONS_PER_ORIGIN = 2048;
 const KEEP_ALIVE_MS = 20_000;
-const LONGEST_KEEP_ALIVE_MS = 60_000;
+const MAX_KEEP_ALIVE_MS = 60_000;
 const PROXY_AUTHENTICATION_REQUIRED = 407;
 
 /**
@@ -163,16 +198,16 @@ export class OutboundHttp {
   }
 
   private checkedUrl(address: string): URL {
-    const known = this.checked.get(address);
-    if (known !== undefined) return known;
+    const cached = this.checked.get(address);
+    if (cached !== undefined) return cached;
     const url = this.safety.check(address);
     this.checked.set(address, url);
     return url;
   }
 
   private agentFor(connectMs: number): Agent {
-    const known = this.agents.get(connectMs);
-    if (known !== undefined) return known;
+    const existing = this.agents.get(connectMs);
+    if (existing !== undefined) return existing;
     const agent = agentWith(
       connectorFor({
         connectMs,
@@ -187,8 +222,8 @@ export class OutboundHttp {
 
   private proxyAgentFor(proxy: Proxy, connectMs: number): Agent {
     const key = `${proxy.setting} ${connectMs}`;
-    const known = this.proxyAgents.get(key);
-    if (known !== undefined) return known;
+    const existing = this.proxyAgents.get(key);
+    if (existing !== undefined) return existing;
     const mode = proxy.setting === 'HTTPS_PROXY' ? 'tunnel' : 'forward';
     const agent = agentWith(proxyConnector(proxy, mode, { connectMs, trust: this.trust }));
     this.proxyAgents.set(key, agent);
@@ -201,7 +236,7 @@ function agentWith(connect: buildConnector.connector): Agent {
     connections: CONNECTIONS_PER_ORIGIN,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
     connect,
   });
 }
@@ -254,4 +289,223 @@ function checkedLookup({ resolve, check }: ConnectorOptions): LookupFunction {
         callback(error instanceof Error ? error : new Error('Not resolved', { cause: error }), []),
     );
   };
+}
+
+/** How long a discarded answer may continue before its connection is destroyed. */
+const DRAIN_MS = 100;
+const DRAIN_BYTES = 64 * 1024;
+
+/**
+ * One request and its answer on undici's dispatch interface: no stream object, no promise per chunk. Chunks of one
+ * socket read are handed over together; a chunk that arrives while the reader is busy pauses the socket, so at most
+ * one read is buffered.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly response: Promise<OutboundResponse>;
+  private readonly total?: PausableTimeout;
+  private drain?: NodeJS.Timeout;
+  private controller?: Dispatcher.DispatchController;
+  private chunks: Buffer[] = [];
+  private drainedBytes = 0;
+  private failure?: Error;
+  private ended = false;
+  private discarded = false;
+  private paused = false;
+  /** The headers were reported and the body is not read yet: the rest of this socket read belongs to the body. */
+  private handingOver = false;
+  private wakeReader?: () => void;
+  private readonly answer: PromiseWithResolvers<OutboundResponse>;
+
+  constructor(
+    private readonly signal: AbortSignal,
+    totalMs: number | undefined,
+  ) {
+    this.answer = Promise.withResolvers<OutboundResponse>();
+    this.response = this.answer.promise;
+    signal.addEventListener('abort', this.onAbort, { once: true });
+    if (totalMs !== undefined) {
+      this.total = new PausableTimeout(totalMs, () =>
+        this.abort(new OutboundError('timeout-total')),
+      );
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.failure !== undefined) controller.abort(this.failure);
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // 1xx answers precede the real one.
+    if (status < 200) return;
+    // The first bytes mostly arrive with the headers, before the caller can request them.
+    this.handingOver = true;
+    setImmediate(() => (this.handingOver = false));
+    this.answer.resolve({
+      status,
+      headers,
+      body: { [Symbol.asyncIterator]: () => this.reader() },
+      text: (limitBytes) => this.text(limitBytes),
+      discard: () => this.discard(),
+    });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.discarded) {
+      this.drainedBytes += chunk.length;
+      if (this.drainedBytes > DRAIN_BYTES) this.abort(new OutboundError('aborted'));
+      return;
+    }
+    // undici's parser reports an empty piece when it is resumed; pausing on it would loop forever.
+    if (chunk.length === 0) return;
+    this.chunks.push(chunk);
+    if (this.handingOver) return;
+    if (this.wakeReader !== undefined) {
+      this.handingOver = true;
+      this.wake();
+    } else if (!this.paused) {
+      this.paused = true;
+      this.total?.pause();
+      controller.pause();
+    }
+  }
+
+  onResponseEnd(): void {
+    this.ended = true;
+    this.settle();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.failure ??= outboundErrorOf(error);
+    this.answer.reject(this.failure);
+    this.settle();
+  }
+
+  private readonly onAbort = (): void => this.abort(new OutboundError('aborted'));
+
+  /** Destroys the socket at once; before it is connected, the request is dropped instead of sent. */
+  private abort(reason: OutboundError): void {
+    if (this.ended || this.failure !== undefined) return;
+    this.failure = reason;
+    this.controller?.abort(reason);
+    this.answer.reject(reason);
+    this.settle();
+  }
+
+  private settle(): void {
+    this.signal.removeEventListener('abort', this.onAbort);
+    this.total?.clear();
+    clearTimeout(this.drain);
+    this.wake();
+  }
+
+  private wake(): void {
+    const wake = this.wakeReader;
+    this.wakeReader = undefined;
+    wake?.();
+  }
+
+  private reader(): AsyncIterator<Buffer> {
+    return {
+      next: () => this.next(),
+      return: () => {
+        if (!this.discarded) this.abort(new OutboundError('aborted'));
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    };
+  }
+
+  private async next(): Promise<IteratorResult<Buffer, undefined>> {
+    if (this.isWaiting()) {
+      this.resume();
+      // Resuming may synchronously deliver what undici buffered.
+      if (this.isWaiting()) {
+        await new Promise<void>((resolve) => {
+          this.wakeReader = resolve;
+        });
+      }
+    }
+    this.handingOver = false;
+    if (this.discarded) return { done: true, value: undefined };
+    const [first] = this.chunks;
+    if (first !== undefined) {
+      const value = this.chunks.length === 1 ? first : Buffer.concat(this.chunks);
+      this.chunks = [];
+      return { done: false, value };
+    }
+    if (this.failure !== undefined) throw this.failure;
+    return { done: true, value: undefined };
+  }
+
+  private isWaiting(): boolean {
+    return this.chunks.length === 0 && !this.ended && !this.discarded && this.failure === undefined;
+  }
+
+  private resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.total?.resume();
+    this.controller?.resume();
+  }
+
+  private async text(limitBytes: number): Promise<string> {
+    const read: Buffer[] = [];
+    let bytes = 0;
+    for (let item = await this.next(); item.done !== true; item = await this.next()) {
+      bytes += item.value.length;
+      if (bytes > limitBytes) {
+        const error = new OutboundError('too-large');
+        this.abort(error);
+        throw error;
+      }
+      read.push(item.value);
+    }
+    return Buffer.concat(read).toString('utf8');
+  }
+
+  private discard(): void {
+    if (this.discarded) return;
+    this.discarded = true;
+    this.chunks = [];
+    if (this.ended || this.failure !== undefined) return;
+    this.drain = setTimeout(() => this.abort(new OutboundError('aborted')), DRAIN_MS);
+    this.resume();
+    this.wake();
+  }
+}
+
+/** Calls back once, after a time that stops while paused. */
+class PausableTimeout {
+  private timer?: NodeJS.Timeout;
+  private startedAt = 0;
+  private remainingMs: number;
+
+  constructor(
+    milliseconds: number,
+    private readonly onTimeout: () => void,
+  ) {
+    this.remainingMs = milliseconds;
+    this.resume();
+  }
+
+  pause(): void {
+    if (this.timer === undefined) return;
+    this.clear();
+    this.remainingMs = Math.max(0, this.remainingMs - (performance.now() - this.startedAt));
+  }
+
+  resume(): void {
+    if (this.timer !== undefined) return;
+    this.startedAt = performance.now();
+    this.timer = setTimeout(this.onTimeout, this.remainingMs);
+  }
+
+  clear(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
 }

@@ -17,9 +17,8 @@ import { setImmediate } from 'node:timers/promises';
 import { certificateFor } from '../../../test/support/media/certificate.js';
 import { ProxyServer } from '../../../test/support/proxy-server.js';
 import { HostList } from './host-list.js';
-import type { OutboundResponse } from './outbound-call.js';
 import { OutboundHttp } from './outbound-http.js';
-import type { OutboundHttpOptions } from './outbound-http.js';
+import type { OutboundHttpOptions, OutboundResponse } from './outbound-http.js';
 
 const real = certificateFor(['api.vendor.test']);
 const inspecting = certificateFor(['api.vendor.test']);

@@ -66,8 +66,8 @@ export class StorageService {
   async listByIds(caller: Caller, ids: readonly number[]): Promise<StoredFileView[]> {
     const found = await this.visible(caller, ids);
     const byId = new Map(found.map((file) => [file.id, file]));
-    const inOrder = ids.map((id) => byId.get(id)).filter((file) => file !== undefined);
-    return this.viewsOf(caller.tenantId, inOrder);
+    const sorted = ids.map((id) => byId.get(id)).filter((file) => file !== undefined);
+    return this.viewsOf(caller.tenantId, sorted);
   }
 
   /** Stores the record of the one file of an upload. */

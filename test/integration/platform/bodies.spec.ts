@@ -158,7 +158,7 @@ describe('the limits of bodies in flight', () => {
     const budget = plinth.app.get(BodyBudget);
     const part = Buffer.alloc(13 * MIB, 'x');
     const send = async (from: string): Promise<Socket> => {
-      const before = budget.held;
+      const before = budget.used;
       const { socket } = await begin(plinth, 'POST', RUNS, {
         ...root.headers,
         'x-forwarded-for': from,
@@ -167,7 +167,7 @@ describe('the limits of bodies in flight', () => {
       socket.write('{"text": "');
       socket.write(part.subarray(20));
       await eventually(
-        () => budget.held - before,
+        () => budget.used - before,
         (size) => size >= 13 * MIB - 20,
       );
       return socket;
@@ -191,7 +191,7 @@ describe('the limits of bodies in flight', () => {
 
     for (const socket of sockets) socket.destroy();
     await eventually(
-      () => budget.held,
+      () => budget.used,
       (size) => size === 0,
     );
     expect(JSON.parse((await ask('192.0.2.5')).text)).not.toMatchObject({ code: 429 });
@@ -210,12 +210,12 @@ describe('the limits of bodies in flight', () => {
       socket.write(`${head}${'x'.repeat(MIB / 5)}\r\n`);
     }
     await eventually(
-      () => budget.held,
+      () => budget.used,
       (size) => size >= 90 * Math.floor(MIB / 5),
     );
     for (const socket of open) socket.destroy();
     await eventually(
-      () => budget.held,
+      () => budget.used,
       (size) => size === 0,
     );
   });

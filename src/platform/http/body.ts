@@ -1,13 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Inject, Injectable } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import { applyDecorators, Global, Inject, Injectable, Module, SetMetadata } from '@nestjs/common';
+import type { ExecutionContext, Type } from '@nestjs/common';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { Reflector } from '@nestjs/core';
+import { ApiExtension, ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
 import { msg } from '../message/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { DomainError, TooManyRequestsError } from '../error/index.js';
-import { clientNetwork } from './client-network.js';
+import { clientNetwork } from './request.js';
+import { AroundInterceptor } from './answer.js';
+import { refuseFields } from './input.pipe.js';
 
 const KIB = 1_024;
 const RETRY_AFTER_SECONDS = 1;
@@ -16,7 +21,7 @@ const RETRY_AFTER_SECONDS = 1;
  * A body above the general limit is large because of its texts. This many commas, colons and brackets in it, those of the
  * texts included, parse in some 50 ms; 14 MiB of them would hold the event loop for more than a second.
  */
-const STRUCTURE = 500_000;
+const MAX_STRUCTURE_COUNT = 500_000;
 const [COMMA, COLON, BRACKET, BRACE] = [0x2c, 0x3a, 0x5b, 0x7b];
 
 /** How much of a body a route reads, in KiB: at least or at most so much, whatever the general limit is. */
@@ -64,45 +69,45 @@ export const MAX_FORM_BYTES = 30 * KIB * KIB;
 @Injectable()
 export class BodyBudget {
   private readonly limit: number;
-  private readonly heldBy = new Map<string, number>();
+  private readonly bytesOf = new Map<string, number>();
   private total = 0;
 
   constructor(@Inject(CONFIG) config: Config) {
     // A single body always fits into the half that one network may have.
     const largest = Math.max(
-      Math.max(config.REQUEST_BODY_LIMIT_KB, LARGEST_BODY_KB) * KIB,
+      Math.max(config.REQUEST_BODY_LIMIT_KB, MAX_BODY_KB) * KIB,
       MAX_FORM_BYTES,
     );
     this.limit = Math.max(config.REQUEST_BODY_BUDGET_MB * KIB * KIB, 2 * largest);
   }
 
-  get held(): number {
+  get used(): number {
     return this.total;
   }
 
   /** TooManyRequestsError when the process or the network has too much in flight. */
   take(network: string, bytes: number): void {
-    const own = this.heldBy.get(network) ?? 0;
-    if (this.total + bytes > this.limit || own + bytes > this.limit / 2) {
+    const ofNetwork = this.bytesOf.get(network) ?? 0;
+    if (this.total + bytes > this.limit || ofNetwork + bytes > this.limit / 2) {
       throw new TooManyRequestsError(
         msg`Too many large requests at the same time. Try again in ${RETRY_AFTER_SECONDS} second.`,
         { retryAfterSeconds: RETRY_AFTER_SECONDS },
       );
     }
     this.total += bytes;
-    this.heldBy.set(network, own + bytes);
+    this.bytesOf.set(network, ofNetwork + bytes);
   }
 
-  giveBack(network: string, bytes: number): void {
+  release(network: string, bytes: number): void {
     this.total -= bytes;
-    const left = (this.heldBy.get(network) ?? 0) - bytes;
-    if (left > 0) this.heldBy.set(network, left);
-    else this.heldBy.delete(network);
+    const left = (this.bytesOf.get(network) ?? 0) - bytes;
+    if (left > 0) this.bytesOf.set(network, left);
+    else this.bytesOf.delete(network);
   }
 }
 
 /** 8 MiB of images as base64 in JSON, and the longest text with them: the largest body that a route reads. */
-export const LARGEST_BODY_KB = 14 * KIB;
+export const MAX_BODY_KB = 14 * KIB;
 
 /** Reads JSON bodies within limits of size and time, and within the budget of the process. */
 @Injectable()
@@ -131,18 +136,18 @@ export class BodyReader {
     const stream = decoded(request);
     if (stream === request && declared > limit) throw new TooLargeError(limit);
     const network = clientNetwork(request.ip);
-    let held = 0;
+    let taken = 0;
     try {
       const bytes = await this.collect(request, response, stream, (size) => {
-        if (held + size > limit) throw new TooLargeError(limit);
+        if (taken + size > limit) throw new TooLargeError(limit);
         this.budget.take(network, size);
-        held += size;
+        taken += size;
       });
       return isForm
         ? parseForm(bytes, request)
         : parse(bytes, request, bytes.length > this.generalLimit);
     } finally {
-      this.budget.giveBack(network, held);
+      this.budget.release(network, taken);
     }
   }
 
@@ -278,13 +283,13 @@ function parseForm(bytes: Buffer, request: Request): unknown {
 }
 
 function checkStructure(bytes: Buffer): void {
-  let found = 0;
+  let count = 0;
   // An index and plain comparisons: 14 MiB take some 15 ms, and several times as much with an iterator and a set.
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
-    if (byte === COMMA || byte === COLON || byte === BRACKET || byte === BRACE) found += 1;
+    if (byte === COMMA || byte === COLON || byte === BRACKET || byte === BRACE) count += 1;
   }
-  if (found > STRUCTURE) {
+  if (count > MAX_STRUCTURE_COUNT) {
     throw new BodyError(msg`The request body holds too many values. Send less at once.`);
   }
 }
@@ -300,3 +305,87 @@ function textOf(bytes: Buffer, contentType: string): string {
     throw new UnreadableBodyError(error);
   }
 }
+
+const BODY_LIMIT = 'http:body-limit';
+const FORM_BODY = 'http:form-body';
+const NO_BODY = 'http:no-body';
+const PUBLIC_KB = 64;
+
+/** For a route that takes images as base64 in JSON, with a long text. */
+export const LargeBody = (): MethodDecorator =>
+  SetMetadata(BODY_LIMIT, { atLeastKb: MAX_BODY_KB } satisfies BodyLimit);
+
+/** For a route whose body existing clients send as a form: fields as in a query. JSON is read as well. */
+export const FormBody = (): MethodDecorator => SetMetadata(FORM_BODY, true);
+
+/** For routes that read a body from callers who are not signed in. */
+export const SmallBody = (): MethodDecorator & ClassDecorator =>
+  SetMetadata(BODY_LIMIT, { atMostKb: PUBLIC_KB } satisfies BodyLimit);
+
+/** For a route without a body whose client must not believe in a field that nothing reads: any field is refused by its name. */
+export const NoBody = (): MethodDecorator => SetMetadata(NO_BODY, true);
+
+/**
+ * Reads the body of a request after the guards, so that nothing is read or parsed for a caller who is not signed in or
+ * lacks the permission.
+ */
+@Injectable()
+export class BodyInterceptor extends AroundInterceptor {
+  constructor(
+    private readonly reader: BodyReader,
+    private readonly reflector: Reflector,
+  ) {
+    super();
+  }
+
+  override async around<T>(context: ExecutionContext, work: () => Promise<T>): Promise<T> {
+    const limit = this.reflector.getAllAndOverride<BodyLimit | undefined>(BODY_LIMIT, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    const form = this.reflector.get<boolean | undefined>(FORM_BODY, context.getHandler());
+    const http = context.switchToHttp();
+    const request = http.getRequest<Request>();
+    request.body = await this.reader.read(request, http.getResponse<Response>(), {
+      ...limit,
+      ...(form && { form }),
+    });
+    if (this.reflector.get<boolean | undefined>(NO_BODY, context.getHandler())) {
+      refuseFields(request.body);
+    }
+    return work();
+  }
+}
+
+/**
+ * Closes the connection of a request that was answered before its body was complete, once the client sends no more of it for
+ * the given time. Closing it at once could take the answer away from a client that is still sending.
+ */
+export function closeHalfSent(idleSeconds: number): RequestHandler {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    response.once('finish', () => {
+      if (request.complete) return;
+      const { socket } = request;
+      let bytesBefore = socket.bytesRead;
+      const check = setInterval(() => {
+        if (socket.bytesRead === bytesBefore) socket.destroy();
+        bytesBefore = socket.bytesRead;
+      }, idleSeconds * 1_000);
+      check.unref();
+      request.once('close', () => clearInterval(check));
+    });
+    next();
+  };
+}
+
+/** How a route with a form names its JSON body to the OpenAPI document, where all media types of a route have one schema. */
+export const JSON_BODY = 'x-json-body';
+
+/** Documents a route that reads a form, and the class as JSON in its place. */
+export const ReadsJson = (body: Type): MethodDecorator =>
+  applyDecorators(ApiExtraModels(body), ApiExtension(JSON_BODY, { $ref: getSchemaPath(body) }));
+
+/** What reads bodies, and the budget that all of them share. */
+@Global()
+@Module({ providers: [BodyBudget, BodyReader], exports: [BodyBudget, BodyReader] })
+export class BodyModule {}

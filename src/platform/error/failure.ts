@@ -1,14 +1,139 @@
+import type { ServerResponse } from 'node:http';
+import type { Request, Response } from 'express';
 import { Catch, HttpException, Logger } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
-import type { Request, Response } from 'express';
-import { answered, asMessage, msg } from '../message/index.js';
+import { answered, asMessage, msg, sentences } from '../message/index.js';
 import type { Message } from '../message/index.js';
 import { DomainError, TooManyRequestsError, UnavailableError } from './domain.error.js';
 import type { ErrorCode } from './domain.error.js';
-import { setEnvelopeCode } from './envelope-code.js';
-import { shapeFor } from './failure-shape.js';
-import type { FailureShape } from './failure-shape.js';
-import { NoRouteError, noRouteError } from './no-route.js';
+
+const codes = new WeakMap<ServerResponse, number>();
+
+/**
+ * Records the envelope code of a response for log and metrics, because the HTTP status is 200 in any case.
+ * A route that writes its own answer records it itself, at the latest before it ends the response.
+ */
+export function setEnvelopeCode(response: ServerResponse, code: number): void {
+  codes.set(response, code);
+}
+
+export function envelopeCode(response: ServerResponse): number | undefined {
+  return codes.get(response);
+}
+
+/** A failure as a client gets it. */
+export interface Failure {
+  readonly code: ErrorCode;
+  /** In the language of the request. */
+  readonly message: string;
+  /** What was thrown. */
+  readonly error: unknown;
+}
+
+/** How interfaces with a protocol of their own answer failures, instead of the envelope with HTTP 200. */
+export interface FailureShape {
+  /** The paths of the interface. */
+  readonly paths: RegExp;
+  /** Where several interfaces share the paths: a header that clients of this one send. */
+  readonly header?: string;
+  answer(failure: Failure): ShapedFailure;
+  /** What to do about a path of the interface that no route has. */
+  readonly advice?: (path: string, hasRoute: (path: string) => boolean) => Message | undefined;
+  /** Those of the paths that browsers open as pages of the console. */
+  readonly pages?: RegExp;
+}
+
+export interface ShapedFailure {
+  readonly status: number;
+  readonly body: object;
+  /** Default: application/json. */
+  readonly type?: string | undefined;
+  /** For the header Retry-After, where the error does not say it itself. */
+  readonly retryAfterSeconds?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** How failures of a request are answered; undefined for the envelope. The first shape that fits counts. */
+export function shapeFor(
+  { path, headers }: Request,
+  shapes: readonly FailureShape[],
+): FailureShape | undefined {
+  return shapes.find(
+    ({ paths, header }) =>
+      paths.test(path) && (header === undefined || headers[header] !== undefined),
+  );
+}
+
+interface Refusal {
+  /** Also the HTTP status. */
+  readonly code: ErrorCode;
+  readonly message: Message;
+  readonly shapes: readonly FailureShape[];
+}
+
+/** Answers a request that is refused before it reaches a route, in the form of its address. */
+export function answerRefusal(
+  request: Request,
+  response: Response,
+  { code, message: text, shapes }: Refusal,
+): void {
+  const message = answered(text, response);
+  const shape = shapeFor(request, shapes);
+  setEnvelopeCode(response, code);
+  const shaped = shape?.answer({ code, message, error: undefined });
+  if (shaped?.type !== undefined) response.type(shaped.type);
+  response.set(shaped?.headers ?? {});
+  response.status(code).json(shaped?.body ?? { code, msg: message, data: null });
+}
+
+/** An address of an interface with a protocol of its own, which no route has, or none with this method. */
+export class NoRouteError extends DomainError {
+  constructor(
+    readonly code: 404 | 405,
+    message: Message,
+    /** The methods of the address, for the header Allow. */
+    readonly allow?: string,
+  ) {
+    super(message);
+  }
+}
+
+/** What is wrong with the address or the method of a request that no route has taken. */
+export function noRouteError(request: Request, { advice }: FailureShape): NoRouteError {
+  const { method, path } = request;
+  // As the client wrote it, where it is another name of the path.
+  const written = request.originalUrl.split('?', 1)[0] ?? path;
+  const methods = methodsOf(request, path);
+  if (methods.length > 0) {
+    const allow = methods.join(', ');
+    return new NoRouteError(405, msg`${written} does not take ${method}. Use ${allow}.`, allow);
+  }
+  const message = msg`There is no ${method} ${written}.`;
+  const more = advice?.(path, (other) => methodsOf(request, other).length > 0);
+  return new NoRouteError(404, more === undefined ? message : sentences([message, more]));
+}
+
+/** A layer of a route in the router of Express (router 2). */
+interface RouteLayer {
+  readonly route: { readonly methods: Readonly<Record<string, boolean>> };
+  match(path: string): unknown;
+}
+
+function isRouteLayer(layer: object): layer is RouteLayer {
+  return 'match' in layer && 'route' in layer && layer.route !== undefined;
+}
+
+/** The methods that routes have for a path, in capitals. */
+function methodsOf({ app }: Request, path: string): string[] {
+  const layers: readonly object[] = app.router.stack;
+  const methods = new Set<string>();
+  for (const layer of layers) {
+    if (!isRouteLayer(layer) || !layer.match(path)) continue;
+    for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
+  }
+  if (methods.has('GET')) methods.add('HEAD');
+  return [...methods].sort();
+}
 
 const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   400: 'INVALID_INPUT',
@@ -88,10 +213,10 @@ export class ErrorFilter implements ExceptionFilter {
       response.status(shaped.status).json(shaped.body);
       return;
     }
-    const known = this.coded.test(request.path) ? withErrorCode(code, data) : data;
+    const codedData = this.coded.test(request.path) ? withErrorCode(code, data) : data;
     const status = prefersStatus(request) ? code : 200;
     if (status !== 200) response.setHeader('Preference-Applied', HTTP_STATUS);
-    response.status(status).json({ code, msg: message, data: known });
+    response.status(status).json({ code, msg: message, data: codedData });
   }
 
   private envelope(error: unknown, request: Request): ErrorEnvelope {

@@ -1,0 +1,519 @@
+import jwt from 'jsonwebtoken';
+import { z } from 'zod';
+import {
+  applyDecorators,
+  createParamDecorator,
+  Inject,
+  Injectable,
+  SetMetadata,
+} from '@nestjs/common';
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { AuthGuard, PassportStrategy } from '@nestjs/passport';
+import { LRUCache } from 'lru-cache';
+import { Strategy } from 'passport-jwt';
+import { Reflector } from '@nestjs/core';
+import passport from 'passport';
+import { ALL_PERMISSIONS, isKeyPermission, isKnownPermission } from './permission.catalogue.js';
+import type { PermissionInfo } from './permission.catalogue.js';
+import { ForbiddenError, NotFoundError, UnauthenticatedError } from '../error/index.js';
+import { anyOf, msg } from '../message/index.js';
+import type { Phrase } from '../message/index.js';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { API_KEY_PREFIX } from './api-key.token.js';
+import { inTenant } from '../database/index.js';
+import { AroundInterceptor } from '../http/index.js';
+
+/** The interfaces of the service, each for clients of its own. An API key can be limited to some. */
+export const API_SURFACES = ['rest', 'v1', 'scim'] as const;
+export type ApiSurface = (typeof API_SURFACES)[number];
+
+/** How work came to the service: through an interface, as a line of a batch, or as a job of its own. */
+export const ORIGINS = [...API_SURFACES, 'batch', 'job'] as const;
+export type Origin = (typeof ORIGINS)[number];
+
+/** By its path: `v1` is what clients of other vendors call, `scim` what directories call, `rest` everything else. */
+export function apiSurfaceOf({ path }: { readonly path: string }): ApiSurface {
+  if (/^\/v1(beta)?(\/|$)/i.test(path)) return 'v1';
+  return /^\/scim(\/|$)/i.test(path) ? 'scim' : 'rest';
+}
+
+/** What the client of the caller needs in the text of chat messages, because it reads nothing else of them. */
+export interface InlineContent {
+  /** Thinking text between <think> and </think>, in lists of messages. */
+  readonly thinking: boolean;
+  /** A paragraph at the end of an answer that names its sources. */
+  readonly sources: boolean;
+  /** Why an answer failed, or that it was cut. */
+  readonly failures: boolean;
+}
+
+/** For work without a client, and for clients that read every field. */
+export const NOTHING_INLINE: InlineContent = { thinking: false, sources: false, failures: false };
+
+/** The kinds of records that an API key can be limited to. */
+export type LimitedRecords = 'models' | 'agents' | 'knowledgeBases';
+
+/** The API key that a request was sent with. */
+export interface CallerKey {
+  readonly id: number;
+  /** The ids that the key is limited to, of each kind; undefined where it is not limited. */
+  readonly limits: Readonly<Record<LimitedRecords, ReadonlySet<number> | undefined>>;
+  /** Requests with a parameter that the model does not know are refused. */
+  readonly strictParameters: boolean;
+  /** Incremented when permissions or limits of the key change. */
+  readonly rightsVersion: number;
+  /** Incremented when the key is rotated. */
+  readonly secretVersion: number;
+}
+
+/** The user on whose behalf work is done: the first argument of every service method, and part of every job. */
+export interface Caller {
+  /** The tenant whose records are read and changed; super administrators can switch to another than their own. */
+  readonly tenantId: string;
+  /** The tenant that the user belongs to. */
+  readonly homeTenantId: string;
+  readonly userId: number;
+  readonly userName: string;
+  readonly clientId: string;
+  /** How the work came to the service. */
+  readonly origin: Origin;
+  readonly inline: InlineContent;
+  /** The sign-in that the token belongs to. */
+  readonly loginSessionId: string;
+  readonly permissions: ReadonlySet<string>;
+  readonly roleKeys: readonly string[];
+  /** The revision of the tenant when the request began. What is cached for this revision is valid. */
+  readonly revision: number;
+  /** Undefined for a request with a sign-in, and for a job. */
+  readonly apiKey?: CallerKey | undefined;
+  /** When sign-in or key end by themselves, in milliseconds since the epoch. */
+  readonly validUntil?: number | undefined;
+}
+
+export function isSuperAdmin(caller: Caller): boolean {
+  return caller.permissions.has(ALL_PERMISSIONS);
+}
+
+/** Whether the caller has one of the permissions or is a super administrator. */
+export function mayAny(caller: Caller, permissions: readonly string[]): boolean {
+  return (
+    isSuperAdmin(caller) || permissions.some((permission) => caller.permissions.has(permission))
+  );
+}
+
+/** Whether the caller can give the permission to a role or a key. */
+export function isOffered(caller: Caller, { permission, superAdminOnly }: PermissionInfo): boolean {
+  return !superAdminOnly && mayAny(caller, [permission]);
+}
+
+export function requireSuperAdmin(caller: Caller): void {
+  if (!isSuperAdmin(caller)) throw new ForbiddenError();
+}
+
+type WithKey = Pick<Caller, 'apiKey'>;
+
+/** Whether the record is among those that the API key of the caller is limited to; true without a key or a limit. */
+export function isWithinKey({ apiKey }: WithKey, kind: LimitedRecords, id: number): boolean {
+  return apiKey?.limits[kind]?.has(id) ?? true;
+}
+
+/** The ids that the API key of the caller is limited to, ascending; undefined without a key or a limit. */
+export function idsOfKey({ apiKey }: WithKey, kind: LimitedRecords): number[] | undefined {
+  const limit = apiKey?.limits[kind];
+  return limit && [...limit].sort((a, b) => a - b);
+}
+
+/** NotFoundError for `what` if a record is not among those that the API key of the caller is limited to. */
+export function requireWithinKey(
+  caller: WithKey,
+  kind: LimitedRecords,
+  ids: readonly number[],
+  what: Phrase,
+): void {
+  if (!ids.every((id) => isWithinKey(caller, kind, id))) throw new NotFoundError(what);
+}
+
+/** ForbiddenError if the API key of the caller is limited to records of the kind: a new one would be outside of the limit. */
+export function requireUnlimitedKey(caller: WithKey, kind: LimitedRecords, what: Phrase): void {
+  if (caller.apiKey?.limits[kind] === undefined) return;
+  throw new ForbiddenError(
+    msg`This API key is limited to chosen ${what} and cannot change others. Use a key without this limit, or sign in.`,
+  );
+}
+
+/** The caller in their own tenant, whichever one they have switched to. */
+export function inHomeTenant(caller: Caller): Caller {
+  return { ...caller, tenantId: caller.homeTenantId };
+}
+
+/** The service itself, for work without a user, such as seeding. No user has its user id, 0. */
+export function systemCaller(tenantId: string, revision: number): Caller {
+  return {
+    tenantId,
+    homeTenantId: tenantId,
+    userId: 0,
+    userName: 'system',
+    clientId: 'system',
+    origin: 'job',
+    inline: NOTHING_INLINE,
+    loginSessionId: 'system',
+    permissions: new Set([ALL_PERMISSIONS]),
+    roleKeys: [],
+    revision,
+  };
+}
+
+/** Finds the caller of a sign-in. Declared here, implemented by identity/. */
+export abstract class CallerResolver {
+  /**
+   * The caller of the sign-in that a verified token names, or undefined when it has expired, was revoked, was idle for
+   * too long, or its user, client or tenant is disabled. Counts as activity.
+   */
+  abstract resolve(claims: TokenClaims): Promise<Caller | undefined>;
+
+  /** The caller as of now, or undefined when the sign-in is no longer valid. Does not count as activity. */
+  abstract refresh(caller: Caller): Promise<Caller | undefined>;
+}
+
+/** Where a request comes from, which an API key can be limited by. */
+export interface RequestOrigin {
+  readonly apiSurface: ApiSurface;
+  readonly address: string | undefined;
+}
+
+/** Finds the caller of an API key. Declared here, implemented by apikey/. */
+export abstract class ApiKeyCallers {
+  /**
+   * The owner of the key with the rights that both have now. UnauthenticatedError says why the key is not valid,
+   * ForbiddenError that it may not be used from this origin. Counts as a use of the key.
+   */
+  abstract resolve(key: string, origin: RequestOrigin): Promise<Caller>;
+
+  /**
+   * The caller as of now, or undefined when the key is no longer valid or its limits have changed. Does not count as a use.
+   */
+  abstract refresh(caller: Caller): Promise<Caller | undefined>;
+
+  /**
+   * The owner of a key with the rights that both have now, for work that was begun with the key; undefined when it is no longer
+   * valid. Does not count as a use.
+   */
+  abstract current(
+    tenantId: string,
+    id: number,
+    origin: Caller['origin'],
+  ): Promise<Caller | undefined>;
+}
+
+export const TOKEN_ALGORITHM = 'HS256';
+
+/** The claims of a login token. They prove nothing alone: the sign-in they name must still be open. */
+export const tokenClaims = z.object({
+  sid: z.uuid(),
+  tenantId: z.string(),
+  userId: z.number(),
+  userName: z.string(),
+  clientid: z.string(),
+  exp: z.number(),
+});
+
+export type TokenClaims = z.output<typeof tokenClaims>;
+
+export function signToken(claims: TokenClaims, key: Buffer): string {
+  return jwt.sign(claims, key, { algorithm: TOKEN_ALGORITHM });
+}
+
+/** What a route requires of its caller. Routes without a rule are refused. */
+export type AccessRule =
+  | { readonly kind: 'public' }
+  | {
+      readonly kind: 'login';
+      readonly tokenInQuery: boolean;
+      /** The permission that an API key needs, or ANY_KEY; undefined refuses every key. */
+      readonly apiKey: string | undefined;
+    }
+  | {
+      readonly kind: 'permission';
+      readonly anyOf: readonly string[];
+      /** Required in addition. */
+      readonly also: string | undefined;
+      readonly tokenInQuery: boolean;
+    };
+
+export const ACCESS_RULE = 'access:rule';
+
+/** Every API key may call the route. */
+export const ANY_KEY = 'any';
+
+interface AccessOptions {
+  /** Accept `Authorization` and `clientid` in the query, for addresses that a browser opens without headers. */
+  readonly tokenInQuery?: boolean;
+}
+
+interface LoginOptions extends AccessOptions {
+  /** A permission of `keyPermissionCatalogue`, or 'any'. Without it the route refuses API keys. */
+  readonly apiKey?: string;
+}
+
+interface PermissionOptions extends AccessOptions {
+  /** A permission that is required in addition. */
+  readonly also?: string;
+}
+
+/** The caller needs one of the permissions. On a method it replaces the rule of the class. */
+export function RequirePermission(
+  first: string,
+  ...rest: (string | PermissionOptions)[]
+): MethodDecorator & ClassDecorator {
+  const others = rest.filter((entry) => typeof entry === 'string');
+  const options = rest.find((entry) => typeof entry === 'object');
+  const anyOf = [first, ...others];
+  const { also, tokenInQuery = false } = options ?? {};
+  const needed = also === undefined ? anyOf : [...anyOf, also];
+  const unknown = needed.find((permission) => !isKnownPermission(permission));
+  if (unknown) throw new Error(`Permission ${unknown} is not in the catalogue.`);
+  return declared(
+    { kind: 'permission', anyOf, also, tokenInQuery },
+    anyOf.join(' or ') + (also === undefined ? '' : ` and ${also}`),
+  );
+}
+
+/** Any signed-in caller. Allowed only for the routes listed in test/architecture/routes.spec.ts. */
+export function LoginOnly(options: LoginOptions = {}): MethodDecorator & ClassDecorator {
+  const { apiKey, tokenInQuery = false } = options;
+  if (apiKey !== undefined && apiKey !== ANY_KEY && !isKeyPermission(apiKey)) {
+    throw new Error(`Permission ${apiKey} is not in the catalogue of API keys.`);
+  }
+  const rule = declared({ kind: 'login', tokenInQuery, apiKey }, 'any signed-in user');
+  return apiKey === undefined
+    ? rule
+    : applyDecorators(rule, ApiExtension('x-key-permission', apiKey));
+}
+
+/** Any caller, signed in or not. */
+export function Public(): MethodDecorator & ClassDecorator {
+  return applyDecorators(
+    SetMetadata(ACCESS_RULE, { kind: 'public' } satisfies AccessRule),
+    ApiExtension('x-permission', 'none'),
+  );
+}
+
+function declared(rule: AccessRule, shown: string): MethodDecorator & ClassDecorator {
+  const takesKeys = rule.kind === 'permission' || (rule.kind === 'login' && rule.apiKey);
+  return applyDecorators(
+    SetMetadata(ACCESS_RULE, rule),
+    ApiExtension('x-permission', shown),
+    ApiSecurity({ authorization: [], clientid: [] }),
+    ...(takesKeys ? [ApiSecurity({ apiKey: [] })] : []),
+  );
+}
+
+/** A login token and the client that it is used with. */
+export interface Credentials {
+  readonly token: string;
+  readonly clientId: string;
+}
+
+/** A request with the credentials and the caller that the authentication guard has read. */
+export interface AuthenticatedRequest extends Request {
+  credentials?: Credentials | undefined;
+  caller?: Caller;
+}
+
+/** The caller of the request, as a parameter of a controller method. */
+export const CurrentCaller = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Caller => {
+    const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    if (!caller) throw new UnauthenticatedError();
+    return caller;
+  },
+);
+
+/** The caller of a public route, undefined without a sign-in. */
+export const OptionalCaller = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Caller | undefined =>
+    context.switchToHttp().getRequest<AuthenticatedRequest>().caller,
+);
+
+/** Verifying a signature takes some 100 µs, which is more than everything else this process does to authenticate. */
+const MAX_CACHED_TOKENS = 10_000;
+
+/** Verifies the login token that the guard has read from the request, and resolves its caller. */
+@Injectable()
+export class JwtStrategy extends PassportStrategy(Strategy) {
+  private readonly verified = new LRUCache<string, TokenClaims>({ max: MAX_CACHED_TOKENS });
+
+  constructor(
+    @Inject(CONFIG) config: Config,
+    private readonly callers: CallerResolver,
+  ) {
+    super({
+      jwtFromRequest: ({ credentials }: AuthenticatedRequest) => credentials?.token ?? null,
+      secretOrKey: config.tokenKey,
+      algorithms: [TOKEN_ALGORITHM],
+      passReqToCallback: true,
+    });
+  }
+
+  /** Runs on a copy of the strategy that Passport makes for each request and gives `success`, `fail` and `error`. */
+  override authenticate(request: AuthenticatedRequest): void {
+    const claims = this.verified.get(request.credentials?.token ?? '');
+    if (!claims || claims.exp * 1_000 <= Date.now()) {
+      super.authenticate(request);
+      return;
+    }
+    this.validate(request, claims).then(
+      (caller) => {
+        if (caller) this.success(caller);
+        else this.fail(401);
+      },
+      (error: unknown) => {
+        this.error(error as Error);
+      },
+    );
+  }
+
+  /** The caller, or undefined when the token is of another client or its sign-in has ended. */
+  async validate(request: AuthenticatedRequest, payload: unknown): Promise<Caller | undefined> {
+    const { credentials } = request;
+    const claims = tokenClaims.safeParse(payload).data;
+    if (!credentials || !claims || claims.clientid !== credentials.clientId) return undefined;
+    this.verified.set(credentials.token, claims);
+    const caller = await this.callers.resolve(claims);
+    const origin = apiSurfaceOf(request);
+    return caller && caller.origin !== origin ? { ...caller, origin } : caller;
+  }
+}
+
+/** Reads the token or API key and puts the caller on the request; refuses routes that declare no access rule. */
+@Injectable()
+export class AuthenticationGuard extends AuthGuard('jwt') {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly strategy: JwtStrategy,
+    private readonly keys: ApiKeyCallers,
+  ) {
+    super({ property: 'caller' });
+  }
+
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    const rule = accessRule(this.reflector, context);
+    if (!rule) throw new ForbiddenError();
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const key = readKey(request);
+    if (key !== undefined) return this.byKey(request, key, rule);
+    request.credentials = readCredentials(request, rule.kind !== 'public' && rule.tokenInQuery);
+    const authenticated = super.canActivate(context) as Promise<boolean>;
+    return rule.kind === 'public' ? authenticated.catch(() => true) : authenticated;
+  }
+
+  /** A key opens no sign-in: a public route, such as that of signing out, is called without a caller. */
+  private async byKey(
+    request: AuthenticatedRequest,
+    key: string,
+    { kind }: AccessRule,
+  ): Promise<boolean> {
+    if (kind === 'public') return true;
+    const origin = { apiSurface: apiSurfaceOf(request), address: request.ip };
+    request.caller = await this.keys.resolve(key, origin);
+    return true;
+  }
+
+  /**
+   * Passport keeps the strategies of a process in one registry by name. It looks the name up right after this call, so
+   * that several applications in one process, as in the tests, each use their own.
+   */
+  override getRequest(context: ExecutionContext): AuthenticatedRequest {
+    passport.use(this.strategy);
+    return context.switchToHttp().getRequest<AuthenticatedRequest>();
+  }
+
+  override handleRequest<User>(error: Error | null, caller: User | false | undefined): User {
+    if (caller) return caller;
+    throw error ?? new UnauthenticatedError();
+  }
+}
+
+/** Decides by the permissions of the caller, which the authentication guard has resolved. */
+@Injectable()
+export class PermissionGuard implements CanActivate {
+  constructor(private readonly reflector: Reflector) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const rule = accessRule(this.reflector, context);
+    if (!rule) throw new ForbiddenError();
+    const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    if (rule.kind === 'login' && caller?.apiKey) requireForKey(caller, rule.apiKey);
+    if (rule.kind !== 'permission') return true;
+    if (!caller) throw new UnauthenticatedError();
+    if (!mayAny(caller, rule.anyOf)) {
+      throw new ForbiddenError(
+        msg`You need the permission ${anyOf(rule.anyOf)}. Ask an administrator for it.`,
+      );
+    }
+    if (rule.also !== undefined && !mayAny(caller, [rule.also])) {
+      throw new ForbiddenError(
+        msg`You also need the permission ${rule.also}. Ask an administrator for it.`,
+      );
+    }
+    return true;
+  }
+}
+
+/** ForbiddenError unless the key of the caller may call a route that every signed-in user may. */
+function requireForKey(caller: Caller, needed: string | undefined): void {
+  if (needed === ANY_KEY) return;
+  if (needed === undefined) {
+    throw new ForbiddenError(msg`API keys cannot be used for this. Sign in instead.`);
+  }
+  if (mayAny(caller, [needed])) return;
+  throw new ForbiddenError(
+    msg`This API key lacks the permission ${needed}. Add it to the key, or use another key.`,
+  );
+}
+
+function accessRule(reflector: Reflector, context: ExecutionContext): AccessRule | undefined {
+  return reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, [
+    context.getHandler(),
+    context.getClass(),
+  ]);
+}
+
+function readCredentials(request: AuthenticatedRequest, inQuery: boolean): Credentials | undefined {
+  const query = inQuery ? request.query : {};
+  const authorization = request.headers.authorization ?? text(query['Authorization']);
+  const clientId = text(request.headers['clientid']) ?? text(query['clientid']);
+  const token = authorization?.replace(/^Bearer\s+/i, '').trim();
+  return token && clientId ? { token, clientId } : undefined;
+}
+
+/** Where clients of OpenAI, Anthropic, Azure and Google send a key. */
+const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
+
+/** The API key of the first of the headers. One in the query would be in the logs of every proxy. */
+function readKey({ headers }: AuthenticatedRequest): string | undefined {
+  const name = KEY_HEADERS.find((one) => headers[one] !== undefined);
+  const sent = name && headers[name];
+  if (typeof sent !== 'string') return undefined;
+  const key = name === 'authorization' ? sent.replace(/^Bearer\s+/i, '').trim() : sent;
+  return key.startsWith(API_KEY_PREFIX) ? key : undefined;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/**
+ * Binds the request to the tenant of its caller, for pipes, handler, and everything that they start, streams included.
+ * A public route without a caller stays unbound: it reaches rows of a tenant only by binding itself to one.
+ */
+@Injectable()
+export class TenantInterceptor extends AroundInterceptor {
+  override around<T>(context: ExecutionContext, work: () => Promise<T>): Promise<T> {
+    const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    return caller ? inTenant(caller.tenantId, work) : work();
+  }
+}
