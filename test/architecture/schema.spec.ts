@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { acrossTenants, Database } from '../../src/platform/database/index.js';
-import { migrations } from '../../src/platform/database/migrations/index.js';
+import { migrations } from '../../src/platform/database/migrations.js';
 import { PgvectorVectorStore } from '../../src/vector-store/pgvector/pgvector.vector-store.js';
 import { Plinth } from '../support/plinth.js';
 import { withoutRecording } from '../support/statement-recorder.js';

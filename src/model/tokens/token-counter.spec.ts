@@ -21,7 +21,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   Markdown: file('docs/ARCHITECTURE.md'),
   tables: file('docs/CONFIGURATION.md'),
   TypeScript: file('src/chat/chat.service.ts'),
-  SQL: file('src/platform/database/migrations/5-knowledge.ts'),
+  SQL: file('src/platform/database/migrations/20261127-knowledge.ts'),
   JSON: JSON.stringify(rows, null, 2),
   'dense JSON': JSON.stringify(rows),
   'a lock file': file('package-lock.json'),

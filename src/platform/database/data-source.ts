@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite';
 import { DataSource } from 'typeorm';
 import type { DataSourceOptions } from 'typeorm';
-import { migrations } from './migrations/index.js';
+import { migrations } from './migrations.js';
 import { postgresDriver } from './pool.js';
 import type { StatementObserver } from './pool.js';
 import type { Availability } from './server-connections.js';
@@ -80,7 +80,7 @@ export function dataSourceOptions(settings: DataSourceSettings) {
     ...(settings.url && { url: settings.url }),
     poolSize: settings.poolSize,
     entities: settings.entities ?? [],
-    migrations,
+    migrations: [...migrations],
     migrationsTransactionMode: 'each',
     namingStrategy: new SnakeNamingStrategy(),
     synchronize: false,

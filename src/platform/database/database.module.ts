@@ -10,6 +10,7 @@ import { createDataSource, dataSourceOptions } from './data-source.js';
 import { Database } from './database.js';
 import { openEmbedded } from './embedded.js';
 import type { EmbeddedStore } from './embedded.js';
+import { migrate } from './migrations.js';
 import type { StatementObserver } from './pool.js';
 import { withStatementLimit } from './statement-limit.js';
 import { shortageOf } from './violation.js';
@@ -122,7 +123,7 @@ async function openDataSource(
   if (url !== undefined) await migrateServer(url);
   const dataSource = await new DataSource(options).initialize();
   // The embedded store has one connection and one process: a lock would wait for itself.
-  if (url === undefined) await dataSource.runMigrations();
+  if (url === undefined) await migrate(dataSource);
   wall.protect(dataSource.entityMetadatas);
   return dataSource;
 }
@@ -137,7 +138,7 @@ async function migrateServer(url: string): Promise<void> {
   const runner = dataSource.createQueryRunner();
   try {
     await runner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    await dataSource.runMigrations();
+    await migrate(dataSource);
   } finally {
     // The lock goes with its connection.
     await runner.release();

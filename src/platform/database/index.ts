@@ -6,6 +6,7 @@ export type { DatabaseOptions } from './database.module.js';
 export { DirectoryInUseError } from './directory-lock.js';
 export { openEmbedded, openInMemory, prepareEmbedded, preparedFolder } from './embedded.js';
 export type { EmbeddedStore } from './embedded.js';
+export { OldSchemaError } from './migrations.js';
 export type { StatementObserver } from './pool.js';
 export { among, anyOf, containing, createdWithin, likewise, startingWith } from './search.js';
 export {

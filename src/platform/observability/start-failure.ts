@@ -1,14 +1,14 @@
 import { sep } from 'node:path';
 import { ConfigError, dataDirProblem } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { DirectoryInUseError, isConnectionFailure } from '../database/index.js';
+import { DirectoryInUseError, isConnectionFailure, OldSchemaError } from '../database/index.js';
 import { DomainError } from '../error/index.js';
 import { withoutSecretsInText } from './log.js';
 
 /** What the person who started the process reads when it did not come up: the problem and what to do, if it is a known one. */
 export function startFailure(error: unknown, config?: Config): string {
   if (error instanceof ConfigError) return error.explanation;
-  if (error instanceof DirectoryInUseError) return error.message;
+  if (error instanceof DirectoryInUseError || error instanceof OldSchemaError) return error.message;
   if (error instanceof DomainError) {
     return withoutSecretsInText(`Plinth could not start: ${error.message}`);
   }

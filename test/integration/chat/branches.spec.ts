@@ -3,10 +3,8 @@ import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { TurnRepository } from '../../../src/chat/turn.repository.js';
 import { Database, inTenant } from '../../../src/platform/database/index.js';
-import { ChatBranches1763683200022 } from '../../../src/platform/database/migrations/22-chat-branches.js';
 import { messagesAsked, OpenChat, sendChat } from '../../support/chat.js';
 import type { ChatReply } from '../../support/chat.js';
-import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
@@ -408,28 +406,8 @@ describe('a deleted message', () => {
   });
 });
 
-function migrate(step: 'up' | 'down'): Promise<void> {
-  return migrating(database, (runner) => new ChatBranches1763683200022()[step](runner));
-}
-
-describe('messages of before', () => {
-  it('are linked in the order of their ids by the migration, and a branch can leave from each', async () => {
-    const sessionId = await newSession();
-    await ask(sessionId, 'first');
-    await ask(sessionId, 'second');
-    const before = await messages(sessionId);
-    await migrate('down');
-    await migrate('up');
-    admin = await plinth.signIn();
-    expect(await messages(sessionId)).toEqual(before);
-    await regenerate(sessionId, before[1]?.id);
-    expect(asked()).toEqual(['first']);
-    expect((await messages(sessionId)).length).toBe(2);
-    await ask(sessionId, 'third');
-    expect(asked()).toEqual(['first', 'first', 'third']);
-  });
-
-  it('of a process of an earlier release are linked when the first branch begins', async () => {
+describe('messages without a parent', () => {
+  it('are linked when the first branch begins', async () => {
     const sessionId = await newSession();
     await ask(sessionId, 'first');
     await ask(sessionId, 'second');

@@ -7,11 +7,9 @@ import type { Simulator } from '../../../simulator/index.js';
 import type { Caller } from '../../../src/platform/access/index.js';
 import { Database, inTenant } from '../../../src/platform/database/index.js';
 import { processId } from '../../../src/platform/lease/index.js';
-import { TurnAnswers1763683200016 } from '../../../src/platform/database/migrations/16-turn-answers.js';
 import { TurnRepository } from '../../../src/chat/turn.repository.js';
 import type { TurnAnswer } from '../../../src/chat/turn.repository.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
-import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
@@ -252,35 +250,5 @@ describe('an answer that a column could not hold', () => {
 
     expect([reply.text, reply.done]).toEqual(['ab', true]);
     expect((await messages(sessionId))[1]).toMatchObject({ content: 'ab', state: 'complete' });
-  });
-});
-
-function migrate(step: 'up' | 'down'): Promise<void> {
-  return migrating(database, (runner) => new TurnAnswers1763683200016()[step](runner));
-}
-
-describe('the migration to one answer for each turn', () => {
-  it('keeps the texts of answers that were stored twice, and leaves the turn its finished one', async () => {
-    const { turnId, questionId } = await begin();
-    await migrate('down');
-    await database.query(
-      `INSERT INTO chat_message (tenant_id, user_id, turn_id, role, content, state, duration_ms)
-       SELECT $1, $2, $3, 'assistant', content, state, duration_ms FROM (VALUES
-         ('first', 'complete', 5), ('second', 'complete', 6), ('sweep', 'failed', NULL)
-       ) AS answers (content, state, duration_ms)`,
-      [TENANT, caller.userId, turnId],
-    );
-    await migrate('up');
-    const rows = await database.query<{ content: string; turn: string | null }>(
-      `SELECT content, turn_id AS turn FROM chat_message
-       WHERE tenant_id = $1 AND id > $2 AND role = 'assistant' ORDER BY id`,
-      [TENANT, questionId],
-    );
-
-    expect(rows).toEqual([
-      { content: 'first', turn: null },
-      { content: 'second', turn: turnId },
-      { content: 'sweep', turn: null },
-    ]);
   });
 });

@@ -3,15 +3,10 @@ import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { newApiKey, newKeyId } from '../../../src/platform/access/index.js';
 import { Database } from '../../../src/platform/database/index.js';
-import { ApiKeys1763683200032 } from '../../../src/platform/database/migrations/32-api-keys.js';
-import { Limits1763683200040 } from '../../../src/platform/database/migrations/40-limits.js';
-import { StrictParameters1763683200054 } from '../../../src/platform/database/migrations/54-strict-parameters.js';
-import { FurtherRevisions1763683200069 } from '../../../src/platform/database/migrations/69-further-revisions.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, rotateKey, withKey } from '../../support/api-keys.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
 import { createKnowledge } from '../../support/knowledge.js';
-import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done, makeRole, makeTenant, makeUser, PASSWORD, roleId } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
@@ -511,45 +506,6 @@ describe('API keys', () => {
       const { id } = await makeKey(admin);
       expect(await session.post(`/system/apikey/${id}/rotate`, {})).toMatchObject({ code: 403 });
       expect(await session.delete(`/system/apikey/${id}`)).toMatchObject({ code: 403 });
-    });
-  });
-
-  it('come with their permissions to the roles that change users', async () => {
-    const wanted = {
-      editor: ['system:user:edit'],
-      every: ['system:user:*'],
-      viewer: ['system:user:list'],
-    };
-    const ids = new Map<string, number>();
-    for (const [name, given] of Object.entries(wanted)) {
-      ids.set(name, await makeRole(admin, `before-${name}`, given));
-    }
-    const held = async (name: string): Promise<readonly string[]> => {
-      const path = `/system/role/${ids.get(name)}`;
-      return done(await admin.get<{ permissions: string[] }>(path)).data.permissions;
-    };
-    const keys = new ApiKeys1763683200032();
-    // Their tables name keys.
-    const limits = new Limits1763683200040();
-    const revisions = new FurtherRevisions1763683200069();
-    await migrating(database, async (runner) => {
-      await revisions.down(runner);
-      await limits.down(runner);
-      await keys.down(runner);
-      await keys.up(runner);
-      await new StrictParameters1763683200054().up(runner);
-      await limits.up(runner);
-      await revisions.up(runner);
-    });
-    const all = ['list', 'query', 'add', 'edit', 'remove', 'others'];
-    const added = all.map((action) => `system:apikey:${action}`);
-    expect(await held('editor')).toEqual([...wanted.editor, ...added]);
-    expect(await held('every')).toEqual([...wanted.every, ...added]);
-    expect(await held('viewer')).toEqual(wanted.viewer);
-    expect(await admin.get('/system/apikey/list?scope=tenant')).toMatchObject({ total: 0 });
-    // The release before knows no service accounts and would take a password for them.
-    expect(await admin.get('/system/user/list?userName=reports')).toMatchObject({
-      rows: [{ userName: 'reports', status: '1' }],
     });
   });
 });

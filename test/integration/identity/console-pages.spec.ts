@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
-import { ExistingClients1763683200019 } from '../../../src/platform/database/migrations/19-existing-clients.js';
 import { permissionCatalogue } from '../../../src/platform/access/index.js';
-import { migrating } from '../../support/migration.js';
-import { done, makeRole, makeTenant, makeUser, PASSWORD } from '../../support/people.js';
+import { done, makeRole, makeTenant, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import { Session } from '../../support/session.js';
 import { ADMIN_PASSWORD, WEB_CLIENT } from '../../support/template.js';
@@ -411,47 +409,5 @@ describe('the system pages of existing consoles', () => {
       const other = log === 'operlog' ? 'logininfor' : 'operlog';
       expect(await auditor.session.get(`/monitor/${other}/list`)).toMatchObject({ code: 403 });
     });
-  });
-});
-
-describe('a tenant of an earlier release', () => {
-  it('gets the dictionaries, and its administrators the permissions', async () => {
-    const plinth = await Plinth.start();
-    try {
-      const root = await plinth.signIn();
-      const { admin } = await makeTenant(plinth, root, '720000');
-      const own = { dictName: 'Own', dictType: 'sys_user_sex' };
-      const database = plinth.app.get(Database);
-      const migration = new ExistingClients1763683200019();
-      await migrating(database, async (runner) => {
-        await migration.down(runner);
-        await runner.query(
-          `DELETE FROM dictionary_entry WHERE dict_type LIKE 'sys%' AND tenant_id = '720000';
-           DELETE FROM dictionary_type WHERE dict_type LIKE 'sys%' AND tenant_id = '720000'`,
-        );
-        await runner.query(
-          `INSERT INTO dictionary_type (tenant_id, dict_name, dict_type) VALUES ('720000', $1, $2)`,
-          [own.dictName, own.dictType],
-        );
-        await migration.up(runner);
-      });
-      for (const type of SEEDED) {
-        const path = `/system/dict/data/type/${type}`;
-        const of = async (session: Session): Promise<unknown[]> =>
-          (
-            await session.get<{ dictValue: string; dictLabel: string; listClass: string }[]>(path)
-          ).data.map(({ dictValue, dictLabel, listClass }) => [dictValue, dictLabel, listClass]);
-        expect([type, await of(admin)]).toEqual([type, await of(root)]);
-      }
-      const { rows } = await admin.get<object[]>('/system/dict/type/list?dictType=sys_user_sex');
-      expect(rows).toMatchObject([own]);
-      const boss = await plinth.signIn('boss', PASSWORD, '720000');
-      expect(await boss.get('/monitor/operlog/list')).toMatchObject({ code: 200 });
-      expect(await boss.get('/monitor/logininfor/list')).toMatchObject({ code: 200 });
-      const { rows: clients } = await root.get<object[]>('/system/client/list?clientKey=pc');
-      expect(clients).toMatchObject([{ inlineThinking: true, inlineFailures: true }]);
-    } finally {
-      await plinth.stop();
-    }
   });
 });

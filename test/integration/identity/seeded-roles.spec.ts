@@ -1,9 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { userPermissions } from '../../../src/platform/access/index.js';
-import { Database } from '../../../src/platform/database/index.js';
-import { SeededRoles1763683200039 } from '../../../src/platform/database/migrations/39-seeded-roles.js';
-import { migrating } from '../../support/migration.js';
-import { done, makeRole, makeTenant, makeUser, roleId } from '../../support/people.js';
+import { done, makeTenant, makeUser, roleId } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
@@ -18,16 +14,6 @@ describe('the roles that a tenant begins with', () => {
 
   afterAll(() => plinth.stop());
 
-  function migrate(direction: 'up' | 'down'): Promise<void> {
-    const migration = new SeededRoles1763683200039();
-    return migrating(plinth.app.get(Database), (runner) => migration[direction](runner));
-  }
-
-  async function permissionsOf(role: number): Promise<string[]> {
-    const { data } = done(await boss.get<{ permissions: string[] }>(`/system/role/${role}`));
-    return data.permissions.sort();
-  }
-
   it('let an ordinary user send files in the chat and read what answers quote', async () => {
     const { session } = await makeUser(plinth, boss, 'reader', [await roleId(boss, 'user')]);
     const base = { name: 'Shared', share: 1 };
@@ -41,30 +27,5 @@ describe('the roles that a tenant begins with', () => {
     }
     expect((await session.get('/resource/oss/list')).code).toBe(403);
     expect((await session.delete(`/system/info/${kid}`)).code).toBe(403);
-  });
-
-  it('are brought up to date in tenants of earlier releases, unless somebody has changed them', async () => {
-    const user = await roleId(boss, 'user');
-    const audits = ['monitor:audit:list', 'system:dict:list'];
-    const auditor = await makeRole(boss, 'auditor', audits);
-    const now = [...userPermissions].sort();
-    expect(await permissionsOf(user)).toEqual(now);
-
-    await migrate('down');
-    expect(await permissionsOf(user)).not.toContain('system:oss:upload');
-    expect(await permissionsOf(await roleId(boss, 'admin'))).not.toContain('monitor:use:query');
-    for (let time = 0; time < 2; time += 1) await migrate('up');
-
-    expect(await permissionsOf(user)).toEqual(now);
-    expect(await permissionsOf(await roleId(boss, 'admin'))).toContain('monitor:use:query');
-    expect(await permissionsOf(auditor)).toEqual(
-      [...audits, 'monitor:usage:export', 'monitor:usage:query', 'monitor:use:query'].sort(),
-    );
-
-    await migrate('down');
-    const chosen = ['system:session:list'];
-    done(await boss.put('/system/role', { roleId: user, permissions: chosen }));
-    await migrate('up');
-    expect(await permissionsOf(user)).toEqual(chosen);
   });
 });

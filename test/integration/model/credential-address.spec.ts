@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { Database } from '../../../src/platform/database/index.js';
-import { ModelCredential1763683200014 } from '../../../src/platform/database/migrations/14-model-credential.js';
 import { canary } from '../../support/canary.js';
-import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
-import { done, makeRole, makeTenant, makeUser, roleId } from '../../support/people.js';
+import { done, makeRole, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
@@ -14,7 +11,6 @@ const PERMISSION = 'system:model:credential';
 const REFUSAL =
   'The stored API key was entered for another service: scheme, host or port of the address changes. Enter the apiKey for the new address, or ask an administrator who has the permission system:model:credential.';
 
-/** Runs a migration as the start does: before the wall between tenants stands. */
 describe('the address that a stored key is sent to', () => {
   let plinth: Plinth;
   let simulator: Simulator;
@@ -150,36 +146,6 @@ describe('the address that a stored key is sent to', () => {
       fields: ['apiHost'],
       oldHost: 'https://one.example.com',
       newHost: 'https://two.example.com',
-    });
-  });
-
-  describe('the migration', () => {
-    it('gives the permission to the administrators of every tenant, once', async () => {
-      const { admin } = await makeTenant(plinth, root, '710001');
-      const own = await roleId(admin, 'admin');
-      const database = plinth.app.get(Database);
-      const permissions = async (): Promise<string[]> => {
-        const [role] = await database.query<{ permissions: string[] }>(
-          "SELECT permissions FROM role WHERE tenant_id = '710001' AND id = $1",
-          [own],
-        );
-        return (role?.permissions ?? []).filter((one) => one === PERMISSION);
-      };
-      const holds = async (): Promise<boolean> => {
-        const { data } = await admin.get<{ permissions: string[] }>('/system/user/getInfo');
-        return data.permissions.includes(PERMISSION);
-      };
-      expect(await permissions()).toEqual([PERMISSION]);
-      expect(await holds()).toBe(true);
-      const migration = new ModelCredential1763683200014();
-      await migrating(database, (runner) => migration.down(runner));
-      expect(await permissions()).toEqual([]);
-      expect(await holds()).toBe(false);
-      for (let times = 0; times < 2; times += 1) {
-        await migrating(database, (runner) => migration.up(runner));
-      }
-      expect(await permissions()).toEqual([PERMISSION]);
-      expect(await holds()).toBe(true);
     });
   });
 });

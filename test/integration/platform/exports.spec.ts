@@ -8,9 +8,7 @@ import {
   userPermissions,
 } from '../../../src/platform/access/index.js';
 import { Database } from '../../../src/platform/database/index.js';
-import { ExportPermissions1763683200024 } from '../../../src/platform/database/migrations/24-export-permissions.js';
 import { canary } from '../../support/canary.js';
-import { migrating } from '../../support/migration.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done, makeRole, makeTenant, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
@@ -214,35 +212,6 @@ describe('the export of a list', () => {
     const path = `/monitor/${log}/export`;
     expect((await envelope(path, {}, one.session)).code).toBe(403);
     expect((await send(two.session, path)).type).toBe(XLSX);
-  });
-
-  it('is given to roles of an earlier release that have the list', async () => {
-    const { admin: boss } = await makeTenant(plinth, admin, '700008');
-    const permissions = ['monitor:operlog:list', 'system:dict:list', 'system:dict:query'];
-    const role = await makeRole(boss, 'clerk', permissions);
-    const reader = await makeRole(boss, 'reader', ['system:dict:query', 'monitor:online:list']);
-    const { session } = await makeUser(plinth, boss, 'clerk', [role]);
-    const held = async (who: Session): Promise<string[]> =>
-      done(
-        await who.get<{ permissions: string[] }>('/system/user/getInfo'),
-      ).data.permissions.sort();
-    expect(await held(session)).toEqual(permissions);
-
-    const migration = new ExportPermissions1763683200024();
-    const migrate = (direction: 'up' | 'down'): Promise<void> =>
-      migrating(database, (runner) => migration[direction](runner));
-    for (const direction of ['down', 'up', 'up'] as const) await migrate(direction);
-    expect(await held(session)).toEqual(
-      [...permissions, 'monitor:operlog:export', 'system:dict:export'].sort(),
-    );
-    expect((await send(session, '/monitor/operlog/export')).type).toBe(XLSX);
-    const other = await boss.get<{ permissions: string[] }>(`/system/role/${reader}`);
-    expect(done(other).data.permissions).toEqual(['system:dict:query', 'monitor:online:list']);
-    expect(await held(boss)).toContain('monitor:logininfor:export');
-    await migrate('down');
-    expect(await held(boss)).not.toContain('monitor:logininfor:export');
-    await migrate('up');
-    expect(await held(boss)).toContain('monitor:logininfor:export');
   });
 
   it.each([

@@ -299,7 +299,7 @@ describe('the description of the API', () => {
     const document = JSON.parse(text) as { 'x-envelope-codes': object };
 
     expect(document).toMatchObject({
-      info: { title: 'Plinth', version: '0.1.0' },
+      info: { title: 'Plinth', version: '1.0.0' },
       components: {
         securitySchemes: {
           authorization: { type: 'http', scheme: 'bearer' },

@@ -148,17 +148,6 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The key of a request, before its tenant is known: its id is unique to the installation, and the tenant is answered.',
   },
   {
-    begins:
-      'UPDATE chat_message message SET turn_id = NULL FROM ( SELECT tenant_id, id, row_number() OVER ( PARTITION BY tenant_id, turn_id',
-    file: 'src/platform/database/migrations/16-turn-answers.ts',
-    why: 'The migration leaves each turn one answer, among those of the same tenant and turn.',
-  },
-  {
-    begins: 'UPDATE harness_run r SET model_name = s.model_name FROM harness_session s',
-    file: 'src/platform/database/migrations/15-harness-runs.ts',
-    why: 'The migration gives every run the model of its own session, in the same tenant.',
-  },
-  {
     begins: "UPDATE harness_run SET lease_until = now() + interval '",
     file: 'src/harness/store/run.repository.ts',
     why: 'The lease of one run of the tenant. Its user is looked up in the tenant of their account, which for a super administrator is another one.',

@@ -1,9 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Agents. What they bind is kept as lists of ids and names, in the order in which it was chosen. */
-export class Agents1763683200006 implements MigrationInterface {
-  name = 'Agents1763683200006';
-
+/** Agents: model, prompt, tools and how they answer. */
+export class Agent2026112700006 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE agent (
@@ -25,13 +23,25 @@ export class Agents1763683200006 implements MigrationInterface {
         status char(1) NOT NULL DEFAULT '0',
         remark varchar(500),
         create_time timestamptz NOT NULL DEFAULT now(),
-        update_time timestamptz NOT NULL DEFAULT now()
+        update_time timestamptz NOT NULL DEFAULT now(),
+        runtime varchar(20) NOT NULL DEFAULT 'direct',
+        tools jsonb NOT NULL DEFAULT '[]',
+        use_skills boolean NOT NULL DEFAULT false,
+        max_steps integer,
+        response_format json,
+        filter jsonb,
+        revision integer NOT NULL DEFAULT 1
       );
       CREATE INDEX agent_list ON agent (tenant_id, update_time, id);
+      CREATE INDEX agent_user_id_fk ON agent (user_id);
+      COMMENT ON COLUMN agent.response_format IS
+        'As json, which keeps the order of the properties: models write them in it';
     `);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE agent');
+    await runner.query(`
+      DROP TABLE agent;
+    `);
   }
 }

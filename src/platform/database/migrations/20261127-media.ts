@@ -1,9 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The tasks that users have given to media services. */
-export class Media1763683200012 implements MigrationInterface {
-  name = 'Media1763683200012';
-
+/** Tasks that users have given to media services. */
+export class Media2026112700007 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE media_task (
@@ -28,6 +26,8 @@ export class Media1763683200012 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE media_task');
+    await runner.query(`
+      DROP TABLE media_task;
+    `);
   }
 }

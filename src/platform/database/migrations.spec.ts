@@ -1,0 +1,76 @@
+import { readdirSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { PGlite } from '@electric-sql/pglite';
+import type { DataSource } from 'typeorm';
+import { createDataSource } from './data-source.js';
+import { openInMemory } from './embedded.js';
+import { migrate, migrations, OldSchemaError } from './migrations.js';
+
+const names = migrations.map(({ name }) => name);
+
+describe('the migrations of the folder', () => {
+  it('are one class a file, with the date of the file and a number of its own', () => {
+    const dates = readdirSync(new URL('migrations/', import.meta.url)).map((file) =>
+      file.slice(0, 8),
+    );
+    expect(names.map((name) => name.slice(-13, -5)).sort()).toEqual(dates.sort());
+    expect(new Set(names.map((name) => name.slice(-13))).size).toBe(names.length);
+  });
+});
+
+describe('a database of the series before 1.0.0', () => {
+  let embedded: PGlite;
+  let dataSource: DataSource;
+
+  beforeEach(async () => {
+    embedded = await openInMemory();
+    dataSource = await createDataSource({ embedded, poolSize: 1 }).initialize();
+    await migrate(dataSource);
+    await dataSource.query('INSERT INTO signing_key (name, sealed) VALUES ($1, $2)', ['one', 'x']);
+  });
+
+  afterEach(async () => {
+    await dataSource.destroy();
+    await embedded.close();
+  });
+
+  /** The rows of `migrations` as the series leaves them that ended with this one. */
+  async function endSeriesWith(name: string): Promise<void> {
+    await dataSource.query('DELETE FROM migrations');
+    for (const migration of ['Access1763683200001', name]) {
+      await dataSource.query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [
+        Number(migration.slice(-13)),
+        migration,
+      ]);
+    }
+  }
+
+  async function appliedMigrations(): Promise<string[]> {
+    const rows: { name: string }[] = await dataSource.query(
+      'SELECT name FROM migrations ORDER BY id',
+    );
+    return rows.map(({ name }) => name);
+  }
+
+  it('is adopted at its last step: the rows of the baseline replace those of the series', async () => {
+    await endSeriesWith('FurtherRevisions1763683200069');
+    for (let start = 0; start < 2; start += 1) await migrate(dataSource);
+
+    expect(await appliedMigrations()).toEqual(names);
+    expect(await dataSource.query('SELECT sealed FROM signing_key')).toEqual([{ sealed: 'x' }]);
+  });
+
+  it('is refused before its last step, and says what to do', async () => {
+    await endSeriesWith('VectorHomes1763683200067');
+    const failure: unknown = await migrate(dataSource).catch((error: unknown) => error);
+
+    expect(failure).toBeInstanceOf(OldSchemaError);
+    expect(failure).toMatchObject({
+      message:
+        'The database was last migrated by an earlier version than the last one before 1.0.0 (VectorHomes1763683200067). ' +
+        'Nothing was changed. Start it once with commit a1bbbd3a, then with this version.',
+    });
+    expect(await appliedMigrations()).toEqual(['Access1763683200001', 'VectorHomes1763683200067']);
+    expect(await dataSource.query('SELECT sealed FROM signing_key')).toEqual([{ sealed: 'x' }]);
+  });
+});
