@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PGlite } from '@electric-sql/pglite';
 import type { DataSource } from 'typeorm';
 import { createDataSource } from './data-source.js';
@@ -22,14 +22,14 @@ describe('a database of the series before 1.0.0', () => {
   let embedded: PGlite;
   let dataSource: DataSource;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     embedded = await openInMemory();
     dataSource = await createDataSource({ embedded, poolSize: 1 }).initialize();
     await migrate(dataSource);
     await dataSource.query('INSERT INTO signing_key (name, sealed) VALUES ($1, $2)', ['one', 'x']);
   });
 
-  afterEach(async () => {
+  afterAll(async () => {
     await dataSource.destroy();
     await embedded.close();
   });
