@@ -22,6 +22,7 @@ const features = [
   'identity',
   'dictionary',
   'provider',
+  'usage',
   'model',
   'skill',
   'vector-store',

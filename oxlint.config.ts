@@ -80,11 +80,11 @@ const notFromTypeOrm = {
   message:
     'A repository takes Database, which joins the open transaction: an injected one would wait for it for ever on the embedded store.',
 };
-/** In src/model alone, every call that an adapter makes is limited and booked. */
+/** In src/model alone, every call that an adapter makes is limited and recorded. */
 const notFromProvider = {
   regex: '/provider/index\\.js$',
   importNamePattern: 'AdapterRegistry$',
-  message: 'src/model limits and books the calls of adapters: use what its index.ts exports.',
+  message: 'src/model limits and records the calls of adapters: use what its index.ts exports.',
 };
 const throughOutbound = 'Every call to another server goes through src/platform/outbound.';
 const globalFetch = ['globalThis', 'global'].map((object) => ({

@@ -8,13 +8,10 @@ import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { RateLimiter } from '../platform/event/index.js';
 import type { RateLimit } from '../platform/event/index.js';
 import { currentRequest } from '../platform/http/index.js';
-import {
-  LimitReachedError,
-  ModelNotFoundError,
-  ModelResolver,
-  UpstreamCalls,
-} from '../model/index.js';
-import type { CallTrail, MediaCategory, MediaUnits, ResolvedMediaModel } from '../model/index.js';
+import { ModelNotFoundError, ModelResolver, UpstreamCalls } from '../model/index.js';
+import { LimitReachedError } from '../usage/index.js';
+import type { CallTrail, MediaCategory, ResolvedMediaModel } from '../model/index.js';
+import type { MediaUnits } from '../usage/index.js';
 import { msg } from '../platform/message/index.js';
 import { abortedError, imageFileType, UpstreamError } from '../provider/index.js';
 import type {

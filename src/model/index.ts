@@ -1,10 +1,8 @@
-export type { Feature, ModelUse, ModelUser } from './calls/model-use.js';
+export type { ModelUse } from './calls/model-use.js';
 export { CallTrail } from './calls/call.trail.js';
-export type { LimitLeft, MadeAttempt } from './calls/call.trail.js';
-export type { MediaUnits } from './calls/attempt.js';
+export type { MadeAttempt } from './calls/call.trail.js';
 export type { CallOptions, RelaySettings } from './calls/upstream.calls.js';
 export { UpstreamCalls } from './calls/upstream.calls.js';
-export { LimitReachedError } from './limits/limit.errors.js';
 export { inBatches } from './in-batches.js';
 export { CompletionClient } from './completion/completion.client.js';
 export type { CompletionOptions, CountedCompletion } from './completion/completion.client.js';

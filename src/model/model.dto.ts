@@ -17,12 +17,10 @@ import {
 } from '../platform/http/index.js';
 import { msg, phrase } from '../platform/message/index.js';
 import { AUTH_TYPES } from '../provider/index.js';
+import { MAX_PRICE, MIN_AMOUNT } from '../usage/index.js';
 import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.errors.js';
 
 const INTEGER = 2_147_483_647;
-/** What numeric(14, 6) holds. */
-export const SMALLEST_AMOUNT = 0.000_001;
-const HIGHEST_PRICE = 99_999_999;
 const CATEGORIES = [...MODEL_CATEGORIES, LEGACY_RERANK];
 const MODEL_NAME = {
   max: 200,
@@ -182,48 +180,48 @@ const modelFields = {
     optional: true,
     clearable: true,
     min: 0,
-    max: HIGHEST_PRICE,
-    smallest: SMALLEST_AMOUNT,
+    max: MAX_PRICE,
+    smallest: MIN_AMOUNT,
     description: `Per million tokens read${UNKNOWN}`,
   }),
   outputPrice: Decimal({
     optional: true,
     clearable: true,
     min: 0,
-    max: HIGHEST_PRICE,
-    smallest: SMALLEST_AMOUNT,
+    max: MAX_PRICE,
+    smallest: MIN_AMOUNT,
     description: `Per million tokens written${UNKNOWN}`,
   }),
   cachedInputPrice: Decimal({
     optional: true,
     clearable: true,
     min: 0,
-    max: HIGHEST_PRICE,
-    smallest: SMALLEST_AMOUNT,
+    max: MAX_PRICE,
+    smallest: MIN_AMOUNT,
     description: 'Per million tokens read from the cache of the service; empty: as other tokens',
   }),
   imagePrice: Decimal({
     optional: true,
     clearable: true,
     min: 0,
-    max: HIGHEST_PRICE,
-    smallest: SMALLEST_AMOUNT,
+    max: MAX_PRICE,
+    smallest: MIN_AMOUNT,
     description: `Per image${UNKNOWN}`,
   }),
   secondPrice: Decimal({
     optional: true,
     clearable: true,
     min: 0,
-    max: HIGHEST_PRICE,
-    smallest: SMALLEST_AMOUNT,
+    max: MAX_PRICE,
+    smallest: MIN_AMOUNT,
     description: `Per second of video, or of sound that is transcribed${UNKNOWN}`,
   }),
   characterPrice: Decimal({
     optional: true,
     clearable: true,
     min: 0,
-    max: HIGHEST_PRICE,
-    smallest: SMALLEST_AMOUNT,
+    max: MAX_PRICE,
+    smallest: MIN_AMOUNT,
     description: `Per million characters spoken${UNKNOWN}`,
   }),
   batchPriceFactor: Decimal({

@@ -2,29 +2,16 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditNames } from '../platform/audit/index.js';
 import { ProviderModule } from '../provider/index.js';
+import { UsageModule } from '../usage/index.js';
 import { Model } from './model.entity.js';
 import { ModelKey } from './model-key.entity.js';
 import { ModelKeyRepository } from './model-key.repository.js';
-import { BooksRetention } from './books/books.retention.js';
-import { CallBooks } from './books/call.books.js';
-import { BookedCall } from './books/call.entity.js';
-import { CallRepository } from './books/call.repository.js';
-import { ModelPrice } from './books/price.entity.js';
-import { UsageController } from './books/usage.controller.js';
-import { UsageRepository } from './books/usage.repository.js';
 import { UpstreamCalls } from './calls/upstream.calls.js';
 import { UpstreamHealth } from './calls/upstream.health.js';
 import { CompletionClient } from './completion/completion.client.js';
 import { CredentialRepository } from './credential.repository.js';
 import { CredentialRotation } from './credential.rotation.js';
 import { CredentialVault } from './credential.vault.js';
-import { UsageLimiter } from './limits/usage.limiter.js';
-import { LimitController } from './limits/limit.controller.js';
-import { UsageCounter, UsageLimit, UsageReservation } from './limits/limit.entity.js';
-import { LimitRepository } from './limits/limit.repository.js';
-import { LimitRetention } from './limits/limit.retention.js';
-import { LimitService } from './limits/limit.service.js';
-import { ReservationRepository } from './limits/reservation.repository.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
 import { ModelFindings } from './findings/model.findings.js';
 import { EmbeddingClient } from './embedding/embedding.client.js';
@@ -39,14 +26,8 @@ import { OfferedModelsService } from './offered/offered-models.service.js';
 import { RerankClient } from './reranking/rerank.client.js';
 
 @Module({
-  imports: [
-    TypeOrmModule.forFeature([
-      ...[Model, ModelKey, ModelPrice, BookedCall],
-      ...[UsageLimit, UsageCounter, UsageReservation],
-    ]),
-    ProviderModule,
-  ],
-  controllers: [ModelController, OfferedModelsController, UsageController, LimitController],
+  imports: [TypeOrmModule.forFeature([Model, ModelKey]), ProviderModule, UsageModule],
+  controllers: [ModelController, OfferedModelsController],
   providers: [
     CredentialVault,
     CredentialRepository,
@@ -57,15 +38,6 @@ import { RerankClient } from './reranking/rerank.client.js';
     ModelKeyRepository,
     ModelService,
     ModelResolver,
-    CallRepository,
-    CallBooks,
-    BooksRetention,
-    UsageRepository,
-    LimitRepository,
-    LimitService,
-    ReservationRepository,
-    LimitRetention,
-    UsageLimiter,
     UpstreamHealth,
     ModelFindings,
     UpstreamCalls,

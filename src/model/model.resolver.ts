@@ -33,8 +33,8 @@ import {
 } from './model.errors.js';
 import type { CalledCategory } from './model.errors.js';
 import type { Model } from './model.entity.js';
-import { LimitRepository } from './limits/limit.repository.js';
-import type { SetLimit } from './limits/limit.repository.js';
+import { LimitRepository } from '../usage/index.js';
+import type { SetLimit } from '../usage/index.js';
 import type { ModelKey } from './model-key.entity.js';
 import { ModelKeyRepository } from './model-key.repository.js';
 import { ModelRepository } from './model.repository.js';
@@ -120,7 +120,7 @@ export interface ResolvedModel {
   /** Per million tokens, in the operator's currency. */
   readonly inputPrice?: number;
   readonly outputPrice?: number;
-  /** The version of all prices of the model, for the books; undefined without any. */
+  /** The version of all prices of the model, for the usage ledger; undefined without any. */
   readonly priceVersion?: number;
   /** What calls have learned of its service until it was resolved; undefined without any. */
   readonly findings?: Findings | undefined;

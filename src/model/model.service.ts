@@ -209,7 +209,7 @@ export class ModelService {
       const learned = isOther ? { findings: {} } : {};
       await this.models.update(tenantId, id, { ...values, ...learned }, apiKey);
       if (keys) await this.keys.replace(tenantId, id, keys);
-      // Calls that are booked already keep the version before.
+      // Calls that are recorded already keep the version before.
       if (PRICES.some((price) => after[price] !== before[price])) {
         await this.models.beginPrices(caller, id);
       }

@@ -132,12 +132,12 @@ const PLANTED = [
   ['src/media/g.ts', /SQL lives/, 'export class G { g() { this.database.repository(G); } }'],
   [
     'src/media/h.ts',
-    /limits and books/,
+    /limits and records/,
     "export { ChatAdapterRegistry } from '../provider/index.js';",
   ],
   [
     'src/model/calls/i.ts',
-    /limits and books/,
+    /limits and records/,
     "import type { MediaAdapterRegistry } from '../../provider/index.js'; export const i: MediaAdapterRegistry[] = [];",
   ],
 ] as const;

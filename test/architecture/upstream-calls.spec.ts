@@ -22,7 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'media/media.service.ts': ['image', 'lookUpPrediction', 'lookUpVideo', 'speech', 'video'],
 };
 
-it('calls model services in one place, so that every call is counted and booked', () => {
+it('calls model services in one place, so that every call is counted and recorded', () => {
   const found: Record<string, readonly string[]> = {};
   for (const file of globSync('**/*.ts', { cwd: source })) {
     if (file.endsWith('.spec.ts') || file.startsWith('provider/adapter/')) continue;

@@ -36,7 +36,7 @@ describeConsole('usage in the console', () => {
     await expectNoViolations(page);
 
     await sendChat(admin, { model: MODEL, content: 'Hello' });
-    await expectBooked(admin);
+    await expectRecorded(admin);
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
     await page.getByRole('row', { name: new RegExp(MODEL) }).waitFor();
@@ -134,7 +134,7 @@ describeConsole('usage in the console', () => {
     const admin = await plinth.signIn();
     const reader = await makeUser(plinth, admin, 'thrifty', [await roleId(admin, 'user')]);
     await sendChat(reader.session, { model: MODEL, content: 'Hello' });
-    await expectBooked(reader.session);
+    await expectRecorded(reader.session);
     const page = await console.signedIn({
       user: { name: 'thrifty', password: PASSWORD },
       language: 'zh',
@@ -149,8 +149,8 @@ describeConsole('usage in the console', () => {
   });
 });
 
-/** The books are written a moment after a call. */
-async function expectBooked(session: Session): Promise<void> {
+/** The usage ledger is written a moment after a call. */
+async function expectRecorded(session: Session): Promise<void> {
   await eventually(
     async () => done(await session.get<{ total: { calls: number } }>('/monitor/usage/own')).data,
     ({ total }) => total.calls > 0,

@@ -137,7 +137,7 @@ interface Usage {
   }
 
   it(
-    'never settle above their caps, and the books agree',
+    'never settle above their caps, and the usage ledger agrees',
     async () => {
       // All four are asked in each call.
       const limits = await Promise.all([
@@ -163,10 +163,10 @@ interface Usage {
       expect(tokens?.use.used).toBe(made * TOKENS);
       expect(model?.use.used).toBe(made * TOKENS);
       expect(cost?.use.used).toBeCloseTo(made * COST, 9);
-      const booked = await usage();
-      expect(booked.calls).toBe(made);
-      expect(booked.inputTokens + booked.outputTokens).toBe(made * TOKENS);
-      expect(Number(booked.cost)).toBeCloseTo(made * COST, 9);
+      const recorded = await usage();
+      expect(recorded.calls).toBe(made);
+      expect(recorded.inputTokens + recorded.outputTokens).toBe(made * TOKENS);
+      expect(Number(recorded.cost)).toBeCloseTo(made * COST, 9);
       // Nearly all of the budget can be used.
       expect(made).toBeGreaterThan(40);
     },
@@ -181,14 +181,14 @@ interface Usage {
       const statuses = await burst();
       expect(statuses.filter((status) => status === 200)).toHaveLength(60);
       expect(simulator.total).toBe(60);
-      // Calls without a budget are booked with others.
+      // Calls without a budget are recorded with others.
       await eventually(usage, ({ calls }) => calls === before + 60);
     },
     START_MS,
   );
 
   it(
-    'lose no booked call of a process that is killed, and forget what it had reserved',
+    'lose no recorded call of a process that is killed, and forget what it had reserved',
     async () => {
       const { calls: before, inputTokens, outputTokens } = await usage();
       const one = await limit({ measure: 'tokens-day', cap: 1_000_000 });

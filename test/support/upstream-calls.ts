@@ -1,7 +1,7 @@
 import { systemCaller } from '../../src/platform/access/index.js';
 import { addFindings } from '../../src/model/findings/model.findings.js';
 import { UpstreamHealth } from '../../src/model/calls/upstream.health.js';
-import type { UsageLimiter } from '../../src/model/limits/usage.limiter.js';
+import type { UsageLimiter } from '../../src/usage/usage.limiter.js';
 import { EventBus } from '../../src/platform/event/index.js';
 import { InProcessEventBus } from '../../src/platform/event/in-process/in-process.event-bus.js';
 import type { Metrics } from '../../src/platform/observability/index.js';
@@ -61,23 +61,23 @@ export function unstoredCalls(
   }: {
     readonly fallbacks?: readonly ResolvedModel[];
     readonly health?: UpstreamHealth;
-    /** Gets what would be booked. */
+    /** Gets what would be recorded. */
     readonly attempted?: unknown[];
     /** Only models with limits ask it. */
-    readonly limiter?: Pick<UsageLimiter, 'reserve' | 'withMaximum'>;
+    readonly limiter?: Pick<UsageLimiter, 'reserve' | 'maxOutput'>;
   } = {},
 ): UpstreamCalls {
   const metrics = {
     upstreamCall: (call) => void counted.push(call),
     firstToken: () => undefined,
   } satisfies Pick<Metrics, 'upstreamCall' | 'firstToken'>;
-  const books = { enter: (attempt: unknown) => void attempted.push(attempt) };
+  const ledger = { enter: (entry: unknown) => void attempted.push(entry) };
   const fallbackOf = (_: unknown, id: number) =>
     Promise.resolve(fallbacks.find((one) => one.id === id));
   return new UpstreamCalls(
     { current, fallbackOf } as never,
     metrics as never,
-    books as never,
+    ledger as never,
     limiter as never,
     health,
     SETTINGS as never,

@@ -5,7 +5,8 @@ import type { Message } from '../../platform/message/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { EmbeddingClient, EmbeddingModelChangedError, inBatches } from '../../model/index.js';
-import type { ModelUse, ModelUser, ResolvedEmbeddingModel } from '../../model/index.js';
+import type { ModelUse, ResolvedEmbeddingModel } from '../../model/index.js';
+import type { ModelUser } from '../../usage/index.js';
 import { SettingsChangedError } from './parsing.errors.js';
 import { ParsingRepository } from './parsing.repository.js';
 import type { Claim } from './parsing.repository.js';
@@ -44,7 +45,7 @@ const FLOAT_BYTES = 4;
 @Injectable()
 export class FragmentEmbedder {
   private readonly logger = new Logger('Parsing');
-  /** By the user and by what decides which vectors a model answers: a call is booked for one user. */
+  /** By the user and by what decides which vectors a model answers: a call is recorded for one user. */
   private readonly shared = new Map<string, SharedBatches>();
 
   constructor(

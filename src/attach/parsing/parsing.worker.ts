@@ -14,7 +14,7 @@ import { DomainError, UnavailableError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { Metrics } from '../../platform/observability/index.js';
-import { LimitReachedError } from '../../model/index.js';
+import { LimitReachedError } from '../../usage/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';

@@ -4,7 +4,8 @@ import type { Message } from '../../platform/message/index.js';
 import { msg } from '../../platform/message/index.js';
 import { ResponseFormatError } from '../../chat/index.js';
 import { ContentMemoryError, ContentRefusedError, MediaFailedError } from '../../media/index.js';
-import { LimitReachedError, ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
+import { ModelNotFoundError, WrongCategoryError } from '../../model/index.js';
+import { LimitReachedError } from '../../usage/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { UpstreamErrorKind } from '../../provider/index.js';
 

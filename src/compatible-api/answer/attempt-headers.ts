@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import type { Caller } from '../../platform/access/index.js';
 import { CallTrail } from '../../model/index.js';
-import type { LimitLeft } from '../../model/index.js';
+import type { LimitLeft } from '../../usage/index.js';
 import { IgnoredParameters } from './ignored-parameters.js';
 
 const MESSAGES = /^\/v1\/messages(\/|$)/i;

@@ -14,7 +14,7 @@ import { IntervalJob } from '../../platform/queue/index.js';
 import { ContentMissingError, isRefused, UploadEngine } from '../../platform/storage/index.js';
 import type { ReceivedFile } from '../../platform/storage/index.js';
 import { ChatStreams } from '../../chat/index.js';
-import { LimitReachedError } from '../../model/index.js';
+import { LimitReachedError } from '../../usage/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import { ApiFiles } from '../files/api-files.service.js';
 import type { ApiBatch, BatchStatus, BatchUsage, EndedLineStatus } from './api-batch.entity.js';

@@ -2,7 +2,7 @@ import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/
 import { messageForProgram } from '../../platform/http/index.js';
 import { ResponseFormatError } from '../../chat/index.js';
 import { MediaFailedError } from '../../media/index.js';
-import { LimitReachedError } from '../../model/index.js';
+import { LimitReachedError } from '../../usage/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import {
   headersFor,

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { sendableTokens } from '../../model/index.js';
-import type { ModelUser, ResolvedChatModel } from '../../model/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
+import type { ModelUser } from '../../usage/index.js';
 import type { ContentPart, ToolDefinition } from '../../provider/index.js';
 import { Artifacts } from '../change/artifacts.js';
 import type { Plan } from '../protocol/plan.js';

@@ -1,16 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import type { UpstreamKind } from '../../platform/observability/index.js';
 import { OutboundError } from '../../platform/outbound/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { ChatPart, Usage } from '../../provider/index.js';
+import type { AuxiliaryKind, MediaUnits, UsageEntry } from '../../usage/index.js';
 import { tokensOfCharacters, wideCharactersIn } from '../model-window.js';
 import type { ResolvedModel } from '../model.resolver.js';
-import type { AuxiliaryKind, ModelUse } from './model-use.js';
+import type { ModelUse } from './model-use.js';
 
 /** What an attempt is made with. */
 export interface AttemptStart {
   readonly use: ModelUse;
   readonly kind: UpstreamKind;
-  /** What it is in the books instead of its kind. */
+  /** Its kind in the usage ledger where that is not the kind of call. */
   readonly auxiliary?: AuxiliaryKind | undefined;
   /** The name of the model that was asked for. */
   readonly asked: string;
@@ -20,15 +22,8 @@ export interface AttemptStart {
   readonly number: number;
   /** Estimated tokens of what is sent; asked only when the service does not say. */
   readonly sentTokens: () => number;
-  /** What it has reserved of limits: the id that its row of the books must have. */
+  /** The id of its reservation, which its row in the usage ledger must have. */
   readonly reservation?: string | undefined;
-}
-
-/** What a call of a media model is paid by. */
-export interface MediaUnits {
-  readonly images?: number | undefined;
-  readonly seconds?: number | undefined;
-  readonly characters?: number | undefined;
 }
 
 /** What an attempt has used. */
@@ -155,6 +150,43 @@ export class Attempt {
       cachedTokens: usage?.cachedInputTokens ?? 0,
       reasoningTokens: usage?.reasoningTokens ?? 0,
       estimated: inputTokens === undefined || outputTokens === undefined,
+    };
+  }
+
+  /** Its row in the usage ledger. */
+  toEntry(): UsageEntry {
+    const { use, asked, model, kind, auxiliary, number, reservation } = this.start;
+    const { caller, feature, agentId } = use;
+    const { images, seconds, characters } = this.mediaUnits;
+    const { tokens, firstTokenMs } = this;
+    return {
+      id: reservation ?? randomUUID(),
+      tenant_id: model.tenantId,
+      call_time: new Date(this.startedAt).toISOString(),
+      user_id: caller.userId,
+      api_key_id: caller.apiKey?.id ?? null,
+      door: caller.origin,
+      feature,
+      agent_id: agentId ?? null,
+      asked_model: asked,
+      model_id: model.id,
+      model_name: model.modelName,
+      provider_code: model.providerCode,
+      kind: auxiliary ?? kind,
+      attempt: number,
+      outcome: this.outcome,
+      estimated: tokens.estimated,
+      input_tokens: tokens.inputTokens,
+      output_tokens: tokens.outputTokens,
+      cached_tokens: tokens.cachedTokens,
+      reasoning_tokens: tokens.reasoningTokens,
+      images: images ?? 0,
+      seconds: seconds ?? 0,
+      characters: characters ?? 0,
+      price_version: model.priceVersion ?? null,
+      first_token_ms: firstTokenMs === undefined ? null : Math.round(firstTokenMs),
+      duration_ms: Math.round(this.durationMs),
+      ...(reservation !== undefined && { limited: true }),
     };
   }
 

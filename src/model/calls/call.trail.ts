@@ -1,3 +1,5 @@
+import type { NearestLimits } from '../../usage/index.js';
+
 /** What is told of an attempt; its outcome changes until it has ended. */
 interface TrailedAttempt {
   readonly start: {
@@ -18,22 +20,8 @@ interface TrailedAttempt {
 export interface MadeAttempt {
   readonly model: string;
   readonly provider: string;
-  /** As in the books; of an attempt that still runs `running`. */
+  /** As in the usage ledger; `running` until the attempt ends. */
   readonly outcome: string;
-}
-
-/** How much of a limit is left, and when all of it is there again. */
-export interface LimitLeft {
-  readonly cap: number;
-  /** Without what running calls have reserved; not below 0. */
-  readonly remaining: number;
-  readonly resetSeconds: number;
-}
-
-/** The limits of the tenant that have the least left, of those that apply to a call. */
-export interface NearestLimits {
-  readonly requests?: LimitLeft | undefined;
-  readonly tokens?: LimitLeft | undefined;
 }
 
 /** The attempts that were made for one answer, in their order. */

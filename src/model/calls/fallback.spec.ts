@@ -13,9 +13,8 @@ import {
 } from '../../provider/index.js';
 import type { CallLimits, ChatCall, ChatPart } from '../../provider/index.js';
 import type { ResolvedChatModel, ResolvedEmbeddingModel } from '../model.resolver.js';
-import { LimitReachedError } from '../limits/limit.errors.js';
-import type { LimitedCall } from '../limits/usage.limiter.js';
-import type { Attempt } from './attempt.js';
+import { LimitReachedError } from '../../usage/index.js';
+import type { LimitedCall, UsageEntry } from '../../usage/index.js';
 import { CallTrail } from './call.trail.js';
 import type { UpstreamCalls } from './upstream.calls.js';
 import { weighted } from './upstream.health.js';
@@ -93,7 +92,7 @@ async function run(
   model: ResolvedChatModel,
   { fallbacks = [fallbackOf()], attempts = 1, call = ASKED, signal, limits = LIMITS }: Run = {},
 ) {
-  const attempted: Attempt[] = [];
+  const attempted: UsageEntry[] = [];
   const trail = new CallTrail();
   const ids = fallbacks.map(({ id }) => id);
   const asked = ids.length > 0 ? { ...model, fallbackIds: ids } : model;
@@ -112,8 +111,8 @@ async function run(
     failure = error;
   }
   const text = parts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
-  const booked = attempted.map(({ start, outcome }) => [start.number, start.model.id, outcome]);
-  return { parts, text: text.trim(), failure, booked, trail };
+  const recorded = attempted.map(({ attempt, model_id: id, outcome }) => [attempt, id, outcome]);
+  return { parts, text: text.trim(), failure, recorded, trail };
 }
 
 const keysSent = (simulator: Simulator): unknown[] =>
@@ -124,10 +123,10 @@ const WORDS = 'tok0 tok1 tok2';
 // Every fault of a stream: stream-faults.spec.ts.
 describe('a stream with a fallback', () => {
   it('is answered by it after a failure, and says so', async () => {
-    const { text, failure, booked, trail } = await run(modelOf('sim--status-503'));
+    const { text, failure, recorded, trail } = await run(modelOf('sim--status-503'));
     expect(failure).toBeUndefined();
     expect(text).toBe(WORDS);
-    expect(booked).toEqual([
+    expect(recorded).toEqual([
       [1, 1, 'overloaded'],
       [2, SECOND, 'ok'],
     ]);
@@ -139,27 +138,30 @@ describe('a stream with a fallback', () => {
   });
 
   it('is not begun again after its first part, where there are more attempts', async () => {
-    const { failure, booked } = await run(modelOf('sim--chunks-20--cut-3'), { attempts: 3 });
+    const { failure, recorded } = await run(modelOf('sim--chunks-20--cut-3'), { attempts: 3 });
     expect(failure).toMatchObject({ kind: 'cut' });
-    expect(booked).toHaveLength(1);
+    expect(recorded).toHaveLength(1);
     expect(second.requests).toEqual([]);
   });
 
   it.each(['hold', 'huge', 'chunks-9--malformed-0'])(
     'is not begun again with the same model after %s',
     async (fault) => {
-      const { text, booked } = await run(modelOf(`sim--${fault}`), { attempts: 3, limits: SILENT });
+      const { text, recorded } = await run(modelOf(`sim--${fault}`), {
+        attempts: 3,
+        limits: SILENT,
+      });
       expect(text).toBe(WORDS);
-      expect(booked.map(([, id]) => id)).toEqual([1, SECOND]);
+      expect(recorded.map(([, id]) => id)).toEqual([1, SECOND]);
     },
   );
 
   it.each([400, 413, 422])(
     'is not sent elsewhere when the request itself is refused: %d',
     async (status) => {
-      const { failure, booked } = await run(modelOf(`sim--status-${status}`));
+      const { failure, recorded } = await run(modelOf(`sim--status-${status}`));
       expect(failure).toMatchObject({ kind: 'invalid-request', status });
-      expect(booked).toHaveLength(1);
+      expect(recorded).toHaveLength(1);
       expect(second.requests).toEqual([]);
     },
   );
@@ -176,13 +178,13 @@ describe('a stream with a fallback', () => {
   it('is tried again with its model first, then with each fallback in order', async () => {
     const broken = fallbackOf({ modelName: 'sim--status-503' });
     const last = fallbackOf({ id: 3 });
-    const { text, booked } = await run(modelOf('sim--status-503'), {
+    const { text, recorded } = await run(modelOf('sim--status-503'), {
       fallbacks: [broken, last],
       attempts: 2,
     });
     expect(text).toBe(WORDS);
-    expect(booked.map(([, id]) => id)).toEqual([1, 1, SECOND, SECOND, 3]);
-    expect(booked.map(([number]) => number)).toEqual([1, 2, 3, 4, 5]);
+    expect(recorded.map(([, id]) => id)).toEqual([1, 1, SECOND, SECOND, 3]);
+    expect(recorded.map(([number]) => number)).toEqual([1, 2, 3, 4, 5]);
   });
 
   it('fails with what its model has failed with when every fallback does', async () => {
@@ -205,9 +207,9 @@ describe('a stream with a fallback', () => {
         fallbackOf({ id: 5, contextWindow: 9_000 }),
       ];
       first.script(overflow);
-      const { text, booked } = await run(asked({ contextWindow: 8_000 }), { fallbacks });
+      const { text, recorded } = await run(asked({ contextWindow: 8_000 }), { fallbacks });
       expect(text).toBe(WORDS);
-      expect(booked).toEqual([
+      expect(recorded).toEqual([
         [1, 1, 'context-length'],
         [2, 4, 'overloaded'],
         [3, 5, 'ok'],
@@ -217,9 +219,9 @@ describe('a stream with a fallback', () => {
     it('fails as it did where there is none', async () => {
       first.script(overflow);
       const fallbacks = [fallbackOf(), fallbackOf({ id: 3, contextWindow: 4_000 })];
-      const { failure, booked } = await run(asked({ contextWindow: 8_000 }), { fallbacks });
+      const { failure, recorded } = await run(asked({ contextWindow: 8_000 }), { fallbacks });
       expect(failure).toMatchObject({ kind: 'context-length', vendorText: 'prompt is too long' });
-      expect(booked).toHaveLength(1);
+      expect(recorded).toHaveLength(1);
     });
 
     it('is made shorter only where there is none', async () => {
@@ -245,8 +247,8 @@ describe('a stream with a fallback', () => {
   it('ends after so many attempts', async () => {
     const broken = (id: number) => fallbackOf({ id, modelName: 'sim--status-404' });
     const fallbacks = Array.from({ length: 20 }, (_, at) => broken(at + 2));
-    const { booked } = await run(modelOf('sim--status-404'), { fallbacks });
-    expect(booked).toHaveLength(10);
+    const { recorded } = await run(modelOf('sim--status-404'), { fallbacks });
+    expect(recorded).toHaveLength(10);
   });
 
   it('passes over fallbacks that cannot answer', async () => {
@@ -255,11 +257,11 @@ describe('a stream with a fallback', () => {
     const small = fallbackOf({ id: 3, contextWindow: 1 });
     const missing = { ...fallbackOf({ id: 4 }) };
     const good = fallbackOf({ id: 5, supportsTools: true, maxOutput: 7 });
-    const { booked } = await run(modelOf('sim--status-503'), {
+    const { recorded } = await run(modelOf('sim--status-503'), {
       fallbacks: [without, small, { ...missing, supportsTools: false }, good],
       call: { ...ASKED, tools, maxTokens: 100 },
     });
-    expect(booked.map(([, id]) => id)).toEqual([1, 5]);
+    expect(recorded.map(([, id]) => id)).toEqual([1, 5]);
     expect(second.requests.at(-1)?.body).toMatchObject({ max_tokens: 7 });
   });
 });
@@ -281,12 +283,12 @@ describe('several keys', () => {
     'stand in for one another after %s, also where there is one attempt',
     async (fault) => {
       first.script({ status: Number(/\d+/.exec(fault)?.[0]) });
-      const { text, booked } = await run(withKeys(modelOf(ANSWER), [1, 1]), {
+      const { text, recorded } = await run(withKeys(modelOf(ANSWER), [1, 1]), {
         fallbacks: [],
         attempts: 2,
       });
       expect(text).toBe(WORDS);
-      expect(booked).toHaveLength(2);
+      expect(recorded).toHaveLength(2);
       expect(keysSent(first)).toEqual(['Bearer key-0', 'Bearer key-1']);
     },
   );
@@ -345,7 +347,7 @@ describe('an address that fails', () => {
     ];
     const limiter = {
       reserve: () => Promise.reject(reached),
-      withMaximum: (_: unknown, __: unknown, call: ChatCall) => call,
+      maxOutput: () => undefined,
     };
 
     beforeEach(async () => {
@@ -431,7 +433,7 @@ it('says to limits which attempts are made at a model again, also where its call
       reserved.push([model.id, number, isRepeat]);
       return undefined;
     },
-    withMaximum: (_: unknown, __: unknown, call: ChatCall) => call,
+    maxOutput: () => undefined,
   };
   const trail = new CallTrail();
   const away = { modelName: 'sim--status-503', limits: [] };
@@ -522,9 +524,9 @@ it('an embedding goes to the same model elsewhere, and to no other', async () =>
     embedding(2, 'sim-other', second.url),
     embedding(3, 'sim--failfirst-1', `${second.url}/x`),
   ];
-  const attempted: Attempt[] = [];
+  const attempted: UsageEntry[] = [];
   const calls = unstoredCalls(undefined, [], { fallbacks, health, attempted });
   const options = { use: TRYING, limits: LIMITS, signal: new AbortController().signal };
   await calls.embed(asked, () => ({ inputs: ['a'] }), options).catch(() => undefined);
-  expect(attempted.map(({ start }) => start.model.id)).toEqual([1, 3]);
+  expect(attempted.map((entry) => entry.model_id)).toEqual([1, 3]);
 });

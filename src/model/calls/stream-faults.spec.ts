@@ -8,7 +8,7 @@ import { OutboundHttp } from '../../platform/outbound/index.js';
 import { ChatAdapterRegistry, UpstreamError } from '../../provider/index.js';
 import type { ChatPart } from '../../provider/index.js';
 import type { ResolvedChatModel } from '../model.resolver.js';
-import type { Attempt } from './attempt.js';
+import type { UsageEntry } from '../../usage/index.js';
 import type { UpstreamCalls } from './upstream.calls.js';
 
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
@@ -53,9 +53,9 @@ function modelOf(
 const fallbackOf = (code: string): ResolvedChatModel =>
   modelOf(code, { id: SECOND, modelName: ECHO, address: standIn.url });
 
-/** A model that fails so, with a fallback of the same vendor, and what calls of them would enter in the books. */
+/** A model that fails so, with a fallback of the same vendor, and what calls of them would enter in the usage ledger. */
 function callsOf(code: string, { words }: StreamFault) {
-  const attempted: Attempt[] = [];
+  const attempted: UsageEntry[] = [];
   const calls = unstoredCalls(undefined, [], { fallbacks: [fallbackOf(code)], attempted });
   const failingModel = { id: FIRST, modelName: `sim--${words}`, address: failing.url };
   return { calls, attempted, asked: { ...modelOf(code, failingModel), fallbackIds: [SECOND] } };
@@ -72,12 +72,12 @@ interface Outcome {
   /** Parts that say that the answer is whole. */
   readonly ends: number;
   readonly failure: unknown;
-  readonly booked: readonly unknown[];
+  readonly recorded: readonly unknown[];
 }
 
 async function outcomeOf(
   stream: AsyncIterable<readonly ChatPart[]>,
-  attempted: readonly Attempt[],
+  attempted: readonly UsageEntry[],
 ): Promise<Outcome> {
   const parts: ChatPart[] = [];
   let failure: unknown;
@@ -91,7 +91,7 @@ async function outcomeOf(
     text: text.trim(),
     ends: parts.filter(({ type }) => type === 'finish').length,
     failure,
-    booked: attempted.map(({ start, outcome }) => [start.number, start.model.id, outcome]),
+    recorded: attempted.map(({ attempt, model_id: id, outcome }) => [attempt, id, outcome]),
   };
 }
 
@@ -99,15 +99,15 @@ async function outcomeOf(
 const isOfCaller = ({ kind }: StreamFault): boolean => kind === 'invalid-request';
 
 function answeredElsewhere({ kind }: StreamFault): Outcome {
-  const booked = [
+  const recorded = [
     [1, FIRST, kind],
     [2, SECOND, 'ok'],
   ];
-  return { text: SAID, ends: 1, failure: undefined, booked };
+  return { text: SAID, ends: 1, failure: undefined, recorded };
 }
 
 function failed({ text, kind }: StreamFault): Outcome {
-  return { text, ends: 0, failure: kind, booked: [[1, FIRST, kind]] };
+  return { text, ends: 0, failure: kind, recorded: [[1, FIRST, kind]] };
 }
 
 const protocolOf = (code: string) => chats.get(code).protocol(failing.url);

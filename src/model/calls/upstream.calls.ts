@@ -35,19 +35,9 @@ import type {
   TokenCount,
   Transcript,
 } from '../../provider/index.js';
+import { UsageLedger, UsageLimiter } from '../../usage/index.js';
+import type { AuxiliaryKind, LimitedCall, MediaUnits, WorstCase } from '../../usage/index.js';
 import { findingsOf, ModelFindings } from '../findings/model.findings.js';
-import { CallBooks } from '../books/call.books.js';
-import { UsageLimiter } from '../limits/usage.limiter.js';
-import type { LimitedCall } from '../limits/usage.limiter.js';
-import {
-  answersIn,
-  mostBodyTokens,
-  mostInputTokens,
-  mostTokens,
-  outputLimitIn,
-  textsAtMost,
-} from '../limits/worst-case.js';
-import type { WorstCase } from '../limits/worst-case.js';
 import type { ListingAdapter } from '../model.adapters.js';
 import { estimateTokens } from '../model-window.js';
 import { ModelResolver } from '../model.resolver.js';
@@ -58,11 +48,19 @@ import type {
   ResolvedModel,
   ResolvedRerankModel,
 } from '../model.resolver.js';
+import {
+  answersIn,
+  isOutputLimit,
+  mostBodyTokens,
+  mostInputTokens,
+  mostTokens,
+  outputLimitIn,
+  textsAtMost,
+} from '../tokens/worst-case.js';
 import { Attempt } from './attempt.js';
-import type { MediaUnits } from './attempt.js';
 import { estimateBodyTokens } from './body-tokens.js';
 import { CallRoute } from './call.route.js';
-import type { AuxiliaryKind, ModelUse } from './model-use.js';
+import type { ModelUse } from './model-use.js';
 import {
   bodyFor,
   callFor,
@@ -154,14 +152,14 @@ interface Opening<M extends ResolvedModel, Call, T> {
 
 /**
  * Every call of a model service goes through here, and nowhere else (test/architecture/upstream-calls.spec.ts): each attempt
- * is counted in the metrics and entered in the books, however it ends. A CallRoute says to which key and model it goes.
+ * is counted in the metrics and entered in the usage ledger, however it ends. A CallRoute says to which key and model it goes.
  */
 @Injectable()
 export class UpstreamCalls {
   constructor(
     private readonly models: ModelResolver,
     private readonly metrics: Metrics,
-    private readonly books: CallBooks,
+    private readonly ledger: UsageLedger,
     private readonly limits: UsageLimiter,
     private readonly health: UpstreamHealth,
     @Inject(CONFIG) private readonly config: Config,
@@ -396,7 +394,7 @@ export class UpstreamCalls {
   }
 
   /**
-   * As ChatAdapter.listModels: one attempt, which is counted in the metrics. It is of no model, so that it is not in the books.
+   * As ChatAdapter.listModels: one attempt, which is counted in the metrics. It is of no model, so that it is not in the usage ledger.
    */
   async listModels(
     adapter: ListingAdapter,
@@ -574,16 +572,44 @@ export class UpstreamCalls {
   }
 
   /** What the call has reserved of its limits; nothing is left reserved for a signal that has aborted. */
-  private async reserved(call: LimitedCall, signal: AbortSignal): Promise<string | undefined> {
-    const reservation = await this.limits.reserve(call);
+  private async reserved(
+    call: Omit<LimitedCall, 'caller'> & { readonly use: ModelUse },
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { caller, trail } = call.use;
+    let reservation: string | undefined;
+    try {
+      reservation = await this.limits.reserve({ ...call, caller });
+    } finally {
+      if (trail && caller.origin === 'v1') {
+        trail.nearestLimits = await this.limits.nearestLimits(call.model, caller);
+      }
+    }
     if (!signal.aborted) return reservation;
     if (reservation !== undefined) await this.limits.release(call.model, reservation);
     throw abortedError();
   }
 
   /** The call with a limit of its answer where a budget applies. */
-  private limited(model: ResolvedChatModel, use: ModelUse, call: ChatCall): ChatCall {
-    return model.limits ? this.limits.withMaximum(model, use, call) : call;
+  private limited(model: ResolvedChatModel, { caller }: ModelUse, call: ChatCall): ChatCall {
+    if (!model.limits || call.maxTokens !== undefined) return call;
+    const maxTokens = this.limits.maxOutput(model, caller);
+    return maxTokens === undefined ? call : { ...call, maxTokens };
+  }
+
+  /** The same for a body that is relayed. */
+  private limitedBody(
+    model: ResolvedChatModel,
+    { caller }: ModelUse,
+    body: RelayedBody,
+  ): RelayedBody {
+    if (!model.limits || outputLimitIn(body) !== undefined) return body;
+    const maxTokens = this.limits.maxOutput(model, caller);
+    if (maxTokens === undefined) return body;
+    const others = Object.entries(body).filter(([name]) => !isOutputLimit(name));
+    const isOfResponses = model.adapter.protocol(model.connection.address) === 'responses';
+    const field = isOfResponses ? 'max_output_tokens' : 'max_tokens';
+    return { ...Object.fromEntries(others), [field]: maxTokens };
   }
 
   private passed(
@@ -595,11 +621,10 @@ export class UpstreamCalls {
     if (!relaysAlike(model, first)) {
       return { call: this.limited(model, use, callFor(translated(model), model, first)) };
     }
-    const sent = bodyFor(body, model, first);
-    return { body: model.limits ? this.limits.bodyWithMaximum(model, use, sent) : sent };
+    return { body: this.limitedBody(model, use, bodyFor(body, model, first)) };
   }
 
-  /** Counts and books an attempt. Undefined where no service was called. */
+  /** Counts and records an attempt; undefined where no service was called. */
   private end(attempt: Attempt | undefined, how: Parameters<Attempt['end']>[0]): void {
     if (!attempt) return;
     attempt.end(how);
@@ -609,8 +634,8 @@ export class UpstreamCalls {
     this.metrics.upstreamCall({ provider, kind, outcome, seconds: durationMs / 1_000 });
     if (firstTokenMs !== undefined) this.metrics.firstToken(provider, firstTokenMs / 1_000);
     const { reservation } = attempt.start;
-    if (reservation === undefined) this.books.enter(attempt);
-    else this.limits.settle(attempt, reservation);
+    if (reservation === undefined) this.ledger.enter(attempt.toEntry());
+    else this.limits.settle(attempt.toEntry());
     if (typeof how === 'object') this.health.failed(model, how.error);
     else if (attempt.isOk || firstTokenMs !== undefined) this.health.succeeded(model);
     else this.health.left(model);

@@ -251,10 +251,10 @@ export const variables = {
   ),
   USAGE_DETAIL_DAYS: count(
     90,
-    'Books: how long each call of a model is a row; older ones are sums of their days (days)',
+    'Usage ledger: how long each call of a model is a row; older ones are sums of their days (days)',
     3_650,
   ),
-  USAGE_RETENTION_DAYS: count(1_100, 'Books: how long anything is kept (days)', 36_500),
+  USAGE_RETENTION_DAYS: count(1_100, 'Usage ledger: how long anything is kept (days)', 36_500),
   LIMIT_LEASE_SECONDS: seconds(
     60,
     'Limits: how long what a call has reserved stays reserved without a sign of life of its process',

@@ -4,7 +4,6 @@ import { ConfigError } from './config-error.js';
 /** What the service makes in DATA_DIR, and what a file system puts into the root of a volume. */
 const OWN = new Set([
   'answers',
-  'books',
   'demo.json',
   'files',
   'harness',
@@ -17,6 +16,7 @@ const OWN = new Set([
   'plinth.sock',
   'plinth.take',
   'secret.key',
+  'usage',
   'workspaces',
 ]);
 

@@ -1,6 +1,6 @@
 // Measures /v1/chat/completions with an API key beside a bare Node proxy and a gateway, against one mock upstream;
 // docs/OPERATIONS.md explains the goals. Exit code 0 even when a goal is missed, because machines are noisy; 1 when an
-// answer was lost or the books lack a call, or when the benchmark itself failed.
+// answer was lost or the usage ledger lacks a call, or when the benchmark itself failed.
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';

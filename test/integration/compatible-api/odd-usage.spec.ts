@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { CallBooks } from '../../../src/model/books/call.books.js';
+import { UsageLedger } from '../../../src/usage/usage.ledger.js';
 import { Database } from '../../../src/platform/database/index.js';
 import {
   closeCompatibleApi,
@@ -19,7 +19,7 @@ beforeAll(async () => {
   await createModel(world.admin, { ...service, category: 'rerank', modelName: 'sim-rerank' });
 });
 beforeEach(async () => {
-  await world.plinth.app.get(CallBooks).flush();
+  await world.plinth.app.get(UsageLedger).flush();
   await database().query('DELETE FROM upstream_call WHERE tenant_id = $1', [TENANT]);
 });
 afterEach(() => world.simulator.reset());
@@ -27,16 +27,16 @@ afterAll(() => closeCompatibleApi(world));
 
 const database = (): Database => world.plinth.app.get(Database);
 
-interface Booked {
+interface RecordedCall {
   readonly outcome: string;
   readonly estimates: number;
   readonly input: number;
   readonly output: number;
 }
 
-async function booked(): Promise<readonly Booked[]> {
-  await world.plinth.app.get(CallBooks).flush();
-  return database().query<Booked>(
+async function recorded(): Promise<readonly RecordedCall[]> {
+  await world.plinth.app.get(UsageLedger).flush();
+  return database().query<RecordedCall>(
     `SELECT outcome, estimates, input_tokens::int AS input, output_tokens::int AS output
        FROM upstream_call WHERE tenant_id = $1`,
     [TENANT],
@@ -77,7 +77,7 @@ function answerWith(beginning: string, usage: string): string {
   return body;
 }
 
-function expectEstimates(rows: readonly Booked[], isChat: boolean): void {
+function expectEstimates(rows: readonly RecordedCall[], isChat: boolean): void {
   expect(rows).toMatchObject([{ outcome: 'ok', estimates: 1 }]);
   const [{ input, output } = { input: 0, output: 0 }] = rows;
   for (const tokens of isChat ? [input, output] : [input]) {
@@ -94,7 +94,7 @@ describe.each([
     const body = answerWith(beginning, usage);
     const { status, text } = await world.admin.raw('POST', path, asked);
     expect([status, text]).toEqual([200, body]);
-    expectEstimates(await booked(), true);
+    expectEstimates(await recorded(), true);
   });
 
   it.each([...ODD, ...HALF])(
@@ -104,7 +104,7 @@ describe.each([
       const { status, text } = await world.admin.raw('POST', path, { ...asked, stream: true });
       expect([status, text]).toEqual([200, expect.stringContaining('Nothing is new.')]);
       expect(text).not.toContain('"error"');
-      expectEstimates(await booked(), true);
+      expectEstimates(await recorded(), true);
     },
   );
 });
@@ -116,7 +116,7 @@ it.each([
 ])('counts that are texts count in an answer of %s', async (path, beginning, asked) => {
   answerWith(beginning, counts('"12"', '"3"'));
   expect((await world.admin.raw('POST', path, asked)).status).toBe(200);
-  expect(await booked()).toEqual([{ outcome: 'ok', estimates: 0, input: 12, output: 3 }]);
+  expect(await recorded()).toEqual([{ outcome: 'ok', estimates: 0, input: 12, output: 3 }]);
 });
 
 it.each(ODD)('an event with the usage %s is passed on in a stream', async (usage) => {
@@ -131,7 +131,7 @@ it.each(ODD)('an event with the usage %s is passed on in a stream', async (usage
     stream_options: { include_usage: true },
   });
   expect([status, text]).toEqual([200, body]);
-  expectEstimates(await booked(), true);
+  expectEstimates(await recorded(), true);
 });
 
 const CUT = { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: '{"a":' } };
@@ -196,7 +196,7 @@ describe.each([
     world.simulator.script({ headers: { 'content-type': 'application/json' }, body });
     const { status, text } = await world.admin.raw('POST', path, asked);
     expect([status, text]).toEqual([200, body]);
-    expect(await booked()).toEqual(expected);
+    expect(await recorded()).toEqual(expected);
   });
 
   it('is streamed, and its answer counts as the service says', async () => {
@@ -210,7 +210,7 @@ describe.each([
       stream: true,
     });
     expect([status, text]).toEqual([200, body]);
-    expect(await booked()).toEqual(expected);
+    expect(await recorded()).toEqual(expected);
   });
 });
 
@@ -235,7 +235,7 @@ describe.each([
         expect(count).toBeGreaterThan(0);
         expect(count).toBeLessThan(300);
       }
-      expectEstimates(await booked(), isChat);
+      expectEstimates(await recorded(), isChat);
     },
   );
 });

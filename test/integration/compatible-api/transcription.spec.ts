@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import OpenAI, { toFile } from 'openai';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { CallBooks } from '../../../src/model/books/call.books.js';
+import { UsageLedger } from '../../../src/usage/usage.ledger.js';
 import { acrossTenants, Database } from '../../../src/platform/database/index.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -65,9 +65,9 @@ function wave(): Buffer {
   return bytes;
 }
 
-/** The newest row of the books. */
+/** The newest row of the usage ledger. */
 async function lastCall(): Promise<unknown> {
-  await plinth.app.get(CallBooks, { strict: false }).flush();
+  await plinth.app.get(UsageLedger, { strict: false }).flush();
   const sql = `SELECT kind, outcome, seconds::float8 AS seconds, input_tokens::integer AS input, output_tokens::integer AS output,
             cost::float8 AS cost FROM upstream_call ORDER BY call_time DESC LIMIT 1`;
   const database = plinth.app.get(Database);
@@ -269,7 +269,7 @@ describe('POST /v1/audio/transcriptions', () => {
     ).toMatchObject({ status: 403 });
   });
 
-  it('books seconds or tokens, as the service counts, and else the length of the sound', async () => {
+  it('records seconds or tokens, as the service counts, and else the length of the sound', async () => {
     await client.audio.transcriptions.create({ model: 'whisper', file: await sound() });
     const whisper = await lastCall();
     await eventsOf('gpt-4o-transcribe');

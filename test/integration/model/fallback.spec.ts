@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import pg from 'pg';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { CallBooks } from '../../../src/model/books/call.books.js';
+import { UsageLedger } from '../../../src/usage/usage.ledger.js';
 import { CONFIG, loadConfig } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
 import { Database } from '../../../src/platform/database/index.js';
@@ -86,9 +86,9 @@ const save = (fields: object) =>
     ...{ apiHost: `${simulator.url}/v1`, ...fields },
   });
 
-/** The attempts of the calls that were booked for the asked model, the newest last. */
-async function booked(asked: string): Promise<readonly unknown[]> {
-  await plinth.app.get(CallBooks).flush();
+/** The attempts of the calls that were recorded for the asked model, the newest last. */
+async function recorded(asked: string): Promise<readonly unknown[]> {
+  await plinth.app.get(UsageLedger).flush();
   return plinth.app.get(Database).query(
     `SELECT attempt, model_name AS model, outcome FROM upstream_call
         WHERE tenant_id = $1 AND asked_model = $2 ORDER BY call_time, attempt`,
@@ -97,7 +97,7 @@ async function booked(asked: string): Promise<readonly unknown[]> {
 }
 
 describe('the fallbacks of a model', () => {
-  it('answer a chat, and usage, message and books say so', async () => {
+  it('answer a chat, and usage, message and usage ledger say so', async () => {
     const { data: sessionId } = await admin.post<string>('/system/session', {
       sessionTitle: 'Chat',
     });
@@ -114,7 +114,7 @@ describe('the fallbacks of a model', () => {
     expect(list.rows).toContainEqual(
       expect.objectContaining({ role: 'assistant', modelName: GOOD }),
     );
-    expect(await booked(BROKEN)).toEqual([
+    expect(await recorded(BROKEN)).toEqual([
       { attempt: 1, model: BROKEN, outcome: 'overloaded' },
       { attempt: 2, model: GOOD, outcome: 'ok' },
     ]);

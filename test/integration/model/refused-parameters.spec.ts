@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { CallBooks } from '../../../src/model/books/call.books.js';
+import { UsageLedger } from '../../../src/usage/usage.ledger.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
 import { sendChat } from '../../support/chat.js';
@@ -130,12 +130,12 @@ describe('a parameter that a service refuses by name', () => {
     expect(bodies()).toHaveLength(1);
   });
 
-  it('is one attempt in the books', async () => {
-    const modelName = 'booked--chunks-2';
+  it('is one attempt in the usage ledger', async () => {
+    const modelName = 'recorded--chunks-2';
     await createModel(admin, { ...service(), modelName });
     simulator.script({ status: 400, body: NO_STREAM_OPTIONS });
     await sendChat(admin, { content: 'Hello', model: modelName });
-    await plinth.app.get(CallBooks, { strict: false }).flush();
+    await plinth.app.get(UsageLedger, { strict: false }).flush();
     const rows = await plinth.app
       .get(Database, { strict: false })
       .query('SELECT outcome FROM upstream_call WHERE tenant_id = $1 AND model_name = $2', [

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { CallBooks } from '../../../src/model/books/call.books.js';
+import { UsageLedger } from '../../../src/usage/usage.ledger.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { sendChat } from '../../support/chat.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -64,8 +64,8 @@ async function modelWith(
 }
 
 /** The attempts of the calls of the model. */
-async function booked(asked: string): Promise<readonly unknown[]> {
-  await plinth.app.get(CallBooks).flush();
+async function recorded(asked: string): Promise<readonly unknown[]> {
+  await plinth.app.get(UsageLedger).flush();
   return plinth.app.get(Database).query(
     `SELECT attempt, model_name AS model, outcome FROM upstream_call
       WHERE tenant_id = $1 AND asked_model = $2 ORDER BY attempt`,
@@ -130,7 +130,7 @@ describe.each(FAULTS)('the fault %s of a model with a fallback', (_, fault) => {
         ? { text: SAID, isDone: true, isError: false, state: 'complete' }
         : { text, isDone: false, isError: true, state: 'failed' },
     );
-    expect(await booked(model)).toEqual(
+    expect(await recorded(model)).toEqual(
       attempts(model, fault, isBeforeText ? FALLBACK : undefined),
     );
     expect(standIn.requests).toHaveLength(isBeforeText ? 1 : 0);
@@ -148,7 +148,9 @@ describe.each(FAULTS)('the fault %s of a model with a fallback', (_, fault) => {
         ? { text: SAID, ends: 1, isError: false, model: encodeURIComponent(fallback) }
         : { text, ends: 0, isError: true, model: undefined },
     );
-    expect(await booked(model)).toEqual(attempts(model, fault, isElsewhere ? fallback : undefined));
+    expect(await recorded(model)).toEqual(
+      attempts(model, fault, isElsewhere ? fallback : undefined),
+    );
     expect(standIn.requests).toHaveLength(isElsewhere ? 1 : 0);
   });
 });

@@ -25,29 +25,29 @@ export const allowedStatements: readonly AllowedStatement[] = [
   {
     begins:
       'SELECT tenant_id AS "tenantId", to_char(call_time AT TIME ZONE $1, \'YYYY-MM-DD\') AS day FROM upstream_call WHERE attempt IS NOT NULL',
-    file: 'src/model/books/call.repository.ts',
-    why: 'The days of the books that become sums: each is then summed up with its own tenant.',
+    file: 'src/usage/ledger.repository.ts',
+    why: 'The days of the usage ledger that become sums: each is then summed up with its own tenant.',
   },
   {
     begins: 'DELETE FROM upstream_call WHERE id IN ( SELECT id FROM upstream_call',
-    file: 'src/model/books/call.repository.ts',
-    why: 'The end of the retention of the books, which is one for the installation.',
+    file: 'src/usage/ledger.repository.ts',
+    why: 'The end of the retention of the usage ledger, which is one for the installation.',
   },
   {
     begins:
       'WITH held AS ( SELECT limit_id, subject_id, id FROM usage_reservation WHERE id = ANY ($1::uuid[])',
-    file: 'src/model/limits/reservation.repository.ts',
+    file: 'src/usage/reservation.repository.ts',
     why: 'The renewal of what the running calls of a process have reserved, of all tenants, by ids that this process has made.',
   },
   {
     begins:
       'DELETE FROM usage_reservation WHERE ctid = ANY (ARRAY( SELECT ctid FROM usage_reservation',
-    file: 'src/model/limits/reservation.repository.ts',
+    file: 'src/usage/reservation.repository.ts',
     why: 'The sweep of reservations of processes that have ended, of all tenants.',
   },
   {
     begins: 'DELETE FROM usage_counter WHERE ctid = ANY (ARRAY( SELECT c.ctid FROM usage_counter c',
-    file: 'src/model/limits/reservation.repository.ts',
+    file: 'src/usage/reservation.repository.ts',
     why: 'The sweep of counters that were not used for days, of all tenants.',
   },
   {

@@ -3,6 +3,7 @@ import { platform } from './platform.js';
 import { identity } from './identity.js';
 import { dictionary } from './dictionary.js';
 import { provider } from './provider.js';
+import { usage } from './usage.js';
 import { model } from './model.js';
 import { skill } from './skill.js';
 import { vectorStore } from './vector-store.js';
@@ -25,6 +26,7 @@ export const parts: readonly Texts[] = [
   identity,
   dictionary,
   provider,
+  usage,
   model,
   skill,
   vectorStore,

@@ -3,17 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
-import { isInvalidValue, isOutage } from '../../platform/database/index.js';
-import { withLimit } from '../../platform/dependency/index.js';
-import { Spool } from '../../platform/filesystem/index.js';
-import { Metrics } from '../../platform/observability/index.js';
-import { IntervalJob } from '../../platform/queue/index.js';
-import type { Attempt } from '../calls/attempt.js';
-import { callEntries, entryOf } from './call.entry.js';
-import type { CallEntry } from './call.entry.js';
-import { CallRepository } from './call.repository.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { isInvalidValue, isOutage } from '../platform/database/index.js';
+import { withLimit } from '../platform/dependency/index.js';
+import { Spool } from '../platform/filesystem/index.js';
+import { Metrics } from '../platform/observability/index.js';
+import { IntervalJob } from '../platform/queue/index.js';
+import { usageEntries } from './usage.entry.js';
+import type { UsageEntry } from './usage.entry.js';
+import { LedgerRepository } from './ledger.repository.js';
 
 /** How long an entry waits for others: what a process that is killed has not written yet. */
 const FLUSH_MS = 500;
@@ -32,18 +31,18 @@ const LOOK_FOR_FILES = 120;
 type Written = 'written' | 'unavailable';
 
 /**
- * Writes the books without letting a call wait: entries are collected and written together. While the database is away they
+ * Writes the usage ledger without letting a call wait: entries are collected and written together. While the database is away they
  * wait in memory, and then as files of DATA_DIR, which every process writes that finds them.
  */
 @Injectable()
-export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger('Books');
-  private readonly spool: Spool<CallEntry[]>;
+export class UsageLedger implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('Usage');
+  private readonly spool: Spool<UsageEntry[]>;
   /** Outside of every request: what is entered in a transaction must not be written in it. */
   private readonly outside = AsyncLocalStorage.snapshot();
-  private waiting: CallEntry[] = [];
+  private waiting: UsageEntry[] = [];
   private flushes: IntervalJob | undefined;
-  /** Of this process, or of one that has ended: looked for now and then. */
+  /** Whether spool files exist, of this process or of one that has ended; rechecked periodically. */
   private hasFiles = true;
   private flushed = 0;
   /** Entries of limited calls, which are written by themselves. */
@@ -53,15 +52,15 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
 
   constructor(
     @Inject(CONFIG) config: Config,
-    private readonly repository: CallRepository,
+    private readonly repository: LedgerRepository,
     metrics: Metrics,
   ) {
-    this.spool = new Spool(join(config.DATA_DIR, 'books'), SPOOL_BYTES, (value) =>
-      callEntries.parse(value),
+    this.spool = new Spool(join(config.DATA_DIR, 'usage'), SPOOL_BYTES, (value) =>
+      usageEntries.parse(value),
     );
     metrics.gauge(
       'plinth_books_waiting',
-      'Calls of model services that are not in the books yet, those in files as batches',
+      'Calls of model services that are not in the usage ledger yet, those in files as batches',
       async () => this.waiting.length + (await this.spool.count()),
     );
   }
@@ -79,8 +78,8 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
     while (this.waiting.length > 0) await this.toFile(this.waiting.splice(0, BATCH));
   }
 
-  enter(attempt: Attempt): void {
-    this.waiting.push(entryOf(attempt));
+  enter(entry: UsageEntry): void {
+    this.waiting.push(entry);
     if (this.waiting.length >= BATCH) this.outside(() => this.flushes?.runNow());
   }
 
@@ -88,8 +87,7 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
    * Writes the entry of a limited call now, and with it what the call has used of its limits. While the database is away the
    * entry waits with the others.
    */
-  settle(attempt: Attempt): Promise<void> {
-    const entry = entryOf(attempt);
+  settle(entry: UsageEntry): Promise<void> {
     const writing = this.outside(async () => {
       if ((await this.write([entry])) === 'unavailable') this.waiting.push(entry);
     }).finally(() => this.settling.delete(writing));
@@ -113,7 +111,7 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
       .then(() => this.writeWaiting())
       .catch((error: unknown) => {
         // Entries that were not written still wait.
-        this.logger.error({ msg: 'Failed to write the books', err: error });
+        this.logger.error({ msg: 'Failed to write usage', err: error });
       });
     return this.flushing;
   }
@@ -131,7 +129,7 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
     if (this.hasFiles || this.flushed % LOOK_FOR_FILES === 0) await this.writeFiles();
   }
 
-  private async write(entries: readonly CallEntry[]): Promise<Written> {
+  private async write(entries: readonly UsageEntry[]): Promise<Written> {
     try {
       await withLimit(ATTEMPT_MS, this.repository.add(entries), () => {
         throw new Error(`The database did not answer within ${ATTEMPT_MS} ms.`);
@@ -139,17 +137,17 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
       return 'written';
     } catch (error) {
       if (isInvalidValue(error)) return this.writeParts(entries, error);
-      if (!isOutage(error)) this.logger.warn({ msg: 'Failed to write the books', err: error });
+      if (!isOutage(error)) this.logger.warn({ msg: 'Failed to write usage', err: error });
       return 'unavailable';
     }
   }
 
   /** Finds the entry that the database refuses, so that the others are written. */
-  private async writeParts(entries: readonly CallEntry[], error: unknown): Promise<Written> {
+  private async writeParts(entries: readonly UsageEntry[], error: unknown): Promise<Written> {
     const [first, ...others] = entries;
     if (!first) return 'written';
     if (others.length === 0) {
-      this.logger.error({ msg: 'Call not booked', call: first, err: error });
+      this.logger.error({ msg: 'Call not recorded', call: first, err: error });
       return 'written';
     }
     const half = Math.ceil(entries.length / 2);
@@ -164,13 +162,13 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
     while (this.waiting.length > MOST_WAITING) await this.toFile(this.waiting.splice(0, BATCH));
   }
 
-  private async toFile(entries: CallEntry[]): Promise<void> {
+  private async toFile(entries: UsageEntry[]): Promise<void> {
     try {
       await this.spool.write(randomUUID(), entries);
       this.hasFiles = true;
       this.logger.warn({ msg: 'Calls kept in DATA_DIR', calls: entries.length });
     } catch (error) {
-      this.logger.error({ msg: 'Calls not booked', calls: entries.length, err: error });
+      this.logger.error({ msg: 'Calls not recorded', calls: entries.length, err: error });
     }
   }
 
@@ -185,7 +183,7 @@ export class CallBooks implements OnApplicationBootstrap, OnApplicationShutdown 
     }
   }
 
-  private async read(name: string): Promise<CallEntry[] | undefined> {
+  private async read(name: string): Promise<UsageEntry[] | undefined> {
     try {
       return await this.spool.read(name);
     } catch (error) {

@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
-import type { Caller } from '../../platform/access/index.js';
-import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../../platform/http/index.js';
-import type { Page } from '../../platform/http/index.js';
+import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
 import { ChangedLimitDto, LimitListQuery, NewLimitDto } from './limit.dto.js';
 import { LimitService } from './limit.service.js';
 import { LimitView } from './limit.view.js';
@@ -29,7 +29,7 @@ export class LimitController {
     return this.limits.get(caller, id);
   }
 
-  /** Creates a limit. What the books say was used in its period counts. */
+  /** Creates a limit. What the usage ledger says was used in its period counts. */
   @Post()
   @RequirePermission('system:limit:add')
   @Answers(LimitView)

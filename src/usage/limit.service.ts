@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { requireUnlimitedKey, TenantRevision } from '../../platform/access/index.js';
-import type { Caller } from '../../platform/access/index.js';
-import { AuditLog } from '../../platform/audit/index.js';
-import type { AuditRecord } from '../../platform/audit/index.js';
-import { Database, isUniqueViolation } from '../../platform/database/index.js';
-import { NotFoundError } from '../../platform/error/index.js';
-import { wireTime } from '../../platform/http/index.js';
-import type { Page } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
-import type { Phrase } from '../../platform/message/index.js';
-import { CallBooks } from '../books/call.books.js';
+import { requireUnlimitedKey, TenantRevision } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { AuditLog } from '../platform/audit/index.js';
+import type { AuditRecord } from '../platform/audit/index.js';
+import { Database, isUniqueViolation } from '../platform/database/index.js';
+import { NotFoundError } from '../platform/error/index.js';
+import { wireTime } from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
+import { phrase } from '../platform/message/index.js';
+import type { Phrase } from '../platform/message/index.js';
+import { UsageLedger } from './usage.ledger.js';
 import type { ChangedLimitDto, LimitListQuery, NewLimitDto } from './limit.dto.js';
 import type { LimitScope, UsageLimit } from './limit.entity.js';
 import {
@@ -43,7 +43,7 @@ export class LimitService {
     private readonly database: Database,
     private readonly revision: TenantRevision,
     private readonly audit: AuditLog,
-    private readonly books: CallBooks,
+    private readonly ledger: UsageLedger,
   ) {}
 
   async list({ tenantId }: Caller, query: LimitListQuery): Promise<Page<LimitView>> {
@@ -64,7 +64,7 @@ export class LimitService {
     requireCap(measure, cap);
     await this.checkSubject(tenantId, limit);
     // What was used counts from the beginning of the period.
-    await this.books.flush();
+    await this.ledger.flush();
     const id = await this.change(caller, async () => {
       const count = await this.repository.limits.count(tenantId);
       if (count >= MOST_LIMITS) throw new TooManyLimitsError(MOST_LIMITS);

@@ -22,12 +22,12 @@ let dataDir: string;
 afterEach(killAll);
 
 beforeAll(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'plinth-books-'));
+  dataDir = mkdtempSync(join(tmpdir(), 'plinth-usage-'));
 });
 
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-(isBuilt ? describe : describe.skip)('the books of a process that ends', () => {
+(isBuilt ? describe : describe.skip)('the usage ledger of a process that ends', () => {
   let simulator: Simulator;
   let store: OwnStore;
 
@@ -41,7 +41,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
     await store.drop();
   });
 
-  async function booked(session: Session): Promise<number> {
+  async function recorded(session: Session): Promise<number> {
     return done(await session.get<{ total: { calls: number } }>('/monitor/usage')).data.total.calls;
   }
 
@@ -71,10 +71,10 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
       const killed = boot(dataDir, environment);
       const second = await adminAt(await addressOf(killed), ADMIN_PASSWORD);
       // What ended right before the stop was written by it.
-      expect(await booked(second)).toBe(CALLS);
+      expect(await recorded(second)).toBe(CALLS);
       await ask(second);
       await eventually(
-        () => booked(second),
+        () => recorded(second),
         (calls) => calls === 2 * CALLS,
       );
       await sendChat(second, QUESTION);
@@ -82,7 +82,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
       await killed.exit;
 
       const last = await adminAt(await addressOf(boot(dataDir, environment)), ADMIN_PASSWORD);
-      const found = await booked(last);
+      const found = await recorded(last);
       expect(found - 2 * CALLS).toBeGreaterThanOrEqual(0);
       expect(found - 2 * CALLS).toBeLessThanOrEqual(1);
     },

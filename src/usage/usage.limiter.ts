@@ -1,27 +1,39 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
-import { isOutage, withStatementLimit } from '../../platform/database/index.js';
-import { Metrics } from '../../platform/observability/index.js';
-import { IntervalJob } from '../../platform/queue/index.js';
-import type { ChatCall, RelayedBody } from '../../provider/index.js';
-import { CallBooks } from '../books/call.books.js';
-import type { Attempt } from '../calls/attempt.js';
-import type { LimitLeft } from '../calls/call.trail.js';
-import type { ModelUse, ModelUser } from '../calls/model-use.js';
-import type { ResolvedChatModel, ResolvedModel } from '../model.resolver.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { isOutage, withStatementLimit } from '../platform/database/index.js';
+import { Metrics } from '../platform/observability/index.js';
+import { IntervalJob } from '../platform/queue/index.js';
+import { UsageLedger } from './usage.ledger.js';
+import type { ModelUser, UsageEntry } from './usage.entry.js';
 import { LimitReachedError } from './limit.errors.js';
 import type { SetLimit } from './limit.repository.js';
 import { ReservationRepository } from './reservation.repository.js';
-import { isOutputLimit, outputLimitIn } from './worst-case.js';
-import type { WorstCase } from './worst-case.js';
+import type { LimitLeft, WorstCase } from './reservation.repository.js';
 
-/** The limits of a model's record that a call has to ask. */
+/** A model as its calls are limited. */
+export interface LimitedModel {
+  readonly id: number;
+  readonly tenantId: string;
+  readonly priceVersion?: number | undefined;
+  readonly contextWindow?: number | undefined;
+  readonly maxOutput?: number | undefined;
+  /** The limits that its calls have to ask; undefined without any. */
+  readonly limits?: readonly SetLimit[] | undefined;
+}
+
+/** The limits of the tenant that have the least left, of those that apply to a call. */
+export interface NearestLimits {
+  readonly requests?: LimitLeft | undefined;
+  readonly tokens?: LimitLeft | undefined;
+}
+
+/** A call of a model with limits. */
 export interface LimitedCall {
-  readonly model: ResolvedModel;
-  readonly use: ModelUse;
+  readonly model: LimitedModel;
+  readonly caller: ModelUser;
   /** Of the attempt: requests are counted by the first, those of a model by the first at this model. */
   readonly number: number;
   /** An earlier attempt of the call was made at this model. */
@@ -34,7 +46,7 @@ const RENEWALS = 3;
 
 /**
  * Holds calls to the limits of their tenant: what a call may use at most is reserved before it begins and replaced by what it
- * has used when it ends. Only for models with limits (`ResolvedModel.limits`); calls of others come nowhere near.
+ * has used when it ends. Only for models with limits (`LimitedModel.limits`); calls of others come nowhere near.
  */
 @Injectable()
 export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -47,7 +59,7 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly reservations: ReservationRepository,
-    private readonly books: CallBooks,
+    private readonly ledger: UsageLedger,
     private readonly metrics: Metrics,
   ) {
     this.renewMs = (config.LIMIT_LEASE_SECONDS * 1_000) / RENEWALS;
@@ -63,27 +75,16 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   /**
-   * Reserves what the call may use at most, in one statement for all limits. Answers the id that its row of the books must have;
+   * Reserves what the call may use at most, in one statement for all limits. Answers the id that its row of the usage ledger must have;
    * undefined where no budget applies. LimitReachedError when one of the limits refuses it; then nothing is reserved.
    */
-  async reserve({ model, use, number, isRepeat, worst }: LimitedCall): Promise<string | undefined> {
-    const { caller } = use;
+  async reserve(call: LimitedCall): Promise<string | undefined> {
+    const { model, caller, number, isRepeat, worst } = call;
     const limits = limitsOf(model, caller).filter((limit) => {
       if (isBudget(limit)) return true;
       return limit.scope === 'model' ? !isRepeat : number === 1;
     });
     if (limits.length === 0) return undefined;
-    try {
-      return await this.reserveIn(limits, { model, use, worst });
-    } finally {
-      await this.tell(model, use);
-    }
-  }
-
-  private async reserveIn(
-    limits: readonly SetLimit[],
-    { model, use: { caller }, worst }: Pick<LimitedCall, 'model' | 'use' | 'worst'>,
-  ): Promise<string | undefined> {
     const { tenantId, id: modelId, priceVersion = null } = model;
     const id = randomUUID();
     const isOfBatch = caller.origin === 'batch';
@@ -95,9 +96,9 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
       apiKeyId: caller.apiKey?.id ?? null,
     };
     let refusals = await this.reservations.reserve(request);
-    if (refusals.length > 0 && this.books.isSettling) {
+    if (refusals.length > 0 && this.ledger.isSettling) {
       // Calls of this process that have ended still hold what they did not use.
-      await this.books.settled();
+      await this.ledger.settled();
       refusals = await this.reservations.reserve(request);
     }
     const [refusal] = refusals.toSorted((one, other) => other.retrySeconds - one.retrySeconds);
@@ -110,14 +111,15 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
     return id;
   }
 
-  /** Programs learn in headers how much is left. */
-  private async tell(model: ResolvedModel, { caller, trail }: ModelUse): Promise<void> {
-    if (!trail || caller.origin !== 'v1') return;
+  /** What programs learn in headers: how much is left of the limits of the caller. */
+  async nearestLimits(model: LimitedModel, caller: ModelUser): Promise<NearestLimits | undefined> {
     const { tenantId, id: modelId } = model;
-    const left = await this.reservations
+    const applying = limitsOf(model, caller);
+    if (applying.length === 0) return undefined;
+    const limits = await this.reservations
       .left({
         ...{ tenantId, modelId, userId: caller.userId, apiKeyId: caller.apiKey?.id ?? null },
-        limits: limitsOf(model, caller).map(({ id }) => id),
+        limits: applying.map(({ id }) => id),
       })
       .catch((error: unknown) => {
         // The call goes on without these headers.
@@ -125,14 +127,14 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
         return [];
       });
     const nearest = (measure: string): LimitLeft | undefined =>
-      left
+      limits
         .filter((limit) => limit.measure.startsWith(measure))
         .sort((one, other) => one.remaining - other.remaining)[0];
-    trail.nearestLimits = { requests: nearest('requests-'), tokens: nearest('tokens-') };
+    return { requests: nearest('requests-'), tokens: nearest('tokens-') };
   }
 
   /** Gives back what a call has reserved that was not made. */
-  async release({ tenantId }: ResolvedModel, id: string): Promise<void> {
+  async release({ tenantId }: LimitedModel, id: string): Promise<void> {
     this.held.delete(id);
     try {
       await this.reservations.release(tenantId, id);
@@ -142,28 +144,15 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
     }
   }
 
-  /** Books the attempt, and counts what it has used instead of what it had reserved. */
-  settle(attempt: Attempt, id: string): void {
-    void this.books.settle(attempt).finally(() => this.held.delete(id));
+  /** Records the attempt, and counts what it has used instead of what it had reserved. */
+  settle(entry: UsageEntry): void {
+    void this.ledger.settle(entry).finally(() => this.held.delete(entry.id));
   }
 
-  /** The call with a limit of its answer where a budget applies: what is not limited cannot be reserved. */
-  withMaximum(model: ResolvedModel, { caller }: ModelUse, call: ChatCall): ChatCall {
-    if (call.maxTokens !== undefined || !limitsOf(model, caller).some(isBudget)) return call;
-    return { ...call, maxTokens: this.mostOutput(model) };
-  }
-
-  /** The same for a body that is passed on. */
-  bodyWithMaximum(model: ResolvedChatModel, { caller }: ModelUse, body: RelayedBody): RelayedBody {
-    if (outputLimitIn(body) !== undefined || !limitsOf(model, caller).some(isBudget)) return body;
-    const others = Object.entries(body).filter(([name]) => !isOutputLimit(name));
-    const { adapter, connection } = model;
-    const isOfResponses = adapter.protocol(connection.address) === 'responses';
-    const field = isOfResponses ? 'max_output_tokens' : 'max_tokens';
-    return { ...Object.fromEntries(others), [field]: this.mostOutput(model) };
-  }
-
-  private mostOutput({ maxOutput, contextWindow = Infinity }: ResolvedModel): number {
+  /** The longest answer that a call may ask for where a budget applies: what is not limited cannot be reserved. */
+  maxOutput(model: LimitedModel, caller: ModelUser): number | undefined {
+    if (!limitsOf(model, caller).some(isBudget)) return undefined;
+    const { maxOutput, contextWindow = Infinity } = model;
     return maxOutput ?? Math.min(this.config.LIMIT_ANSWER_TOKENS, Math.floor(contextWindow / 2));
   }
 
@@ -179,7 +168,7 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
 }
 
 /** Those of the model's limits that apply to the caller. The service itself, with user id 0, has those of no user. */
-function limitsOf({ limits = [] }: ResolvedModel, caller: ModelUser): readonly SetLimit[] {
+function limitsOf({ limits = [] }: LimitedModel, caller: ModelUser): readonly SetLimit[] {
   const { userId, apiKey } = caller;
   return limits.filter((limit) => {
     if (limit.scope === 'user') return userId > 0 && (limit.userId ?? userId) === userId;

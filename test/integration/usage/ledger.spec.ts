@@ -2,8 +2,8 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { BooksRetention } from '../../../src/model/books/books.retention.js';
-import { CallBooks } from '../../../src/model/books/call.books.js';
+import { UsageRetention } from '../../../src/usage/usage.retention.js';
+import { UsageLedger } from '../../../src/usage/usage.ledger.js';
 import { acrossTenants, Database } from '../../../src/platform/database/index.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
@@ -111,7 +111,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   simulator.reset();
-  await books();
+  await flushLedger();
   await query('DELETE FROM upstream_call');
 });
 
@@ -120,8 +120,8 @@ afterAll(async () => {
   await simulator.close();
 });
 
-function books(): Promise<void> {
-  return plinth.app.get(CallBooks, { strict: false }).flush();
+function flushLedger(): Promise<void> {
+  return plinth.app.get(UsageLedger, { strict: false }).flush();
 }
 
 function query<Result>(sql: string): Promise<Result[]> {
@@ -129,12 +129,12 @@ function query<Result>(sql: string): Promise<Result[]> {
 }
 
 async function usage(path = '', by = admin): Promise<Report> {
-  await books();
+  await flushLedger();
   return done(await by.get<Report>(`/monitor/usage${path}`)).data;
 }
 
 async function rows(): Promise<Row[]> {
-  await books();
+  await flushLedger();
   return query<Row>(
     `SELECT outcome, attempt, estimates, input_tokens AS "inputTokens", output_tokens AS "outputTokens", feature, kind
        FROM upstream_call ORDER BY call_time, id`,
@@ -192,7 +192,7 @@ async function everything(client: OpenAI, round: number): Promise<void> {
   await ended();
 }
 
-describe('the books', () => {
+describe('the usage ledger', () => {
   it(
     'add up to what the service has counted, over every interface, with aborts and faults',
     async () => {
@@ -201,13 +201,13 @@ describe('the books', () => {
       await ended();
       const report = await usage('?groupBy=feature');
       expect(report.total.calls).toBe(simulator.total);
-      const booked = await query<{ calls: number; input: number; output: number }>(
+      const recorded = await query<{ calls: number; input: number; output: number }>(
         `SELECT count(*)::int AS calls, sum(input_tokens)::int AS input, sum(output_tokens)::int AS output
            FROM upstream_call WHERE estimates = 0 AND outcome = 'ok'`,
       );
       const { calls, inputTokens, outputTokens } = simulator.answered;
       // What is estimated is what the service did not report, or did not send to the end.
-      expect(booked).toEqual([{ calls, input: inputTokens, output: outputTokens }]);
+      expect(recorded).toEqual([{ calls, input: inputTokens, output: outputTokens }]);
       const estimated = (await rows()).filter(({ estimates }) => estimates === 1);
       expect(new Set(estimated.map(({ outcome }) => outcome))).toEqual(new Set(['ok', 'aborted']));
       expect(estimated).toHaveLength(3 * ROUNDS);
@@ -279,11 +279,11 @@ describe('the books', () => {
       expect(total).toMatchObject({ failures: MANY / 10, aborts: MANY / 10, estimates: MANY / 10 });
       const { calls, inputTokens, outputTokens } = simulator.answered;
       expect(calls).toBe((MANY / 10) * 8);
-      const [booked] = await query(
+      const [recorded] = await query(
         `SELECT count(*)::int AS calls, sum(input_tokens)::int AS "inputTokens",
                 sum(output_tokens)::int AS "outputTokens" FROM upstream_call WHERE outcome = 'ok'`,
       );
-      expect(booked).toEqual({ calls, inputTokens, outputTokens });
+      expect(recorded).toEqual({ calls, inputTokens, outputTokens });
     },
     60_000 + MANY * 100,
   );
@@ -339,7 +339,7 @@ describe('the books', () => {
     expect((await admin.raw('POST', '/v1/images/generations', image)).status).toBe(200);
     const counted = { model: 'sim-messages', messages: [{ role: 'user', content: 'Hello' }] };
     expect((await admin.raw('POST', '/v1/messages/count_tokens', counted)).status).toBe(200);
-    await books();
+    await flushLedger();
 
     const kinds = (await rows()).map(({ kind }) => kind);
     expect(kinds).toHaveLength(simulator.total);
@@ -365,17 +365,17 @@ describe('the books', () => {
     await ask();
     done(await admin.put('/system/model', { id: modelId, remark: 'no price' }));
     await ask();
-    await books();
-    const booked = await query<{ version: number; cost: string; tokens: number }>(
+    await flushLedger();
+    const recorded = await query<{ version: number; cost: string; tokens: number }>(
       `SELECT price_version AS version, trim_scale(cost)::text AS cost, input_tokens AS tokens
          FROM upstream_call ORDER BY call_time`,
     );
-    const [first, second, third] = booked;
+    const [first, second, third] = recorded;
     const tokens = first?.tokens ?? 0;
     const expected = [0.1, 0.3, 0.3].map((one) =>
       ((tokens * one) / 1e6).toFixed(12).replace(/0+$/, ''),
     );
-    expect(booked.map(({ cost }) => cost)).toEqual(expected);
+    expect(recorded.map(({ cost }) => cost)).toEqual(expected);
     expect(second?.version).not.toBe(first?.version);
     expect(third?.version).toBe(second?.version);
     // Sums are exact where floating point is not.
@@ -383,7 +383,7 @@ describe('the books', () => {
     expect(total.cost).toBe(((tokens * 0.7) / 1e6).toFixed(12).replace(/0+$/, ''));
     done(await admin.put('/system/model', { id: modelId, inputPrice: '', outputPrice: '' }));
     await ask();
-    await books();
+    await flushLedger();
     const last = await query<{ cost: null }>(
       'SELECT cost FROM upstream_call ORDER BY call_time DESC LIMIT 1',
     );
@@ -395,7 +395,7 @@ describe('the books', () => {
       await sendChat(admin, { model, content: 'Hello' });
       await sendChat(admin, { model, content: 'Hello again' });
     }
-    await books();
+    await flushLedger();
     await query("UPDATE upstream_call SET call_time = call_time - interval '20 days'");
     await sendChat(admin, { model: 'sim-chat', content: 'Now' });
     const reports = (): Promise<Report[]> =>
@@ -404,7 +404,7 @@ describe('the books', () => {
       );
     const before = await reports();
     expect(before[0]?.total.calls).toBe(9);
-    const retention = plinth.app.get(BooksRetention, { strict: false });
+    const retention = plinth.app.get(UsageRetention, { strict: false });
     await Promise.all([retention.round(), retention.round()]);
     const kept = await query<{ calls: number; attempt: number | null }>(
       'SELECT calls, attempt FROM upstream_call ORDER BY call_time, calls DESC',
@@ -449,7 +449,7 @@ describe('the report', () => {
   it('shows nothing of another tenant', async () => {
     const other = await makeTenant(plinth, admin, '345678');
     await sendChat(admin, { model: 'sim-chat', content: 'Hello' });
-    await books();
+    await flushLedger();
     expect((await usage('', other.admin)).total).toMatchObject({ calls: 0, cost: null });
     const { text } = await other.admin.raw('GET', '/monitor/usage/export');
     expect(text.trim().split('\r\n')).toHaveLength(1);
@@ -485,7 +485,7 @@ describe('the report', () => {
       model: 'sim-chat',
       messages: [{ role: 'user', content: 'Hello' }],
     });
-    await books();
+    await flushLedger();
     const { text, headers } = await admin.raw('GET', '/monitor/usage/export');
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
     expect(headers['content-disposition']).toContain('usage.csv');

@@ -3,9 +3,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Controller, Get, Logger, Query, Res, StreamableFile } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, LoginOnly, RequirePermission } from '../../platform/access/index.js';
-import type { Caller } from '../../platform/access/index.js';
-import { Answers, AnswersFile, MOST_ROWS, NoEnvelope } from '../../platform/http/index.js';
+import { CurrentCaller, LoginOnly, RequirePermission } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { Answers, AnswersFile, MOST_ROWS, NoEnvelope } from '../platform/http/index.js';
 import { csvOf } from './usage.csv.js';
 import {
   filterOf,
@@ -22,7 +22,7 @@ import { UsageRepository } from './usage.repository.js';
 
 const CSV = 'text/csv';
 
-/** The books: calls of model services, tokens and costs. */
+/** The usage ledger: calls of model services, tokens and costs. */
 @ApiTags('usage')
 @Controller('monitor/usage')
 export class UsageController {
@@ -46,7 +46,7 @@ export class UsageController {
     return this.reportOf(caller, { ...query, ...ownOf(caller) });
   }
 
-  /** The rows of the books as CSV. */
+  /** The rows of the usage ledger as CSV. */
   @Get('export')
   @RequirePermission('monitor:usage:export')
   @NoEnvelope()

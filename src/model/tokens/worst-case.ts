@@ -1,21 +1,14 @@
 import type { ChatCall, ChatMessage, RelayedBody } from '../../provider/index.js';
-import type { MediaUnits } from '../calls/attempt.js';
 import { IMAGE_TOKENS } from '../model-window.js';
-
-/** What a call can use at most. */
-export interface WorstCase extends MediaUnits {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
 
 /** What a service adds to a message: role, separators, names of fields. */
 const MESSAGE_TOKENS = 16;
 /** What services tell a model about the use of tools or of a format, beside the definitions. */
 const INSTRUCTION_TOKENS = 1_000;
-/** Of a request. */
+/** Fixed tokens per request. */
 const FRAME_TOKENS = 64;
-/** Of models whose record does not say it: that of Qwen-Long, the largest of the services with a preset. */
-const LARGEST_WINDOW = 10_000_000;
+/** The window of a model whose record does not say it: that of Qwen-Long, the largest of the services with a preset. */
+const MAX_WINDOW = 10_000_000;
 
 /** How Qwen-Long is given a file: as the text of a message. */
 const FILE_IN_TEXT = /fileid:\/\//i;
@@ -41,7 +34,7 @@ export function mostTokens(text: string): number {
  */
 export function mostInputTokens(
   { messages, tools, responseFormat }: ChatCall,
-  contextWindow = LARGEST_WINDOW,
+  contextWindow = MAX_WINDOW,
 ): number {
   const definitions = [
     ...(tools?.length ? [tools] : []),
@@ -80,7 +73,7 @@ function ofMessage(message: ChatMessage): number {
 /** The same for a body that is passed on, with all of its fields, also those that are not known here. */
 export function mostBodyTokens(
   { messages, input, ...body }: RelayedBody,
-  contextWindow = LARGEST_WINDOW,
+  contextWindow = MAX_WINDOW,
 ): number {
   const instructions = body['tools'] || body['functions'] ? INSTRUCTION_TOKENS : 0;
   const lists = [messages, input];

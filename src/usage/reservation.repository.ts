@@ -1,11 +1,24 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
-import { acrossTenants, Database } from '../../platform/database/index.js';
-import type { LimitLeft } from '../calls/call.trail.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { acrossTenants, Database } from '../platform/database/index.js';
 import type { LimitMeasure, LimitScope } from './limit.entity.js';
 import type { Refusal } from './limit.errors.js';
-import type { WorstCase } from './worst-case.js';
+import type { MediaUnits } from './usage.entry.js';
+
+/** What a call can use at most. */
+export interface WorstCase extends MediaUnits {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** How much of a limit is left, and when all of it is there again. */
+export interface LimitLeft {
+  readonly cap: number;
+  /** Without what running calls have reserved; not below 0. */
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
 
 /** What a call asks of its limits. */
 export interface ReservationRequest {
@@ -82,7 +95,7 @@ const EXPIRED = `
   DELETE FROM usage_reservation WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM usage_reservation WHERE expire_time < now() - interval '1 day' LIMIT $1)) RETURNING limit_id`;
 
-/** Of periods that are over: a counter that is missing costs the sum of what the books have of its period. */
+/** Of periods that are over: a counter that is missing costs the sum of what the usage ledger has of its period. */
 const UNUSED = `
   DELETE FROM usage_counter WHERE ctid = ANY (ARRAY(
     SELECT c.ctid FROM usage_counter c JOIN usage_limit l ON l.id = c.limit_id

@@ -7,11 +7,15 @@ import {
   Numeric,
   TenantId,
   Varchar,
-} from '../../platform/database/index.js';
+} from '../platform/database/index.js';
+
+/** What numeric(14, 6) holds. */
+export const MIN_AMOUNT = 0.000_001;
+export const MAX_PRICE = 99_999_999;
 
 const price = { precision: 14, scale: 6, nullable: true } as const;
 
-/** The prices of a model from one change to the next. Rows are never changed: booked calls name theirs. */
+/** The prices of a model from one change to the next. Rows are never changed: recorded calls name theirs. */
 @Entity({ name: 'model_price' })
 export class ModelPrice {
   @GeneratedId() id: number;

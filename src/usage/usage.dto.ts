@@ -1,5 +1,5 @@
-import { ORIGINS } from '../../platform/access/index.js';
-import { InvalidInputError } from '../../platform/error/index.js';
+import { ORIGINS } from '../platform/access/index.js';
+import { InvalidInputError } from '../platform/error/index.js';
 import {
   flag,
   GIVEN_TIME,
@@ -18,9 +18,9 @@ import {
   text,
   View,
   Whole,
-} from '../../platform/http/index.js';
-import { anyOf, msg } from '../../platform/message/index.js';
-import { AUXILIARY_KINDS, FEATURES } from '../calls/model-use.js';
+} from '../platform/http/index.js';
+import { anyOf, msg } from '../platform/message/index.js';
+import { AUXILIARY_KINDS, FEATURES } from './usage.entry.js';
 
 /** What a report can be grouped by. */
 export const GROUPS = [

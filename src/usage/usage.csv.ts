@@ -1,4 +1,4 @@
-import { wireTime } from '../../platform/http/index.js';
+import { wireTime } from '../platform/http/index.js';
 import type { ExportedCall, ExportedValue } from './usage.repository.js';
 
 /** Marks UTF-8 for spreadsheets. */

@@ -1,44 +1,60 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { TRYING } from '../../../test/support/upstream-calls.js';
-import { Attempt } from '../calls/attempt.js';
-import type { ResolvedModel } from '../model.resolver.js';
-import { CallBooks } from './call.books.js';
-import type { CallEntry } from './call.entry.js';
+import { UsageLedger } from './usage.ledger.js';
+import type { UsageEntry } from './usage.entry.js';
 
 /** As the driver reports a text with a character that PostgreSQL has none of. */
 const invalid = Object.assign(new Error('invalid byte sequence'), { code: '22021' });
 const outage = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-const model: ResolvedModel = {
-  id: 1,
-  tenantId: '000000',
-  revision: 1,
-  modelName: 'm',
-  label: 'm',
-  category: 'chat',
-  providerCode: 'custom_api',
-  connection: { address: '' },
+const entry: UsageEntry = {
+  id: '018f6a2e-0000-7000-8000-000000000000',
+  tenant_id: '000000',
+  call_time: new Date(0).toISOString(),
+  user_id: 1,
+  api_key_id: null,
+  door: 'rest',
+  feature: 'test',
+  agent_id: null,
+  asked_model: 'm',
+  model_id: 1,
+  model_name: 'm',
+  provider_code: 'custom_api',
+  kind: 'chat',
+  attempt: 1,
+  outcome: 'ok',
+  estimated: true,
+  input_tokens: 1,
+  output_tokens: 0,
+  cached_tokens: 0,
+  reasoning_tokens: 0,
+  images: 0,
+  seconds: 0,
+  characters: 0,
+  price_version: null,
+  first_token_ms: null,
+  duration_ms: 1,
 };
 
 let dataDir: string;
 /** What the database has, by id, and what it does with a statement. */
-let stored: Map<string, CallEntry>;
-let refuse: (entries: readonly CallEntry[]) => Error | undefined;
+let stored: Map<string, UsageEntry>;
+let refuse: (entries: readonly UsageEntry[]) => Error | undefined;
 let statements: number;
 
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'plinth-books-'));
+  dataDir = mkdtempSync(join(tmpdir(), 'plinth-usage-'));
   stored = new Map();
   refuse = () => undefined;
   statements = 0;
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-function books(): CallBooks {
+function ledger(): UsageLedger {
   const repository = {
-    add: (entries: readonly CallEntry[]): Promise<void> => {
+    add: (entries: readonly UsageEntry[]): Promise<void> => {
       statements += 1;
       const error = refuse(entries);
       if (error) return Promise.reject(error);
@@ -47,84 +63,69 @@ function books(): CallBooks {
     },
   };
   const metrics = { gauge: () => undefined };
-  return new CallBooks({ DATA_DIR: dataDir } as never, repository as never, metrics as never);
+  return new UsageLedger({ DATA_DIR: dataDir } as never, repository as never, metrics as never);
 }
 
-function enter(to: CallBooks, calls: number): void {
-  for (let number = 1; number <= calls; number += 1) {
-    const attempt = new Attempt({
-      use: TRYING,
-      kind: 'chat',
-      asked: 'm',
-      model,
-      number,
-      sentTokens: () => 1,
-    });
-    attempt.end('whole');
-    to.enter(attempt);
+function enter(to: UsageLedger, calls: number): void {
+  for (let attempt = 1; attempt <= calls; attempt += 1) {
+    to.enter({ ...entry, id: randomUUID(), attempt });
   }
 }
 
 it('writes many entries in few statements', async () => {
-  const own = books();
-  enter(own, 1_200);
-  await own.flush();
+  const usage = ledger();
+  enter(usage, 1_200);
+  await usage.flush();
   expect(stored.size).toBe(1_200);
   expect(statements).toBe(3);
 });
 
 it('writes what waited once the database is back', async () => {
-  const own = books();
+  const usage = ledger();
   refuse = () => outage;
-  enter(own, 700);
-  await own.flush();
+  enter(usage, 700);
+  await usage.flush();
   expect(stored.size).toBe(0);
   refuse = () => undefined;
-  enter(own, 1);
-  await own.flush();
+  enter(usage, 1);
+  await usage.flush();
   expect(stored.size).toBe(701);
 });
 
 it('leaves out the entry that the database refuses, and no other', async () => {
-  const own = books();
-  enter(own, 100);
+  const usage = ledger();
+  enter(usage, 100);
   refuse = (entries) => (entries.some(({ attempt }) => attempt === 42) ? invalid : undefined);
-  await own.flush();
+  await usage.flush();
   expect(stored.size).toBe(99);
   expect([...stored.values()].some(({ attempt }) => attempt === 42)).toBe(false);
 });
 
 it('writes the entry of a limited call at once and by itself, and with the others after an outage', async () => {
-  const own = books();
-  const reservation = '018f6a2e-0000-7000-8000-000000000000';
-  const limited = (): Attempt => {
-    const start = { use: TRYING, kind: 'chat', asked: 'm', model, number: 1 } as const;
-    const attempt = new Attempt({ ...start, sentTokens: () => 1, reservation });
-    attempt.end('whole');
-    return attempt;
-  };
-  const settling = own.settle(limited());
-  expect(own.isSettling).toBe(true);
+  const usage = ledger();
+  const limited: UsageEntry = { ...entry, limited: true };
+  const settling = usage.settle(limited);
+  expect(usage.isSettling).toBe(true);
   await settling;
-  expect(own.isSettling).toBe(false);
-  expect(stored.get(reservation)).toMatchObject({ limited: true });
+  expect(usage.isSettling).toBe(false);
+  expect(stored.get(entry.id)).toMatchObject({ limited: true });
   expect(statements).toBe(1);
   stored.clear();
   refuse = () => outage;
-  await own.settle(limited());
+  await usage.settle(limited);
   refuse = () => undefined;
-  await own.flush();
-  expect(stored.get(reservation)).toMatchObject({ limited: true });
+  await usage.flush();
+  expect(stored.get(entry.id)).toMatchObject({ limited: true });
 });
 
 it('keeps too many entries, and those of a stop, in files that the next process writes', async () => {
-  const first = books();
+  const first = ledger();
   refuse = () => outage;
   enter(first, 11_000);
   await first.flush();
   await first.onApplicationShutdown();
   refuse = () => undefined;
-  const next = books();
+  const next = ledger();
   await next.flush();
   await next.flush();
   expect(stored.size).toBe(11_000);

@@ -11,7 +11,7 @@ import {
   UpdateTime,
   Uuid,
   Varchar,
-} from '../../platform/database/index.js';
+} from '../platform/database/index.js';
 
 /** Who or what a limit is of. */
 export const SCOPES = ['tenant', 'user', 'key', 'model'] as const;
@@ -63,7 +63,7 @@ export class UsageCounter {
 export class UsageReservation {
   @Bigint(primary) limitId: number;
   @Bigint(primary) subjectId: number;
-  /** The id that the call will have in the books. */
+  /** The id that the call will have in the usage ledger. */
   @Uuid(primary) id: string;
   @TenantId() tenantId: string;
   @Timestamp() periodStart: Date;

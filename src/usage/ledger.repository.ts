@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
-import { acrossTenants, Database } from '../../platform/database/index.js';
-import type { CallEntry } from './call.entry.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { acrossTenants, Database } from '../platform/database/index.js';
+import type { UsageEntry } from './usage.entry.js';
 
 /**
  * The cost is the database's exact arithmetic: prices per million tokens or characters have 6 decimals, so that a product has
@@ -43,12 +43,12 @@ const ADD = `
   ON CONFLICT (id) DO NOTHING`;
 
 /**
- * The same, with calls among them that have reserved something of a limit: books and limits change in one statement, and an
+ * The same, with calls among them that have reserved something of a limit: ledger and limits change in one statement, and an
  * entry that was written already settles nothing.
  */
 const ADD_LIMITED = `
-  WITH booked AS (${ADD} RETURNING id, input_tokens + output_tokens AS tokens, cost)
-  SELECT settle_usage(array_agg(id), array_agg(tokens::numeric), array_agg(cost)) FROM booked`;
+  WITH recorded AS (${ADD} RETURNING id, input_tokens + output_tokens AS tokens, cost)
+  SELECT settle_usage(array_agg(id), array_agg(tokens::numeric), array_agg(cost)) FROM recorded`;
 
 /** Days whose rows are to become sums, the oldest first. */
 const ROLLABLE = `
@@ -89,43 +89,45 @@ const EXPIRED = `
   DELETE FROM upstream_call WHERE id IN (
     SELECT id FROM upstream_call WHERE call_time < now() - make_interval(days => $1) LIMIT $2) RETURNING id`;
 
-/** One day of the books of a tenant. */
-export interface BookedDay {
+/** One day of the usage ledger of a tenant. */
+export interface LedgerDay {
   readonly tenantId: string;
   /** In the zone of TZ. */
   readonly day: string;
 }
 
-/** Writes the books, and makes old rows fewer. */
+/** Writes the usage ledger, and makes old rows fewer. */
 @Injectable()
-export class CallRepository {
+export class LedgerRepository {
   constructor(
     private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  async add(entries: readonly CallEntry[]): Promise<void> {
+  async add(entries: readonly UsageEntry[]): Promise<void> {
     const rows = JSON.stringify(entries);
     const statement = entries.some(({ limited }) => limited) ? ADD_LIMITED : ADD;
-    await acrossTenants('entries of the books', () => this.database.prepared(statement, [rows]));
+    await acrossTenants('entries of the usage ledger', () =>
+      this.database.prepared(statement, [rows]),
+    );
   }
 
-  async rollable(limit: number): Promise<BookedDay[]> {
+  async rollable(limit: number): Promise<LedgerDay[]> {
     const { TZ, USAGE_DETAIL_DAYS } = this.config;
-    return acrossTenants('roll-up of the books', () =>
-      this.database.query<BookedDay>(ROLLABLE, [TZ, USAGE_DETAIL_DAYS, limit]),
+    return acrossTenants('roll-up of the usage ledger', () =>
+      this.database.query<LedgerDay>(ROLLABLE, [TZ, USAGE_DETAIL_DAYS, limit]),
     );
   }
 
   /** Replaces the rows of a day by its sums. */
-  async rollUp({ tenantId, day }: BookedDay): Promise<void> {
+  async rollUp({ tenantId, day }: LedgerDay): Promise<void> {
     await this.database.query(ROLL_UP, [tenantId, day, this.config.TZ]);
   }
 
   /** Removes at most so many rows that are kept no longer; answers how many there were. */
   async removeExpired(limit: number): Promise<number> {
     const days = this.config.USAGE_RETENTION_DAYS;
-    const removed = await acrossTenants('retention of the books', () =>
+    const removed = await acrossTenants('retention of the usage ledger', () =>
       this.database.query(EXPIRED, [days, limit]),
     );
     return removed.length;

@@ -10,7 +10,7 @@ import {
   Timestamp,
   Uuid,
   Varchar,
-} from '../../platform/database/index.js';
+} from '../platform/database/index.js';
 
 /**
  * One attempt of a call of a model service; after the roll-up all those of a day that agree in who, what and price. Names
@@ -18,7 +18,7 @@ import {
  * not, because nothing of a deleted user may stay but the figures.
  */
 @Entity({ name: 'upstream_call' })
-export class BookedCall {
+export class CallRecord {
   @Uuid(primary) id: string;
   @TenantId() tenantId: string;
   /** When the attempt began; of a roll-up the beginning of its day. */

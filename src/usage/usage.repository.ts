@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
-import { Database } from '../../platform/database/index.js';
-import { AUXILIARY_KINDS } from '../calls/model-use.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { Database } from '../platform/database/index.js';
+import { AUXILIARY_KINDS } from './usage.entry.js';
 import type { UsageFilter, UsageGroup, UsageView } from './usage.dto.js';
 
 /** One group of a report, as its key and its name. */
@@ -71,7 +71,7 @@ const DETAIL = `id, call_time AS "callTime", user_id AS "userId", ${userName('up
 
 export type ExportedValue = string | number | Date | null | undefined;
 
-/** A row of the books as it is exported. */
+/** A row of the usage ledger as it is exported. */
 export interface ExportedCall extends Readonly<Record<string, ExportedValue>> {
   readonly id: string;
   readonly callTime: Date;
@@ -82,7 +82,7 @@ type Figures = UsageView['total'];
 /** The sums of a group, and of each `groupBy` its key and name: `key0`, `name0`, `key1`, `name1`. */
 export type GroupSums = Figures & Readonly<Record<`key${number}` | `name${number}`, string | null>>;
 
-/** Reads the books of a tenant. */
+/** Reads the usage ledger of a tenant. */
 @Injectable()
 export class UsageRepository {
   constructor(
@@ -114,7 +114,7 @@ export class UsageRepository {
       `SELECT ${FIGURES} FROM upstream_call WHERE ${where}`,
       values,
     );
-    if (!total) throw new Error('The sum of the books has no row.');
+    if (!total) throw new Error('The sum of the usage ledger has no row.');
     return { total, rows: rows.slice(0, limit), more: rows.length > limit };
   }
 

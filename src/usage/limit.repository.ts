@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
-import { Database, TenantScoped } from '../../platform/database/index.js';
-import { defined } from '../../platform/http/index.js';
-import type { Page } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { Database, TenantScoped } from '../platform/database/index.js';
+import { defined } from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
+import { phrase } from '../platform/message/index.js';
 import type { LimitListQuery } from './limit.dto.js';
 import { UsageLimit } from './limit.entity.js';
 import type { LimitScope } from './limit.entity.js';
@@ -37,7 +37,7 @@ const SET = `
   SELECT id, scope, user_id AS "userId", api_key_id AS "apiKeyId", model_id AS "modelId", measure
     FROM usage_limit WHERE tenant_id = $1 ORDER BY id`;
 
-/** Before the first call of a period there is no counter: the books say what was used. */
+/** Before the first call of a period there is no counter: the usage ledger says what was used. */
 const USES = `
   SELECT l.id AS "limitId", coalesce(c.subject_id, own.subject_id) AS "subjectId",
          coalesce(c.used, CASE WHEN own.subject_id IS NOT NULL
@@ -67,7 +67,7 @@ const NAMES = `
   UNION ALL
   SELECT 'model', id, model_name FROM model WHERE tenant_id = $1 AND id = ANY ($4::bigint[])`;
 
-/** The records of limits. What is used of them is changed by UsageLimiter and the books. */
+/** The records of limits. What is used of them is changed by UsageLimiter and the usage ledger. */
 @Injectable()
 export class LimitRepository {
   readonly limits: TenantScoped<UsageLimit>;

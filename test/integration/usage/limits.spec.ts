@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { ModelResolver, UpstreamCalls } from '../../../src/model/index.js';
-import { CallBooks } from '../../../src/model/books/call.books.js';
-import { LimitRetention } from '../../../src/model/limits/limit.retention.js';
+import { UsageLedger } from '../../../src/usage/usage.ledger.js';
+import { ReservationRetention } from '../../../src/usage/usage.retention.js';
 import { systemCaller, TenantRevision } from '../../../src/platform/access/index.js';
 import { acrossTenants, Database, inTenant } from '../../../src/platform/database/index.js';
 import { createAgent } from '../../support/agents.js';
@@ -119,11 +119,11 @@ afterAll(async () => {
   await simulator.close();
 });
 
-/** Resolves when the calls that have ended are in the books. */
+/** Resolves when the calls that have ended are in the usage ledger. */
 async function calls(): Promise<void> {
-  const books = plinth.app.get(CallBooks, { strict: false });
-  await books.settled();
-  await books.flush();
+  const ledger = plinth.app.get(UsageLedger, { strict: false });
+  await ledger.settled();
+  await ledger.flush();
 }
 
 function query<Result>(sql: string): Promise<Result[]> {
@@ -395,7 +395,7 @@ describe('a budget', () => {
   it('counts what was used before it was made', async () => {
     await ask();
     await ask(user.session);
-    // They are booked by then, although no call waits for that.
+    // They are recorded by then, although no call waits for that.
     const all = await limit({ cap: 1_000 });
     const own = await limit({ scope: 'user', userId: user.id, cap: 1_000 });
     const each = await limit({ scope: 'user', cap: 1_000 });
@@ -537,10 +537,10 @@ describe('a budget', () => {
     await query(`UPDATE usage_reservation SET expire_time = now() - interval '2 days'`);
     await query(`UPDATE usage_counter SET used_time = now() - interval '3 days',
       period_start = period_start - interval '3 days'`);
-    await plinth.app.get(LimitRetention, { strict: false }).round();
+    await plinth.app.get(ReservationRetention, { strict: false }).round();
     expect(await reservations()).toEqual([]);
     expect(await query('SELECT limit_id FROM usage_counter')).toEqual([]);
-    // The books say it again.
+    // The usage ledger says it again.
     expect(await usedOf(one)).toBe(60);
     expect(await statusOf(ask())).toBe(200);
     expect(await usedOf(one)).toBe(90);
@@ -553,7 +553,7 @@ describe('a budget', () => {
     await calls();
     const counted = async (): Promise<readonly number[]> => {
       await query(`UPDATE usage_counter SET used_time = now() - interval '20 days'`);
-      await plinth.app.get(LimitRetention, { strict: false }).round();
+      await plinth.app.get(ReservationRetention, { strict: false }).round();
       const rows = await query<{ id: number }>(
         'SELECT limit_id AS id FROM usage_counter ORDER BY 1',
       );
@@ -645,7 +645,7 @@ describe('a budget', () => {
   });
 });
 
-describe('what the books say of the use of a limit', () => {
+describe('what the usage ledger says of the use of a limit', () => {
   const MANY = 20_000;
   const BUSY = { user: 1, key: 1, model: 1 };
   const QUIET = { user: 901, key: 902, model: 903, tenant: 0 };

@@ -1,6 +1,6 @@
-import { Decimal, Id, Input, OneOf, pageFields, Whole } from '../../platform/http/index.js';
-import { SMALLEST_AMOUNT } from '../model.dto.js';
+import { Decimal, Id, Input, OneOf, pageFields, Whole } from '../platform/http/index.js';
 import { MEASURES, SCOPES } from './limit.entity.js';
+import { MIN_AMOUNT } from './price.entity.js';
 
 /** What the column holds, and a client reads exactly. */
 const MOST = 1_000_000_000_000;
@@ -8,7 +8,7 @@ const MOST = 1_000_000_000_000;
 const cap = Decimal({
   min: 0,
   max: MOST,
-  smallest: SMALLEST_AMOUNT,
+  smallest: MIN_AMOUNT,
   example: 1_000_000,
   description:
     'Requests, tokens, or an amount in the currency of the prices with 6 decimals. 0 refuses every call that uses something',

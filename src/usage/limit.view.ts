@@ -7,7 +7,7 @@ import {
   text,
   time,
   View,
-} from '../../platform/http/index.js';
+} from '../platform/http/index.js';
 import { MEASURES, SCOPES } from './limit.entity.js';
 
 export class LimitUseView extends View({

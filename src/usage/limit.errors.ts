@@ -1,10 +1,6 @@
-import {
-  ConflictError,
-  InvalidInputError,
-  TooManyRequestsError,
-} from '../../platform/error/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
-import type { Message, Phrase } from '../../platform/message/index.js';
+import { ConflictError, InvalidInputError, TooManyRequestsError } from '../platform/error/index.js';
+import { msg, phrase } from '../platform/message/index.js';
+import type { Message, Phrase } from '../platform/message/index.js';
 import type { LimitMeasure, LimitScope } from './limit.entity.js';
 
 /** A limit that refuses a call. */

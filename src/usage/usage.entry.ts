@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import type { Caller } from '../platform/access/index.js';
+
+/** What models are called for. */
+export const FEATURES = [
+  'chat',
+  'agent',
+  'retrieval',
+  'ingestion',
+  'embedding',
+  'rerank',
+  'media',
+  'moderation',
+  'harness',
+  'test',
+] as const;
+export type Feature = (typeof FEATURES)[number];
+
+/**
+ * Calls that work for others and cost nothing: a look at the task of a medium, a count of tokens. They are rows of these kinds,
+ * and reports and limits do not count them.
+ */
+export const AUXILIARY_KINDS = ['lookup', 'count'] as const;
+export type AuxiliaryKind = (typeof AUXILIARY_KINDS)[number];
+
+/** On whose behalf a model is called. */
+export type ModelUser = Pick<Caller, 'tenantId' | 'userId' | 'origin' | 'apiKey'>;
+
+/** What a call of a media model is paid by. */
+export interface MediaUnits {
+  readonly images?: number | undefined;
+  readonly seconds?: number | undefined;
+  readonly characters?: number | undefined;
+}
+
+/** A row of the usage ledger as it is written: names, cost and the like are added by the database. */
+const usageEntry = z.object({
+  id: z.uuid(),
+  tenant_id: z.string(),
+  call_time: z.string(),
+  user_id: z.number(),
+  api_key_id: z.number().nullable(),
+  door: z.string(),
+  feature: z.string(),
+  agent_id: z.number().nullable(),
+  asked_model: z.string(),
+  model_id: z.number(),
+  model_name: z.string(),
+  provider_code: z.string(),
+  kind: z.string(),
+  attempt: z.number(),
+  outcome: z.string(),
+  estimated: z.boolean(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cached_tokens: z.number(),
+  reasoning_tokens: z.number(),
+  images: z.number(),
+  seconds: z.number(),
+  characters: z.number(),
+  price_version: z.number().nullable(),
+  first_token_ms: z.number().nullable(),
+  duration_ms: z.number(),
+  /** It has reserved something of a limit, which is to be replaced by what it has used. */
+  limited: z.boolean().optional(),
+});
+export type UsageEntry = z.infer<typeof usageEntry>;
+
+/** Entries that were written together. */
+export const usageEntries: z.ZodType<UsageEntry[]> = z.array(usageEntry);
