@@ -33,8 +33,8 @@ export {
   inRankOrder,
   QUOTED_DATA,
   referenceOf,
+  TurnSources,
 } from './tool/sources.js';
 export type { Citations, Source, SourceReference } from './tool/sources.js';
 export { AgentTools } from './tool/tool.registry.js';
 export type { CallContext, ToolResult } from './tool/tool.registry.js';
-export { TurnSources } from './tool/turn-sources.js';

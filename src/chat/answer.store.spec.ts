@@ -18,9 +18,8 @@ import type { Dependencies } from '../platform/dependency/index.js';
 import { Metrics } from '../platform/observability/index.js';
 import type { Shutdown } from '../platform/observability/index.js';
 import { Spool, SpoolFullError } from '../platform/filesystem/index.js';
-import { keptAnswer } from './kept-answer.js';
-import { AnswerStore } from './answer.store.js';
-import { StepRepository } from './step/step.repository.js';
+import { AnswerStore, keptAnswer } from './answer.store.js';
+import { StepRepository } from './step.repository.js';
 import { TurnRepository } from './turn.repository.js';
 import type { KeptAnswer } from './turn.repository.js';
 

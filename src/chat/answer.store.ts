@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { z } from 'zod';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import {
@@ -14,8 +15,10 @@ import { withLimit } from '../platform/dependency/index.js';
 import { Spool } from '../platform/filesystem/index.js';
 import { Metrics, Shutdown } from '../platform/observability/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
-import { keptAnswer } from './kept-answer.js';
-import { StepRepository } from './step/step.repository.js';
+import type { ProviderState } from '../provider/index.js';
+import { endedStates } from './message.entity.js';
+import type { StoredSource, StoredStep } from './message.entity.js';
+import { StepRepository } from './step.repository.js';
 import { TurnRepository } from './turn.repository.js';
 import type { AnswerOwner, KeptAnswer, TurnAnswer } from './turn.repository.js';
 
@@ -44,6 +47,37 @@ const MEMORY_MS = 10 * 60_000;
 export type StoreResult = 'stored' | 'kept' | 'refused';
 
 type Attempt = 'stored' | 'unavailable' | 'refused';
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+/** An answer as a file of DATA_DIR holds it. */
+export const keptAnswer: z.ZodType<KeptAnswer> = z.object({
+  owner: z.object({ tenantId: z.string(), userId: z.number() }),
+  answer: z.object({
+    turnId: z.uuid(),
+    questionId: z.number(),
+    sessionId: z.number().optional(),
+    content: z.string(),
+    reasoning: z.string(),
+    modelName: z.string(),
+    agentId: z.number().optional(),
+    state: z.enum(endedStates),
+    finishReason: z.string(),
+    error: z.string().optional(),
+    usage: z.object({
+      inputTokens: z.number(),
+      outputTokens: z.number(),
+      totalTokens: z.number(),
+      estimated: z.boolean(),
+    }),
+    firstTokenMs: z.number().optional(),
+    durationMs: z.number(),
+    sources: z.array(z.custom<StoredSource>(isObject)).optional(),
+    steps: z.array(z.custom<StoredStep>(isObject)).optional(),
+    providerState: z.custom<ProviderState>(isObject).optional(),
+    structured: z.boolean().optional(),
+  }),
+});
 
 interface Remembered extends KeptAnswer {
   readonly since: number;

@@ -15,7 +15,7 @@ import {
 } from '../platform/http/index.js';
 import { SendBody, StopView } from './chat.dto.js';
 import { errorFrames } from './chat.frames.js';
-import { ChatService } from './chat.service.js';
+import { ChatTurn } from './chat.turn.js';
 import { ChatStreams } from './chat.streams.js';
 import { ChatFiles } from './file/chat-files.js';
 import { MessageFileView, toFileView } from './message.dto.js';
@@ -42,7 +42,7 @@ export class ChatErrorFilter implements ExceptionFilter {
 @Controller('chat')
 export class ChatController {
   constructor(
-    private readonly chat: ChatService,
+    private readonly turn: ChatTurn,
     private readonly sessions: SessionService,
     private readonly files: ChatFiles,
     private readonly streams: ChatStreams,
@@ -63,7 +63,7 @@ export class ChatController {
     @Res() response: Response,
   ): Promise<void> {
     const reader = body.inline === false ? { ...caller, inline: NOTHING_INLINE } : caller;
-    await this.chat.send(reader, body, idempotencyKey?.slice(0, 200), response);
+    await this.turn.send(reader, body, idempotencyKey?.slice(0, 200), response);
   }
 
   /**

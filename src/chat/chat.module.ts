@@ -12,13 +12,12 @@ import { FeedbackController } from './feedback/feedback.controller.js';
 import { Feedback } from './feedback/feedback.entity.js';
 import { FeedbackRepository } from './feedback/feedback.repository.js';
 import { FeedbackService } from './feedback/feedback.service.js';
-import { ChatMessage } from './message.entity.js';
-import { ChatSession } from './session.entity.js';
+import { ChatMessage, ChatStep } from './message.entity.js';
+import { ChatSession, TurnLease } from './session.entity.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
 import { AnswerStore } from './answer.store.js';
-import { ChatAnswer } from './chat.answer.js';
 import { ChatController } from './chat.controller.js';
-import { ChatService } from './chat.service.js';
+import { ChatTurn } from './chat.turn.js';
 import { ChatStreams } from './chat.streams.js';
 import { ChatFileRepository } from './file/chat-file.repository.js';
 import { ChatFileText } from './file/chat-file-text.entity.js';
@@ -29,9 +28,7 @@ import { MessageService } from './message.service.js';
 import { RunningTurns } from './running-turns.js';
 import { SessionController } from './session.controller.js';
 import { SessionService } from './session.service.js';
-import { ChatStep } from './step/step.entity.js';
-import { StepRepository } from './step/step.repository.js';
-import { TurnLease } from './turn-lease.entity.js';
+import { StepRepository } from './step.repository.js';
 import { TurnPlanner } from './turn.planner.js';
 import { TurnRepository } from './turn.repository.js';
 import { ChatUseController } from './use/use.controller.js';
@@ -62,10 +59,9 @@ import { UseRepository } from './use/use.repository.js';
     ChatUseController,
   ],
   providers: [
-    ChatService,
+    ChatTurn,
     ChatStreams,
     AnswerStore,
-    ChatAnswer,
     ChatAugmentation,
     ChatFileRepository,
     ChatFiles,

@@ -33,11 +33,11 @@ export class ChatStreams {
     return place;
   }
 
-  /** Does what its caller waits for in a place, as an answer has one. Throws TooManyStreamsError. */
-  async inPlace<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
+  /** Reserves a place for as long as the work runs. Call it before the first await. Throws TooManyStreamsError. */
+  async inPlace<T>(caller: Caller, work: (place: StreamPlace) => Promise<T>): Promise<T> {
     const place = this.reserve(caller);
     try {
-      return await work();
+      return await work(place);
     } finally {
       this.release(place);
     }

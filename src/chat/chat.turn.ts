@@ -1,316 +1,452 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Caller, InlineContent, StreamPlace } from '../platform/access/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { isUniqueViolation, unavailableError } from '../platform/database/index.js';
+import {
+  DomainError,
+  NotFoundError,
+  setEnvelopeCode,
+  unexpectedMessage,
+} from '../platform/error/index.js';
+import { currentRequest, localized, SseWriter } from '../platform/http/index.js';
+import { asMessage, cut, msg, phrase } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
-import type { Caller } from '../platform/access/index.js';
-import { DomainError, setEnvelopeCode } from '../platform/error/index.js';
-import type { SseWriter } from '../platform/http/index.js';
-import type { Source, TurnLimits, TurnPart } from '../agent/index.js';
-import { TurnSources } from '../agent/index.js';
-import { CallTrail } from '../model/index.js';
-import type { ResolvedChatModel } from '../model/index.js';
-import type { ChatMessage, ProviderState, Usage } from '../provider/index.js';
+import { citationsIn, referenceOf, TurnSources } from '../agent/index.js';
+import { estimatingCounter, tokenCounter } from '../model/index.js';
+import type { ChatMessage } from '../provider/index.js';
+import { AnswerStore } from './answer.store.js';
+import { AnswerWriter } from './answer.writer.js';
+import type { TurnOutcome } from './answer.writer.js';
+import { ChatBranches } from './branch/chat.branches.js';
+import type { Placement } from './branch/chat.branches.js';
 import type { SendBody } from './chat.dto.js';
-import { AnswerTooLongError, TurnStopped } from './chat.errors.js';
-import type { StopReason } from './chat.errors.js';
-import type { ChatFile } from './file/chat-file.js';
+import {
+  IdempotencyInProgressError,
+  IdempotencyMismatchError,
+  TurnInProgressError,
+} from './chat.errors.js';
 import {
   contentFrame,
+  doneFrame,
+  errorFrames,
+  filesFrame,
+  inlineEnding,
   reasoningFrame,
   sourcesFrame,
   toolCallFrame,
   toolResultFrame,
+  usageFrame,
 } from './chat.frames.js';
-import type { MessageState } from './message.entity.js';
-import { BETWEEN_STEPS, TurnSteps } from './step/turn.steps.js';
-import type { StoredStep } from './step/step.entity.js';
-import { withoutNul } from './storable-text.js';
-import type { TurnPlan, TurnPlanner } from './turn.planner.js';
+import type { EndedAnswer, ErrorDetails } from './chat.frames.js';
+import { ChatStreams } from './chat.streams.js';
+import type { ChatFile } from './file/chat-file.js';
+import { ChatFiles } from './file/chat-files.js';
+import type { TurnFiles } from './file/chat-files.js';
+import type { StoredStep } from './message.entity.js';
+import { RunningTurns } from './running-turns.js';
+import type { RunningTurn } from './running-turns.js';
+import { StepRepository } from './step.repository.js';
+import {
+  addableTokens,
+  historyLimits,
+  historyWindow,
+  questionWith,
+  turnLimits,
+  TurnPlanner,
+} from './turn.planner.js';
+import type { TurnPlan } from './turn.planner.js';
+import { TurnRepository } from './turn.repository.js';
+import type { BegunTurn, StoredAnswer, StoredMessage, StoredTurn } from './turn.repository.js';
+import { endedCall } from './turn.steps.js';
 
-/** Longest stored answer, in characters of text and thinking together. */
-const MAX_ANSWER = 8_000_000;
+/** The index that keeps one question for a key of a user. */
+const UNIQUE_KEY = 'chat_message_idempotency';
 
-/** What a running turn needs of the service. */
-export interface TurnServices {
-  readonly limits: TurnLimits;
-  /** Looks the model up again. */
-  readonly current: (model: ResolvedChatModel) => Promise<ResolvedChatModel>;
-  readonly planner: TurnPlanner;
-  /** Stores a step with the text so far. */
-  readonly saveStep: (turn: Turn, step: StoredStep) => Promise<void>;
+/** Length of the column. */
+const MAX_ERROR_CHARS = 500;
+
+const INTERRUPTED = msg`The service stopped while this message was being answered. Send it with a new key.`;
+const NOT_STORED = msg`The answer could not be stored. Copy it if you need it.`;
+const SIGNED_OUT = msg`Your sign-in has ended, so the answer stops here. Sign in again to continue.`;
+const SHUTDOWN = msg`The service is restarting, so the answer stops here. Send the message again in a moment.`;
+
+/** The Idempotency-Key of a request, with the hash of its body. */
+interface RequestKey {
+  readonly idempotencyKey: string;
+  readonly requestHash: string;
 }
 
-/** How a turn ended, with the error of a failed one. */
-export interface TurnOutcome {
-  readonly state: MessageState;
-  readonly finishReason: string;
-  readonly error?: unknown;
-}
-
-/**
- * One running answer: reads the parts of a runtime, writes them to the client and collects them. Its text is always the
- * concatenation of the content frames that it wrote. `run` never rejects; the outcome says how it ended.
- */
-export class Turn {
-  readonly id = randomUUID();
-  text = '';
-  reasoning = '';
-  /** Of the calls of the model since the last step; those before it are in the steps. */
-  usage: Usage | undefined;
-  /** What the service wants back with what the model has written since the last step. */
-  providerState: ProviderState | undefined;
-  readonly steps = new TurnSteps();
-  /** The attempts of the model. */
-  readonly trail = new CallTrail();
-  firstTokenMs: number | undefined;
-  /** The fragments that were sent to the model; undefined for a turn without retrieval. */
-  sources: readonly Source[] | undefined;
-  /** The same for the tools, which add to them. */
-  toolSources = new TurnSources();
+/** A question that is stored, and how it is answered. */
+interface Turn extends RunningTurn {
+  readonly caller: Caller;
+  readonly body: SendBody;
+  readonly plan: TurnPlan;
   /** The files of the question. */
-  files: readonly ChatFile[] = [];
-  /** What an earlier answer has stored of them, where the question is answered again. */
-  storedFiles: readonly ChatFile[] = [];
-  /** The id of the row that was stored first: the question, or the answer to a question of before. */
-  questionId = 0;
-  /** The id of the question, be it stored with the turn or answered again. */
-  asked = 0;
-  /** In a session with branches the message before the question; undefined in one without. */
-  before: number | null | undefined;
-  /** Settles when the turn has ended and its answer is stored or kept. */
-  settled: Promise<void> = Promise.resolve();
+  readonly files: readonly ChatFile[];
+  readonly begun: BegunTurn;
+  /** Undefined for a question that continues the current branch. */
+  readonly placement: Placement | undefined;
+}
 
-  private readonly abort = new AbortController();
-  private readonly started = performance.now();
-  private finish: { reason: string } | undefined;
-  /** The limit that ended the work with tools. */
-  private limit: string | undefined;
-  private over = false;
-  /** Where the text and the thinking of the current step begin. */
-  private stepText = 0;
-  private stepReasoning = 0;
-  private hasUnsavedSteps = false;
+/** One message to a model and its answer: plan, store the question, retrieve, call, stream, store the answer, done. */
+@Injectable()
+export class ChatTurn {
+  private readonly logger = new Logger('Chat');
 
   constructor(
-    readonly caller: Caller,
-    readonly body: SendBody,
-    readonly plan: TurnPlan,
-    private readonly writer: SseWriter,
-  ) {
-    writer.onClose(() => this.stop('client-left'));
-  }
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly streams: ChatStreams,
+    private readonly branches: ChatBranches,
+    private readonly planner: TurnPlanner,
+    private readonly files: ChatFiles,
+    private readonly turns: TurnRepository,
+    private readonly steps: StepRepository,
+    private readonly running: RunningTurns,
+    private readonly answers: AnswerStore,
+  ) {}
 
-  get durationMs(): number {
-    return Math.round(performance.now() - this.started);
-  }
-
-  /** Aborts when the turn is stopped. */
-  get signal(): AbortSignal {
-    return this.abort.signal;
-  }
-
-  get stopReason(): StopReason | undefined {
-    const reason: unknown = this.abort.signal.reason;
-    return reason instanceof TurnStopped ? reason.reason : undefined;
-  }
-
-  /** Ends the turn with the text so far. The first reason counts; after the end it does nothing. */
-  stop(reason: StopReason): void {
-    if (!this.over && !this.abort.signal.aborted) this.abort.abort(new TurnStopped(reason));
-  }
-
-  /** Writes frames unless the client has disconnected. `code` is the envelope code for logs and metrics. */
-  write(frames: string, code = 200): void {
-    setEnvelopeCode(this.writer.response, code);
-    this.writer.write(frames);
-  }
-
-  /** Lets the runtime answer the messages, and writes its answer until it ends, fails or is stopped. */
-  async run(messages: readonly ChatMessage[], services: TurnServices): Promise<TurnOutcome> {
-    const { signal } = this.abort;
+  /** Answers as an event stream, errors included; resolves when the stream has ended and the turn is stored or kept. */
+  async send(
+    caller: Caller,
+    body: SendBody,
+    idempotencyKey: string | undefined,
+    response: ServerResponse,
+  ): Promise<void> {
+    const client = new SseWriter(response, this.config.CHAT_PING_SECONDS * 1_000);
+    client.start();
+    const key =
+      idempotencyKey === undefined ? undefined : { idempotencyKey, requestHash: hashOf(body) };
     try {
-      signal.throwIfAborted();
-      for await (const parts of this.answer(messages, services)) {
-        signal.throwIfAborted();
-        const frames = this.collect(parts);
-        if (frames !== '' && !this.writer.write(frames)) await this.writer.drained(signal);
-        if (this.hasUnsavedSteps) await this.saveSteps(services);
-      }
-      signal.throwIfAborted();
-      return { state: 'complete', finishReason: this.limit ?? this.finish?.reason ?? 'stop' };
+      await this.streams.inPlace(caller, (place) =>
+        key ? this.runOnce(place, body, key, client) : this.run(place, body, undefined, client),
+      );
     } catch (error) {
-      return this.outcomeOf(error);
+      // The turn has not begun, so nothing of it is stored.
+      const message = this.messageOf(error);
+      const details = detailsOf(error);
+      setEnvelopeCode(response, details.code);
+      client.write(errorFrames(message, details));
     } finally {
-      this.over = true;
-      this.stopCalls();
+      client.end();
     }
   }
 
-  /** What the model has written since the last step. */
-  get lastText(): string {
-    const text = this.text.slice(this.stepText);
-    return this.stepText > 0 && text !== '' ? text.slice(BETWEEN_STEPS.length) : text;
+  /** Of requests with one key at the same time the first is answered; the others get what a repetition of it gets. */
+  private async runOnce(
+    place: StreamPlace,
+    body: SendBody,
+    key: RequestKey,
+    client: SseWriter,
+  ): Promise<void> {
+    if (await this.replay(place.caller, key, client)) return;
+    try {
+      await this.run(place, body, key, client);
+    } catch (error) {
+      const mayBeSecond =
+        error instanceof TurnInProgressError || isUniqueViolation(error, UNIQUE_KEY);
+      if (!mayBeSecond || !(await this.replay(place.caller, key, client))) throw error;
+    }
   }
 
-  get lastReasoning(): string {
-    return this.reasoning.slice(this.stepReasoning);
-  }
+  private async run(
+    place: StreamPlace,
+    sent: SendBody,
+    key: RequestKey | undefined,
+    client: SseWriter,
+  ): Promise<void> {
+    const { caller } = place;
 
-  private answer(
-    messages: readonly ChatMessage[],
-    { limits, current, planner }: TurnServices,
-  ): AsyncIterable<readonly TurnPart[]> {
-    const { caller, signal, trail, toolSources: sources } = this;
-    const { model, bases } = this.plan;
-    // A turn without retrieval and files calls the model it has just resolved; later calls use what is stored by then.
-    let isFresh = bases.length === 0 && this.files.length === 0;
-    const currentModel = (): ResolvedChatModel | Promise<ResolvedChatModel> => {
-      if (!isFresh) return current(model);
-      isFresh = false;
-      return model;
+    // Plan: the place of the question in its session, the model, the knowledge bases and the files.
+    const placement = isPlaced(sent) ? await this.branches.placementOf(caller, sent) : undefined;
+    const body = placement ? { ...sent, content: placement.content } : sent;
+    const plan = await this.planner.plan(caller, body);
+    const answer = new AnswerWriter(client);
+    const fileIds = placement?.files?.map(({ id }) => id) ?? body.files;
+    const files = fileIds ? await this.files.check(caller, fileIds, plan.model) : [];
+    // Refuses a question that does not fit the model's window before it is stored.
+    const questionAlone = historyWindow(
+      [],
+      { message: outlineOf(body, files) },
+      historyLimits(plan),
+    );
+
+    // Store the question, and in a session take its lease: one statement.
+    const id = randomUUID();
+    const question = {
+      ...key,
+      place: placement?.place,
+      turnId: id,
+      sessionId: body.sessionId,
+      content: body.content,
+      modelName: plan.model.modelName,
     };
-    const call = { caller, currentModel, messages, sources, limits, signal, trail };
-    return planner.answer(this.plan, call);
-  }
+    const insert = (): Promise<BegunTurn | undefined> => this.turns.begin(caller, question);
+    const begun = await (body.files ? this.files.begin(caller, files, insert) : insert());
+    if (begun === undefined) throw await this.refusal(caller, body);
+    const turn = { id, caller, body, plan, files, placement, begun, answer };
 
-  /** The outcome of a turn that ended with an error: a stopped turn has not failed. */
-  outcomeOf(error: unknown): TurnOutcome {
-    const { stopReason } = this;
-    if (stopReason) return { state: 'stopped', finishReason: stopReason };
-    return { state: 'failed', finishReason: 'error', error };
-  }
+    // From here on the turn ends with an answer that is stored, or kept until the database is back.
+    place.onEnd((reason) => answer.stop(reason));
+    await this.running.during(turn, async () => {
+      let messages = questionAlone;
+      let outcome: TurnOutcome;
+      try {
+        // Retrieve: history, files and fragments for the question.
+        messages = (await this.messagesOf(turn)) ?? questionAlone;
 
-  /** Collects the parts of one read and returns their frames; adjacent texts become one frame. */
-  private collect(parts: readonly TurnPart[]): string {
-    let frames = '';
-    let text = '';
-    let reasoning = '';
-    for (const part of parts) {
-      switch (part.type) {
-        case 'text-delta':
-          if (reasoning !== '') {
-            frames += this.keepReasoning(reasoning);
-            reasoning = '';
-          }
-          text += withoutNul(part.text);
-          break;
-        case 'reasoning-delta':
-          if (text !== '') {
-            frames += this.keepText(text);
-            text = '';
-          }
-          reasoning += withoutNul(part.text);
-          break;
-        case 'usage':
-          this.usage = sumOfUsages(this.usage, part.usage);
-          break;
-        case 'provider-state':
-          this.providerState = part.providerState;
-          break;
-        case 'finish':
-          this.finish = { reason: part.reason };
-          break;
-        case 'tool-call':
-          // A runtime that runs tools says so with a step.
-          break;
-        case 'step':
-        case 'tool-result':
-        case 'limit':
-          if (reasoning !== '') frames += this.keepReasoning(reasoning);
-          if (text !== '') frames += this.keepText(text);
-          reasoning = '';
-          text = '';
-          frames += this.collectStep(part);
-          break;
+        // Call the model and stream its answer.
+        const { signal, trail } = answer;
+        // Tools add to the sources of the question; other runtimes do not read them.
+        const sources = plan.runtime.usesTools ? new TurnSources(answer.sources) : undefined;
+        const isResolvedNow = plan.bases.length === 0 && files.length === 0;
+        const limits = turnLimits(this.config);
+        const call = { caller, messages, sources, limits, signal, trail, isResolvedNow };
+        const saveStep = (step: StoredStep): Promise<void> => this.saveStep(turn, step);
+        outcome = await answer.read(this.planner.answer(plan, call), { saveStep, sources });
+      } catch (error) {
+        outcome = answer.outcomeOf(error);
       }
+      await this.finish(turn, messages, outcome);
+    });
+  }
+
+  /**
+   * The messages for the model: prompt, history, and the question with files and retrieved fragments. Undefined where they are
+   * the question alone.
+   */
+  private async messagesOf(turn: Turn): Promise<ChatMessage[] | undefined> {
+    const { caller, plan, body, files, answer } = turn;
+    const stored = await this.historyOf(turn);
+    // Files of the question or of the conversation, among them documents that the session's knowledge base has.
+    const hasFiles =
+      files.length > 0 || stored.some((message) => message.files || message.hasSessionBase);
+    const read = hasFiles ? await this.readFiles(turn, stored) : undefined;
+    const bases = [...plan.bases, ...(read?.bases ?? [])];
+    if (stored.length === 0 && bases.length === 0 && files.length === 0) return undefined;
+    const { messages, found } = await this.planner.messages({
+      caller,
+      plan,
+      history: read?.history ?? stored,
+      question: {
+        text: body.content,
+        messageOf: read?.question ?? questionWith,
+        bare: outlineOf(body, files),
+        addedTokens: read?.addedTokens ?? 0,
+      },
+      bases,
+      signal: answer.signal,
+    });
+    if (found) answer.writeSources(found.sources, found);
+    return messages;
+  }
+
+  /** A runtime without tools gets the texts alone: not every service takes calls of tools in a request without tools. */
+  private async historyOf({ id, caller, body, plan, begun }: Turn): Promise<StoredMessage[]> {
+    if (body.sessionId === undefined) return [];
+    const stored = await this.turns.history(caller, body.sessionId, {
+      turnId: id,
+      limit: this.config.CHAT_HISTORY_MESSAGES,
+      before: begun.before,
+    });
+    if (!plan.runtime.usesTools) {
+      return stored.map((message) => ({ ...message, providerState: null }));
     }
-    if (reasoning !== '') frames += this.keepReasoning(reasoning);
-    if (text !== '') frames += this.keepText(text);
-    return frames;
+    const answerIds = stored
+      .filter(({ role }) => role === 'assistant')
+      .map((message) => message.id);
+    const steps = await this.steps.of(caller.tenantId, answerIds);
+    return stored.map((message) => ({ ...message, steps: steps.get(message.id) }));
   }
 
-  /** What a runtime does between two calls of the model. */
-  private collectStep(part: Extract<TurnPart, { type: 'step' | 'tool-result' | 'limit' }>): string {
-    switch (part.type) {
-      case 'limit':
-        this.limit = part.reached;
-        return '';
-      case 'step': {
-        const { lastText: text, lastReasoning: reasoning, usage, providerState } = this;
-        this.steps.add({ text, reasoning, usage, providerState }, part.calls);
-        this.usage = undefined;
-        this.providerState = undefined;
-        this.stepText = this.text.length;
-        this.stepReasoning = this.reasoning.length;
-        this.hasUnsavedSteps = true;
-        return part.calls.map(toolCallFrame).join('');
-      }
-      case 'tool-result': {
-        const call = this.steps.end(part.result);
-        if (!call) return '';
-        this.hasUnsavedSteps = true;
-        return toolResultFrame(call) + this.collectSources();
-      }
+  /** Reads the files, and tells the client which of them the answer goes on without. */
+  private async readFiles(turn: Turn, stored: readonly StoredMessage[]): Promise<TurnFiles> {
+    const { caller, plan, body, files, placement, begun, answer } = turn;
+    const hasDocuments = files.some(({ kind }) => kind === 'document');
+    const counter = hasDocuments ? await tokenCounter(plan.model.modelName) : estimatingCounter;
+    const read = await this.files.ofTurn(
+      {
+        caller,
+        files,
+        questionId: placement?.place.kind === 'answer' ? placement.place.questionId : begun.id,
+        storedFiles: placement?.files ?? [],
+        sessionId: body.sessionId,
+        model: plan.model,
+        room: addableTokens({ message: outlineOf(body, files) }, historyLimits(plan), counter),
+        counter,
+        signal: answer.signal,
+      },
+      stored,
+    );
+    if (read.failed.length === 0) return read;
+    answer.write(filesFrame(read.failed));
+    // For a client that reads only content; nothing is added to JSON, which its client parses.
+    if (caller.inline.failures && plan.generation.responseFormat === undefined) {
+      const reasons = read.failed.flatMap(({ reason }) => (reason ? [localized(reason)] : []));
+      answer.write(contentFrame(`${reasons.join('\n\n')}\n\n`));
+    }
+    return read;
+  }
+
+  private async saveStep(
+    { id, caller, plan, begun, answer }: Turn,
+    step: StoredStep,
+  ): Promise<void> {
+    const { tenantId } = caller;
+    const { text: content, reasoning } = answer;
+    const { modelName } = plan.model;
+    const owner = { tenantId, turnId: id, questionId: begun.id, content, reasoning, modelName };
+    await this.steps.save(owner, step);
+  }
+
+  /** Stores the answer, then ends the stream: `done` means stored, or kept. `messages` were sent to the model. */
+  private async finish(
+    turn: Turn,
+    messages: readonly ChatMessage[],
+    outcome: TurnOutcome,
+  ): Promise<void> {
+    const { caller, plan, body, answer } = turn;
+    const { tenantId, userId, inline } = caller;
+    const { state, finishReason } = outcome;
+    const error =
+      state === 'failed' ? cut(this.messageOf(outcome.error), MAX_ERROR_CHARS) : undefined;
+    const usage = answer.usageFor(messages);
+    const citations = answer.sources && citationsIn(answer.text, answer.sources.length);
+    const sources = answer.sources?.map((source) => ({
+      ...referenceOf(source),
+      cited: citations?.cited.includes(source.number) ?? false,
+    }));
+    const structured = state === 'complete' && plan.generation.responseFormat !== undefined;
+    const result = await this.answers.store(
+      { tenantId, userId },
+      {
+        turnId: turn.id,
+        questionId: turn.begun.id,
+        sessionId: body.sessionId,
+        content: answer.text,
+        reasoning: answer.reasoning,
+        modelName: answer.trail.modelName ?? plan.model.modelName,
+        agentId: body.agentId,
+        state,
+        finishReason,
+        error,
+        usage,
+        firstTokenMs: answer.firstTokenMs,
+        durationMs: answer.durationMs,
+        sources,
+        structured,
+        providerState: answer.providerState,
+        ...(answer.hasSteps && { steps: answer.unsavedSteps }),
+      },
+    );
+    if (result === 'refused') answer.write(errorFrames(NOT_STORED));
+    else if (error !== undefined) {
+      const details = detailsOf(outcome.error);
+      answer.write(errorFrames(error, details), details.code);
+    } else if (answer.stopReason === 'signed-out') answer.write(errorFrames(SIGNED_OUT));
+    else if (answer.stopReason === 'shutdown') answer.write(errorFrames(SHUTDOWN));
+    else {
+      const ended = { content: answer.text, state, finishReason, sources, structured };
+      const attempts = answer.trail.isEventful ? answer.trail.attempts : undefined;
+      const isKept = result === 'kept';
+      answer.write(
+        endingFrame(ended, inline) +
+          usageFrame(usage, attempts) +
+          doneFrame(finishReason, { citations, isKept, structured }),
+      );
     }
   }
 
-  /** The sources that tools have added. */
-  private collectSources(): string {
-    const known = this.sources?.length ?? 0;
-    const { all } = this.toolSources;
-    if (all.length === known) return '';
-    this.sources = all;
-    return sourcesFrame(all.slice(known));
+  /**
+   * Writes the stored turn of a repeated key instead of calling the model again; false for a new key. Throws when the key
+   * belongs to another message or a running turn.
+   */
+  private async replay(
+    caller: Caller,
+    { idempotencyKey, requestHash }: RequestKey,
+    client: SseWriter,
+  ): Promise<boolean> {
+    const turn = await this.turns.findByKey(caller, idempotencyKey);
+    if (!turn) return false;
+    if (turn.requestHash !== requestHash) throw new IdempotencyMismatchError();
+    if (turn.answer) {
+      const { id } = turn.answer;
+      const steps = (await this.steps.of(caller.tenantId, [id])).get(id) ?? [];
+      client.write(storedFrames(turn.answer, steps, caller.inline));
+    } else if (this.isLost(turn)) client.write(errorFrames(INTERRUPTED));
+    else throw new IdempotencyInProgressError();
+    return true;
   }
 
-  /** A tool runs only when its call is stored. What cannot be stored ends the turn, and is stored with the answer. */
-  private async saveSteps({ saveStep }: TurnServices): Promise<void> {
-    this.hasUnsavedSteps = false;
-    await this.steps.save((step) => saveStep(this, step));
+  /** True when no process can be writing the answer any more. */
+  private isLost(turn: StoredTurn): boolean {
+    if (this.running.has(turn.turnId)) return false;
+    return this.config.embedded || turn.ageSeconds > this.config.CHAT_STREAM_TIMEOUT_SECONDS;
   }
 
-  /** Ends the calls that still run. */
-  private stopCalls(): void {
-    const frames = this.steps.stop().map(toolResultFrame);
-    if (frames.length > 0) this.writer.write(frames.join(''));
-  }
-
-  private keepText(text: string): string {
-    const isFirstOfStep = this.text.length === this.stepText && this.stepText > 0;
-    const written = isFirstOfStep ? BETWEEN_STEPS + text : text;
-    this.keep(written);
-    this.text += written;
-    return contentFrame(written);
-  }
-
-  private keepReasoning(text: string): string {
-    this.keep(text);
-    this.reasoning += text;
-    return reasoningFrame(text);
-  }
-
-  private keep(piece: string): void {
-    this.firstTokenMs ??= this.durationMs;
-    if (this.text.length + this.reasoning.length + piece.length > MAX_ANSWER) {
-      throw new AnswerTooLongError();
+  private async refusal(caller: Caller, { sessionId }: SendBody): Promise<Error> {
+    if (sessionId === undefined || !(await this.turns.ownsSession(caller, sessionId))) {
+      return new NotFoundError(phrase`The chat session`);
     }
+    return new TurnInProgressError(await this.turns.leaseSeconds(caller, sessionId));
+  }
+
+  /** The message of a failure for clients and the stored answer; an unexpected one is only logged. */
+  private messageOf(error: unknown): Message {
+    const domainError = unavailableError(error) ?? error;
+    if (domainError instanceof DomainError) return domainError.message;
+    this.logger.error({ msg: 'Unhandled error in a chat turn', err: error });
+    return unexpectedMessage(currentRequest()?.id);
   }
 }
 
-/** Counts that one of the two lacks are unknown. */
-export function sumOfUsages(one: Usage | undefined, other: Usage): Usage {
-  if (!one) return other;
-  const sum = (a: number | undefined, b: number | undefined): number | undefined =>
-    a === undefined || b === undefined ? undefined : a + b;
-  return {
-    inputTokens: sum(one.inputTokens, other.inputTokens),
-    outputTokens: sum(one.outputTokens, other.outputTokens),
-    totalTokens: sum(one.totalTokens, other.totalTokens),
-    cachedInputTokens: sum(one.cachedInputTokens, other.cachedInputTokens),
-    reasoningTokens: sum(one.reasoningTokens, other.reasoningTokens),
-    raw: other.raw,
-  };
+/** Whether the message does not continue the current branch of its session. */
+function isPlaced({ regenerate, editOf, parentId }: SendBody): boolean {
+  return regenerate !== undefined || editOf !== undefined || parentId !== undefined;
 }
 
-/** The message of a failure for clients and the stored answer; undefined when only the log may have it. */
-export function publicMessage(error: unknown): Message | undefined {
-  return error instanceof DomainError ? error.message : undefined;
+/** The question with placeholders for its images, by which the window is checked before any file is read. */
+function outlineOf({ content }: SendBody, files: readonly ChatFile[]): ChatMessage {
+  const images = files.filter(({ kind, state }) => kind === 'image' && state !== 'failed');
+  return questionWith(
+    content,
+    images.map(({ type }) => ({ type: 'image', mimeType: type, data: '' })),
+  );
+}
+
+function detailsOf(error: unknown): ErrorDetails {
+  const domainError = error instanceof DomainError ? error : unavailableError(error);
+  return { code: domainError?.code ?? 500, data: domainError?.data ?? null };
+}
+
+function endingFrame(answer: EndedAnswer, inline: InlineContent): string {
+  const ending = inlineEnding(answer, inline);
+  return ending === '' ? '' : contentFrame(ending);
+}
+
+/** The frames of a stored answer. */
+function storedFrames(
+  answer: StoredAnswer,
+  steps: readonly StoredStep[],
+  inline: InlineContent,
+): string {
+  const calls = steps.flatMap((step) => step.calls.map(endedCall));
+  const text =
+    calls.map((call) => toolCallFrame(call) + toolResultFrame(call)).join('') +
+    (answer.sources ? sourcesFrame(answer.sources) : '') +
+    (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
+    (answer.content === '' ? '' : contentFrame(answer.content));
+  if (answer.state === 'failed') {
+    return text + errorFrames(answer.error === null ? INTERRUPTED : asMessage(answer.error));
+  }
+  const { structured } = answer;
+  const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop', { structured });
+  return text + endingFrame(answer, inline) + end;
+}
+
+function hashOf(body: SendBody): string {
+  const entries = Object.entries(body).sort(([a], [b]) => a.localeCompare(b));
+  return createHash('sha256').update(JSON.stringify(entries)).digest('hex');
 }

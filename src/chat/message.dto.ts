@@ -25,10 +25,10 @@ import {
 } from '../platform/http/index.js';
 import type { Feedback } from './feedback/feedback.entity.js';
 import type { ChatFile } from './file/chat-file.js';
-import { listedContent } from './inline-content.js';
+import { listedContent } from './chat.frames.js';
 import type { ChatMessage, MessageRole } from './message.entity.js';
-import type { StepsOfMessages } from './step/step.repository.js';
-import { endedCall } from './step/turn.steps.js';
+import type { StepsOfMessages } from './step.repository.js';
+import { endedCall } from './turn.steps.js';
 
 /** Of a field of a request. */
 export const INLINE =

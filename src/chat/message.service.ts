@@ -17,8 +17,8 @@ import type {
   UpdateMessageBody,
 } from './message.dto.js';
 import { ChatMessage, endedStates } from './message.entity.js';
-import { StepRepository } from './step/step.repository.js';
-import type { StepsOfMessages } from './step/step.repository.js';
+import { StepRepository } from './step.repository.js';
+import type { StepsOfMessages } from './step.repository.js';
 
 /** An answer that is still being written is not in the lists of its owner. */
 const ended = { state: among(endedStates) };

@@ -1,13 +1,15 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import type { Caller } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { isOutage, withStatementLimit } from '../platform/database/index.js';
 import { EventBus } from '../platform/event/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
-import type { Turn } from './chat.turn.js';
+import type { AnswerWriter } from './answer.writer.js';
+import type { SendBody } from './chat.dto.js';
 import { LEASE_SECONDS, TurnRepository } from './turn.repository.js';
-import type { PartialAnswer } from './turn.repository.js';
+import type { BegunTurn, PartialAnswer } from './turn.repository.js';
 
 const RENEW_MS = (LEASE_SECONDS * 1_000) / 3;
 
@@ -15,14 +17,26 @@ const RENEW_MS = (LEASE_SECONDS * 1_000) / 3;
 const SAVE_MS = 3_000;
 
 /** A text of this length is stored at every interval, one of twice the length at every second one, and so on. */
-const SAVED_CHARACTERS = 65_536;
+const SAVED_CHARS = 65_536;
 
-/** The most that one statement stores, unless a single text is longer. */
-const STATEMENT_CHARACTERS = 1_048_576;
+/** What one statement stores, unless a single text is longer. */
+const MAX_STATEMENT_CHARS = 1_048_576;
+
+/** A turn whose question is stored. */
+export interface RunningTurn {
+  readonly id: string;
+  readonly caller: Pick<Caller, 'tenantId'>;
+  readonly body: Pick<SendBody, 'sessionId'>;
+  readonly plan: { readonly model: { readonly modelName: string } };
+  readonly begun: BegunTurn;
+  readonly answer: AnswerWriter;
+}
 
 /** A turn, and what is stored of its answer. */
-interface Running {
-  readonly turn: Turn;
+interface TurnEntry {
+  readonly turn: RunningTurn;
+  /** Settles when the turn has ended and its answer is stored or kept. */
+  readonly ended: Promise<void>;
   savedLength: number;
   /** When its text is due to be stored again, by the clock of `performance`. */
   saveAt: number;
@@ -35,7 +49,7 @@ interface Running {
 @Injectable()
 export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(RunningTurns.name);
-  private readonly turns = new Map<string, Running>();
+  private readonly turns = new Map<string, TurnEntry>();
   private renewal: IntervalJob | undefined;
   private saving: IntervalJob | undefined;
   private unsubscribe: (() => void) | undefined;
@@ -50,7 +64,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     this.unsubscribe = this.bus.subscribe('chat.stop', ({ tenantId, sessionId }) => {
       for (const { turn } of this.turns.values()) {
         const isMeant = turn.caller.tenantId === tenantId && turn.body.sessionId === sessionId;
-        if (isMeant) turn.stop('stopped');
+        if (isMeant) turn.answer.stop('stopped');
       }
     });
     // The embedded store has one process, so at its start no turn can be alive.
@@ -68,7 +82,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     this.unsubscribe?.();
     await Promise.all([this.renewal?.stop(), this.saving?.stop()]);
     while (this.turns.size > 0) {
-      await Promise.allSettled([...this.turns.values()].map(({ turn }) => turn.settled));
+      await Promise.allSettled([...this.turns.values()].map(({ ended }) => ended));
     }
   }
 
@@ -76,12 +90,16 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     return this.turns.has(turnId);
   }
 
-  add(turn: Turn): void {
-    this.turns.set(turn.id, { turn, savedLength: 0, saveAt: performance.now() + SAVE_MS / 2 });
-  }
-
-  remove(turn: Turn): void {
-    this.turns.delete(turn.id);
+  /** Keeps the lease and the text of the turn stored while `answer` runs, and resolves with it. */
+  async during(turn: RunningTurn, answer: () => Promise<void>): Promise<void> {
+    const ended = answer();
+    const saveAt = performance.now() + SAVE_MS / 2;
+    this.turns.set(turn.id, { turn, ended, savedLength: 0, saveAt });
+    try {
+      await ended;
+    } finally {
+      this.turns.delete(turn.id);
+    }
   }
 
   private async renewAndSweep(): Promise<void> {
@@ -95,10 +113,13 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
 
   private async renewLeases(): Promise<void> {
     const turns = [...this.turns.values()].map(({ turn }) => turn);
-    const lone = turns.filter(({ body }) => body.sessionId === undefined);
-    if (lone.length > 0) {
-      await this.repository.renewLone(
-        lone.map(({ questionId, caller }) => ({ tenantId: caller.tenantId, questionId })),
+    const sessionless = turns.filter(({ body }) => body.sessionId === undefined);
+    if (sessionless.length > 0) {
+      await this.repository.renewSessionless(
+        sessionless.map(({ begun, caller }) => ({
+          tenantId: caller.tenantId,
+          questionId: begun.id,
+        })),
       );
     }
     const inSessions = turns.filter(({ body }) => body.sessionId !== undefined);
@@ -106,7 +127,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     const stopped = await this.repository.renew(
       inSessions.map(({ id, caller }) => ({ tenantId: caller.tenantId, turnId: id })),
     );
-    for (const turnId of stopped) this.turns.get(turnId)?.turn.stop('stopped');
+    for (const turnId of stopped) this.turns.get(turnId)?.turn.answer.stop('stopped');
   }
 
   /** Stores what has grown since it was last stored. */
@@ -121,7 +142,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
         await this.repository.saveTexts(batch.map(({ turn }) => partialAnswer(turn)));
         batch.forEach((one, index) => {
           one.savedLength = lengths[index] ?? 0;
-          one.saveAt = now + SAVE_MS * Math.max(0.5, one.savedLength / SAVED_CHARACTERS);
+          one.saveAt = now + SAVE_MS * Math.max(0.5, one.savedLength / SAVED_CHARS);
         });
       }
     } catch (error) {
@@ -132,13 +153,13 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
   }
 }
 
-function lengthOf({ text, reasoning }: Turn): number {
-  return text.length + reasoning.length;
+function lengthOf({ answer }: RunningTurn): number {
+  return answer.text.length + answer.reasoning.length;
 }
 
 /** In batches for one statement each. */
-function batchesOf(due: readonly Running[]): Running[][] {
-  const batches: Running[][] = [];
+function batchesOf(due: readonly TurnEntry[]): TurnEntry[][] {
+  const batches: TurnEntry[][] = [];
   let room = 0;
   for (const one of due) {
     const length = lengthOf(one.turn);
@@ -146,15 +167,19 @@ function batchesOf(due: readonly Running[]): Running[][] {
     if (last && length <= room) last.push(one);
     else {
       batches.push([one]);
-      room = STATEMENT_CHARACTERS;
+      room = MAX_STATEMENT_CHARS;
     }
     room -= length;
   }
   return batches;
 }
 
-function partialAnswer(turn: Turn): PartialAnswer {
-  const { tenantId } = turn.caller;
-  const { questionId, text: content, reasoning, plan } = turn;
-  return { tenantId, questionId, content, reasoning, modelName: plan.model.modelName };
+function partialAnswer({ caller, begun, answer, plan }: RunningTurn): PartialAnswer {
+  return {
+    tenantId: caller.tenantId,
+    questionId: begun.id,
+    content: answer.text,
+    reasoning: answer.reasoning,
+    modelName: plan.model.modelName,
+  };
 }

@@ -11,6 +11,7 @@ import {
   Uuid,
   Varchar,
   nullable,
+  primary,
 } from '../platform/database/index.js';
 
 /** A conversation of one user. During a turn it has the turn's id and lease. */
@@ -34,4 +35,14 @@ export class ChatSession {
   /** The process that answers the turn. */
   @Varchar(200, { nullable: true, select: false }) turnProcess: string | null;
   @Flag({ default: false, select: false }) stopRequested: boolean;
+}
+
+/** The lease of a running turn without a session, by the id of its question. A turn in a session has it there. */
+@Entity({ name: 'chat_turn_lease' })
+export class TurnLease {
+  @TenantId(primary) tenantId: string;
+  @Bigint(primary) questionId: number;
+  @Timestamp() lease: Date;
+  /** The process that answers the turn. */
+  @Varchar(200, nullable) process: string | null;
 }

@@ -3,12 +3,10 @@ import type { Caller } from '../platform/access/index.js';
 import { acrossTenants, Database, storableJson } from '../platform/database/index.js';
 import { processId, stateOfProcess } from '../platform/lease/index.js';
 import { msg } from '../platform/message/index.js';
-import type { ProviderState } from '../provider/index.js';
-import type { StoredMessage } from './chat.history.js';
+import type { ContentPart, ProviderState } from '../provider/index.js';
+import type { ChatFile } from './file/chat-file.js';
 import { WRITING } from './message.entity.js';
-import type { MessageState, StoredSource } from './message.entity.js';
-import type { StoredStep } from './step/step.entity.js';
-import { storableText } from './storable-text.js';
+import type { MessageState, StoredSource, StoredStep } from './message.entity.js';
 
 /** Where a turn goes that does not follow the current branch of its session. */
 export type TurnPlace =
@@ -24,8 +22,8 @@ export interface Question {
   readonly sessionId: number | undefined;
   readonly content: string;
   readonly modelName: string;
-  readonly idempotencyKey: string | undefined;
-  readonly requestHash: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  readonly requestHash?: string | undefined;
 }
 
 /** A turn that has begun. */
@@ -108,6 +106,22 @@ export interface StoredAnswer {
   readonly structured: boolean;
 }
 
+/** A message of a history. */
+export interface StoredMessage {
+  readonly id?: number;
+  readonly role: string;
+  /** As it is stored, or of a question with its files. */
+  readonly content: string | readonly ContentPart[];
+  /** What the question was sent with. */
+  readonly files?: readonly ChatFile[] | null;
+  /** Whether the session has a knowledge base with large files; the same for every message. */
+  readonly hasSessionBase?: boolean;
+  /** What the service wants back with the last text of an answer, for a turn that sends calls of tools. */
+  readonly providerState?: ProviderState | null | undefined;
+  /** Of an answer with tools, for a turn that sends them. */
+  readonly steps?: readonly StoredStep[] | undefined;
+}
+
 /** How long a turn holds its session without renewing; a process that died loses it after this time. */
 export const LEASE_SECONDS = 30;
 
@@ -180,7 +194,7 @@ const REPLACE_UNFINISHED = `ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE SET
     WHERE chat_message.duration_ms IS NULL`;
 
 /** The answer of a question that was deleted meanwhile is dropped with it. */
-const RELEASE_AND_INSERT_LONE_ANSWER = `WITH released AS (
+const RELEASE_AND_INSERT_SESSIONLESS_ANSWER = `WITH released AS (
       DELETE FROM chat_turn_lease WHERE tenant_id = $1 AND question_id = $18
     )
     INSERT INTO chat_message (${ANSWER_COLUMNS}, parent_id)
@@ -292,7 +306,7 @@ export class TurnRepository {
         state,
       ]);
     else
-      await this.database.prepared(RELEASE_AND_INSERT_LONE_ANSWER, [
+      await this.database.prepared(RELEASE_AND_INSERT_SESSIONLESS_ANSWER, [
         ...values,
         answer.questionId,
         structured,
@@ -408,12 +422,14 @@ export class TurnRepository {
   }
 
   /** Renews the leases of running turns without a session. */
-  async renewLone(turns: readonly { tenantId: string; questionId: number }[]): Promise<void> {
+  async renewSessionless(
+    turns: readonly { tenantId: string; questionId: number }[],
+  ): Promise<void> {
     await acrossTenants('renewal of turn leases', () =>
       this.database.query(
-        `UPDATE chat_turn_lease held SET lease = now() + interval '${LEASE_SECONDS} seconds'
+        `UPDATE chat_turn_lease lease_row SET lease = now() + interval '${LEASE_SECONDS} seconds'
          FROM unnest($1::text[], $2::bigint[]) AS running (tenant_id, question_id)
-         WHERE held.tenant_id = running.tenant_id AND held.question_id = running.question_id`,
+         WHERE lease_row.tenant_id = running.tenant_id AND lease_row.question_id = running.question_id`,
         [turns.map((turn) => turn.tenantId), turns.map((turn) => turn.questionId)],
       ),
     );
@@ -433,12 +449,12 @@ export class TurnRepository {
          SELECT tenant_id, id, user_id, turn_id, leaf_id FROM chat_session
          WHERE turn_id IS NOT NULL AND ($1 OR turn_lease < now() OR turn_process = ANY($3::text[]))
          FOR UPDATE SKIP LOCKED
-       ), lone AS (
+       ), sessionless AS (
          SELECT tenant_id, question_id FROM chat_turn_lease WHERE $1 OR lease < now() OR process = ANY($3::text[])
          FOR UPDATE SKIP LOCKED
        ), ended AS (
-         DELETE FROM chat_turn_lease held USING lone
-         WHERE held.tenant_id = lone.tenant_id AND held.question_id = lone.question_id
+         DELETE FROM chat_turn_lease expired USING sessionless
+         WHERE expired.tenant_id = sessionless.tenant_id AND expired.question_id = sessionless.question_id
        ), answered AS (
          INSERT INTO chat_message
            (tenant_id, user_id, session_id, turn_id, role, content, state, finish_reason, error, parent_id)
@@ -446,8 +462,8 @@ export class TurnRepository {
          UNION ALL
          SELECT question.tenant_id, question.user_id, NULL, question.turn_id, 'assistant', '', 'failed', 'error', $2,
            question.id
-         FROM lone JOIN chat_message question
-           ON question.tenant_id = lone.tenant_id AND question.id = lone.question_id
+         FROM sessionless JOIN chat_message question
+           ON question.tenant_id = sessionless.tenant_id AND question.id = sessionless.question_id
          ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE
            SET state = EXCLUDED.state, finish_reason = EXCLUDED.finish_reason, error = EXCLUDED.error,
              parent_id = EXCLUDED.parent_id
@@ -515,4 +531,14 @@ function storedAnswer(row: StoredTurnRow): StoredAnswer | undefined {
   const { inputTokens, outputTokens, totalTokens, estimated } = row;
   const usage = { inputTokens, outputTokens, totalTokens, estimated };
   return { id, content, reasoning, state, finishReason, error, usage, sources, structured };
+}
+
+/** Removes what PostgreSQL cannot store: the NUL character, and lone surrogates, which JSON would keep as escapes. */
+export function storableText(text: string): string {
+  return withoutNul(text).toWellFormed();
+}
+
+/** Removes the NUL character, which PostgreSQL cannot store. */
+export function withoutNul(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '') : text;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { StepRepository } from '../../src/chat/step/step.repository.js';
+import { StepRepository } from '../../src/chat/step.repository.js';
 import { TurnRepository } from '../../src/chat/turn.repository.js';
 import type { Caller } from '../../src/platform/access/index.js';
 import { inTenant } from '../../src/platform/database/index.js';

@@ -2,7 +2,7 @@ import type { ModelUse, ResolvedChatModel } from '../../model/index.js';
 import type { CallLimits, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
 import type { ToolTurn } from '../tool/agent-tool.js';
 import type { ToolResult } from '../tool/tool.registry.js';
-import type { TurnSources } from '../tool/turn-sources.js';
+import type { TurnSources } from '../tool/sources.js';
 
 /** Generation parameters of a call. */
 export interface Generation {
@@ -36,8 +36,8 @@ export interface RuntimeTurn extends ToolTurn {
   readonly tools: readonly string[];
   /** The limit of the agent; that of the installation counts, too. */
   readonly maxSteps: number | undefined;
-  /** Numbers the fragments that the model gets in the turn; it has those of the question. */
-  readonly sources: TurnSources;
+  /** Numbers the fragments that the model gets in the turn; it has those of the question. Only runtimes with tools read it. */
+  readonly sources?: TurnSources | undefined;
   /** Prompt, history and question. */
   readonly messages: readonly ChatMessage[];
   readonly generation: Generation;

@@ -9,6 +9,7 @@ import {
   tokenCounter,
 } from '../../model/index.js';
 import type { ChatPart, ToolCall, ToolDefinition, Usage } from '../../provider/index.js';
+import { TurnSources } from '../tool/sources.js';
 import type { AgentTools, ToolResult } from '../tool/tool.registry.js';
 import type { DecidedCall, LimitReached, RuntimeTurn, TurnPart } from './agent-runtime.js';
 import { ContextWindow } from './context-window.js';
@@ -34,6 +35,7 @@ const RESULT_OVERHEAD = 8;
 export class ToolLoop {
   readonly parts = new Handover<readonly TurnPart[]>();
   private readonly offered: readonly ToolDefinition[];
+  private readonly sources: TurnSources;
   private steps = 0;
   private calls = 0;
   private tokens = 0;
@@ -56,6 +58,7 @@ export class ToolLoop {
     private readonly signal: AbortSignal,
   ) {
     this.offered = services.tools.offered(turn.tools, turn);
+    this.sources = turn.sources ?? new TurnSources();
   }
 
   /** Never rejects: the reader of the parts gets the error. */
@@ -168,7 +171,8 @@ export class ToolLoop {
   }
 
   private execute(call: DecidedCall): Promise<ToolResult> {
-    const { caller, agentId, bases, filter, skills, sources } = this.turn;
+    const { caller, agentId, bases, filter, skills } = this.turn;
+    const { sources } = this;
     const offered = this.offered.map(({ name }) => name);
     const { counter } = this.window;
     const tokens = Math.floor(this.resultTokens / this.callsOfStep) - RESULT_OVERHEAD;

@@ -4,7 +4,7 @@ import type { KnowledgeBase } from '../../knowledge/index.js';
 import type { MetadataFilter } from '../../metadata/index.js';
 import type { TokenCounter } from '../../model/index.js';
 import type { SkillInfo } from '../../skill/index.js';
-import type { TurnSources } from './turn-sources.js';
+import type { TurnSources } from './sources.js';
 
 /** Characters of what a tool answers to the model. AgentTools cuts what is longer and says so. */
 export const CONTENT_CHARACTERS = 32_000;

@@ -3,7 +3,7 @@ import { estimatingCounter, tokenCounter } from '../../model/index.js';
 import { Neighbourhood } from '../../retrieval/index.js';
 import { quoteFragments } from './quoted-fragments.js';
 import type { QuotedFragments, QuoteOptions, QuoteRoom } from './quoted-fragments.js';
-import { TurnSources } from './turn-sources.js';
+import { TurnSources } from './sources.js';
 
 const fragment = (content: string, idx = 4, fid = `${idx} ${content.slice(0, 20)}`) => ({
   fid,

@@ -3,8 +3,7 @@ import type { TextRoom, TokenCounter } from '../../model/index.js';
 import type { CitableFragment, Neighbourhood } from '../../retrieval/index.js';
 import { ToolFailure } from './agent-tool.js';
 import { CITE, QUOTED_DATA, quotedSource, sourceOf } from './sources.js';
-import type { SentFragment, Source } from './sources.js';
-import type { TurnSources } from './turn-sources.js';
+import type { SentFragment, Source, TurnSources } from './sources.js';
 
 /** For the model, before the fragments of an answer. */
 export const HOW_TO_USE = `${CITE} ${QUOTED_DATA}`;

@@ -9,7 +9,7 @@ import type { SkillInfo } from '../../skill/index.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { ToolContext } from './agent-tool.js';
 import { ActivateSkillTool, ReadSkillResourceTool } from './skill.tools.js';
-import { TurnSources } from './turn-sources.js';
+import { TurnSources } from './sources.js';
 
 const LONG = `Do it.\n${'Ä line with more than ASCII.\n'.repeat(3_000)}The end.`;
 const activate = new ActivateSkillTool();

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RetrievedFragment } from '../../retrieval/index.js';
-import { citationsIn, inRankOrder, quotedSource, sourceOf } from './sources.js';
+import { citationsIn, inRankOrder, quotedSource, sourceOf, TurnSources } from './sources.js';
 import type { Source } from './sources.js';
-import { TurnSources } from './turn-sources.js';
 
 const fragment = (knowledgeId: number, content: string): RetrievedFragment => ({
   fragmentId: 1,

@@ -9,7 +9,7 @@ import type { AgentTool, ToolContext, ToolOutcome } from './agent-tool.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import { AgentTools } from './tool.registry.js';
 import type { CallContext, ToolResult } from './tool.registry.js';
-import { TurnSources } from './turn-sources.js';
+import { TurnSources } from './sources.js';
 
 type Run = (input: unknown, context: ToolContext) => Promise<ToolOutcome>;
 

@@ -16,7 +16,8 @@ import type { KnowledgeBase } from '../../knowledge/index.js';
 import { ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel, TokenCounter } from '../../model/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
-import type { StoredMessage } from '../chat.history.js';
+import { questionWith } from '../turn.planner.js';
+import type { StoredMessage } from '../turn.repository.js';
 import { CHAT_FILE_KIND, isImageType, isSentImage } from './chat-file.js';
 import type { ChatFile } from './chat-file.js';
 import {
@@ -198,11 +199,6 @@ export class ChatFiles {
     });
   }
 
-  /** Whether a turn has anything to do with files; most have not. */
-  concern(files: readonly ChatFile[], stored: readonly StoredMessage[]): boolean {
-    return files.length > 0 || stored.some((message) => message.files || message.hasSessionBase);
-  }
-
   /**
    * Reads the files of the question and of the conversation; waits until large documents are parsed. What cannot be read is
    * left out, named to the model and stored with the reason. Throws a DomainError that names a file if none can be read, or if a document is too large for a question without a session, and
@@ -236,15 +232,6 @@ export class ChatFiles {
       addedTokens: turn.counter.count(withFiles('', quoted.texts, notes)),
       bases: base ? [base] : [],
     };
-  }
-
-  /** The question with room for its images, for a check of the window before any file is read. */
-  outline(content: string, files: readonly ChatFile[]): ChatMessage {
-    const images = files.filter(({ kind, state }) => kind === 'image' && state !== 'failed');
-    return questionWith(
-      content,
-      images.map(({ type }) => ({ type: 'image', mimeType: type, data: '' })),
-    );
   }
 
   /**
@@ -546,15 +533,6 @@ function idsOf(files: readonly ChatFile[]): number[] {
 /** What a document takes in the question, with its tags and its name. */
 function fileTokens({ counter }: FileTurn, { name }: ChatFile, text: string): number {
   return counter.count(quotedFile({ name, text })) + 1;
-}
-
-/** Images come first: models answer better when they have seen what a text is about. */
-function questionWith(
-  text: string,
-  images: readonly ContentPart[],
-): ChatMessage & { role: 'user' } {
-  if (images.length === 0) return { role: 'user', content: text };
-  return { role: 'user', content: [...images, { type: 'text', text }] };
 }
 
 /** The result of the work, or FileWaitError when the deadline has ended it. */

@@ -3,6 +3,7 @@ import { ResponseFormats } from '../../agent/index.js';
 import type { Problem, TurnPart } from '../../agent/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { ChatMessage, Finish, ResponseFormat, Usage } from '../../provider/index.js';
+import { sumOfUsages } from '../answer.writer.js';
 import {
   AnswerCutError,
   AnswerDoesNotFitError,
@@ -165,19 +166,9 @@ function usageOf(calls: readonly HeldAnswer[]): TurnPart[] {
     .filter(({ finish, usage }) => finish !== undefined || usage !== undefined)
     .map(({ usage }) => usage);
   if (usages.every((usage) => usage === undefined)) return [];
-  const usage = usages.reduce((sum, one) => ({
-    inputTokens: plus(sum?.inputTokens, one?.inputTokens),
-    outputTokens: plus(sum?.outputTokens, one?.outputTokens),
-    totalTokens: plus(sum?.totalTokens, one?.totalTokens),
-    cachedInputTokens: plus(sum?.cachedInputTokens, one?.cachedInputTokens),
-    reasoningTokens: plus(sum?.reasoningTokens, one?.reasoningTokens),
-    raw: one?.raw,
-  }));
-  return usage ? [{ type: 'usage', usage }] : [];
-}
-
-function plus(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? undefined : one + other;
+  const unknown: Usage = { raw: undefined };
+  const usage = usages.map((one) => one ?? unknown).reduce(sumOfUsages);
+  return [{ type: 'usage', usage }];
 }
 
 /** The answer, if it has words, and what is wrong with it. */

@@ -6,7 +6,6 @@ import { msg } from '../../platform/message/index.js';
 import { TurnSources } from '../../agent/index.js';
 import type { TurnPart } from '../../agent/index.js';
 import { turnLimits, TurnPlanner } from '../../chat/index.js';
-import { ModelResolver } from '../../model/index.js';
 import type { CallTrail } from '../../model/index.js';
 import { NO_EFFORT } from '../../provider/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
@@ -39,7 +38,6 @@ export class AgentAnswers {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly planner: TurnPlanner,
-    private readonly models: ModelResolver,
     private readonly files: RequestFiles,
   ) {}
 
@@ -77,7 +75,6 @@ export class AgentAnswers {
     const sources = new TurnSources(found?.sources);
     const parts = this.planner.answer(plan, {
       caller,
-      currentModel: () => this.models.current(model),
       messages,
       sources,
       limits: turnLimits(this.config),

@@ -20,7 +20,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'every language at once': Object.values(SAMPLES).join('\n'),
   Markdown: file('docs/ARCHITECTURE.md'),
   tables: file('docs/CONFIGURATION.md'),
-  TypeScript: file('src/chat/chat.service.ts'),
+  TypeScript: file('src/chat/chat.turn.ts'),
   SQL: file('src/platform/database/migrations/20261127-knowledge.ts'),
   JSON: JSON.stringify(rows, null, 2),
   'dense JSON': JSON.stringify(rows),

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Database, storableJson } from '../../platform/database/index.js';
-import { WRITING } from '../message.entity.js';
-import { storableText } from '../storable-text.js';
-import type { StoredStep } from './step.entity.js';
+import { Database, storableJson } from '../platform/database/index.js';
+import { WRITING } from './message.entity.js';
+import type { StoredStep } from './message.entity.js';
+import { storableText } from './turn.repository.js';
 
 /** The answer that a step belongs to, with its text so far. */
 export interface StepOwner {

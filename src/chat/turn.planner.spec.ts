@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { estimateMessageTokens, estimatingCounter } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { MessageTooLongError } from './chat.errors.js';
-import { addableTokens, historyWindow } from './chat.history.js';
+import { addableTokens, historyWindow } from './turn.planner.js';
 
 const question = { role: 'user', content: 'And now?' } as const;
 const asked = { message: question };

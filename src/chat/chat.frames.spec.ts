@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { inlineEnding, listedContent } from './inline-content.js';
+import { inlineEnding, listedContent } from './chat.frames.js';
 import type { ChatMessage, StoredSource } from './message.entity.js';
 
 const ALL = { thinking: true, sources: true, failures: true };

@@ -1,0 +1,39 @@
+import { readToolCall } from '../provider/index.js';
+import type { ChatMessage } from '../provider/index.js';
+import type { StoredCall, StoredStep } from './message.entity.js';
+
+/** Between the texts that a model writes before and after the calls of tools, in the text of the answer. */
+export const BETWEEN_STEPS = '\n\n';
+
+/** What the model reads of a call whose tool did not end. */
+export const UNFINISHED_CALL = 'The tool did not finish.';
+
+/** A call of an answer that has ended: one that still ran when its process died was interrupted. */
+export function endedCall(call: StoredCall): StoredCall {
+  if (call.state !== 'running') return call;
+  return { ...call, state: 'interrupted', summary: 'The service stopped before the tool did.' };
+}
+
+/** A step as the messages that the model gets: its answer with the calls, and a result for each of them. */
+export function stepMessages(step: StoredStep): ChatMessage[] {
+  const { providerState } = step;
+  const toolCalls = step.calls.map(readToolCall);
+  return [
+    { role: 'assistant', content: step.text, toolCalls, ...(providerState && { providerState }) },
+    ...step.calls.map(({ id, name, content, state }): ChatMessage => ({
+      role: 'tool',
+      toolCallId: id,
+      name,
+      content: state === 'running' ? UNFINISHED_CALL : content,
+    })),
+  ];
+}
+
+/** The text that the model wrote after the last of the steps; undefined when the text of the answer was edited since. */
+export function textAfter(steps: readonly StoredStep[], content: string): string | undefined {
+  const before = steps.map(({ text }) => text).filter((text) => text !== '');
+  const begin = before.join(BETWEEN_STEPS);
+  if (!content.startsWith(begin)) return undefined;
+  const rest = content.slice(begin.length);
+  return begin !== '' && rest.startsWith(BETWEEN_STEPS) ? rest.slice(BETWEEN_STEPS.length) : rest;
+}
