@@ -28,3 +28,4 @@ export type {
   Uploads,
 } from './uploads.js';
 export type * from './generated/types.gen.js';
+export { knowledgeSettings } from './generated/settings.gen.js';

@@ -3,7 +3,6 @@ export { KnowledgeContents } from './knowledge-contents.js';
 export type { KnowledgeParticipant } from './knowledge-contents.js';
 export {
   isOfSession,
-  MOST_RETRIEVED,
   NoEmbeddingModelError,
   readableBy,
   requireSplitSettings,
@@ -11,4 +10,9 @@ export {
 } from './knowledge.rules.js';
 export { KnowledgeModule } from './knowledge.module.js';
 export { KnowledgeService } from './knowledge.service.js';
-export { AUTOMATIC, KNOWLEDGE_LANGUAGES } from './knowledge.languages.js';
+export {
+  AUTOMATIC,
+  FRAGMENT_SETTINGS,
+  KNOWLEDGE_LANGUAGES,
+  MAX_RETRIEVED,
+} from './knowledge.settings.js';

@@ -3,6 +3,7 @@ import type { Caller } from '../platform/access/index.js';
 import { ConflictError, ForbiddenError, InvalidInputError } from '../platform/error/index.js';
 import { allOf, msg } from '../platform/message/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
+import { KNOWLEDGE_SETTINGS } from './knowledge.settings.js';
 
 /** Who may read and change a knowledge base of the caller's tenant; the repository has the same rule in SQL. */
 export function mayRead(caller: Caller, knowledge: KnowledgeBase): boolean {
@@ -38,15 +39,12 @@ export function isOfSession({ sessionId }: Pick<KnowledgeBase, 'sessionId'>): bo
   return sessionId !== null;
 }
 
-/** The largest retrieveLimit, and the largest topK of a request. */
-export const MOST_RETRIEVED = 200;
-
-const DEFAULT_BLOCK_SIZE = 1_000;
-const DEFAULT_OVERLAP = 50;
-
-/** The overlap of a block size for which none was given: 50, or half of a small one. */
+/** The overlap of a block size without a chosen one: 50, or half of a small one. */
 export function defaultOverlap(textBlockSize: number): number {
-  return Math.max(0, Math.min(DEFAULT_OVERLAP, Math.floor(textBlockSize / 2)));
+  return Math.max(
+    0,
+    Math.min(KNOWLEDGE_SETTINGS.overlapChar.initial, Math.floor(textBlockSize / 2)),
+  );
 }
 
 interface SplitValues {
@@ -58,22 +56,24 @@ interface StoredSplitValues extends SplitValues {
   readonly overlapChosen: boolean;
 }
 
-/** An overlap of null takes the choice of one back. */
-type GivenSplitValues = Partial<Pick<SplitValues, 'textBlockSize'>> & {
+/** An overlap of null takes back the choice of one. */
+interface SentSplitValues {
+  readonly textBlockSize?: number | undefined;
   readonly overlapChar?: number | null | undefined;
-};
+}
 
 /**
- * The effective split settings of given values over stored ones. An overlap that was chosen stays; without one, the default
+ * The effective split settings of sent values over stored ones. An overlap that was chosen stays; without one, the default
  * follows the block size.
  */
 export function splitSettings(
-  given: GivenSplitValues,
+  sent: SentSplitValues,
   stored?: StoredSplitValues,
 ): StoredSplitValues {
-  const textBlockSize = given.textBlockSize ?? stored?.textBlockSize ?? DEFAULT_BLOCK_SIZE;
-  const kept = stored?.overlapChosen ? stored.overlapChar : null;
-  const chosen = given.overlapChar === undefined ? kept : given.overlapChar;
+  const textBlockSize =
+    sent.textBlockSize ?? stored?.textBlockSize ?? KNOWLEDGE_SETTINGS.textBlockSize.initial;
+  const storedOverlap = stored?.overlapChosen ? stored.overlapChar : null;
+  const chosen = sent.overlapChar === undefined ? storedOverlap : sent.overlapChar;
   return {
     textBlockSize,
     overlapChar: chosen ?? defaultOverlap(textBlockSize),

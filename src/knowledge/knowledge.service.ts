@@ -29,6 +29,8 @@ import {
   splitSettings,
   UnknownModelError,
 } from './knowledge.rules.js';
+import { KNOWLEDGE_SETTINGS } from './knowledge.settings.js';
+import { changedColumns, entries } from './setting.kinds.js';
 import { KnowledgeRepository } from './knowledge.repository.js';
 import type { KnowledgeValues } from './knowledge.repository.js';
 import { toKnowledgeView } from './knowledge.view.js';
@@ -41,9 +43,6 @@ const SESSION_SETTINGS = { similarityThreshold: 0, enableHybrid: 1 } as const;
 
 /** Agents that one message names. */
 const MAX_NAMED_AGENTS = 20;
-
-/** The settings on which stored vectors depend. */
-type IndexSetting = 'embeddingModel' | 'vectorModel';
 
 /** Knowledge base records and access to them. Saving one never calls a model service. */
 @Injectable()
@@ -75,7 +74,7 @@ export class KnowledgeService {
   async create(caller: Caller, body: CreateKnowledgeBody): Promise<Answer<null>> {
     const { tenantId } = caller;
     requireUnlimitedKey(caller, 'knowledgeBases', phrase`knowledge bases`);
-    const values = withOverlap(valuesOf(body));
+    const values = valuesOf(body);
     return this.database.transaction(async () => {
       const notice = await this.check(caller, values);
       // The service itself (systemCaller) is not a user.
@@ -94,7 +93,7 @@ export class KnowledgeService {
       const before = await this.writable(caller, id);
       const current = () => this.get(caller, id);
       await this.bases.bases.requireRevision(tenantId, id, { given: revision, current });
-      const values = withOverlap(valuesOf(fields), before);
+      const values = valuesOf(fields, before);
       const notice = await this.check(caller, values, before);
       if (!reindex) await this.assertNoReindexNeeded(before, values);
       // Only what parses every document again moves the vectors to another store.
@@ -247,10 +246,7 @@ export class KnowledgeService {
     if (values.name !== undefined && isBlank(values.name))
       throw new InvalidInputError(msg`name must not be empty.`);
     requireSplitSettings(splitSettings(values, before));
-    await this.requireModel(caller, 'embeddingModel', 'vector', { values, before });
-    await this.requireModel(caller, 'rerankModel', 'rerank', { values, before });
-    await this.requireModel(caller, 'ocrModel', 'chat', { values, before });
-    await this.requireModel(caller, 'contextModel', 'chat', { values, before });
+    await this.requireModels(caller, values, before);
     await this.requireVision(caller.tenantId, values, before);
     return joined([this.storeNotice(values, before), rerankNotice({ ...before, ...values })]);
   }
@@ -300,9 +296,9 @@ export class KnowledgeService {
   }
 
   /** The changed settings that make the stored vectors unusable. */
-  private changesNeedingReindex(before: KnowledgeBase, values: KnowledgeValues): IndexSetting[] {
+  private changesNeedingReindex(before: KnowledgeBase, values: KnowledgeValues): string[] {
     const { embeddingModel, vectorModel } = { ...before, ...values };
-    const changes: [IndexSetting, boolean][] = [
+    const changes: [string, boolean][] = [
       ['embeddingModel', embeddingModel !== before.embeddingModel],
       [
         'vectorModel',
@@ -313,16 +309,18 @@ export class KnowledgeService {
     return changes.filter(([, changed]) => changed).map(([setting]) => setting);
   }
 
-  private async requireModel(
+  private async requireModels(
     caller: Caller,
-    field: 'embeddingModel' | 'rerankModel' | 'ocrModel' | 'contextModel',
-    category: string,
-    { values, before }: { values: KnowledgeValues; before: KnowledgeBase | undefined },
+    values: KnowledgeValues,
+    before?: KnowledgeBase,
   ): Promise<void> {
-    const modelName = values[field];
-    if (!modelName || modelName === before?.[field]) return;
-    if (await this.models.exists(caller, modelName, category)) return;
-    throw new UnknownModelError(field, modelName, category);
+    for (const [field, setting] of entries(KNOWLEDGE_SETTINGS)) {
+      if (!('category' in setting)) continue;
+      const modelName = values[field];
+      if (!modelName || modelName === before?.[field]) continue;
+      if (await this.models.exists(caller, String(modelName), setting.category)) continue;
+      throw new UnknownModelError(field, String(modelName), setting.category);
+    }
   }
 
   private async requireVision(
@@ -346,33 +344,18 @@ export class KnowledgeService {
   }
 }
 
-const NAMES = [
-  'name',
-  'vectorModel',
-  'embeddingModel',
-  'rerankModel',
-  'ocrModel',
-  'contextModel',
-] as const;
-
-/** The columns that a body changes. */
-function valuesOf(body: CreateKnowledgeBody | Omit<UpdateKnowledgeBody, 'id'>): KnowledgeValues {
-  const values = Object.fromEntries(
-    Object.entries<unknown>({ ...body }).filter(([, value]) => value !== undefined),
-  ) as KnowledgeValues;
-  for (const name of NAMES) {
-    const value = values[name];
-    if (value) values[name] = value.trim();
-  }
+/** The columns that a body changes, with the overlap that was sent or follows from the block size. */
+function valuesOf(
+  body: CreateKnowledgeBody | Omit<UpdateKnowledgeBody, 'id'>,
+  before?: KnowledgeBase,
+): KnowledgeValues {
+  const values: KnowledgeValues = changedColumns(KNOWLEDGE_SETTINGS, body);
+  // Existing forms clear it by 0.
   if (values.rerankTopN === 0) values.rerankTopN = null;
-  return values;
-}
-
-/** With the overlap that was given or follows from the block size, where one of them is given. */
-function withOverlap(values: KnowledgeValues, before?: KnowledgeBase): KnowledgeValues {
-  const isUnchanged = values.textBlockSize === undefined && values.overlapChar === undefined;
-  if (before && isUnchanged) return values;
-  return { ...values, ...splitSettings(values, before) };
+  const { overlapChar } = body;
+  const { textBlockSize } = values;
+  if (before && textBlockSize === undefined && overlapChar === undefined) return values;
+  return { ...values, ...splitSettings({ textBlockSize, overlapChar }, before) };
 }
 
 function rerankNotice({

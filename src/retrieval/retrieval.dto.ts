@@ -1,4 +1,4 @@
-import { MOST_RETRIEVED } from '../knowledge/index.js';
+import { MAX_RETRIEVED } from '../knowledge/index.js';
 import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
 import { AnyObject, Decimal, Flag, Id, Input, Text, Whole } from '../platform/http/index.js';
 
@@ -13,7 +13,7 @@ export class RetrievalBody extends Input({
   topK: Whole({
     optional: true,
     min: 1,
-    max: MOST_RETRIEVED,
+    max: MAX_RETRIEVED,
     description: 'Replaces retrieveLimit',
   }),
   threshold: Decimal({

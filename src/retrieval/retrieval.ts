@@ -1,5 +1,5 @@
 import type { Message } from '../platform/message/index.js';
-import { MOST_RETRIEVED } from '../knowledge/index.js';
+import { MAX_RETRIEVED } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import type { LiveFragment } from './retrieval.repository.js';
 
@@ -111,7 +111,7 @@ const POOL = 3;
  * the first depth add nothing to fragments that are within it (candidates.ts).
  */
 export const DEPTH = 150;
-const LARGEST_DEPTH = POOL * MOST_RETRIEVED;
+const LARGEST_DEPTH = POOL * MAX_RETRIEVED;
 
 /** The value of the request, else the saved one (docs/WIRE.md, Retrieval). */
 export function settingsOf(knowledge: KnowledgeBase, given: RetrievalOverrides): RetrievalSettings {

@@ -6,7 +6,12 @@ import { Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { FragmentService, KeywordIndex, searchableText } from '../../fragment/index.js';
 import type { NewFragment } from '../../fragment/index.js';
-import { isOfSession, KnowledgeService, NoEmbeddingModelError } from '../../knowledge/index.js';
+import {
+  FRAGMENT_SETTINGS,
+  isOfSession,
+  KnowledgeService,
+  NoEmbeddingModelError,
+} from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import { ModelResolver } from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
@@ -288,7 +293,7 @@ export class DocumentIndexer {
       // Before the document, as a change of the base takes them.
       const present = await this.knowledge.unchanging(tenantId, knowledgeId);
       if (!present) throw new LeaseLostError();
-      if (!this.isMadeBy(knowledge, present)) throw new SettingsChangedError();
+      if (!this.makesSame(knowledge, present)) throw new SettingsChangedError();
       const { encoding } = document;
       const held = await this.repository.finish(claim, { fragments: fragments.length, encoding });
       if (!held) throw new LeaseLostError();
@@ -303,10 +308,10 @@ export class DocumentIndexer {
     });
   }
 
-  /** Whether what was made by the one record's settings is what the other's would make, in the same place. */
-  private isMadeBy(one: KnowledgeBase, other: KnowledgeBase): boolean {
+  /** Whether both records make the same fragments, and the same vectors in the same store. */
+  private makesSame(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return (
-      MADE_BY.every((setting) => one[setting] === other[setting]) &&
+      FRAGMENT_SETTINGS.every((setting) => one[setting] === other[setting]) &&
       this.fragments.areVectorsShared(one, other)
     );
   }
@@ -348,14 +353,3 @@ const WITHDRAWAL_MS = 10_000;
 
 /** Each of them holds a connection of the pool. */
 const WRITING_AT_ONCE = 4;
-
-/** What the fragments of a document and their terms depend on. */
-const MADE_BY = [
-  'textBlockSize',
-  'overlapChar',
-  'separator',
-  'language',
-  'enableOcr',
-  'ocrModel',
-  'contextModel',
-] as const;

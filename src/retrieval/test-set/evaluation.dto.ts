@@ -1,4 +1,4 @@
-import { MOST_RETRIEVED } from '../../knowledge/index.js';
+import { MAX_RETRIEVED } from '../../knowledge/index.js';
 import { Decimal, Flag, Input, pageFields, Text, Whole } from '../../platform/http/index.js';
 
 /** Omitted values are taken from the settings of the knowledge base. */
@@ -6,13 +6,13 @@ export class EvaluateBody extends Input({
   k: Whole({
     optional: true,
     min: 1,
-    max: MOST_RETRIEVED,
+    max: MAX_RETRIEVED,
     description: 'Cut-off k of the metrics; default 10',
   }),
   topK: Whole({
     optional: true,
     min: 1,
-    max: MOST_RETRIEVED,
+    max: MAX_RETRIEVED,
     description: 'Number of retrieved fragments; replaces retrieveLimit',
   }),
   threshold: Decimal({

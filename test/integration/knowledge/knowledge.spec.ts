@@ -314,12 +314,22 @@ describe('knowledge bases', () => {
       expect(await overlapOf(sent)).toBe(30);
     });
 
-    it('clear rerankTopN with the empty text, and leave it with null', async () => {
-      const id = await create({ rerankTopN: 4 });
-      done(await owner.put('/system/info', { id, rerankTopN: null }));
-      expect(await get(id)).toMatchObject({ rerankTopN: 4 });
-      done(await owner.put('/system/info', { id, rerankTopN: '' }));
-      expect(await get(id)).toMatchObject({ rerankTopN: null });
+    it('go back to their defaults by the empty text, and stay with null', async () => {
+      const changed = {
+        ...{ remark: 'note', contextModel: 'sim-chat', textBlockSize: 800, retrieveLimit: 7 },
+        ...{ hybridAlpha: 0.1, rerankTopN: 4, rerankScoreThreshold: 0.5, neighbourCharacters: 9 },
+      };
+      const id = await create(changed);
+      const all = (value: unknown) =>
+        Object.fromEntries(Object.keys(changed).map((name) => [name, value]));
+      done(await owner.put('/system/info', { id, ...all(null) }));
+      expect(await get(id)).toMatchObject(changed);
+      done(await owner.put('/system/info', { id, ...all('') }));
+      expect(await get(id)).toMatchObject({
+        ...{ remark: '', contextModel: '', textBlockSize: 1_000, retrieveLimit: 10 },
+        ...{ hybridAlpha: 0.5, rerankTopN: null, rerankScoreThreshold: null },
+        neighbourCharacters: 2_000,
+      });
     });
 
     it('say that reranking is on without a model, as long as it is', async () => {

@@ -1,96 +1,64 @@
+import { knowledgeSettings } from '@plinth/client';
 import type { KnowledgeView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { language } from '../i18n';
 import { number } from '../ui/format';
 
-/** What people set of a knowledge base, in the order of its form. */
-export const FIELDS = [
-  'name',
-  'description',
-  'share',
-  'embeddingModel',
-  'vectorModel',
-  'textBlockSize',
-  'overlapChar',
-  'separator',
-  'language',
-  'enableOcr',
-  'ocrModel',
-  'contextModel',
-  'retrieveLimit',
-  'similarityThreshold',
-  'enableHybrid',
-  'hybridAlpha',
-  'enableRerank',
-  'rerankModel',
-  'rerankTopN',
-  'rerankScoreThreshold',
-  'neighbours',
-  'neighbourCharacters',
-  'remark',
-] as const;
-
-export type Field = (typeof FIELDS)[number];
+export type Field = keyof typeof knowledgeSettings;
 export type Settings = Pick<KnowledgeView, Field>;
 
-/** Changes of these have an effect on a document when it is parsed again. */
-const OF_PARSING: readonly Field[] = [
-  'embeddingModel',
-  'vectorModel',
-  'textBlockSize',
-  'overlapChar',
-  'separator',
-  'language',
-  'enableOcr',
-  'ocrModel',
-  'contextModel',
-];
-
-/** The service refuses changes of these without parsing again, once documents are parsed. */
-const OF_INDEX: readonly Field[] = ['embeddingModel', 'vectorModel'];
-
-export function needsParsing(field: Field): boolean {
-  return OF_PARSING.includes(field);
+/** What the table of the service says of a setting. */
+export interface SettingInfo {
+  readonly kind: 'line' | 'paragraph' | 'model' | 'whole' | 'decimal' | 'switch' | 'choice';
+  readonly section: Section;
+  /** The setting that must be on for this one to have an effect. */
+  readonly onlyWith?: Field;
+  /** What it determines when a document is parsed. A change of `vectors` requires to parse all documents again. */
+  readonly parsing?: 'fragments' | 'vectors';
+  /** It can be absent. */
+  readonly optional?: boolean;
+  readonly required?: boolean;
+  readonly category?: string;
+  readonly min?: number;
+  readonly max?: number;
+  readonly step?: number;
 }
 
+export type Section = (typeof knowledgeSettings)[Field]['section'];
+
+const SETTINGS: Readonly<Record<Field, SettingInfo>> = knowledgeSettings;
+
+/** The settings of a base, in the order of its form. */
+export const FIELDS = Object.keys(SETTINGS) as Field[];
+
+export const settingInfo = (field: Field): SettingInfo => SETTINGS[field];
+
+/** Whether a change has an effect on a document only when it is parsed again. */
+export function needsParsing(field: Field): boolean {
+  return SETTINGS[field].parsing !== undefined;
+}
+
+/** Whether the service refuses a change without parsing again, once documents are parsed. */
 export function requiresParsing(field: Field): boolean {
-  return OF_INDEX.includes(field);
+  return SETTINGS[field].parsing === 'vectors';
 }
 
 /** The settings among the fields of a base. */
 export function settingsOf(base: KnowledgeView): Settings {
-  return {
-    name: base.name,
-    description: base.description,
-    share: base.share,
-    embeddingModel: base.embeddingModel,
-    vectorModel: base.vectorModel,
-    textBlockSize: base.textBlockSize,
-    overlapChar: base.overlapChar,
-    separator: base.separator,
-    language: base.language,
-    enableOcr: base.enableOcr,
-    ocrModel: base.ocrModel,
-    contextModel: base.contextModel,
-    retrieveLimit: base.retrieveLimit,
-    similarityThreshold: base.similarityThreshold,
-    enableHybrid: base.enableHybrid,
-    hybridAlpha: base.hybridAlpha,
-    enableRerank: base.enableRerank,
-    rerankModel: base.rerankModel,
-    rerankTopN: base.rerankTopN,
-    rerankScoreThreshold: base.rerankScoreThreshold,
-    neighbours: base.neighbours,
-    neighbourCharacters: base.neighbourCharacters,
-    remark: base.remark,
-  };
+  return Object.fromEntries<unknown>(FIELDS.map((field) => [field, base[field]])) as Settings;
 }
 
-export function changedOf(base: Settings, given: Partial<Settings>): Field[] {
-  return FIELDS.filter((field) => field in given && given[field] !== base[field]);
+export function changedOf(base: Settings, values: Partial<Settings>): Field[] {
+  return FIELDS.filter((field) => field in values && values[field] !== base[field]);
 }
 
-const FLAGS: readonly Field[] = ['enableOcr', 'enableHybrid', 'enableRerank'];
+/** Whether the setting has an effect: the one that it needs, if it needs one, is on. */
+export function isEffective(field: Field, values: Settings): boolean {
+  const { onlyWith } = SETTINGS[field];
+  if (onlyWith === undefined) return true;
+  const needed = values[onlyWith];
+  return needed !== 0 && needed !== '' && needed !== 'none';
+}
 
 /** A setting in words, for a comparison. */
 export function useShownSetting(): (
@@ -99,8 +67,8 @@ export function useShownSetting(): (
 ) => string {
   const { t } = useTranslation('knowledge');
   return (field, value) => {
-    if (FLAGS.includes(field)) return t(value === 1 ? 'on' : 'off');
     if (field === 'share') return t(value === 1 ? 'base.shared' : 'base.private');
+    if (SETTINGS[field].kind === 'switch') return t(value === 1 ? 'on' : 'off');
     if (field === 'neighbours') return t(`neighbours.${value as Settings['neighbours']}`);
     if (field === 'language')
       return languageName(value as Settings['language'], t('language.auto'));

@@ -1,23 +1,15 @@
 import {
   Alert,
-  Badge,
   Button,
   Checkbox,
   Fieldset,
   Group,
-  NumberInput,
-  Radio,
-  Select,
   SimpleGrid,
   Stack,
-  Switch,
   Text,
-  Textarea,
-  TextInput,
   Title,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import type { UseFormReturnType } from '@mantine/form';
 import { IconTrash } from '@tabler/icons-react';
 import { withMessage } from '@plinth/client';
 import type { KnowledgeView } from '@plinth/client';
@@ -33,17 +25,20 @@ import { FormFailure } from '../ui/form-drawer';
 import { startFrom, useRecordForm } from '../ui/record-form';
 import type { Revised } from '../ui/record-form';
 import { LeaveGuard } from '../ui/leave-guard';
-import { ModelPicker } from '../ui/pickers';
 import { baseKey, useBaseAccess } from './base';
 import {
   changedOf,
-  languageChoices,
+  FIELDS,
+  isEffective,
   needsParsing,
   requiresParsing,
+  settingInfo,
   settingsOf,
   useShownSetting,
 } from './base-settings';
-import type { Field, Settings as Stored } from './base-settings';
+import type { Field, Section as SectionName, Settings as Stored } from './base-settings';
+import { SettingField } from './setting-field';
+import type { SettingsForm } from './setting-field';
 import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './knowledge.module.css';
 
@@ -75,7 +70,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
         body: {
           id: base.id,
           revision: form.values.revision,
-          ...Object.fromEntries(changed.map((field) => [field, toWire(field, form.values[field])])),
+          ...Object.fromEntries(changed.map((field) => [field, toWire(form.values[field])])),
           ...(again.length > 0 && (reparse || required) && { reindex: true }),
         },
       }),
@@ -90,12 +85,11 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
     },
   );
   const { values } = form;
-  const flag = (name: 'share' | 'enableOcr' | 'enableHybrid' | 'enableRerank') => ({
-    checked: values[name] === 1,
-    onChange: ({ currentTarget }: { currentTarget: { checked: boolean } }) =>
-      form.setFieldValue(name, currentTarget.checked ? 1 : 0),
-  });
-  const describe = (field: Field, help: string) => <Help field={field} text={help} />;
+  const about: Readonly<Partial<Record<SectionName, ReactNode>>> = {
+    splitting: <TrySplit base={base} />,
+    search: t('settings.searchAbout'),
+    neighbours: t('help.neighbours'),
+  };
   return (
     <>
       <form
@@ -108,204 +102,13 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
       >
         <fieldset disabled={readOnly !== undefined} className={styles['bare']}>
           <Stack gap="lg">
-            <Section title={t('settings.general')}>
-              <TextInput
-                label={t('field.name')}
-                required
-                maxLength={50}
-                {...form.getInputProps('name')}
-              />
-              <Textarea
-                label={t('field.description')}
-                description={t('help.description')}
-                autosize
-                minRows={2}
-                maxLength={1_000}
-                {...form.getInputProps('description')}
-              />
-              <Switch
-                label={t('base.shareWithAll')}
-                description={t('help.share')}
-                {...flag('share')}
-              />
-              <Textarea
-                label={t('field.remark')}
-                description={t('help.remark')}
-                autosize
-                minRows={1}
-                maxLength={500}
-                {...form.getInputProps('remark')}
-              />
-            </Section>
-            <Section title={t('settings.splitting')} about={<TrySplit base={base} />}>
-              <SimpleGrid cols={{ base: 1, xs: 2 }}>
-                <NumberInput
-                  label={t('field.textBlockSize')}
-                  description={describe('textBlockSize', t('help.textBlockSize'))}
-                  min={1}
-                  max={1_000_000}
-                  step={100}
-                  {...form.getInputProps('textBlockSize')}
-                />
-                <NumberInput
-                  label={t('field.overlapChar')}
-                  description={describe('overlapChar', t('help.overlapChar'))}
-                  min={0}
-                  step={10}
-                  {...form.getInputProps('overlapChar')}
-                />
-              </SimpleGrid>
-              <TextInput
-                label={t('field.separator')}
-                description={describe('separator', t('help.separator'))}
-                maxLength={255}
-                {...form.getInputProps('separator')}
-              />
-            </Section>
-            <Section title={t('settings.reading')}>
-              <Select
-                label={t('field.language')}
-                description={describe('language', t('help.language'))}
-                data={languageChoices(t('language.auto'))}
-                searchable
-                allowDeselect={false}
-                {...form.getInputProps('language')}
-              />
-              <Switch
-                label={t('field.enableOcr')}
-                description={describe('enableOcr', t('help.enableOcr'))}
-                {...flag('enableOcr')}
-              />
-              {values.enableOcr === 1 && (
-                <ModelPicker
-                  category="chat"
-                  label={t('field.ocrModel')}
-                  description={describe('ocrModel', t('help.ocrModel'))}
-                  placeholder={t('settings.tesseract')}
-                  clearable
-                  {...form.getInputProps('ocrModel')}
-                />
-              )}
-              <ModelPicker
-                category="chat"
-                label={t('field.contextModel')}
-                description={describe('contextModel', t('help.contextModel'))}
-                placeholder={t('none')}
-                clearable
-                {...form.getInputProps('contextModel')}
-              />
-            </Section>
-            <Section title={t('settings.index')}>
-              <ModelPicker
-                category="vector"
-                label={t('field.embeddingModel')}
-                description={describe('embeddingModel', t('help.embeddingModel'))}
-                {...form.getInputProps('embeddingModel')}
-              />
-              <TextInput
-                label={t('field.vectorModel')}
-                description={describe('vectorModel', t('help.vectorModel'))}
-                placeholder={t('settings.defaultStore')}
-                maxLength={50}
-                {...form.getInputProps('vectorModel')}
-              />
-            </Section>
-            <Section title={t('settings.search')} about={t('settings.searchAbout')}>
-              <SimpleGrid cols={{ base: 1, xs: 2 }}>
-                <NumberInput
-                  label={t('field.retrieveLimit')}
-                  description={t('help.retrieveLimit')}
-                  min={1}
-                  max={200}
-                  {...form.getInputProps('retrieveLimit')}
-                />
-                <NumberInput
-                  label={t('field.similarityThreshold')}
-                  description={t('help.similarityThreshold')}
-                  min={-1}
-                  max={1}
-                  step={0.05}
-                  decimalScale={3}
-                  {...form.getInputProps('similarityThreshold')}
-                />
-              </SimpleGrid>
-              <Switch
-                label={t('field.enableHybrid')}
-                description={t('help.enableHybrid')}
-                {...flag('enableHybrid')}
-              />
-              {values.enableHybrid === 1 && (
-                <NumberInput
-                  label={t('field.hybridAlpha')}
-                  description={t('help.hybridAlpha')}
-                  min={0}
-                  max={1}
-                  step={0.1}
-                  decimalScale={3}
-                  {...form.getInputProps('hybridAlpha')}
-                />
-              )}
-              <Switch
-                label={t('field.enableRerank')}
-                description={t('help.enableRerank')}
-                {...flag('enableRerank')}
-              />
-              {values.enableRerank === 1 && (
-                <>
-                  <ModelPicker
-                    category="rerank"
-                    label={t('field.rerankModel')}
-                    description={t('help.rerankModel')}
-                    clearable
-                    {...form.getInputProps('rerankModel')}
-                  />
-                  {values.rerankModel === '' && (
-                    <Alert color="yellow" variant="light" role="status">
-                      {t('settings.noRerankModel')}
-                    </Alert>
-                  )}
-                  <SimpleGrid cols={{ base: 1, xs: 2 }}>
-                    <NumberInput
-                      label={t('field.rerankTopN')}
-                      description={t('help.rerankTopN')}
-                      min={0}
-                      {...optionalNumber(form, 'rerankTopN')}
-                    />
-                    <NumberInput
-                      label={t('field.rerankScoreThreshold')}
-                      description={t('help.rerankScoreThreshold')}
-                      step={0.05}
-                      decimalScale={4}
-                      {...optionalNumber(form, 'rerankScoreThreshold')}
-                    />
-                  </SimpleGrid>
-                </>
-              )}
-            </Section>
-            <Section title={t('settings.neighbours')} about={t('help.neighbours')}>
-              <Radio.Group aria-label={t('field.neighbours')} {...form.getInputProps('neighbours')}>
-                <Stack gap="xs">
-                  {(['none', 'adjacent', 'section'] as const).map((mode) => (
-                    <Radio
-                      key={mode}
-                      value={mode}
-                      label={t(`neighbours.${mode}`)}
-                      description={t(`neighboursHelp.${mode}`)}
-                    />
-                  ))}
-                </Stack>
-              </Radio.Group>
-              {values.neighbours !== 'none' && (
-                <NumberInput
-                  label={t('field.neighbourCharacters')}
-                  description={t('help.neighbourCharacters')}
-                  min={1}
-                  max={100_000}
-                  step={500}
-                  {...form.getInputProps('neighbourCharacters')}
-                />
-              )}
-            </Section>
+            {SECTIONS.map((section) => (
+              <Section key={section} title={t(`settings.${section}`)} about={about[section]}>
+                {rowsOf(section, values).map((row) => (
+                  <Row key={row.join()} form={form} fields={row} />
+                ))}
+              </Section>
+            ))}
           </Stack>
         </fieldset>
         {failure !== undefined && (
@@ -370,30 +173,56 @@ function valuesOf(base: KnowledgeView): Values {
   return { ...settingsOf(base), revision: base.revision };
 }
 
-/** An emptied number is cleared: rerankTopN by 0, the score by an empty text. */
-function toWire(field: Field, value: unknown): unknown {
-  if (value !== null) return value;
-  return field === 'rerankTopN' ? 0 : '';
+/** An emptied number is cleared by an empty text. */
+function toWire(value: unknown): unknown {
+  return value ?? '';
 }
 
-function optionalNumber(
-  form: Pick<UseFormReturnType<Values>, 'getInputProps' | 'setFieldValue'>,
-  name: 'rerankTopN' | 'rerankScoreThreshold',
-) {
-  const {
-    onChange: _,
-    value,
-    ...props
-  } = form.getInputProps(name) as {
-    onChange: unknown;
-    value: number | null;
-  };
-  return {
-    ...props,
-    value: value ?? '',
-    onChange: (typed: number | string) =>
-      form.setFieldValue(name, typed === '' ? null : Number(typed)),
-  };
+const SECTIONS = [...new Set(FIELDS.map((field) => settingInfo(field).section))];
+
+/** The fields of a section that have an effect; numbers that follow each other share a row. */
+function rowsOf(section: SectionName, values: Stored): Field[][] {
+  const rows: Field[][] = [];
+  for (const field of FIELDS) {
+    if (settingInfo(field).section !== section || !isEffective(field, values)) continue;
+    const row = rows.at(-1);
+    if (isNumber(field) && row?.every(isNumber)) row.push(field);
+    else rows.push([field]);
+  }
+  return rows;
+}
+
+function isNumber(field: Field): boolean {
+  return ['whole', 'decimal'].includes(settingInfo(field).kind);
+}
+
+interface RowProps {
+  readonly form: SettingsForm;
+  readonly fields: readonly Field[];
+}
+
+function Row({ form, fields }: RowProps) {
+  const { t } = useTranslation('knowledge');
+  const [first] = fields;
+  if (first !== undefined && fields.length === 1) {
+    return (
+      <>
+        <SettingField form={form} name={first} />
+        {first === 'rerankModel' && form.values.rerankModel === '' && (
+          <Alert color="yellow" variant="light" role="status">
+            {t('settings.noRerankModel')}
+          </Alert>
+        )}
+      </>
+    );
+  }
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      {fields.map((field) => (
+        <SettingField key={field} form={form} name={field} />
+      ))}
+    </SimpleGrid>
+  );
 }
 
 interface SectionProps {
@@ -416,24 +245,6 @@ function Section({ title, about, children }: SectionProps) {
       )}
       <Stack gap="md">{children}</Stack>
     </Fieldset>
-  );
-}
-
-/** What a setting does, and a mark where a change has an effect only after parsing again. */
-function Help({ field, text }: { readonly field: Field; readonly text: string }) {
-  const { t } = useTranslation('knowledge');
-  return (
-    <>
-      {text}
-      {needsParsing(field) && (
-        <>
-          {' '}
-          <Badge component="span" size="xs" variant="default" fw={400}>
-            {t('settings.needsParsing')}
-          </Badge>
-        </>
-      )}
-    </>
   );
 }
 
