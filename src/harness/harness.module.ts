@@ -4,37 +4,48 @@ import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { SkillModule } from '../skill/index.js';
 import * as entities from './store/harness.entity.js';
-import { ApprovalController, GrantController } from './api/approval/approval.controller.js';
+import {
+  ApprovalController,
+  GrantController,
+  PlanController,
+} from './api/approval/approval.controller.js';
 import { ApprovalRepository } from './store/approval.repository.js';
-import { ArtifactRepository } from './store/artifact.repository.js';
-import { Artifacts } from './change/artifacts.js';
-import { BlobStore } from './change/blob.store.js';
+import {
+  ArtifactRepository,
+  EffectRepository,
+  FileChangeRepository,
+  UndoRepository,
+} from './store/effect.repository.js';
+import { Artifacts, BlobStore } from './change/blob.store.js';
 import { ChangeController, UndoController } from './api/change/change.controller.js';
-import { FileChangeRepository } from './store/file-change.repository.js';
 import { FileChanges } from './change/file-changes.js';
 import { WorkspaceSnapshots } from './change/snapshot/workspace.snapshots.js';
 import { UndoInspection } from './engine/undo/undo.inspection.js';
-import { UndoRepository } from './store/undo.repository.js';
 import { UndoService } from './engine/undo/undo.service.js';
 import { ContextBuilder } from './context/context.builder.js';
-import { SummaryWriter } from './context/summary.js';
-import { SurroundingsReader } from './context/surroundings.js';
+import { SummaryWriter } from './context/compaction.js';
+import { SurroundingsReader } from './context/system.text.js';
 import { ControlController } from './api/control/control.controller.js';
-import { HarnessSwitches } from './store/switch.repository.js';
+import {
+  HarnessSwitches,
+  RunInputRepository,
+  RunRepository,
+  SessionRepository,
+} from './store/run.repository.js';
 import { EffectController } from './api/effect/effect.controller.js';
-import { EffectRepository } from './store/effect.repository.js';
-import { InterruptedCommands } from './engine/interrupted.commands.js';
-import { ToolCallRecovery } from './engine/recovery.js';
-import { PartialOutputs } from './engine/partial.outputs.js';
-import { ToolResults } from './engine/tool.results.js';
-import { EventController } from './api/event/event.controller.js';
-import { FollowController } from './api/event/follow.controller.js';
+import { InterruptedCommands, ToolCallRecovery } from './engine/recovery.js';
+import { PartialOutputs, ToolResults } from './engine/tool.results.js';
+import { EventController, FollowController } from './api/event/event.controller.js';
 import { EventFeed } from './api/event/event.feed.js';
 import { EventRepository } from './store/event.repository.js';
 import { EventRetention } from './engine/event.retention.js';
 import { RunLedger } from './store/run.ledger.js';
 import { InputIntake } from './engine/input.intake.js';
-import { ModelCallRepository } from './store/model-call.repository.js';
+import {
+  MessageRepository,
+  ModelCallRepository,
+  SkillRepository,
+} from './store/message.repository.js';
 import { ModelCalls } from './engine/model.calls.js';
 import { RunEnding } from './engine/run.ending.js';
 import { RunLoop } from './engine/run.loop.js';
@@ -42,22 +53,15 @@ import { RunWorker } from './engine/run.worker.js';
 import { ToolCalls } from './engine/tool.calls.js';
 import { WorkspaceLockRepository } from './store/workspace-lock.repository.js';
 import { HarnessMessageController } from './api/message/message.controller.js';
-import { MessageRepository } from './store/message.repository.js';
-import { PlanController } from './api/plan/plan.controller.js';
 import { ReportController } from './api/report/report.controller.js';
 import { ReportRepository } from './store/report.repository.js';
-import { RunInputRepository } from './store/run-input.repository.js';
 import { RunController } from './api/run/run.controller.js';
-import { RunRepository } from './store/run.repository.js';
-import { RunService } from './api/run/run.service.js';
+import { HarnessModels, RunService } from './api/run/run.service.js';
 import { Sandbox } from './sandbox/sandbox.js';
 import { ModelSecrets, SecretMask } from './store/secret-mask.js';
-import { HarnessModels } from './api/session/harness.models.js';
 import { HarnessSessionController } from './api/session/session.controller.js';
-import { SessionRepository } from './store/session.repository.js';
 import { HarnessSkills } from './context/skills.js';
 import { HarnessSkillController } from './api/skill/skill.controller.js';
-import { SkillRepository } from './store/skill.repository.js';
 import { FileSearch } from './tool/reading/file-search.js';
 import { toolProviders } from './tool/tools.js';
 import { WorkspaceController } from './api/workspace/workspace.controller.js';

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { Conversation } from '../../src/harness/context/conversation.js';
-import type { TurnMessage } from '../../src/harness/store/message.repository.js';
-import { DataMark } from '../../src/harness/context/data-mark.js';
+import { Conversation, DataMark } from '../../src/harness/context/rendering.js';
 import type { ContextParts } from '../../src/harness/context/rendering.js';
-import { RunSkills } from '../../src/harness/store/run-skills.js';
+import { RunSkills } from '../../src/harness/store/message.repository.js';
+import type { TurnMessage } from '../../src/harness/store/message.repository.js';
 
 /** Something that happens in a run. Lengths are characters; `counted` is what the service says it has read. */
 export type Item =

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Database } from '../../src/platform/database/index.js';
 import type { EventDraft } from '../../src/harness/store/event.catalogue.js';
 import { RunLedger } from '../../src/harness/store/run.ledger.js';
-import { newId } from '../../src/harness/protocol/ids.js';
-import type { RunClaim } from '../../src/harness/protocol/lease.js';
-import type { RunBudget } from '../../src/harness/protocol/run.values.js';
+import { newId } from '../../src/harness/protocol/values.js';
+import type { RunBudget, RunClaim } from '../../src/harness/protocol/run.state.js';
 import type { Plinth } from './plinth.js';
 import type { Session } from './session.js';
 

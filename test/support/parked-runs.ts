@@ -1,7 +1,7 @@
 import { Database } from '../../src/platform/database/index.js';
 import { processId } from '../../src/platform/lease/index.js';
-import { subjectHash } from '../../src/harness/store/approval.ask.js';
-import type { ApprovalAsk } from '../../src/harness/store/approval.ask.js';
+import { subjectHash } from '../../src/harness/store/approval.repository.js';
+import type { ApprovalAsk } from '../../src/harness/store/approval.repository.js';
 import { ToolCalls } from '../../src/harness/engine/tool.calls.js';
 import type { FileOperation } from '../../src/harness/workspace/file-operation.js';
 import { EffectRepository } from '../../src/harness/store/effect.repository.js';
@@ -12,11 +12,9 @@ import { MessageRepository } from '../../src/harness/store/message.repository.js
 import { proposalEvents } from '../../src/harness/store/event.catalogue.js';
 import { planHash } from '../../src/harness/protocol/plan.js';
 import type { Plan } from '../../src/harness/protocol/plan.js';
-import type { EffectClass } from '../../src/harness/protocol/effect.state.js';
-import { newId, sha256 } from '../../src/harness/protocol/ids.js';
-import type { WaitKind } from '../../src/harness/protocol/run.state.js';
-import { RunRepository } from '../../src/harness/store/run.repository.js';
-import { SessionRepository } from '../../src/harness/store/session.repository.js';
+import type { EffectClass, WaitKind } from '../../src/harness/protocol/run.state.js';
+import { newId, sha256 } from '../../src/harness/protocol/values.js';
+import { RunRepository, SessionRepository } from '../../src/harness/store/run.repository.js';
 import { WorkspaceLockRepository } from '../../src/harness/store/workspace-lock.repository.js';
 import { JobQueue } from '../../src/platform/queue/index.js';
 import { freshKey } from './harness.js';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe } from '@jest/globals';
 import { loadConfig } from '../../src/platform/config/index.js';
 import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
-import type { CommandLimits } from '../../src/harness/sandbox/resource-watch.js';
+import type { CommandLimits } from '../../src/harness/sandbox/resource-limits.js';
 import { runInSandbox } from '../../src/harness/sandbox/sandbox.run.js';
 import type { SandboxRequest, SandboxResult } from '../../src/harness/sandbox/sandbox.run.js';
 import type { ProtectedPath } from '../../src/harness/sandbox/workspace-scan.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DataMark } from './data-mark.js';
+import { DataMark } from './rendering.js';
 
 const word = (mark: DataMark): string => /\[data (\w+) /.exec(mark.data('x', ''))?.[1] ?? '';
 

@@ -6,12 +6,11 @@ import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { readSkill, SkillCatalogue } from '../../skill/index.js';
 import type { SkillInfo, SkillProblem, SkillRoot } from '../../skill/index.js';
-import { sha256 } from '../protocol/ids.js';
-import type { RunClaim } from '../protocol/lease.js';
-import { BUILT_IN, RunSkills } from '../store/run-skills.js';
-import type { StoredSkill } from '../store/run-skills.js';
+import { sha256 } from '../protocol/values.js';
+import type { RunClaim } from '../protocol/run.state.js';
+import { BUILT_IN, RunSkills, SkillRepository } from '../store/message.repository.js';
+import type { StoredSkill } from '../store/message.repository.js';
 import { RunLedger } from '../store/run.ledger.js';
-import { SkillRepository } from '../store/skill.repository.js';
 
 export type FoundSkill = StoredSkill & Pick<SkillInfo, 'warnings'>;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { estimateTokens } from '../../model/index.js';
-import { RunSkills } from '../store/run-skills.js';
-import type { StoredSkill } from '../store/run-skills.js';
-import { DataMark } from './data-mark.js';
+import { RunSkills } from '../store/message.repository.js';
+import type { StoredSkill } from '../store/message.repository.js';
+import { DataMark } from './rendering.js';
 import { systemText } from './system.text.js';
 import type { SystemFacts } from './system.text.js';
 

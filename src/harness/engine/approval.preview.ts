@@ -1,7 +1,6 @@
 import type { Comparison } from '../change/file-changes.js';
-import { cutLines } from '../change/diff/cut-lines.js';
-import type { ApprovalPreview, PreviewFile } from '../protocol/approval.js';
-import { shortened, visibleLine } from '../protocol/visible-text.js';
+import { cutLines, shortened, visibleLine } from '../protocol/values.js';
+import type { ApprovalPreview, PreviewFile } from '../protocol/policy.js';
 import type { PlannedFile } from '../workspace/file-operation.js';
 
 /** What a person who is asked sees of a call, made from its arguments alone. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { RunWriter } from '../store/run.ledger.js';
 import { MessageRepository } from '../store/message.repository.js';
 import type { HarnessInput } from '../store/harness.entity.js';
-import { RunInputRepository } from '../store/run-input.repository.js';
+import { RunInputRepository } from '../store/run.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 
 /** Turns the input that users send to a live run into messages of the run. */

@@ -17,23 +17,22 @@ import type {
   Usage,
 } from '../../provider/index.js';
 import type { ModelRequest } from '../context/context.builder.js';
-import { countedUsage, writtenIn } from '../context/counted.usage.js';
-import { costOf, totalCost } from '../protocol/run.values.js';
-import { newId, sha256 } from '../protocol/ids.js';
-import type { RunClaim } from '../protocol/lease.js';
+import { countedUsage, writtenIn } from '../context/rendering.js';
+import { costOf, totalCost } from '../protocol/run.state.js';
+import type { RunClaim } from '../protocol/run.state.js';
+import { newId, sha256 } from '../protocol/values.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import type { NewEffect } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import { EventRepository } from '../store/event.repository.js';
-import { MessageRepository } from '../store/message.repository.js';
-import { ModelCallRepository } from '../store/model-call.repository.js';
-import type { ModelCallEnd, ModelCallStart } from '../store/model-call.repository.js';
+import { MessageRepository, ModelCallRepository } from '../store/message.repository.js';
+import type { ModelCallEnd, ModelCallStart } from '../store/message.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
-import { storableText } from '../store/storable.js';
+import { storableText } from '../store/columns.repository.js';
 import { ToolRegistry } from '../tool/tools.js';
 import type { RunContext, RunLease } from './run.context.js';
 

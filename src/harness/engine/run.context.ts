@@ -4,12 +4,12 @@ import type { Message } from '../../platform/message/index.js';
 import type { UserCallers } from '../../identity/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ModelUser } from '../../usage/index.js';
-import { FencedError, RENEW_SECONDS, STOP_AFTER_SECONDS } from '../protocol/lease.js';
-import type { RunClaim } from '../protocol/lease.js';
+import { FencedError, RENEW_SECONDS, STOP_AFTER_SECONDS } from '../protocol/run.state.js';
+import type { RunClaim } from '../protocol/run.state.js';
 import { mayContinue } from '../protocol/policy.js';
 import type { ApprovalRow } from '../store/approval.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
-import type { RunSkills } from '../store/run-skills.js';
+import type { RunSkills } from '../store/message.repository.js';
 import type { Workspace } from '../workspace/workspace.js';
 
 /** A run that this process holds and works on: what the loop, the model calls and the tool calls share. */

@@ -4,20 +4,18 @@ import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { msg, phrase, sentences } from '../../platform/message/index.js';
 import type { UpstreamError } from '../../provider/index.js';
-import { abandonedAs, isSettled } from '../protocol/effect.state.js';
-import { endOf, endsAtOnce, isEnded } from '../protocol/run.state.js';
+import { abandonedAs, endOf, endsAtOnce, isEnded, isSettled } from '../protocol/run.state.js';
 import type { StopReason } from '../protocol/run.state.js';
 import { ApprovalRepository } from '../store/approval.repository.js';
 import type { HarnessEffect, HarnessRun } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import type { PastCall } from '../store/effect.repository.js';
-import { ModelCallRepository } from '../store/model-call.repository.js';
+import { ModelCallRepository } from '../store/message.repository.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunEnd, RunWriter } from '../store/run.ledger.js';
-import { SessionRepository } from '../store/session.repository.js';
+import { SessionRepository } from '../store/run.repository.js';
 import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
-import { PartialOutputs } from './partial.outputs.js';
-import { ToolResults } from './tool.results.js';
+import { PartialOutputs, ToolResults } from './tool.results.js';
 
 const NOT_RUN = 'Not run: the run ended before this call began.';
 const UNKNOWN =

@@ -10,24 +10,23 @@ import type { ToolDefinition } from '../../provider/index.js';
 import { FileChanges } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
-import { availableDecisions } from '../protocol/approval.js';
-import type { Grants, GrantSubject } from '../protocol/approval.js';
-import { FencedError } from '../protocol/lease.js';
+import { availableDecisions, decidePolicy } from '../protocol/policy.js';
+import type { FileSubject, Grants, GrantSubject, PolicySubject } from '../protocol/policy.js';
+import { CancelRequestedError, FencedError } from '../protocol/run.state.js';
 import type { Plan } from '../protocol/plan.js';
-import { decidePolicy } from '../protocol/policy.js';
-import type { FileSubject, PolicySubject } from '../protocol/policy.js';
-import { CancelRequestedError } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
-import { commandGrant, pathGrants, subjectHash } from '../store/approval.ask.js';
-import type { ApprovalAsk } from '../store/approval.ask.js';
-import { ApprovalRepository } from '../store/approval.repository.js';
-import type { ApprovalRow } from '../store/approval.repository.js';
+import {
+  ApprovalRepository,
+  commandGrant,
+  pathGrants,
+  subjectHash,
+} from '../store/approval.repository.js';
+import type { ApprovalAsk, ApprovalRow } from '../store/approval.repository.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
-import { HarnessSwitches } from '../store/switch.repository.js';
+import { HarnessSwitches, RunInputRepository } from '../store/run.repository.js';
 import { planData, proposalEvents } from '../store/event.catalogue.js';
-import { RunInputRepository } from '../store/run-input.repository.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
@@ -50,11 +49,16 @@ import type { Workspace } from '../workspace/workspace.js';
 import { shownCommand, shownFiles, shownTitle } from './approval.preview.js';
 import type { ShownCall } from './approval.preview.js';
 import { InputIntake } from './input.intake.js';
-import { PartialOutputs } from './partial.outputs.js';
+import {
+  doneOutcome,
+  failedOutcome,
+  PartialOutputs,
+  shellOutcome,
+  ToolResults,
+} from './tool.results.js';
+import type { CallOutcome, ExecutedCall } from './tool.results.js';
 import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
 import type { RunContext } from './run.context.js';
-import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
-import type { CallOutcome, ExecutedCall } from './tool.results.js';
 
 const PARALLEL_READS = 4;
 /** A read that takes longer says that it has begun before it says what it found. */

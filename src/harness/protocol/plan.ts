@@ -1,7 +1,6 @@
 import { ConflictError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
-import { sha256 } from './ids.js';
-import { visibleText, withoutInvisible } from './visible-text.js';
+import { sha256, visibleText, withoutInvisible } from './values.js';
 
 export const STEP_STATUSES = ['PENDING', 'IN_PROGRESS', 'DONE', 'SKIPPED'] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];

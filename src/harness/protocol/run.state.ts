@@ -1,3 +1,218 @@
+/** The right of one process to act for a run. It is lost as soon as the row has another fence. */
+export interface RunClaim {
+  readonly tenantId: string;
+  readonly runId: string;
+  /** New with every claim. */
+  readonly owner: string;
+  readonly fence: number;
+}
+
+/** How long a claim holds without a renewal, by the database's clock. */
+export const LEASE_SECONDS = 45;
+/** How often it is renewed. */
+export const RENEW_SECONDS = 15;
+/** A process that could not renew for so long stops itself, before the lease ends. */
+export const STOP_AFTER_SECONDS = 30;
+
+/** The lease belongs to another owner or to none: nothing more may be written for the run. */
+export class FencedError extends Error {
+  override readonly name = 'FencedError';
+
+  constructor({ runId, fence }: RunClaim) {
+    super(`The lease of run ${runId} with fence ${fence} is lost.`);
+  }
+}
+
+export const INPUT_KINDS = ['STEER', 'FOLLOW_UP'] as const;
+export type InputKind = (typeof INPUT_KINDS)[number];
+
+/** What a run may use up; 0 means without a limit of its own. Frozen when the run is created. */
+export interface RunBudget {
+  /** Turns of the model. */
+  readonly maxIterations: number;
+  readonly maxToolCalls: number;
+  readonly maxInputTokens: number;
+  readonly maxOutputTokens: number;
+  /** Time in which the run was held by a process; waiting does not count. */
+  readonly maxWallTimeMillis: number;
+}
+
+/** What a run that waits for an answer has asked. */
+export interface PendingQuestion {
+  readonly toolCallId: string;
+  readonly text: string;
+  readonly options: readonly string[];
+}
+
+/** CONTROL is the harness itself: it tells the model what happened. */
+export type MessageRole = 'USER' | 'ASSISTANT' | 'TOOL' | 'CONTROL';
+
+export interface MessageToolCall {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** JSON text. */
+  readonly arguments: string;
+}
+
+export interface MessageUsage {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly totalTokens?: number;
+}
+
+/**
+ * How much of the run's conversation is no longer sent to the model whole; the messages themselves stay. Numbers are
+ * sequences of messages. What is sent follows from it and the messages alone, so that a later owner of the run sends
+ * the same.
+ */
+export interface Compaction {
+  /** Outputs of tool calls up to this message sequence are replaced by a pointer. */
+  readonly prunedThrough: number;
+  /** Messages up to this sequence, with the results of their calls, are replaced by the summary. */
+  readonly summarisedThrough: number;
+  readonly summary: string;
+  /** The newest message when this was decided: what the model service counted before is about another context. */
+  readonly madeAfter: number;
+  /** Counted tokens for each that was estimated, as far as was known then. */
+  readonly ratio: number;
+}
+
+export const NOT_COMPACTED: Compaction = {
+  prunedThrough: 0,
+  summarisedThrough: 0,
+  summary: '',
+  madeAfter: 0,
+  ratio: 1,
+};
+
+/** What a model takes per million tokens, in the currency in which the operator wrote it down. Undefined: not said. */
+export interface ModelPrices {
+  readonly inputPrice?: number | undefined;
+  readonly outputPrice?: number | undefined;
+}
+
+export interface CountedTokens {
+  /** The whole prompt, cached tokens included. */
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+}
+
+const TOKENS_OF_A_PRICE = 1_000_000;
+const COST_DIGITS = 12;
+
+/**
+ * What the tokens cost, in the currency of the prices; undefined when a price or a count that it takes is not known,
+ * because a sum without it would look like the whole. Tokens from the service's cache count in full: what it takes off
+ * for them is not written down.
+ */
+export function costOf(
+  { inputTokens, outputTokens }: CountedTokens,
+  { inputPrice, outputPrice }: ModelPrices,
+): number | undefined {
+  const read = share(inputTokens, inputPrice);
+  const written = share(outputTokens, outputPrice);
+  return read === undefined || written === undefined ? undefined : totalCost(read, written);
+}
+
+/** The sum without what binary fractions add to it: 0.1 and 0.2 are 0.3. */
+export function totalCost(one: number, other: number): number {
+  return Number((one + other).toPrecision(COST_DIGITS));
+}
+
+function share(tokens: number | undefined, price: number | undefined): number | undefined {
+  if (price === undefined) return undefined;
+  if (price === 0 || tokens === 0) return 0;
+  return tokens === undefined ? undefined : (tokens * price) / TOKENS_OF_A_PRICE;
+}
+
+/**
+ * The states of a tool call and what a new owner makes of them, as pure functions. An
+ * effect is never claimed, only runs are: what is settled stays as it is.
+ */
+
+/** READ and META change nothing outside the database and may be run again; FILE can be compared; SHELL cannot. */
+export type EffectClass = 'READ' | 'META' | 'FILE' | 'SHELL';
+
+export const OPEN_EFFECTS = ['PREPARED', 'STARTED', 'UNCERTAIN'] as const;
+export type OpenEffectState = (typeof OPEN_EFFECTS)[number];
+
+export const SETTLED_EFFECTS = [
+  'SUCCEEDED',
+  'FAILED',
+  'TIMED_OUT',
+  'CANCELLED',
+  /** Certainly without any effect. */
+  'NOT_EXECUTED',
+  /** Refused by the policy or a person. */
+  'DENIED',
+  /** The arguments broke the tool's rules, or there is no such tool. */
+  'INVALID',
+] as const;
+export type SettledEffectState = (typeof SETTLED_EFFECTS)[number];
+
+export type EffectState = OpenEffectState | SettledEffectState;
+
+/** How the files of a started effect are found: all as before it, all as after it, each one of both, or otherwise. */
+export type FilesFound = 'BEFORE' | 'AFTER' | 'MIXED' | 'OTHER';
+
+export interface EffectFacts {
+  readonly state: EffectState;
+  readonly effectClass: EffectClass;
+}
+
+export type Reconciliation =
+  /** The outcome is stored, its message is not. */
+  | 'write-result'
+  /** It is still to be executed, in its turn. */
+  | 'execute'
+  /** Certainly nothing has happened: NOT_EXECUTED. */
+  | 'not-executed'
+  /** What was planned has happened: SUCCEEDED. */
+  | 'succeeded'
+  /** Part of it has happened: put the files back, then NOT_EXECUTED. */
+  | 'roll-back'
+  /** Unknown: UNCERTAIN, and the run parks. */
+  | 'uncertain';
+
+export function isSettled(state: EffectState): state is SettledEffectState {
+  return !OPEN_EFFECTS.some((open) => open === state);
+}
+
+/**
+ * What becomes of an effect without a result message when a new owner takes the run up. `recovering` is false when the last owner gave the run
+ * back in order: what is prepared is then still wanted. `found` is needed for started FILE effects alone.
+ */
+export function reconciliationOf(
+  { state, effectClass }: EffectFacts,
+  { recovering, found }: { readonly recovering: boolean; readonly found?: FilesFound | undefined },
+): Reconciliation {
+  if (isSettled(state)) return 'write-result';
+  if (state === 'UNCERTAIN') return 'uncertain';
+  if (effectClass === 'READ' || effectClass === 'META') return 'execute';
+  if (state === 'PREPARED') return recovering ? 'not-executed' : 'execute';
+  if (effectClass === 'SHELL') return 'uncertain';
+  switch (found) {
+    case 'AFTER':
+      return 'succeeded';
+    case 'BEFORE':
+      return 'not-executed';
+    case 'MIXED':
+      return 'roll-back';
+    default:
+      return 'uncertain';
+  }
+}
+
+/** How an open effect ends with a run that is cancelled or given up: what may have happened stays marked as uncertain. */
+export function abandonedAs({ state, effectClass }: EffectFacts): 'NOT_EXECUTED' | 'UNCERTAIN' {
+  const harmless = state === 'PREPARED' || effectClass === 'READ' || effectClass === 'META';
+  return harmless ? 'NOT_EXECUTED' : 'UNCERTAIN';
+}
+
+export const RESOLUTIONS = ['EXECUTED', 'NOT_EXECUTED'] as const;
+/** What a person has found out about a tool call whose outcome was unknown. */
+export type Resolution = (typeof RESOLUTIONS)[number];
+
 /**
  * The states of a run and the moves between them, as pure functions: the ledger applies them
  * under the lock of the run's row, and the state-space test drives the very same ones.

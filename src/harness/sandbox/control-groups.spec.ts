@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { groupParent, memoryLimitOf, ownGroup } from './control-groups.js';
+import { groupParent, memoryLimitOf, ownGroup } from './resource-limits.js';
 
 let folder = '';
 

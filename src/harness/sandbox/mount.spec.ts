@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { bytesOf, foldersAbove, ordered, textOf } from './mount.js';
-import type { Cover, Mount } from './mount.js';
+import { bytesOf, foldersAbove, ordered, textOf } from './workspace-scan.js';
+import type { Cover, Mount } from './workspace-scan.js';
 
 function mounts(covers: Record<string, Cover>): Mount[] {
   return Object.entries(covers).map(([path, cover]) => ({ path, cover }));

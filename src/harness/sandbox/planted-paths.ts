@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, cp, lstat, mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { inTurns } from '../protocol/turns.js';
-import { bufferOf, bytesOf, entriesIn, joined, textOf } from './mount.js';
-import type { BytePath } from './mount.js';
-import { plantedPathsIn, type ProtectedPath } from './workspace-scan.js';
+import { inTurns } from '../protocol/values.js';
+import { bufferOf, bytesOf, entriesIn, joined, plantedPathsIn, textOf } from './workspace-scan.js';
+import type { BytePath, ProtectedPath } from './workspace-scan.js';
 
 const LIMIT_MS = 10 * 60 * 1_000;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1_000;

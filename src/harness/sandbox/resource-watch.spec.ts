@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { watchResources } from './resource-watch.js';
+import { watchResources } from './resource-limits.js';
 
 it('counts nothing of the machine while a sandbox has no root of its own yet', async () => {
   const over = new AbortController();

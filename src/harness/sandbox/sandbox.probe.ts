@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { BUBBLEWRAP } from './bubblewrap.js';
-import type { LimitHolders } from './process-limits.js';
-import type { CommandLimits } from './resource-watch.js';
+import type { LimitHolders } from './resource-limits.js';
+import type { CommandLimits } from './resource-limits.js';
 import {
   removeOldFolders,
   runInSandbox,

@@ -17,18 +17,21 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../fault/tool.error.js';
-import { Bubblewrap, isTaken, ownFiles, sandboxArguments, shellArguments } from './bubblewrap.js';
+import {
+  Bubblewrap,
+  isTaken,
+  ownFiles,
+  sandboxArguments,
+  seccompFilter,
+  shellArguments,
+} from './bubblewrap.js';
 import type { SandboxLayout } from './bubblewrap.js';
-import { bufferOf, textOf, type BytePath, type Cover, type Mount } from './mount.js';
+import { bufferOf, scanWorkspace, textOf } from './workspace-scan.js';
+import type { BytePath, Cover, Mount, ProtectedPath, WorkspaceScan } from './workspace-scan.js';
 import { removePlantedPaths } from './planted-paths.js';
-import { ProcessGroup, PROCESSES } from './process-limits.js';
-import type { LimitHolders } from './process-limits.js';
-import { spaceOf, watchResources } from './resource-watch.js';
-import type { CommandLimits, Excess } from './resource-watch.js';
+import { PROCESSES, ProcessGroup, spaceOf, watchResources } from './resource-limits.js';
+import type { CommandLimits, Excess, LimitHolders } from './resource-limits.js';
 import { withoutSecrets } from '../workspace/secret-content.js';
-import { seccompFilter } from './seccomp-filter.js';
-import { scanWorkspace } from './workspace-scan.js';
-import type { ProtectedPath, WorkspaceScan } from './workspace-scan.js';
 
 export interface SandboxRequest {
   /** The canonical path of the workspace's root: what the command may write, and where it starts. */

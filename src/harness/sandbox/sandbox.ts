@@ -8,7 +8,7 @@ import type { Config } from '../../platform/config/index.js';
 import { packageFolder } from '../../platform/filesystem/index.js';
 import { overlap } from '../workspace/workspace-path.js';
 import { forgetPlantedPaths, removePlantedPaths } from './planted-paths.js';
-import type { LimitHolders } from './process-limits.js';
+import type { LimitHolders } from './resource-limits.js';
 import { probeSandbox, type ProbePlace } from './sandbox.probe.js';
 import type { SandboxPlace, SandboxRequest, SandboxResult } from './sandbox.run.js';
 import { runInSandbox, SandboxUnavailableError } from './sandbox.run.js';

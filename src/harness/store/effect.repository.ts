@@ -1,15 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { Any, In, MoreThan } from 'typeorm';
-import { Database } from '../../platform/database/index.js';
+import { Any, In, LessThan, MoreThan } from 'typeorm';
+import { acrossTenants, Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { phrase } from '../../platform/message/index.js';
-import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
-import { storableJson, storableList, storableText } from './storable.js';
-import type { EffectState, Resolution, SettledEffectState } from '../protocol/effect.state.js';
-import { columnOf, columnsOf } from './columns.repository.js';
+import type { EffectState, Resolution, SettledEffectState } from '../protocol/run.state.js';
+import { sha256 } from '../protocol/values.js';
+import {
+  columnOf,
+  columnsOf,
+  storableJson,
+  storableList,
+  storableText,
+} from './columns.repository.js';
 import type { RunKey } from './event.repository.js';
-import { HarnessEffect } from './harness.entity.js';
+import { HarnessArtifact, HarnessEffect, HarnessFileChange } from './harness.entity.js';
 import type { HarnessRun } from './harness.entity.js';
+import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 
 /** A tool call as it is written down with the message that asked for it. */
 export type NewEffect = Pick<
@@ -394,4 +400,175 @@ export function observedFiles({
     after ? [{ path, sha256: after.sha256 }] : [],
   );
   return [...reads, ...written];
+}
+
+export type NewFileChange = Omit<HarnessFileChange, 'id' | 'createTime' | 'undone'>;
+
+const CHANGE_COLUMNS = columnsOf(HarnessFileChange);
+/** Rows that are read at once. */
+const PIECE = 1_000;
+
+/** The changed files of runs, in the order of the changes. */
+@Injectable()
+export class FileChangeRepository {
+  constructor(private readonly database: Database) {}
+
+  async insert(changes: readonly NewFileChange[]): Promise<void> {
+    const [first] = changes;
+    if (!first) return;
+    await this.database.query(
+      `INSERT INTO harness_file_change (tenant_id, run_id, tool_call_id, path, op, before_sha256, after_sha256,
+          before_mode, after_mode, additions, deletions, restorable)
+        SELECT $1, $2, $3, c.path, c.op, c."beforeSha256", c."afterSha256", c."beforeMode", c."afterMode",
+               c.additions, c.deletions, c.restorable
+          FROM ROWS FROM (jsonb_to_recordset($4::jsonb) AS (path text, op text, "beforeSha256" text,
+                 "afterSha256" text, "beforeMode" integer, "afterMode" integer, additions integer,
+                 deletions integer, restorable boolean)) WITH ORDINALITY AS c
+         ORDER BY c.ordinality`,
+      [first.tenantId, first.runId, first.toolCallId, storableJson(changes)],
+    );
+  }
+
+  /** Of one run, oldest first, with those that were undone. Read in pieces, so that many do not block the process. */
+  async ofRun(tenantId: string, runId: string): Promise<HarnessFileChange[]> {
+    const changes: HarnessFileChange[] = [];
+    for (;;) {
+      const after = changes.at(-1)?.id ?? 0;
+      const piece = await this.database.prepared<HarnessFileChange>(
+        `SELECT ${CHANGE_COLUMNS} FROM harness_file_change
+          WHERE tenant_id = $1 AND run_id = $2 AND id > $3 ORDER BY id LIMIT ${PIECE}`,
+        [tenantId, runId, after],
+      );
+      changes.push(...piece);
+      if (piece.length < PIECE) return changes;
+    }
+  }
+
+  /** Marks changes of one run as undone, or as done again. */
+  async mark(
+    { tenantId, id: runId }: { readonly tenantId: string; readonly id: string },
+    changeIds: readonly number[],
+    undone: boolean,
+  ): Promise<void> {
+    const changes = this.database.repository(HarnessFileChange);
+    await changes.update({ tenantId, runId, id: Any([...changeIds]) }, { undone });
+  }
+}
+
+/** The records of artifacts, and how much room a run has left for them. */
+@Injectable()
+export class ArtifactRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Takes room of the run's allowance; false, with nothing taken, when there is not so much left. */
+  async takeRoom(
+    { tenantId, id }: { readonly tenantId: string; readonly id: string },
+    byteSize: number,
+    limitBytes: number,
+  ): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE harness_run SET artifact_bytes = artifact_bytes + $3
+        WHERE tenant_id = $1 AND id = $2 AND artifact_bytes + $3 <= $4 RETURNING id`,
+      [tenantId, id, byteSize, limitBytes],
+    );
+    return rows.length > 0;
+  }
+
+  async insert(artifact: Omit<HarnessArtifact, 'createTime'>): Promise<void> {
+    await this.database.repository(HarnessArtifact).insert({ ...artifact });
+  }
+
+  /** Of one run, oldest first. */
+  async ofRun(tenantId: string, runId: string): Promise<HarnessArtifact[]> {
+    const artifacts = this.database.repository(HarnessArtifact);
+    return artifacts.find({ where: { tenantId, runId }, order: { id: 'ASC' } });
+  }
+
+  async find(tenantId: string, runId: string, id: string): Promise<HarnessArtifact | null> {
+    return this.database.repository(HarnessArtifact).findOneBy({ tenantId, runId, id });
+  }
+}
+
+export type UndoDirection = 'undo' | 'redo';
+
+export interface NewUndo {
+  readonly toolCallId: string;
+  readonly direction: UndoDirection;
+  /** What is undone, as JSON can hold it. */
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly boot: string;
+  readonly operations: readonly FileOperation[];
+}
+
+/** An undo or redo that has begun and not ended. */
+export interface OpenUndo {
+  readonly toolCallId: string;
+  readonly tenantId: string;
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly boot: string;
+  /** How long ago it began, by the database's clock. */
+  readonly seconds: number;
+}
+
+/** Undoing and redoing as effects of a run: their iterations are below 0, where no turn of the model is. */
+@Injectable()
+export class UndoRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly effects: EffectRepository,
+  ) {}
+
+  /** Writes down what is about to happen. Call it while the run's row is locked, and commit before acting. */
+  async start(run: HarnessRun, undo: NewUndo): Promise<void> {
+    const { toolCallId, direction: toolName, input, boot, operations } = undo;
+    const argumentsJson = JSON.stringify(input);
+    const [last] = await this.database.query<{ iteration: number }>(
+      `SELECT least(min(iteration), 0) AS iteration FROM harness_effect WHERE tenant_id = $1 AND run_id = $2`,
+      [run.tenantId, run.id],
+    );
+    const effect: NewEffect = {
+      toolCallId,
+      iteration: (last?.iteration ?? 0) - 1,
+      ordinal: 0,
+      providerCallId: toolCallId,
+      toolName,
+      effectClass: 'FILE',
+      argumentsJson,
+      argumentsSha256: sha256(argumentsJson),
+      input,
+    };
+    await this.effects.prepare(run, [effect]);
+    await this.effects.start(run, toolCallId, { fence: null, boot, operations });
+  }
+
+  /** Whether an undo or redo of the run is under way. */
+  async isUnderWay({ tenantId, id: runId }: RunKey): Promise<boolean> {
+    const effects = this.database.repository(HarnessEffect);
+    const open = { tenantId, runId, state: 'STARTED', iteration: LessThan(0) } as const;
+    return (await effects.countBy(open)) > 0;
+  }
+
+  /** Every undo and redo that has begun and not ended, of all tenants. */
+  async open(limit: number): Promise<OpenUndo[]> {
+    return acrossTenants('sweep of interrupted undos', () =>
+      this.database.query<OpenUndo>(
+        `SELECT tool_call_id AS "toolCallId", tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId",
+              coalesce(boot, '') AS boot, extract(epoch FROM now() - started_at)::float8 AS seconds
+         FROM harness_effect WHERE state = 'STARTED' AND iteration < 0 ORDER BY started_at LIMIT $1`,
+        [limit],
+      ),
+    );
+  }
+
+  /** Takes over from a process that is gone; false when another one was faster. */
+  async takeOver({ tenantId, toolCallId, boot }: OpenUndo, by: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE harness_effect SET boot = $4
+        WHERE tenant_id = $1 AND tool_call_id = $2 AND coalesce(boot, '') = $3 AND state = 'STARTED'
+        RETURNING tool_call_id`,
+      [tenantId, toolCallId, boot, by],
+    );
+    return rows.length > 0;
+  }
 }

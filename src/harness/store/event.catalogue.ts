@@ -1,8 +1,7 @@
-import type { ApprovalPreview, Decision } from '../protocol/approval.js';
+import type { ApprovalPreview, Decision } from '../protocol/policy.js';
 import { planMarkdown } from '../protocol/plan.js';
 import type { Plan } from '../protocol/plan.js';
-import type { Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
-import type { EffectState } from '../protocol/effect.state.js';
+import type { EffectState, Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
 
 /** What every event that tells of the run's status carries. `revision` is the run's. */
 export interface StatusData {

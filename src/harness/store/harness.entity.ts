@@ -18,26 +18,32 @@ import {
   primary,
 } from '../../platform/database/index.js';
 import type {
+  ApprovalPolicy,
   ApprovalPreview,
   ApprovalState,
   Decision,
   GrantKind,
   GrantSubject,
-} from '../protocol/approval.js';
+  PermissionMode,
+} from '../protocol/policy.js';
 import type { ProviderState } from '../../provider/index.js';
-import type { EffectClass, EffectState, Resolution } from '../protocol/effect.state.js';
-import type { Plan, PlanReceipt } from '../protocol/plan.js';
-import type { ApprovalPolicy, PermissionMode } from '../protocol/policy.js';
-import type { Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
 import type {
   Compaction,
+  EffectClass,
+  EffectState,
   InputKind,
   MessageRole,
   MessageToolCall,
   MessageUsage,
   PendingQuestion,
+  Phase,
+  Resolution,
   RunBudget,
-} from '../protocol/run.values.js';
+  RunStatus,
+  StopReason,
+  WaitKind,
+} from '../protocol/run.state.js';
+import type { Plan, PlanReceipt } from '../protocol/plan.js';
 import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import type { EventType } from './event.catalogue.js';
 

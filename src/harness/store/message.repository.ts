@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import type { ProviderState } from '../../provider/index.js';
-import { storableJson, storableText } from './storable.js';
-import { newId } from '../protocol/ids.js';
-import { columnsOf } from './columns.repository.js';
+import type { SkillInfo } from '../../skill/index.js';
+import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/run.state.js';
+import { newId } from '../protocol/values.js';
+import { columnsOf, insertionOf, storableJson, storableText } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
 import { HarnessMessage } from './harness.entity.js';
-import type { HarnessRun } from './harness.entity.js';
-import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/run.values.js';
+import type { HarnessRun, HarnessSkill } from './harness.entity.js';
 
 /** A message before it has its id and number. */
 export interface MessageDraft {
@@ -183,5 +184,153 @@ export class MessageRepository {
         ORDER BY sequence DESC LIMIT ${TEXTS}`,
       [tenantId, sessionId, id, characters],
     );
+  }
+}
+
+export interface ModelCallStart {
+  readonly iteration: number;
+  readonly attempt: number;
+  readonly purpose: 'TURN' | 'SUMMARY';
+  /** As estimated: what stays of a call whose end is not written down. */
+  readonly sentTokens: number;
+}
+
+export interface ModelCallEnd {
+  readonly state: 'DONE' | 'FAILED' | 'ABANDONED';
+  /** Undefined when the service has not taken the request. */
+  readonly used: UsedTokens | undefined;
+  readonly cost: number | undefined;
+  readonly durationMs?: number;
+  readonly errorCode?: string;
+}
+
+interface UsedTokens {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens?: number | undefined;
+  /** A number that the service has not counted is ours. */
+  readonly estimated: boolean;
+}
+
+/** The calls of model services that runs have made. */
+@Injectable()
+export class ModelCallRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Writes down that a call begins; answers its id, which events call effectId. */
+  async start(
+    run: Pick<HarnessRun, 'tenantId' | 'id' | 'fence'>,
+    call: ModelCallStart,
+  ): Promise<string> {
+    const { iteration, attempt, purpose, sentTokens: inputTokens } = call;
+    const { tenantId, id: runId, fence } = run;
+    const id = newId();
+    const { fields, values } = insertionOf({
+      ...{ id, tenantId, runId, iteration, attempt, purpose, fence, inputTokens },
+      ...{ estimated: true, state: 'STARTED' },
+    });
+    await this.database.prepared(`INSERT INTO harness_model_call ${fields}`, values);
+    return id;
+  }
+
+  async end({ tenantId }: Pick<RunKey, 'tenantId'>, id: string, end: ModelCallEnd): Promise<void> {
+    await this.database.prepared(
+      `UPDATE harness_model_call
+          SET state = $3, input_tokens = $4, output_tokens = $5, cached_tokens = $6, cost = $7, estimated = $8,
+              duration_ms = $9, error_code = $10, ended_at = now()
+        WHERE tenant_id = $1 AND id = $2 AND state = 'STARTED'`,
+      [
+        tenantId,
+        id,
+        end.state,
+        end.used?.inputTokens ?? null,
+        end.used?.outputTokens ?? null,
+        end.used?.cachedInputTokens ?? null,
+        end.cost ?? null,
+        end.used?.estimated ?? false,
+        end.durationMs === undefined ? null : Math.round(end.durationMs),
+        end.errorCode ?? null,
+      ],
+    );
+  }
+
+  /** Marks calls that a lost owner has left; answers their ids. What they were sent stays counted as estimated. */
+  async abandonOpen({ tenantId, id }: RunKey): Promise<string[]> {
+    const rows = await this.database.query<{ id: string }>(
+      `UPDATE harness_model_call SET state = 'ABANDONED', ended_at = now()
+        WHERE tenant_id = $1 AND run_id = $2 AND state = 'STARTED' RETURNING id`,
+      [tenantId, id],
+    );
+    return rows.map((row) => row.id);
+  }
+}
+
+/** The source of the skills that come with the service. */
+export const BUILT_IN = 'built-in';
+
+/** A stored skill as far as a run needs it. */
+export type StoredSkill = Omit<HarnessSkill, 'runId' | 'position' | 'tenantId'>;
+
+/** What a model sees of a skill before it uses it. */
+export type SkillSummary = Pick<StoredSkill, 'name' | 'description' | 'source' | 'sha256'>;
+
+/** The skills of one run as they were when it began: a file that changes meanwhile changes nothing here. */
+export class RunSkills {
+  private readonly byName: ReadonlyMap<string, StoredSkill>;
+
+  /** `list`: in the order in which they were found; each name once. */
+  constructor(readonly list: readonly StoredSkill[]) {
+    this.byName = new Map(list.map((skill) => [skill.name, skill]));
+  }
+
+  /** What follows the frontmatter of the skill's SKILL.md, unchanged. Undefined when there is no such skill. */
+  body(name: string): string | undefined {
+    return this.byName.get(name)?.body;
+  }
+
+  /** Where the skill's files are, for readSkillResource. Undefined when there is no such skill. */
+  info(name: string): SkillInfo | undefined {
+    const skill = this.byName.get(name);
+    if (!skill) return undefined;
+    const { description, source, base, path } = skill;
+    return { name, description, source, base, path, warnings: [] };
+  }
+}
+
+/** What runs have kept of the skills that they began with. */
+@Injectable()
+export class SkillRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The skills of the run in the order in which they were found. */
+  async of({ tenantId, id }: RunKey): Promise<StoredSkill[]> {
+    return this.database.query<StoredSkill>(
+      `SELECT name, description, source, base, path, sha256, body
+         FROM harness_skill WHERE tenant_id = $1 AND run_id = $2 ORDER BY position`,
+      [tenantId, id],
+    );
+  }
+
+  /** Keeps the skills of a run that has none yet. Call it while the run's row is locked. */
+  async keep({ tenantId, id }: RunKey, skills: readonly StoredSkill[]): Promise<void> {
+    await this.database.query(
+      `INSERT INTO harness_skill
+          (tenant_id, run_id, position, name, description, source, base, path, sha256, body)
+       SELECT $1::varchar, $2::uuid, s.ordinality, s.skill ->> 'name', s.skill ->> 'description', s.skill ->> 'source',
+              s.skill ->> 'base', s.skill ->> 'path', s.skill ->> 'sha256', s.skill ->> 'body'
+         FROM jsonb_array_elements($3::jsonb) WITH ORDINALITY AS s (skill, ordinality)`,
+      [tenantId, id, JSON.stringify(skills)],
+    );
+  }
+
+  /** Whether a call of the run other than this one has been answered with the body of the skill. */
+  async isActive({ tenantId, id }: RunKey, name: string, toolCallId: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM harness_effect
+        WHERE tenant_id = $1 AND run_id = $2 AND tool_name = 'activate_skill' AND state = 'SUCCEEDED'
+          AND tool_call_id <> $3 AND input ->> 'name' = $4 LIMIT 1`,
+      [tenantId, id, toolCallId, name],
+    );
+    return rows.length > 0;
   }
 }

@@ -4,13 +4,12 @@ import { NotFoundError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { JobQueue } from '../../platform/queue/index.js';
 import { phrase } from '../../platform/message/index.js';
-import { FencedError } from '../protocol/lease.js';
-import type { RunClaim } from '../protocol/lease.js';
-import { isEnded, moved } from '../protocol/run.state.js';
+import { FencedError, isEnded, moved } from '../protocol/run.state.js';
 import type {
   EndStatus,
   LeaseState,
   Phase,
+  RunClaim,
   RunMove,
   RunState,
   StopReason,

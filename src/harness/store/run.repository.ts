@@ -1,13 +1,204 @@
 import { Injectable } from '@nestjs/common';
+import { Any, IsNull } from 'typeorm';
 import { acrossTenants, Database } from '../../platform/database/index.js';
-import { LEASE_SECONDS } from '../protocol/lease.js';
-import type { RunClaim } from '../protocol/lease.js';
-import type { LeaseState } from '../protocol/run.state.js';
-import { columnOf, columnsOf, insertionOf } from './columns.repository.js';
+import { requireSuperAdmin } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AuditLog } from '../../platform/audit/index.js';
+import { LEASE_SECONDS } from '../protocol/run.state.js';
+import type { LeaseState, RunClaim } from '../protocol/run.state.js';
+import {
+  columnOf,
+  columnsOf,
+  insertionOf,
+  storableJson,
+  storableText,
+} from './columns.repository.js';
 import type { EventDraft } from './event.catalogue.js';
-import { HarnessRun } from './harness.entity.js';
+import type { RunKey } from './event.repository.js';
+import { HarnessInput, HarnessRun, HarnessSession } from './harness.entity.js';
 import { SecretMask } from './secret-mask.js';
-import { storableJson, storableText } from './storable.js';
+
+/** A session with its unfinished run, where it has one. */
+export type SessionRow = HarnessSession & { readonly activeRunId: string | null };
+
+export type NewSession = Omit<
+  HarnessSession,
+  'nextMessageSequence' | 'revision' | 'pinnedAt' | 'deletedAt' | 'createTime' | 'updateTime'
+>;
+
+export interface SessionPage {
+  readonly deleted: boolean;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+const ROW = `${columnsOf(HarnessSession, 's')},
+  (SELECT r.id FROM harness_run r
+    WHERE r.tenant_id = $1 AND r.session_id = s.id AND r.status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
+  ) AS "activeRunId"`;
+
+/** The sessions of users. Deleted ones stay until their tenant or user goes. */
+@Injectable()
+export class SessionRepository {
+  constructor(private readonly database: Database) {}
+
+  /** False when the user has a session with the same key already. */
+  async insert(session: NewSession): Promise<boolean> {
+    const { fields, values } = insertionOf(session);
+    const rows = await this.database.query(
+      `INSERT INTO harness_session ${fields}
+        ON CONFLICT (tenant_id, user_id, idempotency_key) DO NOTHING RETURNING id`,
+      values,
+    );
+    return rows.length > 0;
+  }
+
+  async find(tenantId: string, id: string): Promise<SessionRow | undefined> {
+    const [row] = await this.database.prepared<SessionRow>(
+      `SELECT ${ROW} FROM harness_session s WHERE s.tenant_id = $1 AND s.id = $2`,
+      [tenantId, id],
+    );
+    return row;
+  }
+
+  async byKey(tenantId: string, userId: number, key: string): Promise<SessionRow | undefined> {
+    const [row] = await this.database.query<SessionRow>(
+      `SELECT ${ROW} FROM harness_session s
+        WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.idempotency_key = $3`,
+      [tenantId, userId, key],
+    );
+    return row;
+  }
+
+  /** The user's sessions, pinned ones first, newest first. */
+  async page(tenantId: string, userId: number, page: SessionPage): Promise<SessionRow[]> {
+    return this.database.query<SessionRow>(
+      `SELECT ${ROW} FROM harness_session s
+        WHERE s.tenant_id = $1 AND s.user_id = $2 AND (s.deleted_at IS NOT NULL) = $3
+        ORDER BY s.pinned_at IS NULL, s.id DESC LIMIT $4 OFFSET $5`,
+      [tenantId, userId, page.deleted, page.limit, page.offset],
+    );
+  }
+
+  /** Whether the session is deleted; true when it does not exist. */
+  async isDeleted(tenantId: string, id: string): Promise<boolean> {
+    const sessions = this.database.repository(HarnessSession);
+    return (await sessions.countBy({ tenantId, id, deletedAt: IsNull() })) === 0;
+  }
+
+  /** Nothing changes when the session already has this value. */
+  async setPinned(tenantId: string, id: string, pinned: boolean): Promise<void> {
+    await this.stamp('pinned_at', [tenantId, id, pinned]);
+  }
+
+  /** False when the session already has this value. */
+  async setDeleted(tenantId: string, id: string, deleted: boolean): Promise<boolean> {
+    return this.stamp('deleted_at', [tenantId, id, deleted]);
+  }
+
+  private async stamp(
+    column: 'pinned_at' | 'deleted_at',
+    values: readonly [tenantId: string, id: string, isSet: boolean],
+  ): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE harness_session
+          SET ${column} = CASE WHEN $3 THEN now() END, revision = revision + 1, update_time = now()
+        WHERE tenant_id = $1 AND id = $2 AND (${column} IS NOT NULL) <> $3 RETURNING id`,
+      values,
+    );
+    return rows.length > 0;
+  }
+}
+
+const INPUT_COLUMNS = columnsOf(HarnessInput);
+
+/** What users say to runs. Call every change while the run's row is locked. */
+@Injectable()
+export class RunInputRepository {
+  constructor(private readonly database: Database) {}
+
+  /** What the run has not taken in yet, the oldest first. */
+  async pending({ tenantId, id }: RunKey): Promise<HarnessInput[]> {
+    return this.database.prepared<HarnessInput>(
+      `SELECT ${INPUT_COLUMNS} FROM harness_input
+        WHERE tenant_id = $1 AND run_id = $2 AND consumed_at IS NULL ORDER BY id`,
+      [tenantId, id],
+    );
+  }
+
+  /** False when the run has an input with the same key already. */
+  async insert(input: Omit<HarnessInput, 'createTime' | 'consumedAt'>): Promise<boolean> {
+    const { fields, values } = insertionOf({ ...input, content: storableText(input.content) });
+    const rows = await this.database.query(
+      `INSERT INTO harness_input ${fields} ON CONFLICT (run_id, idempotency_key) DO NOTHING RETURNING id`,
+      values,
+    );
+    return rows.length > 0;
+  }
+
+  async byKey(run: RunKey, idempotencyKey: string): Promise<HarnessInput | null> {
+    const { tenantId, id: runId } = run;
+    return this.database.repository(HarnessInput).findOneBy({ tenantId, runId, idempotencyKey });
+  }
+
+  /** How much the run has not taken in yet. */
+  async pendingSize({ tenantId, id }: RunKey): Promise<{ count: number; bytes: number }> {
+    const [row] = await this.database.query<{ count: number; bytes: number }>(
+      `SELECT count(*) AS count, coalesce(sum(octet_length(content)), 0)::bigint AS bytes FROM harness_input
+        WHERE tenant_id = $1 AND run_id = $2 AND consumed_at IS NULL`,
+      [tenantId, id],
+    );
+    return row ?? { count: 0, bytes: 0 };
+  }
+
+  async consume({ tenantId, id: runId }: RunKey, ids: readonly string[]): Promise<void> {
+    const inputs = this.database.repository(HarnessInput);
+    await inputs.update({ tenantId, runId, id: Any([...ids]) }, { consumedAt: () => 'now()' });
+  }
+}
+
+const WRITES = 'writes';
+/** How long a process may not know that another one has switched. */
+const FRESH_MS = 1_000;
+
+/** What an operator can switch off for the whole installation; the switches belong to no tenant. */
+@Injectable()
+export class HarnessSwitches {
+  private known: { readonly enabled: boolean; readonly until: number } | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** Whether runs may change anything; at most a second old. */
+  async writesEnabled(): Promise<boolean> {
+    const now = performance.now();
+    if (this.known && now < this.known.until) return this.known.enabled;
+    const [row] = await this.database.query<{ enabled: boolean }>(
+      'SELECT enabled FROM harness_switch WHERE name = $1',
+      [WRITES],
+    );
+    const enabled = row?.enabled ?? true;
+    this.known = { enabled, until: now + FRESH_MS };
+    return enabled;
+  }
+
+  /** Stops or allows writes. Tool calls that have begun end; new ones are refused within a second. */
+  async setWrites(caller: Caller, enabled: boolean): Promise<void> {
+    requireSuperAdmin(caller);
+    await this.database.transaction(async () => {
+      await this.database.query(
+        `INSERT INTO harness_switch (name, enabled, changed_by) VALUES ($1, $2, $3)
+          ON CONFLICT (name) DO UPDATE SET enabled = $2, changed_by = $3, update_time = now()`,
+        [WRITES, enabled, caller.userId],
+      );
+      const entry = { target: 'harness_switch', id: WRITES, detail: { enabled } };
+      await this.audit.record(caller, { action: 'status-change', ...entry });
+    });
+    this.known = undefined;
+  }
+}
 
 /** What a run is created with. */
 export type NewRun = Pick<

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { TimeLimit } from './answer.js';
+import { TimeLimit } from './text.js';
 
 const never = new AbortController().signal;
 

@@ -3,10 +3,10 @@ import { ToolError } from '../fault/tool.error.js';
 import type { ToolErrorCode } from '../fault/tool.error.js';
 import type { Plan } from '../protocol/plan.js';
 import type { PolicySubject } from '../protocol/policy.js';
-import { visibleLine } from '../protocol/visible-text.js';
+import { visibleLine } from '../protocol/values.js';
 import type { OutputCollector } from '../sandbox/sandbox.run.js';
 import type { EventDraft } from '../store/event.catalogue.js';
-import type { RunSkills } from '../store/run-skills.js';
+import type { RunSkills } from '../store/message.repository.js';
 import type { HarnessEffect, HarnessRun } from '../store/harness.entity.js';
 import type {
   FileOperation,

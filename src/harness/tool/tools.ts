@@ -1,14 +1,12 @@
 import type { Provider, Type } from '@nestjs/common';
 import { z } from 'zod';
 import type { ToolDefinition } from '../../provider/index.js';
-import type { EffectClass } from '../protocol/effect.state.js';
+import type { EffectClass } from '../protocol/run.state.js';
 import { ApplyPatchTool } from './editing/apply-patch.tool.js';
 import { DeleteFileTool, EditFileTool, WriteFileTool } from './editing/edit.tools.js';
 import { AskUserTool, PlanCreateTool, PlanStepTool } from './planning/plan.tools.js';
-import { GlobFilesTool } from './reading/glob-files.tool.js';
-import { ListFilesTool } from './reading/list-files.tool.js';
-import { ReadFileTool } from './reading/read-file.tool.js';
-import { SearchTextTool } from './reading/search-text.tool.js';
+import { GlobFilesTool, SearchTextTool } from './reading/search.tools.js';
+import { ListFilesTool, ReadFileTool } from './reading/read.tools.js';
 import { ShellCommandTool } from './shell/shell.tool.js';
 import { ActivateSkillTool, ReadSkillResourceTool } from './skill/skill.tools.js';
 import type { HarnessTool, OfferFacts } from './tool.js';

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { ObstacleError } from '../../platform/filesystem/index.js';
 import type { OpenFolder } from '../../platform/filesystem/index.js';
-import { pathError } from './workspace.errors.js';
+import { pathError } from './workspace-roots.js';
 import { namesOf, relativeTo } from './workspace-path.js';
 
 /** Links on one path; what Linux allows. */

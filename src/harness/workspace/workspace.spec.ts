@@ -26,11 +26,11 @@ import {
 import { whileSwapped } from '../../../test/support/swapping.js';
 import { OpenFolder } from '../../platform/filesystem/index.js';
 import type { FileState } from './file-operation.js';
-import { sha256 } from '../protocol/ids.js';
+import { sha256 } from '../protocol/values.js';
 import { ToolError } from '../fault/tool.error.js';
 import { newFileMode } from './file-operation.js';
 import { Workspace } from './workspace.js';
-import { WorkspaceGoneError } from './workspace.errors.js';
+import { WorkspaceGoneError } from './workspace-roots.js';
 
 const signal = new AbortController().signal;
 const LIMIT = { limitBytes: 1_000, signal };

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
-import { PartialOutputs } from '../../../src/harness/engine/partial.outputs.js';
+import { PartialOutputs } from '../../../src/harness/engine/tool.results.js';
 import { OutputCollector } from '../../../src/harness/sandbox/sandbox.run.js';
 import { RunEnding } from '../../../src/harness/engine/run.ending.js';
 import { EffectRepository } from '../../../src/harness/store/effect.repository.js';
-import { ModelCallRepository } from '../../../src/harness/store/model-call.repository.js';
-import { newId, sha256 } from '../../../src/harness/protocol/ids.js';
+import { ModelCallRepository } from '../../../src/harness/store/message.repository.js';
+import { newId, sha256 } from '../../../src/harness/protocol/values.js';
 import { CancelRequestedError } from '../../../src/harness/protocol/run.state.js';
 import { startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';

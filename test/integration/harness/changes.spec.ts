@@ -25,12 +25,11 @@ import {
 } from '@jest/globals';
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import { RollBackFailedError, ToolError } from '../../../src/harness/fault/tool.error.js';
-import { FileChanges } from '../../../src/harness/change/file-changes.js';
-import { netChanges } from '../../../src/harness/change/net-change.js';
-import { FileChangeRepository } from '../../../src/harness/store/file-change.repository.js';
+import { FileChanges, netChanges } from '../../../src/harness/change/file-changes.js';
+import { FileChangeRepository } from '../../../src/harness/store/effect.repository.js';
 import type { FileOperation, PlannedFile } from '../../../src/harness/workspace/file-operation.js';
 import { RunLedger } from '../../../src/harness/store/run.ledger.js';
-import { newId, sha256 } from '../../../src/harness/protocol/ids.js';
+import { newId, sha256 } from '../../../src/harness/protocol/values.js';
 import { complete, ownRun } from '../../support/harness-run.js';
 import type { OwnRun } from '../../support/harness-run.js';
 import { makeTenant } from '../../support/people.js';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { sha256 } from '../../../src/harness/protocol/ids.js';
+import { sha256 } from '../../../src/harness/protocol/values.js';
 import { SecretMask } from '../../../src/harness/store/secret-mask.js';
 import { decide, pendingOf } from '../../support/approvals.js';
 import type { Approval, Decided } from '../../support/approvals.js';

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { ContextBuilder } from '../../../src/harness/context/context.builder.js';
 import { MessageRepository } from '../../../src/harness/store/message.repository.js';
 import { HarnessSkills } from '../../../src/harness/context/skills.js';
-import { FencedError } from '../../../src/harness/protocol/lease.js';
-import type { RunClaim } from '../../../src/harness/protocol/lease.js';
+import { FencedError } from '../../../src/harness/protocol/run.state.js';
+import type { RunClaim } from '../../../src/harness/protocol/run.state.js';
 import { startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';
 import { complete, ownRun } from '../../support/harness-run.js';

@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { groupParent, ownGroup } from '../../../src/harness/sandbox/control-groups.js';
-import type { GroupParent } from '../../../src/harness/sandbox/control-groups.js';
-import type { LimitHolders } from '../../../src/harness/sandbox/process-limits.js';
+import { groupParent, ownGroup } from '../../../src/harness/sandbox/resource-limits.js';
+import type { GroupParent, LimitHolders } from '../../../src/harness/sandbox/resource-limits.js';
 import { eventually } from '../../support/wait.js';
 
 // Groups of version 2 as services are given them. scripts/cgroup2-machine.sh runs this where the machine has version 1.

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Artifacts } from '../../../src/harness/change/artifacts.js';
+import { Artifacts } from '../../../src/harness/change/blob.store.js';
 import { ChangedRuns, edit, read, remove, write } from '../../support/changed-runs.js';
 import { startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import type { FileOperation } from '../../../src/harness/workspace/file-operation.js';
 import { WorkspaceSnapshots } from '../../../src/harness/change/snapshot/workspace.snapshots.js';
-import { PartialOutputs } from '../../../src/harness/engine/partial.outputs.js';
+import { PartialOutputs } from '../../../src/harness/engine/tool.results.js';
 import { OutputCollector } from '../../../src/harness/sandbox/sandbox.run.js';
 import { MAX_RECOVERIES } from '../../../src/harness/protocol/run.state.js';
 import { Database } from '../../../src/platform/database/index.js';

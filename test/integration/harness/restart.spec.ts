@@ -7,7 +7,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../../src/app.js';
 import { loadConfig } from '../../../src/platform/config/index.js';
 import { Database, openInMemory } from '../../../src/platform/database/index.js';
-import { newId } from '../../../src/harness/protocol/ids.js';
+import { newId } from '../../../src/harness/protocol/values.js';
 import { askedByTest } from '../../support/asked-by-test.js';
 import { ParkedRuns } from '../../support/parked-runs.js';
 import type { ParkedRun } from '../../support/parked-runs.js';

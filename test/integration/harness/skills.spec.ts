@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { sha256 } from '../../../src/harness/protocol/ids.js';
+import { sha256 } from '../../../src/harness/protocol/values.js';
 import { startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';
 import { done, makeRole, makeUser } from '../../support/people.js';

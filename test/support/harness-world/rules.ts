@@ -1,5 +1,9 @@
-import { isSettled } from '../../../src/harness/protocol/effect.state.js';
-import { isEnded, isParked, MAX_RECOVERIES } from '../../../src/harness/protocol/run.state.js';
+import {
+  isEnded,
+  isParked,
+  isSettled,
+  MAX_RECOVERIES,
+} from '../../../src/harness/protocol/run.state.js';
 import type { Happenings } from './actions.js';
 import type { Call, World } from './world.js';
 

@@ -1,6 +1,6 @@
-import { isSettled } from '../../../src/harness/protocol/effect.state.js';
-import { changeCall, endRun, fault, move, moveOrCancel, newCall, place, settle } from './world.js';
+import { isSettled } from '../../../src/harness/protocol/run.state.js';
 import type { WaitKind } from '../../../src/harness/protocol/run.state.js';
+import { changeCall, endRun, fault, move, moveOrCancel, newCall, place, settle } from './world.js';
 import type { Call, Protocol, Script, Worker, World } from './world.js';
 
 /** One step of the program that a worker runs for a run it has claimed (harness design, 7.7). */

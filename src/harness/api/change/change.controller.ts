@@ -23,26 +23,32 @@ import {
 import { closing, SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { asMessage, msg, phrase, sentences } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
-import { Artifacts } from '../../change/artifacts.js';
-import { FileChanges, foldersOf } from '../../change/file-changes.js';
-import { netChanges } from '../../change/net-change.js';
-import type { NetChange } from '../../change/net-change.js';
+import { Artifacts } from '../../change/blob.store.js';
+import { FileChanges, foldersOf, netChanges } from '../../change/file-changes.js';
+import type { NetChange } from '../../change/file-changes.js';
 import { selectionsOf, UndoInspection } from '../../engine/undo/undo.inspection.js';
 import { UndoService } from '../../engine/undo/undo.service.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { isEnded } from '../../protocol/run.state.js';
-import { FileChangeRepository } from '../../store/file-change.repository.js';
+import { FileChangeRepository } from '../../store/effect.repository.js';
 import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
 import { ModelSecrets } from '../../store/secret-mask.js';
-import type { SessionRow } from '../../store/session.repository.js';
+import type { SessionRow } from '../../store/run.repository.js';
 import { kindOf } from '../../workspace/file-operation.js';
 import { relativePath } from '../../workspace/workspace-path.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
-import { ArtifactView, ChangedFileView, RunDiffView, UndoResultView } from './change.view.js';
+import {
+  ArtifactView,
+  ChangedFileView,
+  filePage,
+  filePageFields,
+  FilePageQuery,
+  RunDiffView,
+  UndoResultView,
+} from './change.view.js';
 import type { FileDiffView } from './change.view.js';
-import { filePage, filePageFields, FilePageQuery } from './file-page.js';
 
 export class RunDiffQuery extends Input({
   ...filePageFields,

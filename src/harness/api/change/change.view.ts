@@ -1,5 +1,6 @@
 import {
   flag,
+  Input,
   integer,
   list,
   nullable,
@@ -10,10 +11,42 @@ import {
   texts,
   uuid,
   View,
+  Whole,
 } from '../../../platform/http/index.js';
 import { CONFLICTS } from '../../engine/undo/undo.inspection.js';
 import type { ConflictReason } from '../../engine/undo/undo.inspection.js';
 import type { FileKind } from '../../workspace/file-operation.js';
+
+/** Files of one page unless a request says how many. */
+export const FILES_PER_PAGE = 500;
+const MOST_FILES_PER_PAGE = 1_000;
+
+/** Which of the changed files of a run are answered, in the order of their paths. */
+export const filePageFields = {
+  pageNum: Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' }),
+  pageSize: Whole({
+    optional: true,
+    min: 1,
+    max: MOST_FILES_PER_PAGE,
+    description: `Files a page; ${FILES_PER_PAGE} by default`,
+  }),
+};
+
+export class FilePageQuery extends Input(filePageFields) {}
+
+interface FilePage<File> {
+  readonly files: readonly File[];
+  /** There are more after them. */
+  readonly more: boolean;
+}
+
+export function filePage<File>(
+  all: readonly File[],
+  { pageNum = 1, pageSize = FILES_PER_PAGE }: FilePageQuery,
+): FilePage<File> {
+  const first = (pageNum - 1) * pageSize;
+  return { files: all.slice(first, first + pageSize), more: all.length > first + pageSize };
+}
 
 const OPS = ['CREATE', 'UPDATE', 'DELETE'];
 const KIND = oneOf<FileKind>(['file', 'link', 'folder'], {

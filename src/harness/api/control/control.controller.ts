@@ -19,9 +19,9 @@ import {
   View,
 } from '../../../platform/http/index.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
-import { MEMORY_LIMIT_HOLDERS, PROCESS_LIMIT_HOLDERS } from '../../sandbox/process-limits.js';
+import { MEMORY_LIMIT_HOLDERS, PROCESS_LIMIT_HOLDERS } from '../../sandbox/resource-limits.js';
 import { Sandbox } from '../../sandbox/sandbox.js';
-import { HarnessSwitches } from '../../store/switch.repository.js';
+import { HarnessSwitches } from '../../store/run.repository.js';
 import { TOOL_NAMES } from '../../tool/tools.js';
 import {
   LONGEST_REQUIREMENT,

@@ -17,19 +17,18 @@ import {
   Whole,
 } from '../../../platform/http/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
-import type { DescribedChanges } from '../../change/file-changes.js';
 import { FileChanges } from '../../change/file-changes.js';
+import type { DescribedChanges } from '../../change/file-changes.js';
 import { ToolResults } from '../../engine/tool.results.js';
 import { undoOf, UndoService } from '../../engine/undo/undo.service.js';
-import { RESOLUTIONS } from '../../protocol/effect.state.js';
-import { isEnded } from '../../protocol/run.state.js';
+import { isEnded, RESOLUTIONS } from '../../protocol/run.state.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import type { ToolCallResolution } from '../../store/effect.repository.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
 import type { HarnessEffect } from '../../store/harness.entity.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import type { RunWriter } from '../../store/run.ledger.js';
-import type { SessionRow } from '../../store/session.repository.js';
+import type { SessionRow } from '../../store/run.repository.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { UUID_TEXT, UuidPipe } from '../identifiers.js';

@@ -9,7 +9,7 @@ import {
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import { OPEN_EFFECTS, RESOLUTIONS, SETTLED_EFFECTS } from '../../protocol/effect.state.js';
+import { OPEN_EFFECTS, RESOLUTIONS, SETTLED_EFFECTS } from '../../protocol/run.state.js';
 import type { ShownEffect } from '../../store/effect.repository.js';
 
 export const EFFECT_STATES = [...OPEN_EFFECTS, ...SETTLED_EFFECTS];

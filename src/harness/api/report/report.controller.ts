@@ -15,10 +15,10 @@ import {
 } from '../../../platform/http/index.js';
 import { answered } from '../../../platform/message/index.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
-import { FileChangeRepository } from '../../store/file-change.repository.js';
+import { FileChangeRepository } from '../../store/effect.repository.js';
 import { ReportRepository } from '../../store/report.repository.js';
 import { ModelSecrets, SecretMask } from '../../store/secret-mask.js';
-import { filePageFields } from '../change/file-page.js';
+import { filePageFields } from '../change/change.view.js';
 import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import { reportMarkdown } from './report.markdown.js';

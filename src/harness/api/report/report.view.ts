@@ -13,10 +13,10 @@ import {
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import { netChangeOf } from '../../change/net-change.js';
+import { netChangeOf } from '../../change/file-changes.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
-import { visibleLine } from '../../protocol/visible-text.js';
+import { visibleLine } from '../../protocol/values.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
 import type {
   HarnessFileChange,
@@ -25,10 +25,9 @@ import type {
   HarnessSession,
 } from '../../store/harness.entity.js';
 import type { ReportedCall, ReportedEvent, ReportedSkill } from '../../store/report.repository.js';
-import { filePage } from '../change/file-page.js';
-import type { FilePageQuery } from '../change/file-page.js';
-import { PlanStepView, stepViews } from '../plan/plan.view.js';
-import { RunErrorView } from '../run/run.view.js';
+import { filePage } from '../change/change.view.js';
+import type { FilePageQuery } from '../change/change.view.js';
+import { PlanStepView, RunErrorView, stepViews } from '../run/run.view.js';
 
 /** One call of the model service. */
 export class ModelCallView extends View({

@@ -8,11 +8,11 @@ import { Answers, AnswersArray, LargeBody, NoBody } from '../../../platform/http
 import { msg, phrase } from '../../../platform/message/index.js';
 import type { Phrase } from '../../../platform/message/index.js';
 import { RunEnding } from '../../engine/run.ending.js';
-import { newId, requestHash } from '../../protocol/ids.js';
+import { newId, requestHash } from '../../protocol/values.js';
 import { requireWrite } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { IdempotencyConflictError, SessionDeletedError } from '../../store/errors.js';
-import { RunInputRepository } from '../../store/run-input.repository.js';
+import { RunInputRepository } from '../../store/run.repository.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import type { RunWriter } from '../../store/run.ledger.js';
 import { UuidPipe } from '../identifiers.js';

@@ -9,8 +9,8 @@ import { typeOf } from '../../../platform/storage/index.js';
 import type { Message, Phrase } from '../../../platform/message/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
 import { PERMISSION_MODES } from '../../protocol/policy.js';
-import { INPUT_KINDS } from '../../protocol/run.values.js';
-import type { RunBudget } from '../../protocol/run.values.js';
+import { INPUT_KINDS } from '../../protocol/run.state.js';
+import type { RunBudget } from '../../protocol/run.state.js';
 import { LONGEST_KEY } from '../identifiers.js';
 
 /** Longest text that a user may say at once, in characters. */

@@ -1,21 +1,36 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isSuperAdmin } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { AuditLog } from '../../../platform/audit/index.js';
-import { CONFIG } from '../../../platform/config/index.js';
-import type { Config } from '../../../platform/config/index.js';
 import {
   ConflictError,
+  DomainError,
   InvalidInputError,
   TooManyRequestsError,
 } from '../../../platform/error/index.js';
 import { msg } from '../../../platform/message/index.js';
-import { Artifacts } from '../../change/artifacts.js';
-import { BlobStore } from '../../change/blob.store.js';
-import { newId, requestHash, sha256 } from '../../protocol/ids.js';
+import type { Message } from '../../../platform/message/index.js';
+import { AuditLog } from '../../../platform/audit/index.js';
+import { CONFIG } from '../../../platform/config/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import {
+  ModelNotFoundError,
+  ModelResolver,
+  ModelService,
+  UpstreamCalls,
+  WrongCategoryError,
+} from '../../../model/index.js';
+import type { ModelUse, ResolvedChatModel } from '../../../model/index.js';
+import { ProviderUnavailableError, UpstreamError } from '../../../provider/index.js';
+import type { ChatCall, FinishReason } from '../../../provider/index.js';
+import { budgetOf, readImages, serverBudget } from './run.dto.js';
+import type { CreateRunBody, RunImage, RunListQuery } from './run.dto.js';
+import { toRunView } from './run.view.js';
+import type { RunParts, RunView } from './run.view.js';
+import { Artifacts, BlobStore } from '../../change/blob.store.js';
 import { isWithin, requireWrite } from '../../protocol/policy.js';
 import type { PermissionMode } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
+import { newId, requestHash, sha256 } from '../../protocol/values.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import {
@@ -27,19 +42,187 @@ import {
 } from '../../store/errors.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
 import { MessageRepository } from '../../store/message.repository.js';
-import { RunInputRepository } from '../../store/run-input.repository.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import type { RunWriter } from '../../store/run.ledger.js';
-import { RunRepository } from '../../store/run.repository.js';
-import type { NewRun } from '../../store/run.repository.js';
-import { SessionRepository } from '../../store/session.repository.js';
-import type { SessionRow } from '../../store/session.repository.js';
-import { HarnessSwitches } from '../../store/switch.repository.js';
-import { HarnessModels } from '../session/harness.models.js';
-import { budgetOf, readImages, serverBudget } from './run.dto.js';
-import type { CreateRunBody, RunImage, RunListQuery } from './run.dto.js';
-import { toRunView } from './run.view.js';
-import type { RunParts, RunView } from './run.view.js';
+import {
+  HarnessSwitches,
+  RunInputRepository,
+  RunRepository,
+  SessionRepository,
+} from '../../store/run.repository.js';
+import type { NewRun, SessionRow } from '../../store/run.repository.js';
+
+/** Why a model cannot be used; the word is for clients, the message for people. */
+type ModelFault =
+  | 'MODEL_NOT_FOUND'
+  | 'MODEL_NOT_CHAT'
+  | 'MODEL_NO_TOOLS'
+  | 'MODEL_NO_VISION'
+  | 'MODEL_UNAVAILABLE';
+
+class ModelRefusedError extends InvalidInputError {
+  constructor(
+    readonly errorCode: ModelFault,
+    message: Message,
+    modelName: string,
+  ) {
+    super(message, { data: { errorCode, modelName } });
+  }
+}
+
+const FAULTS = [
+  [ModelNotFoundError, 'MODEL_NOT_FOUND'],
+  [WrongCategoryError, 'MODEL_NOT_CHAT'],
+  [ProviderUnavailableError, 'MODEL_UNAVAILABLE'],
+] as const;
+
+/** Whether the harness can work with a model. */
+@Injectable()
+export class HarnessModels {
+  /** Probes that are under way: sessions that one user or key creates at once with a model share one. */
+  private readonly probes = new Map<string, Promise<ProbeResult>>();
+
+  constructor(
+    private readonly resolver: ModelResolver,
+    private readonly models: ModelService,
+    private readonly calls: UpstreamCalls,
+  ) {}
+
+  /**
+   * The chat model of exactly the name. Where it is not known whether it calls tools it is asked to call one, and what
+   * it does is remembered. ModelRefusedError.
+   */
+  async forSession(caller: Caller, modelName: string): Promise<ResolvedChatModel> {
+    const model = await this.named(caller, modelName);
+    if (model.supportsTools === undefined) await this.tryTools(caller, model);
+    return model;
+  }
+
+  /**
+   * The model of a new run. That of the session (`isTried`) may have changed since; another one is treated as the model of
+   * a new session.
+   */
+  async forRun(
+    caller: Caller,
+    modelName: string,
+    { images, isTried }: { readonly images: boolean; readonly isTried: boolean },
+  ): Promise<ResolvedChatModel> {
+    const model = await (isTried
+      ? this.named(caller, modelName)
+      : this.forSession(caller, modelName));
+    if (images && model.supportsVision === false) {
+      throw new ModelRefusedError(
+        'MODEL_NO_VISION',
+        msg`The model ${modelName} cannot see images. Leave them out, or use a session with another model.`,
+        modelName,
+      );
+    }
+    return model;
+  }
+
+  private async named(caller: Caller, modelName: string): Promise<ResolvedChatModel> {
+    const model = await this.resolver.resolveChat(caller, modelName).catch((error: unknown) => {
+      const [, code] = FAULTS.find(([type]) => error instanceof type) ?? [];
+      if (!code || !(error instanceof DomainError)) throw error;
+      throw new ModelRefusedError(code, error.message, modelName);
+    });
+    if (model.supportsTools === false) throw withoutTools(modelName);
+    return model;
+  }
+
+  private async tryTools(caller: Caller, model: ResolvedChatModel): Promise<void> {
+    const result = await this.probe(caller, model).catch((error: unknown) => {
+      if (!(error instanceof DomainError)) throw error;
+      throw new ModelRefusedError(
+        'MODEL_UNAVAILABLE',
+        msg`Whether the model ${model.modelName} can call tools could not be tried. ${error.message}`,
+        model.modelName,
+      );
+    });
+    if (result !== 'unclear') {
+      await this.models.rememberToolSupport(caller, model.id, result === 'calls-tools');
+    }
+    if (result !== 'calls-tools') throw withoutTools(model.modelName);
+  }
+
+  private probe(caller: Caller, model: ResolvedChatModel): Promise<ProbeResult> {
+    // The call counts for its caller, whose limits may refuse it.
+    const key = `${model.id} ${caller.userId} ${caller.apiKey?.id ?? ''}`;
+    const underway = this.probes.get(key);
+    if (underway) return underway;
+    const probe = this.probeTools(caller, model).finally(() => this.probes.delete(key));
+    this.probes.set(key, probe);
+    return probe;
+  }
+
+  /**
+   * Asks the model once to call a tool, and takes at most 30 seconds. Fails with UpstreamError when the service cannot be
+   * reached, refuses the key or does not know the model.
+   */
+  private async probeTools(caller: Caller, model: ResolvedChatModel): Promise<ProbeResult> {
+    const signal = AbortSignal.timeout(PROBE_MS);
+    // Some services know tools, but not that one must be called.
+    for (const toolChoice of ['required', 'auto'] as const) {
+      try {
+        return await this.ask(model, toolChoice, { use: { caller, feature: 'harness' }, signal });
+      } catch (error) {
+        const isRefusal = error instanceof UpstreamError && error.kind === 'invalid-request';
+        if (!isRefusal) throw error;
+      }
+    }
+    return 'unclear';
+  }
+
+  private async ask(
+    model: ResolvedChatModel,
+    toolChoice: 'required' | 'auto',
+    how: { readonly use: ModelUse; readonly signal: AbortSignal },
+  ): Promise<ProbeResult> {
+    const call = { ...CALL, toolChoice };
+    let finish: FinishReason | undefined;
+    // What is learned is remembered of this model.
+    const options = { ...how, limits: LIMITS, withoutFallbacks: true };
+    for await (const parts of this.calls.stream(model, () => call, options)) {
+      for (const part of parts) {
+        if (part.type === 'tool-call') return 'calls-tools';
+        if (part.type === 'finish') finish = part.reason;
+      }
+    }
+    return finish === 'stop' ? 'calls-none' : 'unclear';
+  }
+}
+
+function withoutTools(modelName: string): ModelRefusedError {
+  return new ModelRefusedError(
+    'MODEL_NO_TOOLS',
+    msg`The model ${modelName} does not call tools, which the harness needs. Choose another chat model, or set its supportsTools if this is wrong.`,
+    modelName,
+  );
+}
+
+/** In all; creating a session waits no longer. */
+const PROBE_MS = 30_000;
+const LIMITS = { connectMs: 10_000, idleMs: PROBE_MS, totalMs: PROBE_MS };
+
+const CALL = {
+  messages: [{ role: 'user', content: 'Call the tool ping with the word "ready".' }],
+  tools: [
+    {
+      name: 'ping',
+      description: 'Answers that the caller can call tools.',
+      inputSchema: {
+        type: 'object',
+        properties: { word: { type: 'string' } },
+        required: ['word'],
+        additionalProperties: false,
+      },
+    },
+  ],
+  thinking: false,
+} satisfies Omit<ChatCall, 'model'>;
+
+/** What a probe has found; unclear when the answer says neither. */
+type ProbeResult = 'calls-tools' | 'calls-none' | 'unclear';
 
 const PAGE_SIZE = 100;
 const NOTHING = { inputs: [], approvals: [] };

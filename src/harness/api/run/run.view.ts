@@ -10,19 +10,147 @@ import {
   oneOf,
   optional,
   schema,
+  someOf,
   text,
   texts,
   timestamp,
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
-import { RUN_STATUSES } from '../../protocol/run.state.js';
-import { INPUT_KINDS } from '../../protocol/run.values.js';
-import type { ApprovalRow } from '../../store/approval.repository.js';
-import type { HarnessEffect, HarnessInput, HarnessRun } from '../../store/harness.entity.js';
-import { ApprovalView, toApprovalView } from '../approval/approval.view.js';
-import { PlanView, toPlanView } from '../plan/plan.view.js';
+import { planMarkdown, REVIEW_STATES, STEP_STATUSES } from '../../protocol/plan.js';
+import type { Plan } from '../../protocol/plan.js';
+import {
+  APPROVAL_POLICIES,
+  APPROVAL_STATES,
+  availableDecisions,
+  DECISIONS,
+  PERMISSION_MODES,
+} from '../../protocol/policy.js';
+import { INPUT_KINDS, RUN_STATUSES } from '../../protocol/run.state.js';
+import type { ApprovalRow, UncertainEffect, WaitingRun } from '../../store/approval.repository.js';
+import type {
+  HarnessEffect,
+  HarnessGrant,
+  HarnessInput,
+  HarnessRun,
+} from '../../store/harness.entity.js';
+
+export class PlanStepView extends View({
+  id: text({ example: 's1' }),
+  text: text(),
+  status: oneOf(STEP_STATUSES),
+  added: flag({ description: 'Put in after the approval; it allows nothing' }),
+}) {}
+
+/** The plan of a run with its progress, and everything that a decision about it needs. */
+export class PlanView extends View({
+  taskId: uuid(),
+  revision: integer({ example: 1, description: 'Of the plan: its version' }),
+  expectedRevision: integer({ example: 1, description: 'The same; a decision names it' }),
+  canonicalHash: text({ description: 'A decision names it' }),
+  reviewState: oneOf(REVIEW_STATES),
+  summary: text(),
+  steps: list(PlanStepView),
+  files: texts({ description: 'Paths that the plan allows to create and edit' }),
+  risks: texts(),
+  planMarkdown: text({
+    description: 'The plan as a person reads it; all text of the model is escaped',
+  }),
+}) {}
+
+export function toPlanView(plan: Plan): PlanView {
+  return PlanView.of({
+    ...plan,
+    expectedRevision: plan.revision,
+    steps: stepViews(plan),
+    planMarkdown: planMarkdown(plan),
+  });
+}
+
+export function stepViews({ steps }: Plan): PlanStepView[] {
+  return steps.map(({ id, text, status, added = false }) => ({ id, text, status, added }));
+}
+
+/** A file that a call would change. */
+export class PreviewFileView extends View({
+  path: text({ example: 'src/add.js' }),
+  op: oneOf(['CREATE', 'UPDATE', 'DELETE']),
+  additions: nullable(integer({ description: 'Lines; null for what is no text' })),
+  deletions: nullable(integer({ description: 'Lines; null for what is no text' })),
+  sizeBefore: nullable(integer({ description: 'Bytes; null where there is no file' })),
+  sizeAfter: nullable(integer({ description: 'Bytes; null where there is no file' })),
+}) {}
+
+const previewFields = {
+  modelDescription: nullable(
+    text({ description: "The model's own words about the call: not checked, nothing to rely on" }),
+  ),
+  command: nullable(text({ description: 'The whole command' })),
+  files: list(PreviewFileView, { description: 'The files that it would change' }),
+  diff: nullable(text({ description: 'What it would change in them: unified, at most 64 KiB' })),
+  diffTruncated: flag({ description: 'The diff is cut; argumentsJson holds all of the change' }),
+};
+
+/** A tool call that waits for, or got, the consent of a person, with everything that a decision needs. */
+export class ApprovalView extends View({
+  kind: oneOf<'TOOL'>(['TOOL']),
+  approvalId: uuid(),
+  sessionId: uuid(),
+  runId: uuid(),
+  toolCallId: uuid(),
+  toolName: text({ example: 'edit_file' }),
+  summary: text({
+    example: 'run npm test',
+    description: 'One line, made by the server from the arguments',
+  }),
+  ...previewFields,
+  argumentsJson: text({ description: 'The arguments, as the model wrote them' }),
+  argumentsSha256: text({
+    description: 'SHA-256 of the bytes of argumentsJson; a decision names it',
+  }),
+  expectedRevision: integer({ example: 1, description: 'A decision names it' }),
+  state: oneOf(APPROVAL_STATES),
+  available: someOf(DECISIONS, { description: 'What may be decided' }),
+  notes: texts({ description: 'What the approver should know' }),
+  decision: nullable(oneOf(DECISIONS)),
+  note: nullable(text()),
+  decidedBy: nullable(integer({ description: 'Id of the user who decided' })),
+  decidedAt: nullable(integer({ description: 'Milliseconds since the epoch' })),
+  expiresAt: integer({ description: 'Milliseconds since the epoch' }),
+  createdAt: integer({ description: 'Milliseconds since the epoch' }),
+}) {}
+
+export function toApprovalView(row: ApprovalRow): ApprovalView {
+  return ApprovalView.of({
+    ...row,
+    ...row.preview,
+    notes: row.notes.map((note) => localized(note)),
+    files: [...row.preview.files],
+    kind: 'TOOL',
+    approvalId: row.id,
+    expectedRevision: row.revision,
+    available: row.state === 'PENDING' ? availableDecisions(row.grantable) : [],
+    createdAt: row.createTime,
+  });
+}
+
+/** A consent that holds for the rest of the session. */
+export class GrantView extends View({
+  grantId: text({ example: '0197f9e2-6c1a-7b58-9d3f-2c8e5a1b4d70' }),
+  sessionId: text({ example: '0197f9e2-6c1a-7b58-9d3f-2c8e5a1b4d71' }),
+  kind: oneOf(['PATH', 'COMMAND']),
+  subject: text({
+    example: 'src/add.js',
+    description: 'The path that may be written, or the exact command that may be run',
+  }),
+  approvalId: text({ description: 'The approval that granted it' }),
+  grantedBy: integer({ example: 1, description: 'Id of the user who granted it' }),
+  createdAt: integer({ description: 'Milliseconds since the epoch' }),
+}) {}
+
+export function toGrantView(grant: HarnessGrant): GrantView {
+  return GrantView.of({ ...grant, grantId: grant.id, createdAt: grant.createTime });
+}
 
 export class RunErrorView extends View({
   code: text({ example: 'uncertain_tool_effect' }),
@@ -166,4 +294,85 @@ export function toRunView(run: HarnessRun, parts: RunParts): RunView {
     updatedAt: run.updateTime,
     lastEventSequence: run.nextEventSequence - 1,
   });
+}
+
+/** All diffs of an inbox. */
+const DIFF_BYTES = 2 * 1024 * 1024;
+
+const KINDS = ['TOOL', 'PLAN', 'QUESTION', 'EFFECT', 'PROVIDER'] as const;
+
+/**
+ * Something that waits for a person, with everything that acting on it needs. Which fields it has says `kind`: TOOL for
+ * …/approvals/{approvalId}/resolve, PLAN for …/plan/approve and …/plan/revision, QUESTION for …/inputs with kind STEER,
+ * EFFECT for …/effects/{toolCallId}/resolution, PROVIDER for …/resume once the model service is back, or …/cancel.
+ */
+export class InboxEntryView extends View({
+  kind: oneOf<(typeof KINDS)[number]>(KINDS),
+  sessionId: uuid(),
+  runId: uuid(),
+  waitingSince: integer({ description: 'Milliseconds since the epoch' }),
+  approvalId: optional(uuid({ description: 'TOOL' })),
+  toolCallId: optional(uuid({ description: 'TOOL, QUESTION, EFFECT' })),
+  toolName: optional(text({ description: 'TOOL, EFFECT' })),
+  summary: optional(text({ description: 'TOOL: one line, made by the server from the arguments' })),
+  modelDescription: optional(
+    nullable(text({ description: "TOOL: the model's own words about the call, not checked" })),
+  ),
+  command: optional(nullable(text({ description: 'TOOL: the whole command' }))),
+  files: optional(list(PreviewFileView, { description: 'TOOL: the files that it would change' })),
+  diff: optional(
+    nullable(text({ description: 'TOOL: what it would change in them; see diffTruncated' })),
+  ),
+  diffTruncated: optional(
+    flag({ description: 'TOOL: the diff is cut, or left out of a long inbox; see …/approvals' }),
+  ),
+  argumentsJson: optional(text({ description: 'TOOL, EFFECT: as the model wrote them' })),
+  argumentsSha256: optional(text({ description: 'TOOL: SHA-256 of the bytes of argumentsJson' })),
+  state: optional(text({ description: 'TOOL: always PENDING' })),
+  available: optional(someOf(DECISIONS, { description: 'TOOL' })),
+  notes: optional(texts({ description: 'TOOL: what one should know' })),
+  expiresAt: optional(integer({ description: 'TOOL: milliseconds' })),
+  expectedRevision: optional(integer({ description: 'TOOL, PLAN' })),
+  taskId: optional(uuid({ description: 'PLAN' })),
+  canonicalHash: optional(text({ description: 'PLAN: the expectedHash of a decision' })),
+  reviewState: optional(text({ description: 'PLAN: always AWAITING_APPROVAL' })),
+  planMarkdown: optional(text({ description: 'PLAN: all of it for people' })),
+  question: optional(text({ description: 'QUESTION' })),
+  options: optional(texts({ description: 'QUESTION: possible answers' })),
+  startedAt: optional(nullable(integer({ description: 'EFFECT' }))),
+  artifactId: optional(nullable(text({ description: 'EFFECT: its output' }))),
+  error: optional(object(RunErrorView, { description: 'PROVIDER: why it waits' })),
+}) {}
+
+/** The diffs of the first entries are shown, up to 2 MiB in all. */
+export function toolEntries(rows: readonly ApprovalRow[]): InboxEntryView[] {
+  let room = DIFF_BYTES;
+  return rows.map((row) => {
+    const view = toApprovalView(row);
+    room -= Buffer.byteLength(view.diff ?? '');
+    const diff = room >= 0 ? {} : { diff: null, diffTruncated: true };
+    return InboxEntryView.of({ ...view, ...diff, waitingSince: view.createdAt });
+  });
+}
+
+export function effectEntry(effect: UncertainEffect): InboxEntryView {
+  return InboxEntryView.of({ ...effect, kind: 'EFFECT' });
+}
+
+/** What the run itself waits for: a review of its plan, an answer, or its model service. */
+export function runEntries(run: WaitingRun): InboxEntryView[] {
+  const { id: runId, sessionId, waitingSince, waitKind, plan, question } = run;
+  const entry = { sessionId, runId, waitingSince };
+  if (waitKind === 'PLAN' && plan) {
+    const { summary: _, files: _files, ...view } = toPlanView(plan);
+    return [InboxEntryView.of({ ...entry, ...view, kind: 'PLAN' })];
+  }
+  if (waitKind === 'QUESTION' && question) {
+    const { toolCallId, text, options } = question;
+    const asked = { toolCallId, question: text, options };
+    return [InboxEntryView.of({ ...entry, ...asked, kind: 'QUESTION' })];
+  }
+  if (waitKind !== 'PROVIDER') return [];
+  const error = { code: run.errorCode ?? '', message: localized(run.errorMessage ?? '') };
+  return [InboxEntryView.of({ ...entry, error, kind: 'PROVIDER' })];
 }

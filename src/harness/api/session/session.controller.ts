@@ -26,15 +26,14 @@ import {
   Whole,
 } from '../../../platform/http/index.js';
 import { RunEnding } from '../../engine/run.ending.js';
-import { newId, requestHash } from '../../protocol/ids.js';
+import { newId, requestHash } from '../../protocol/values.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES, requireWrite } from '../../protocol/policy.js';
 import { IdempotencyConflictError } from '../../store/errors.js';
-import { SessionRepository } from '../../store/session.repository.js';
-import type { NewSession, SessionRow } from '../../store/session.repository.js';
+import { SessionRepository } from '../../store/run.repository.js';
+import type { NewSession, SessionRow } from '../../store/run.repository.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { LONGEST_KEY, UuidPipe } from '../identifiers.js';
-import { RunService } from '../run/run.service.js';
-import { HarnessModels } from './harness.models.js';
+import { HarnessModels, RunService } from '../run/run.service.js';
 
 const LONGEST_PAGE = 1_000;
 const LONGEST_TITLE = 200;

@@ -1,7 +1,6 @@
 import { constants, readFileSync } from 'node:fs';
 import { isMissing } from '../../../platform/filesystem/index.js';
-import { sha256 } from '../../protocol/ids.js';
-import { cutLines } from './cut-lines.js';
+import { cutLines, sha256 } from '../../protocol/values.js';
 import { unifiedDiff } from './unified-diff.js';
 import type { DiffSide, FileDiff } from './unified-diff.js';
 

@@ -1,7 +1,7 @@
 import { formatPatch, structuredPatch } from 'diff';
 import type { StructuredPatch, StructuredPatchHunk } from 'diff';
 import { kindOf } from '../../workspace/file-operation.js';
-import { utf8Text } from '../../workspace/utf8-text.js';
+import { utf8Text } from '../../protocol/values.js';
 
 /** Largest file that is compared line by line. */
 const LARGEST_BYTES = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { sha256 } from '../../protocol/ids.js';
+import { sha256 } from '../../protocol/values.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
 import { kindOf } from '../../workspace/file-operation.js';
 import type { FileOperation, FileState } from '../../workspace/file-operation.js';

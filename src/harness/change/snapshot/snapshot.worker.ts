@@ -20,7 +20,7 @@ import { isUtf8 } from 'node:buffer';
 import { dirname, join, posix } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
-import { sha256 } from '../../protocol/ids.js';
+import { sha256 } from '../../protocol/values.js';
 import { classifyName, UNPROTECTED } from '../../workspace/protected-path.js';
 import type { PathClass } from '../../workspace/protected-path.js';
 import { isSecretContent } from '../../workspace/secret-content.js';

@@ -3,14 +3,19 @@ import { ConflictError } from '../../../platform/error/index.js';
 import type { Message, Phrase } from '../../../platform/message/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
 import { BlobStore } from '../../change/blob.store.js';
-import { foldersOf, VacatedPaths } from '../../change/file-changes.js';
-import { sameKept, stateAfter, stateBefore } from '../../change/net-change.js';
-import type { KeptState } from '../../change/net-change.js';
+import {
+  foldersOf,
+  sameKept,
+  stateAfter,
+  stateBefore,
+  VacatedPaths,
+} from '../../change/file-changes.js';
+import type { KeptState } from '../../change/file-changes.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ToolErrorCode } from '../../fault/tool.error.js';
 import { EffectRepository } from '../../store/effect.repository.js';
+import type { UndoDirection } from '../../store/effect.repository.js';
 import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
-import type { UndoDirection } from '../../store/undo.repository.js';
 import { kindOf } from '../../workspace/file-operation.js';
 import type { FileOperation, FileState } from '../../workspace/file-operation.js';
 import type { Workspace } from '../../workspace/workspace.js';

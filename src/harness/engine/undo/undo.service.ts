@@ -14,22 +14,22 @@ import { asMessage, msg, phrase } from '../../../platform/message/index.js';
 import { FileChanges } from '../../change/file-changes.js';
 import type { ChangeTarget } from '../../change/file-changes.js';
 import { RollBackFailedError, ToolError } from '../../fault/tool.error.js';
-import { newId } from '../../protocol/ids.js';
+import { newId } from '../../protocol/values.js';
 import { requireWrite } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
-import { EffectRepository } from '../../store/effect.repository.js';
+import {
+  EffectRepository,
+  FileChangeRepository,
+  UndoRepository,
+} from '../../store/effect.repository.js';
+import type { OpenUndo, UndoDirection } from '../../store/effect.repository.js';
 import { SessionDeletedError, WritesDisabledError } from '../../store/errors.js';
-import { FileChangeRepository } from '../../store/file-change.repository.js';
 import type { HarnessEffect, HarnessRun } from '../../store/harness.entity.js';
 import { MessageRepository, NOTE_KINDS } from '../../store/message.repository.js';
-import { HarnessSwitches } from '../../store/switch.repository.js';
+import { HarnessSwitches, RunRepository, SessionRepository } from '../../store/run.repository.js';
+import type { SessionRow } from '../../store/run.repository.js';
 import { RunLedger } from '../../store/run.ledger.js';
-import { RunRepository } from '../../store/run.repository.js';
 import type { RunWriter } from '../../store/run.ledger.js';
-import { SessionRepository } from '../../store/session.repository.js';
-import type { SessionRow } from '../../store/session.repository.js';
-import { UndoRepository } from '../../store/undo.repository.js';
-import type { OpenUndo, UndoDirection } from '../../store/undo.repository.js';
 import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';

@@ -4,8 +4,8 @@ import { ToolError } from '../../fault/tool.error.js';
 import { newFileMode } from '../../workspace/file-operation.js';
 import type { PlannedFile } from '../../workspace/file-operation.js';
 import { shown } from '../../workspace/workspace-path.js';
-import { TextLines } from '../text-lines.js';
-import type { LineEnd } from '../text-lines.js';
+import { TextLines } from '../text.js';
+import type { LineEnd } from '../text.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
 import {
   findEditable,
@@ -16,8 +16,8 @@ import {
   planDelete,
   planUpdate,
   requireSeen,
-} from './editable-file.js';
-import type { EditableFile } from './editable-file.js';
+} from './edit.tools.js';
+import type { EditableFile } from './edit.tools.js';
 import { parsePatch, refused } from './patch.js';
 import type { Hunk, PatchSection } from './patch.js';
 import {

@@ -6,12 +6,11 @@ import { checkOutside, OUTSIDE_TEXT, pathAttacks } from '../../../../test/suppor
 import type { PathAttack } from '../../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../../test/support/swapping.js';
 import { ToolWorkspace } from '../../../../test/support/tool-workspace.js';
-import { Grants } from '../../protocol/approval.js';
-import { decidePolicy } from '../../protocol/policy.js';
+import { decidePolicy, Grants } from '../../protocol/policy.js';
 import type { PolicyDecision } from '../../protocol/policy.js';
 import { filesSubject } from '../../engine/tool.calls.js';
 import type { Plan } from '../../protocol/plan.js';
-import { sha256 } from '../../protocol/ids.js';
+import { sha256 } from '../../protocol/values.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { SeenFiles } from '../../workspace/file-operation.js';
 import type { FilePlan, FileTool } from '../tool.js';

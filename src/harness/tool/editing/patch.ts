@@ -1,5 +1,5 @@
 import { ToolError } from '../../fault/tool.error.js';
-import { TextLines } from '../text-lines.js';
+import { TextLines } from '../text.js';
 import { indentOf } from './text-edit.js';
 
 /** One line of a hunk: a space before what stays, `-` before what goes, `+` before what comes. */

@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { ToolError } from '../../fault/tool.error.js';
-import { utf8Text } from '../../workspace/utf8-text.js';
+import { utf8Text } from '../../protocol/values.js';
 import { shown } from '../../workspace/workspace-path.js';
-import { placesOf, TextLines } from '../text-lines.js';
-import type { Places } from '../text-lines.js';
-import type { EditableFile } from './editable-file.js';
+import { placesOf, TextLines } from '../text.js';
+import type { Places } from '../text.js';
 
 /** Size of the largest text file that can be edited, before and after the edit. */
 export const MAX_TEXT_BYTES = 4 * 1024 * 1024;
@@ -289,7 +288,7 @@ class LineEndings {
 
 /** The content after the edits, applied in their order. ToolError, which names the edit if there are several. */
 export async function editedContent(
-  file: EditableFile,
+  file: { readonly path: string; readonly bytes: Buffer },
   edits: readonly TextEdit[],
 ): Promise<{ readonly content: Buffer; readonly edited: readonly EditedText[] }> {
   const name = shown(file.path);

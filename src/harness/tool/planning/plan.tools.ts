@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { ToolError } from '../../fault/tool.error.js';
-import { newId } from '../../protocol/ids.js';
+import { newId } from '../../protocol/values.js';
 import { PLAN_STEPS, PLAN_VERSIONS, planHash, STEP_STATUSES } from '../../protocol/plan.js';
 import type { Plan, PlanStep } from '../../protocol/plan.js';
 import { planApprovalNeeded } from '../../protocol/policy.js';
-import { storableText } from '../../store/storable.js';
+import { storableText } from '../../store/columns.repository.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { OfferFacts, RunTool, RunToolDecision, ToolContext } from '../tool.js';
 

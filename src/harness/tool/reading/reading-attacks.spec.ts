@@ -6,11 +6,9 @@ import {
   SECRET_TEXT,
 } from '../../../../test/support/path-attacks.js';
 import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
-import { GlobFilesTool } from './glob-files.tool.js';
-import { ListFilesTool } from './list-files.tool.js';
-import { ReadFileTool } from './read-file.tool.js';
+import { GlobFilesTool, SearchTextTool } from './search.tools.js';
+import { ListFilesTool, ReadFileTool } from './read.tools.js';
 import { FileSearch } from './file-search.js';
-import { SearchTextTool } from './search-text.tool.js';
 
 const list = new ListFilesTool();
 const read = new ReadFileTool(noSecrets);

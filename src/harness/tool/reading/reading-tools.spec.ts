@@ -5,10 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { PRIVATE_KEY, SECRET_TEXT } from '../../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../../test/support/swapping.js';
 import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
-import { sha256 } from '../../protocol/ids.js';
+import { sha256 } from '../../protocol/values.js';
 import { ToolError } from '../../fault/tool.error.js';
-import { ListFilesTool } from './list-files.tool.js';
-import { ReadFileTool } from './read-file.tool.js';
+import { ListFilesTool, ReadFileTool } from './read.tools.js';
 
 const list = new ListFilesTool();
 const read = new ReadFileTool(noSecrets);

@@ -10,9 +10,8 @@ import {
 } from '../../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../../test/support/swapping.js';
 import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
-import { GlobFilesTool } from './glob-files.tool.js';
+import { GlobFilesTool, SearchTextTool } from './search.tools.js';
 import { FileSearch } from './file-search.js';
-import { SearchTextTool } from './search-text.tool.js';
 
 /** A FileSearch whose ripgrep is another program. */
 function searchWith(program: () => Promise<string>): FileSearch {

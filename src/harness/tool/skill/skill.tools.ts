@@ -9,12 +9,11 @@ import {
 } from '../../../skill/index.js';
 import type { ActivateSkillInput, SkillInfo, SkillResourceInput } from '../../../skill/index.js';
 import { ToolError } from '../../fault/tool.error.js';
-import { sha256 } from '../../protocol/ids.js';
+import { sha256 } from '../../protocol/values.js';
 import type { PolicySubject } from '../../protocol/policy.js';
-import { BUILT_IN } from '../../store/run-skills.js';
-import type { RunSkills } from '../../store/run-skills.js';
-import { SkillRepository } from '../../store/skill.repository.js';
-import { SHOWN_BYTES } from '../answer.js';
+import { BUILT_IN, SkillRepository } from '../../store/message.repository.js';
+import type { RunSkills } from '../../store/message.repository.js';
+import { SHOWN_BYTES } from '../text.js';
 import type { OfferFacts, ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 
 /** Gives the model the text of a skill. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { shortened, visibleLine } from './visible-text.js';
+import { shortened, visibleLine } from './values.js';
 
 describe('a visible line', () => {
   it.each([

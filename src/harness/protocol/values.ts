@@ -1,3 +1,62 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { StringDecoder } from 'node:string_decoder';
+import { v7 } from 'uuid';
+
+/** A new id of a harness record: UUID version 7, so that ids sort by the time they were made (RFC 9562). */
+export function newId(): string {
+  return v7();
+}
+
+/** SHA-256 as lower-case hex, of the bytes or of the text as UTF-8. */
+export function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** Tells whether a repeated key comes with the same request: what is not given counts like null. */
+export function requestHash(fields: readonly unknown[]): string {
+  return sha256(JSON.stringify(fields));
+}
+
+/** So many entries take a few milliseconds. */
+const PIECE = 1_000;
+
+/**
+ * The list in pieces. Between two of them the process does what else there is to do, so that a list of any length does not
+ * block it.
+ */
+export async function* inTurns<T>(list: readonly T[], piece = PIECE): AsyncGenerator<readonly T[]> {
+  for (let at = 0; at < list.length; at += piece) {
+    if (at > 0) await nextTurn();
+    yield list.slice(at, at + piece);
+  }
+}
+
+/** The bytes as text, a byte order mark included; undefined for binary content and for other encodings. */
+export function utf8Text(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The beginning of the text, of at most so many bytes, without half a character at its end. */
+export function firstBytes(text: string, bytes: number): string {
+  return new StringDecoder('utf8').write(Buffer.from(text).subarray(0, bytes));
+}
+
+/** As many whole lines from the beginning as the bytes hold. */
+export function cutLines(text: string, limitBytes: number): { text: string; cut: boolean } {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= limitBytes) return { text, cut: false };
+  const end = bytes.lastIndexOf(0x0a, limitBytes - 1) + 1;
+  if (end > 0) return { text: bytes.toString('utf8', 0, end), cut: true };
+  // One line that is too long by itself.
+  return { text: firstBytes(text, limitBytes), cut: true };
+}
+
 /**
  * Control, format (also the marks that turn the direction of text round), surrogate and unassigned characters, those that
  * fonts draw as nothing (fillers, variation selectors, joiners), blank ones (braille, hieroglyphs, musical notation), and

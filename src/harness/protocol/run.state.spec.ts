@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { costOf, totalCost } from './run.values.js';
+import { costOf, totalCost } from './run.state.js';
 
 describe('costOf', () => {
   it('reckons by the million tokens', () => {

@@ -2,17 +2,110 @@ import { posix } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { OpenFile } from '../../../platform/filesystem/index.js';
+import { ToolError } from '../../fault/tool.error.js';
 import type { PolicySubject } from '../../protocol/policy.js';
 import { SecretMask } from '../../store/secret-mask.js';
-import { opensSecret } from '../../workspace/secret-content.js';
-import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { askedFor, counted, pathText, ShownLines, TimeLimit } from '../answer.js';
 import { FileSearch, invalidPattern, searchPlace, withShownFile } from './file-search.js';
 import type { FoundLine, TextQuery } from './file-search.js';
 import { SearchPatternError, SearchStoppedError } from './glob.js';
+import { askedFor, counted, pathText, ShownLines, shownList, TimeLimit } from '../text.js';
+import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
+import { opensSecret } from '../../workspace/secret-content.js';
+import type { Workspace } from '../../workspace/workspace.js';
 
-const MATCHES = 100;
-const SECONDS = 30;
+const MAX_FILES = 200;
+const GLOB_SECONDS = 10;
+
+const globInput = z.strictObject({
+  pattern: z
+    .string()
+    .min(1)
+    .max(500)
+    .describe(
+      'Glob such as *.test.ts or src/**/*.{ts,tsx}. Without a slash it fits names at every depth.',
+    ),
+  path: z.string().optional().describe('Folder to look in. Default: the workspace.'),
+});
+type GlobInput = z.infer<typeof globInput>;
+
+/** Finds files by their names. */
+@Injectable()
+export class GlobFilesTool implements ReadTool<GlobInput> {
+  readonly name = 'glob_files';
+  readonly effectClass = 'READ';
+  readonly input = globInput;
+  readonly description =
+    'Finds files of the workspace by a glob pattern, the last changed first, at most 200. A pattern with a slash is relative to the path. Leaves out what .gitignore leaves out, files that may hold secrets, links, and folders named .git, .idea, node_modules, target, dist and build; name such a folder as path to look in it. Use search_text to find files by their content.';
+
+  constructor(private readonly search: FileSearch) {}
+
+  title({ pattern, path }: GlobInput): string {
+    return path === undefined ? `find ${pattern}` : `find ${pattern} in ${path}`;
+  }
+
+  async subject({ path = '' }: GlobInput, { workspace }: ToolContext): Promise<PolicySubject> {
+    workspace.pathOf(path);
+    return { kind: 'read', secret: false };
+  }
+
+  async run(given: GlobInput, context: ToolContext): Promise<ToolOutcome> {
+    const { workspace, signal } = context;
+    const path = await searchPlace(workspace, given.path);
+    const glob = globOf(workspace, given.pattern);
+    const time = new TimeLimit(signal, GLOB_SECONDS);
+    const found: string[] = [];
+    try {
+      const query = { root: workspace.root, path, glob };
+      for await (const file of this.search.files(query, time.signal)) {
+        time.check();
+        const isShown = await withShownFile(workspace, file, async () => true);
+        if (isShown) found.push(file);
+        if (found.length > MAX_FILES) break;
+      }
+    } catch (error) {
+      if (error instanceof SearchPatternError) throw invalidPattern('pattern', error);
+      if (!(error instanceof SearchStoppedError)) {
+        time.check();
+        throw error;
+      }
+    }
+    return foundFiles(found, given.pattern);
+  }
+}
+
+function foundFiles(found: readonly string[], pattern: string): ToolOutcome {
+  const asked = askedFor(pattern);
+  if (found.length === 0) {
+    return {
+      content: `No file fits ${asked}. Try a wider pattern such as **/*name*, or list_files.`,
+      summary: `no file fits ${asked}`,
+    };
+  }
+  const { content, count, isCut } = shownList(
+    found.map(pathText),
+    MAX_FILES,
+    (files) => `[The last changed ${files}; there are more. Use a narrower pattern.]`,
+  );
+  return {
+    content,
+    summary: `found ${counted(count, 'file')}${isCut ? ' and more' : ''} for ${asked}`,
+    truncated: isCut,
+  };
+}
+
+/** As the search takes it: relative, and naming what to look for, not what to leave out. */
+function globOf(workspace: Workspace, pattern: string): string {
+  const refuse = (why: string): never => {
+    throw new ToolError('INVALID_ARGUMENTS', `The pattern ${askedFor(pattern)} ${why}.`);
+  };
+  if (/\p{Cc}/u.test(pattern)) refuse('holds a control character');
+  if (pattern.startsWith('!')) refuse('begins with “!”. Say which files you look for');
+  if (pattern.split('/').includes('..')) refuse('holds “..”. Use path to say where to look');
+  return pattern.startsWith(`${workspace.root}/`) ? pattern.slice(workspace.root.length) : pattern;
+}
+
+const MAX_MATCHES = 100;
+const SEARCH_SECONDS = 30;
 /** Characters of a line that are shown. */
 const CHARACTERS = 500;
 /** Of these, the ones before the first match where the beginning of a line is cut off. */
@@ -22,7 +115,7 @@ const WINDOW_BYTES = (CHARACTERS + CHARACTERS_BEFORE) * 4;
 
 const oneLine = /^[^\p{Cc}]*$/u;
 
-const input = z.strictObject({
+const searchInput = z.strictObject({
   pattern: z
     .string()
     .min(1)
@@ -48,7 +141,7 @@ const input = z.strictObject({
     .describe('Lines to show around a match, 0 to 5. Default 0.'),
   literal: z.boolean().optional().describe('The pattern is plain text. Default false.'),
 });
-type Input = z.infer<typeof input>;
+type SearchInput = z.infer<typeof searchInput>;
 
 /** A line that was read again from the workspace. */
 interface ConfirmedLine {
@@ -69,10 +162,10 @@ interface Found {
 
 /** Finds lines by their content. */
 @Injectable()
-export class SearchTextTool implements ReadTool<Input> {
+export class SearchTextTool implements ReadTool<SearchInput> {
   readonly name = 'search_text';
   readonly effectClass = 'READ';
-  readonly input = input;
+  readonly input = searchInput;
   readonly description =
     'Searches the content of files of the workspace, line by line, and answers path, line number and line: "12:" before a match, "11-" before a line around it. At most 100 matches and 500 characters of a line. Leaves out what .gitignore leaves out, binary files, files above 20 MiB, files that may hold secrets (.env*, keys, credentials), links, and folders named .git, .idea, node_modules, target, dist and build; name such a folder as path to look in it. Use read_file to see more of a file, glob_files to find files by name.';
 
@@ -81,27 +174,27 @@ export class SearchTextTool implements ReadTool<Input> {
     private readonly mask: SecretMask,
   ) {}
 
-  title({ pattern, path }: Input): string {
+  title({ pattern, path }: SearchInput): string {
     return path === undefined ? `search for ${pattern}` : `search for ${pattern} in ${path}`;
   }
 
   /** Secret files are never searched, so no consent is needed. */
-  async subject({ path = '' }: Input, { workspace }: ToolContext): Promise<PolicySubject> {
+  async subject({ path = '' }: SearchInput, { workspace }: ToolContext): Promise<PolicySubject> {
     workspace.pathOf(path);
     return { kind: 'read', secret: false };
   }
 
-  async run(given: Input, context: ToolContext): Promise<ToolOutcome> {
+  async run(given: SearchInput, context: ToolContext): Promise<ToolOutcome> {
     const { pattern, glob, ignoreCase = false, literal = false, context: around = 0 } = given;
     const path = await searchPlace(context.workspace, given.path);
     const { root } = context.workspace;
     const query = { root, path, glob, pattern, ignoreCase, literal, context: around };
     const found = await this.found(query, context);
-    return found.matches === 0 ? nothing(found, pattern) : outcome(found, pattern);
+    return found.matches === 0 ? noMatches(found, pattern) : foundMatches(found, pattern);
   }
 
   private async found(query: TextQuery, { workspace, signal }: ToolContext): Promise<Found> {
-    const time = new TimeLimit(signal, SECONDS);
+    const time = new TimeLimit(signal, SEARCH_SECONDS);
     const files: Found['files'] = new Map();
     let matches = 0;
     const add = async (lines: readonly FoundLine[]): Promise<void> => {
@@ -109,14 +202,14 @@ export class SearchTextTool implements ReadTool<Input> {
       if (!first) return;
       const confirmed =
         (await withShownFile(workspace, first.path, (file) => this.shown(file, lines))) ?? [];
-      const kept = upToMatches(confirmed, MATCHES - matches);
+      const kept = upToMatches(confirmed, MAX_MATCHES - matches);
       matches += kept.filter(({ isMatch }) => isMatch).length;
       if (kept.length > 0) files.set(first.path, [...(files.get(first.path) ?? []), ...kept]);
     };
     try {
       for await (const lines of ofOneFile(this.search.lines(query, time.signal))) {
         await add(lines);
-        if (matches >= MATCHES) return { files, matches, end: 'matches' };
+        if (matches >= MAX_MATCHES) return { files, matches, end: 'matches' };
       }
       return { files, matches, end: 'all' };
     } catch (error) {
@@ -173,7 +266,7 @@ async function* ofOneFile(lines: AsyncIterable<FoundLine>): AsyncGenerator<Found
   let begun: FoundLine[] = [];
   for await (const line of lines) {
     const [first] = begun;
-    if (first && (first.path !== line.path || begun.length === MATCHES)) {
+    if (first && (first.path !== line.path || begun.length === MAX_MATCHES)) {
       yield begun;
       begun = [];
     }
@@ -189,7 +282,7 @@ function upToMatches(lines: readonly ConfirmedLine[], matches: number): Confirme
   return end < 0 ? [...lines] : lines.slice(0, end);
 }
 
-function nothing({ end }: Found, pattern: string): ToolOutcome {
+function noMatches({ end }: Found, pattern: string): ToolOutcome {
   const isCut = end !== 'all';
   const cut = isCut ? ' in what was searched before the limits. Search a smaller folder' : '';
   return {
@@ -199,7 +292,7 @@ function nothing({ end }: Found, pattern: string): ToolOutcome {
   };
 }
 
-function outcome({ files, matches, end }: Found, pattern: string): ToolOutcome {
+function foundMatches({ files, matches, end }: Found, pattern: string): ToolOutcome {
   const shown = new ShownLines();
   let fits = true;
   for (const [path, lines] of files) {

@@ -1,20 +1,154 @@
 import { posix } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
+import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { PolicySubject } from '../../protocol/policy.js';
-import { inTurns } from '../../protocol/turns.js';
+import { inTurns, utf8Text } from '../../protocol/values.js';
 import { SecretMask } from '../../store/secret-mask.js';
-import { isJudgedByContent, opensSecret } from '../../workspace/secret-content.js';
-import { utf8Text } from '../../workspace/utf8-text.js';
-import type { Workspace, WorkspaceEntry, WorkspaceFile } from '../../workspace/workspace.js';
-import { clipped, counted, pathText, ShownLines, sizeOf, TimeLimit } from '../answer.js';
+import { clipped, counted, pathText, ShownLines, shownList, sizeOf, TimeLimit } from '../text.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
+import { isJudgedByContent, opensSecret } from '../../workspace/secret-content.js';
+import type { Workspace, WorkspaceEntry, WorkspaceFile } from '../../workspace/workspace.js';
 
-const LINES = 2_000;
-const FILE_BYTES = 20 * 1024 * 1024;
-const SECONDS = 30;
-const LINE_CHARACTERS = 2_000;
+const MAX_ENTRIES = 500;
+const LIST_SECONDS = 10;
+
+const listInput = z.strictObject({
+  path: z
+    .string()
+    .optional()
+    .describe('Folder, relative to the workspace. Default: the workspace.'),
+  depth: z.int().min(1).max(3).optional().describe('Levels of folders to show, 1 to 3. Default 1.'),
+});
+type ListInput = z.infer<typeof listInput>;
+
+interface Listed extends WorkspaceEntry {
+  readonly path: string;
+}
+
+/** Shows the model what lies in a folder. */
+@Injectable()
+export class ListFilesTool implements ReadTool<ListInput> {
+  readonly name = 'list_files';
+  readonly effectClass = 'READ';
+  readonly input = listInput;
+  readonly description =
+    'Lists a folder of the workspace: folders with / at the end, files with their size, symbolic links marked and not followed. Shows at most 500 entries. Folders named .git, .idea, node_modules, target, dist and build are shown but not entered, unless one is the path itself. Use glob_files to find files by name anywhere.';
+
+  title({ path = '.', depth = 1 }: ListInput): string {
+    return depth === 1 ? `list ${path}` : `list ${path}, ${depth} levels`;
+  }
+
+  async subject({ path = '' }: ListInput, { workspace }: ToolContext): Promise<PolicySubject> {
+    workspace.pathOf(path);
+    return { kind: 'read', secret: false };
+  }
+
+  async run(
+    { path: given = '', depth = 1 }: ListInput,
+    context: ToolContext,
+  ): Promise<ToolOutcome> {
+    const { workspace, signal } = context;
+    const path = workspace.pathOf(given);
+    const found = await new Listing(workspace, path, new TimeLimit(signal, LIST_SECONDS)).entries(
+      depth,
+    );
+    const place = pathText(path === '' ? '.' : path);
+    if (found.length === 0) {
+      return { content: `The folder ${place} is empty.`, summary: `${place} is empty` };
+    }
+    const listed = [...found.slice(0, MAX_ENTRIES).sort(byPath), ...found.slice(MAX_ENTRIES)];
+    const { content, count, isCut } = shownList(
+      listed.map(lineOf),
+      MAX_ENTRIES,
+      (lines) =>
+        `[The first ${lines} entries; there are more. List a folder of it, or use glob_files.]`,
+    );
+    return {
+      content,
+      summary: `listed ${counted(count, 'entry')}${isCut ? ' and more' : ''} in ${place}`,
+      truncated: isCut,
+    };
+  }
+}
+
+/** Collects level by level, so that the limit cuts off what lies deepest. */
+class Listing {
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly path: string,
+    private readonly time: TimeLimit,
+  ) {}
+
+  /** One entry more than are shown when there are more. */
+  async entries(depth: number): Promise<Listed[]> {
+    const found: Listed[] = [];
+    let level = [this.path];
+    for (
+      let deep = 1;
+      deep <= depth && level.length > 0 && found.length <= MAX_ENTRIES;
+      deep += 1
+    ) {
+      const entries: Listed[] = [];
+      for (const folder of level) {
+        entries.push(
+          ...(await this.folder(folder, MAX_ENTRIES + 1 - found.length - entries.length)),
+        );
+        if (found.length + entries.length > MAX_ENTRIES) break;
+      }
+      found.push(...entries);
+      level = entries.filter((entry) => isEntered(entry)).map((entry) => entry.path);
+    }
+    return found;
+  }
+
+  private async folder(folder: string, limit: number): Promise<Listed[]> {
+    this.time.check();
+    try {
+      const entries = await this.workspace.entries(folder, limit);
+      return entries.map((entry) => listed(folder, entry));
+    } catch (error) {
+      // A folder below the one asked for may have gone, or be closed to the service.
+      if (error instanceof ToolError && folder !== this.path) return [];
+      throw error;
+    }
+  }
+}
+
+function listed(folder: string, entry: WorkspaceEntry): Listed {
+  const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+  return { ...entry, path };
+}
+
+function isEntered({ kind, name }: Listed): boolean {
+  return kind === 'folder' && !SKIPPED_FOLDERS.has(name);
+}
+
+function lineOf(entry: Listed): string {
+  const path = pathText(entry.path);
+  switch (entry.kind) {
+    case 'folder':
+      return isEntered(entry) ? `${path}/` : `${path}/ (not entered)`;
+    case 'link':
+      return `${path} (link)`;
+    case 'other':
+      return `${path} (no regular file)`;
+    case 'file':
+      return `${path} (${sizeOf(entry.size)})`;
+  }
+}
+
+/** As a tree is read: what lies in a folder comes right after it. */
+function byPath(one: Listed, other: Listed): number {
+  const [a, b] = [one, other].map(({ path }) => path.replaceAll('/', '\0'));
+  return (a ?? '') < (b ?? '') ? -1 : 1;
+}
+
+const MAX_LINES = 2_000;
+const MAX_FILE_BYTES = 20 * 1024 * 1024;
+const READ_SECONDS = 30;
+const MAX_LINE_CHARS = 2_000;
 const LINE_FEED = 0x0a;
 const SUGGESTIONS = 3;
 /** Names of a folder that are compared with a misspelled one, unless one of them is longer: some tenths of a second in all. */
@@ -23,38 +157,38 @@ const COMPARED_CHARACTERS = 100;
 /** A few milliseconds; then other work gets its turn. */
 const COMPARED_AT_ONCE = 50;
 
-const input = z.strictObject({
+const readInput = z.strictObject({
   path: z.string().describe('Path of the file, relative to the workspace.'),
   offset: z.int().min(1).optional().describe('First line to show, counted from 1. Default 1.'),
-  limit: z.int().min(1).max(LINES).optional().describe('Lines to show at most. Default 2000.'),
+  limit: z.int().min(1).max(MAX_LINES).optional().describe('Lines to show at most. Default 2000.'),
 });
-type Input = z.infer<typeof input>;
+type ReadInput = z.infer<typeof readInput>;
 
 /** Shows the model a text file, and records what it has seen of it. */
 @Injectable()
-export class ReadFileTool implements ReadTool<Input> {
+export class ReadFileTool implements ReadTool<ReadInput> {
   readonly name = 'read_file';
   readonly effectClass = 'READ';
-  readonly input = input;
+  readonly input = readInput;
   readonly description =
     'Shows a text file of the workspace. Each line begins with its number and a tab, which are not part of the file. Shows at most 2000 lines, 2000 characters of a line and 46 KiB, and says how to go on. Reads files up to 20 MiB; binary files are refused. Read a file before you edit or overwrite it. Use search_text to find something in many files or in a long one, list_files for folders.';
 
   constructor(private readonly mask: SecretMask) {}
 
-  title({ path }: Input): string {
+  title({ path }: ReadInput): string {
     return `read ${path}`;
   }
 
   /** Whether the file is secret, by its name or its content. NOT_FOUND names similar paths; SECRET_PATH for a link to a secret file. */
-  async subject({ path: given }: Input, { workspace }: ToolContext): Promise<PolicySubject> {
+  async subject({ path: given }: ReadInput, { workspace }: ToolContext): Promise<PolicySubject> {
     const path = workspace.pathOf(given);
     const realPath = await withSuggestions(workspace, path, () => workspace.realPathOf(path));
     requireNoSecretLink(workspace, path, realPath);
     return { kind: 'read', secret: await isSecret(workspace, path) };
   }
 
-  async run(given: Input, context: ToolContext): Promise<ToolOutcome> {
-    const { offset = 1, limit = LINES } = given;
+  async run(given: ReadInput, context: ToolContext): Promise<ToolOutcome> {
+    const { offset = 1, limit = MAX_LINES } = given;
     const file = await readTextFile(context, given.path);
     const { path, realPath, sha256, isExact } = file;
     // A line is masked before it is cut: afterwards half of a secret would not be recognised.
@@ -87,9 +221,9 @@ interface TextFile extends Pick<WorkspaceFile, 'path' | 'realPath' | 'sha256'> {
  */
 async function readTextFile({ workspace, signal }: ToolContext, given: string): Promise<TextFile> {
   const path = workspace.pathOf(given);
-  const time = new TimeLimit(signal, SECONDS);
+  const time = new TimeLimit(signal, READ_SECONDS);
   const file = await withSuggestions(workspace, path, () =>
-    workspace.read(path, { limitBytes: FILE_BYTES, signal: time.signal }),
+    workspace.read(path, { limitBytes: MAX_FILE_BYTES, signal: time.signal }),
   ).catch((error: unknown) => {
     time.check();
     throw error;
@@ -141,7 +275,7 @@ function textPage({ text, path }: TextFile, { offset, limit, masked }: PageQuery
   let last = offset - 1;
   for (const line of lines) {
     // The editing tools handle carriage returns themselves.
-    const visible = clipped(masked(line.replace(/\r$/, '')), LINE_CHARACTERS);
+    const visible = clipped(masked(line.replace(/\r$/, '')), MAX_LINE_CHARS);
     if (!shown.add(`${last + 1}\t${visible}`)) break;
     last += 1;
   }

@@ -8,10 +8,10 @@ import {
   SKILL_BODY,
 } from '../../../test/support/harness-conversations.js';
 import type { Item } from '../../../test/support/harness-conversations.js';
-import { NOT_COMPACTED } from '../protocol/run.values.js';
-import type { Compaction } from '../protocol/run.values.js';
-import { ContextOverflowError, fit } from './fitting.js';
-import type { Fit, Summarise } from './fitting.js';
+import { NOT_COMPACTED } from '../protocol/run.state.js';
+import type { Compaction } from '../protocol/run.state.js';
+import { ContextOverflowError, fit } from './compaction.js';
+import type { Fit, Summarise } from './compaction.js';
 import { isPrunable } from './rendering.js';
 import type { ContextParts } from './rendering.js';
 

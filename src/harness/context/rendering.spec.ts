@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Conversation, UnpairedCallError } from './conversation.js';
+import { Conversation, UnpairedCallError } from './rendering.js';
 import type { TurnMessage } from '../store/message.repository.js';
 
 let sequence = 0;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkOutside, layOutside } from '../../../test/support/path-attacks.js';
 import { loadConfig } from '../../platform/config/index.js';
 import { OutputCollector } from '../sandbox/sandbox.run.js';
-import { PartialOutputs } from './partial.outputs.js';
+import { PartialOutputs } from './tool.results.js';
 
 const effect = { tenantId: '000000', toolCallId: 'call' };
 
