@@ -1,7 +1,7 @@
 import { maxHeaderSize } from 'node:http';
 import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 import type { OpenAPIObject } from '@nestjs/swagger';
@@ -16,6 +16,7 @@ import {
   geminiFailures,
   OpenAiFailureView,
   openAiFailures,
+  REWRITTEN_PATHS,
 } from './compatible-api/index.js';
 import { HarnessFailureData } from './harness/index.js';
 import {
@@ -119,7 +120,7 @@ export async function createApp(
       requestLog(logger, app.get(Metrics)),
       securityHeaders(),
       oneHost(FAILURE_SHAPES),
-      pathRewrites,
+      only(({ url }) => REWRITTEN_PATHS.test(url), pathRewrites),
     ),
   );
   // Before the first answer: without its headers a browser of another site reads none, and no refusal either.
@@ -134,13 +135,21 @@ export async function createApp(
   app.use(
     compose(
       app.get(Shutdown).admission(FAILURE_SHAPES),
-      app.get(ConsoleFiles).serve,
+      only(({ method }) => method === 'GET' || method === 'HEAD', app.get(ConsoleFiles).serve),
       app.get(DirectRoutes).serve,
     ),
   );
   serveOpenApi(app, ANSWERS, config.PUBLIC_URL);
   limitTimes(app.getHttpServer(), config);
   return app;
+}
+
+/** Runs the handler for requests that match, and passes all others on. */
+function only(matches: (request: Request) => boolean, handler: RequestHandler): RequestHandler {
+  return (request, response, next) => {
+    if (matches(request)) void handler(request, response, next);
+    else next();
+  };
 }
 
 function limitTimes(server: Server, config: Config): void {

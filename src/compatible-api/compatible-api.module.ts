@@ -7,9 +7,9 @@ import { AttachModule } from '../attach/index.js';
 import { ChatModule } from '../chat/index.js';
 import { ModelModule } from '../model/index.js';
 import { AnthropicController } from './anthropic/anthropic.controller.js';
-import { TokenCounts } from './anthropic/token-counts.js';
+import { MessageTokenCounts } from './anthropic/message-token-counts.js';
 import { AgentAnswers } from './answer/agent-answers.js';
-import { RelayedCounts } from './answer/relayed-counts.js';
+import { UpstreamTokenCounts } from './answer/token-counts.js';
 import { ApiAnswers } from './answer/api-answers.js';
 import { RequestFiles } from './answer/request-files.js';
 import { OpenAiCompletions } from './openai/openai.completions.js';
@@ -97,13 +97,13 @@ const providers = [
   OpenAiModeration,
   OpenAiRerank,
   OpenAiTranscription,
-  RelayedCounts,
+  UpstreamTokenCounts,
   ResponseEventRepository,
   ResponseEvents,
   ResponseRetention,
   Responses,
   StoredResponseRepository,
-  TokenCounts,
+  MessageTokenCounts,
 ];
 
 /** Interfaces that speak the protocols of model services, for their clients. */

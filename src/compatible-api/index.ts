@@ -4,7 +4,7 @@ import { openAiFailures } from './openai/openai.errors.js';
 import { strayMessages, strayOpenAi } from './stray-paths.js';
 
 export { AnthropicFailureView } from './anthropic/anthropic.view.js';
-export { pathRewrites } from './path-rewrites.js';
+export { pathRewrites, REWRITTEN_PATHS } from './path-rewrites.js';
 export { CompatibleApiModule } from './compatible-api.module.js';
 export { GeminiFailureView } from './gemini/gemini.view.js';
 export { OpenAiFailureView } from './openai/openai.view.js';

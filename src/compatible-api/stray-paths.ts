@@ -1,6 +1,6 @@
 import type { FailureShape } from '../platform/error/index.js';
 import { anthropicFailure } from './anthropic/anthropic.errors.js';
-import { pathAdvice } from './answer/path-advice.js';
+import { pathAdvice } from './answer/api.errors.js';
 import { openAiFailure } from './openai/openai.errors.js';
 
 // Addresses of clients whose base address lacks /v1, has it twice, or has the path of another service before it.

@@ -13,15 +13,7 @@ import { ParameterError, UnsupportedParameterError } from './api.errors.js';
 import { RequestFiles } from './request-files.js';
 import { noteIgnored } from './api.request.js';
 import type { AnswerContext, ApiRequest, ParameterNames, ReadCall } from './api.request.js';
-import type { IgnoredParameters } from './ignored-parameters.js';
-
-const AGENT = /^agent-([1-9]\d{0,15})$/;
-
-/** The agent that the id of a model stands for; undefined for a model. */
-export function agentIdIn(model: string): number | undefined {
-  const [, digits] = AGENT.exec(model) ?? [];
-  return digits === undefined ? undefined : Number(digits);
-}
+import type { IgnoredParameters } from './answer.js';
 
 /** An answer that is being written, and what it is made from, which grows with it. */
 export interface RunningAnswer {

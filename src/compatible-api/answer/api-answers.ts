@@ -8,14 +8,18 @@ import { DomainError, unexpectedMessage } from '../../platform/error/index.js';
 import type { Failure } from '../../platform/error/index.js';
 import { currentRequest, localized } from '../../platform/http/index.js';
 import { ResponseFormats } from '../../agent/index.js';
+import type { TurnPart } from '../../agent/index.js';
 import { ChatStreams, StructuredAnswers, turnLimits } from '../../chat/index.js';
 import { ModelResolver, UpstreamCalls } from '../../model/index.js';
 import type { CallOptions, RelaySettings, ResolvedChatModel } from '../../model/index.js';
 import { partsOf } from '../../provider/index.js';
 import type { ChatCall, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
-import { AgentAnswers, agentIdIn } from './agent-answers.js';
+import { AgentAnswers } from './agent-answers.js';
 import type { RunningAnswer } from './agent-answers.js';
+import { Answer, HttpAnswer } from './answer.js';
+import type { StreamableRequest } from './answer.js';
 import { UnsupportedParameterError } from './api.errors.js';
+import { agentIdIn } from './parameters.js';
 import { RequestFiles, filesOf, withTexts } from './request-files.js';
 import { noteIgnored, withParameter } from './api.request.js';
 import type {
@@ -23,17 +27,14 @@ import type {
   AnswerWriter,
   ApiRequest,
   EmulatedChoice,
-  HeldRequest,
   ReadCall,
   RelayedRequest,
 } from './api.request.js';
-import { withChoice } from './emulated-choice.js';
-import { DetachedAnswer, OpenAnswer } from './open-answer.js';
-import type { CallInProgress } from './open-answer.js';
+import { withChoice } from './tool-choice.js';
 
 /**
- * Answers requests in the protocols of model services: resolves the model or agent, calls it, and passes its answer on. A model
- * that speaks the protocol of the client is relayed, any other one is called in the words of the adapters.
+ * Answers requests in the protocols of model services. An agent answers its own, a model that speaks the protocol of the client is
+ * relayed, and any other model is called in the words of the adapters. Either way the answer is written as a stream or in one piece.
  */
 @Injectable()
 export class ApiAnswers {
@@ -52,9 +53,9 @@ export class ApiAnswers {
 
   /** Rejects with what was wrong before the answer began; later failures are the last event of the stream. */
   async answer(caller: Caller, request: ApiRequest, response: Response): Promise<void> {
-    await this.hold(caller, request, response, async (open) => {
+    await this.respond(caller, request, response, async (answer) => {
       try {
-        await this.write(open);
+        await this.write(answer);
       } catch (error) {
         throw withParameter(error, request.names);
       }
@@ -62,18 +63,27 @@ export class ApiAnswers {
   }
 
   /** Runs `write` as an answer that counts as open, and ends with the sign-in or key of its caller. Fails like `answer`. */
-  async hold<Asked extends HeldRequest>(
+  async respond<Request extends StreamableRequest>(
     caller: Caller,
-    request: Asked,
+    request: Request,
     response: Response,
-    write: (open: OpenAnswer<Asked>) => Promise<void>,
+    write: (answer: HttpAnswer<Request>) => Promise<void>,
   ): Promise<void> {
     const place = this.streams.reserve(caller);
     const pingMs = this.config.CHAT_PING_SECONDS * 1_000;
-    const open = new OpenAnswer(caller, request, response, pingMs);
+    const answer = new HttpAnswer(caller, request, response, pingMs);
     try {
-      place.onEnd((why) => open.end(why));
-      await this.run(open, write);
+      place.onEnd((why) => answer.end(why));
+      await write(answer);
+    } catch (error) {
+      const shown = answer.errorFor(error);
+      if (shown === undefined) return;
+      if (!answer.hasBegun) {
+        answer.setHeaders();
+        throw shown;
+      }
+      const failure = this.failureOf(shown);
+      answer.fail(failure.code, request.failureEvent(failure));
     } finally {
       this.streams.release(place);
     }
@@ -89,12 +99,12 @@ export class ApiAnswers {
     onEvents: (events: string | Buffer) => Promise<void>,
   ): DetachedRun {
     const place = this.streams.reserve(caller);
-    const open = new DetachedAnswer(caller, request, onEvents);
-    place.onEnd((why) => open.end(why));
+    const answer = new Answer(caller, request, onEvents);
+    place.onEnd((why) => answer.end(why));
     const release = (): void => this.streams.release(place);
     const run = async (): Promise<Failure | undefined> => {
       try {
-        await this.whole(open);
+        await this.whole(answer);
         return undefined;
       } catch (error) {
         return this.failureOf(error);
@@ -102,54 +112,39 @@ export class ApiAnswers {
         release();
       }
     };
-    return { run, end: () => open.end('client-left'), release };
+    return { run, end: () => answer.end('client-left'), release };
   }
 
   /** The answer in one piece, for work that has a place of its own. Rejects with what is shown to the client. */
-  async whole(open: DetachedAnswer): Promise<string> {
+  async whole(answer: Answer<ApiRequest>): Promise<string> {
     try {
-      await this.write(open);
-      return open.json ?? '';
+      await this.write(answer);
+      return answer.body;
     } catch (error) {
-      throw open.errorFor(withParameter(error, open.request.names)) ?? error;
+      throw answer.errorFor(withParameter(error, answer.request.names)) ?? error;
     }
   }
 
-  private async run<Asked extends HeldRequest>(
-    open: OpenAnswer<Asked>,
-    write: (open: OpenAnswer<Asked>) => Promise<void>,
-  ): Promise<void> {
-    try {
-      await write(open);
-    } catch (error) {
-      const shown = open.errorFor(error);
-      if (shown === undefined) return;
-      if (!open.hasBegun) {
-        open.name();
-        throw shown;
-      }
-      this.fail(open, shown);
-    }
-  }
-
-  private async write(open: CallInProgress): Promise<void> {
-    const { caller, request } = open;
+  private async write(answer: Answer<ApiRequest>): Promise<void> {
+    const { caller, request, ignored, signal } = answer;
     const agentId = agentIdIn(request.model);
+    const output = new (request.stream ? StreamedOutput : WholeOutput)(
+      answer,
+      agentId !== undefined,
+    );
     if (agentId !== undefined) {
-      const answer = await this.agents.answer(caller, agentId, request, open);
-      await this.writeParts(open, answer, true);
+      await writeParts(await this.agents.answer(caller, agentId, request, answer), output);
       return;
     }
     const model = await this.models.resolveChat(caller, request.model);
-    const { adapter, connection } = model;
     const { relay } = request;
-    if (relay && adapter.canRelay(connection.address, relay.protocol)) {
-      if (request.stream) await this.relayStream(open, model, relay);
-      else await this.relay(open, model, relay);
+    if (relay && model.adapter.canRelay(model.connection.address, relay.protocol)) {
+      if (request.stream) await this.relayStream(answer, model, relay, output);
+      else await this.relay(answer, model, relay, output);
       return;
     }
-    const call = await this.files.read(caller, request.translate(open.ignored), open.signal);
-    await this.writeParts(open, await this.translated(open, model, call), false);
+    const call = await this.files.read(caller, request.translate(ignored), signal);
+    await writeParts(await this.translated(answer, model, call), output);
   }
 
   /**
@@ -157,149 +152,124 @@ export class ApiAnswers {
    * of a schema that such a fallback writes is read whole and checked.
    */
   private async relayStream(
-    open: CallInProgress,
+    answer: Answer<ApiRequest>,
     first: ResolvedChatModel,
     { withUsage, headers, keep }: RelayedRequest,
+    output: AnswerOutput,
   ): Promise<void> {
-    const { request } = open;
-    const options = { ...this.relayOptionsOf(open), withUsage, headers };
-    let writer: AnswerWriter | undefined;
+    const { request } = answer;
+    const options = { ...this.relayOptionsOf(answer), withUsage, headers };
     let fallback: { readonly model: ResolvedChatModel; readonly call: ReadCall } | undefined;
-    const held: (readonly ChatPart[])[] = [];
-    const reads = this.calls.relayStream(first, request.body, options);
-    for await (const { bytes, parts, translatedBy } of reads) {
-      if (translatedBy) fallback ??= { model: translatedBy, call: translationFor(open) };
+    const unchecked: (readonly ChatPart[])[] = [];
+    const pieces = this.calls.relayStream(first, request.body, options);
+    for await (const { bytes, parts, translatedBy } of pieces) {
+      if (translatedBy) fallback ??= { model: translatedBy, call: translationFor(answer) };
       if (bytes && keep && parts.some(({ type }) => type === 'finish')) {
         await keep(bytes.toString());
       }
-      if (bytes) await open.write(bytes);
-      else if (fallback?.call.format) held.push(parts);
-      else await open.write((writer ??= request.writer(false)).add(parts));
+      if (!bytes && fallback?.call.format) unchecked.push(parts);
+      else await output.add(parts, bytes);
     }
     if (fallback?.call.format) {
       const { model, call } = fallback;
-      await this.writeParts(open, await this.translated(open, model, call, held), false);
-      return;
-    }
-    if (writer) await open.write(await writer.end(contextOf(request)));
-    open.finish();
+      await writeParts(await this.translated(answer, model, call, unchecked), output);
+    } else await output.end(() => contextOf(request));
   }
 
   private async relay(
-    open: CallInProgress,
+    answer: Answer<ApiRequest>,
     first: ResolvedChatModel,
     { headers, keep }: RelayedRequest,
+    output: AnswerOutput,
   ): Promise<void> {
-    const options = { ...this.relayOptionsOf(open), headers };
-    const answer = await this.calls.relay(first, open.request.body, options);
-    if (typeof answer === 'string') {
-      await keep?.(answer);
-      open.answer(answer);
+    const { request } = answer;
+    const options = { ...this.relayOptionsOf(answer), headers };
+    const relayed = await this.calls.relay(first, request.body, options);
+    if (typeof relayed === 'string') {
+      await keep?.(relayed);
+      await output.add([], relayed);
+      await output.end(() => contextOf(request));
       return;
     }
-    const { completion, translatedBy } = answer;
+    const { completion, translatedBy } = relayed;
     const parts = [partsOf(completion)];
-    const call = translationFor(open);
-    await this.writeParts(open, await this.translated(open, translatedBy, call, parts), false);
+    const call = translationFor(answer);
+    await writeParts(await this.translated(answer, translatedBy, call, parts), output);
   }
 
   /** The answer of a model of another protocol, of which a fallback has written `answered`. */
   private async translated(
-    open: CallInProgress,
+    answer: Answer<ApiRequest>,
     model: ResolvedChatModel,
-    { format: given, ...call }: ReadCall,
+    { format: requested, ...call }: ReadCall,
     answered?: readonly (readonly ChatPart[])[],
   ): Promise<RunningAnswer> {
-    const emulated = noted(model, call, open);
-    const format = given && (await this.formats.read(open.caller, given));
+    const emulated = noteLeftOut(model, call, answer);
+    const format = requested && (await this.formats.read(answer.caller, requested));
     const { messages } = call;
     const parts = (more: readonly ChatMessage[]): AsyncIterable<readonly ChatPart[]> =>
       this.parts(
-        open,
+        answer,
         model,
         { ...call, messages: [...messages, ...more], format: format ?? undefined },
         { withoutFallbacks: answered !== undefined },
       );
-    const first = answered ? inOrder(answered) : parts([]);
-    const answer = format
+    const first = answered ? toAsyncIterable(answered) : parts([]);
+    const checked = format
       ? this.structured.read({
-          caller: open.caller,
-          signal: open.signal,
+          caller: answer.caller,
+          signal: answer.signal,
           format,
           first,
           correct: parts,
           passesUnfinished: true,
         })
       : first;
-    const chosen = withChoice(answer, emulated, {
+    const chosen = withChoice(checked, emulated, {
       ask: parts,
-      onMissing: () => open.ignored.addOfModel('tool_choice'),
+      onMissing: () => answer.ignored.addOfModel('tool_choice'),
     });
     return { parts: chosen, context: () => ({ sent: messages }) };
   }
 
   private parts(
-    open: CallInProgress,
+    answer: Answer<ApiRequest>,
     first: ResolvedChatModel,
     { format, ...call }: Omit<ReadCall, 'format'> & { format: ResponseFormat | undefined },
     options: Pick<CallOptions<ResolvedChatModel>, 'withoutFallbacks'>,
   ): AsyncIterable<readonly ChatPart[]> {
     const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
-      noted(model, call, open);
+      noteLeftOut(model, call, answer);
       return callFor(model, call, format);
     };
-    return this.calls.stream(first, callOf, { ...this.optionsOf(open), ...options });
+    return this.calls.stream(first, callOf, { ...this.optionsOf(answer), ...options });
   }
 
   /** A fallback of another protocol is passed over where it cannot honour the request. */
   private relayOptionsOf(
-    open: CallInProgress,
+    answer: Answer<ApiRequest>,
   ): CallOptions<ResolvedChatModel> & Pick<RelaySettings, 'translated'> {
     const translated = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
-      const { format: given, ...call } = translationFor(open);
-      noted(model, call, open);
-      const format = given && this.formats.unchecked(given);
+      const { format: requested, ...call } = translationFor(answer);
+      noteLeftOut(model, call, answer);
+      const format = requested && this.formats.unchecked(requested);
       return callFor(model, call, format);
     };
-    return { ...this.optionsOf(open), translated };
+    return { ...this.optionsOf(answer), translated };
   }
 
-  private optionsOf({ caller, signal, trail }: CallInProgress): CallOptions<ResolvedChatModel> {
+  private optionsOf({ caller, signal, trail }: Answer<ApiRequest>): CallOptions<ResolvedChatModel> {
     const { attempts, ...limits } = turnLimits(this.config);
     return { use: { caller, feature: 'chat', trail }, limits, signal, attempts, isResolved: true };
   }
 
-  private async writeParts(
-    open: CallInProgress,
-    { parts, context }: RunningAnswer,
-    isAgent: boolean,
-  ): Promise<void> {
-    const { request, signal } = open;
-    const writer = request.writer(isAgent);
-    for await (const some of parts) {
-      signal.throwIfAborted();
-      const events = writer.add(some);
-      if (request.stream) await open.write(events);
-    }
-    signal.throwIfAborted();
-    if (request.stream) {
-      await open.write(await writer.end(context()));
-      open.finish();
-    } else open.answer(JSON.stringify(await writer.whole(context())));
-  }
-
-  private fail(open: OpenAnswer<HeldRequest>, error: unknown): void {
-    const failure = this.failureOf(error);
-    open.fail(failure.code, open.request.failureEvent(failure));
-  }
-
   /** What a client is told of it. Logs what is no failure of its request. */
   failureOf(error: unknown): Failure {
-    const known = error instanceof DomainError ? error : unavailableError(error);
-    if (!known) this.logger.error({ msg: 'Unhandled error in an answer', err: error });
-    const code = known?.code ?? 500;
-    const message = localized(known?.message ?? unexpectedMessage(currentRequest()?.id));
-    return { code, message, error: known };
+    const domainError = error instanceof DomainError ? error : unavailableError(error);
+    if (!domainError) this.logger.error({ msg: 'Unhandled error in an answer', err: error });
+    const code = domainError?.code ?? 500;
+    const message = localized(domainError?.message ?? unexpectedMessage(currentRequest()?.id));
+    return { code, message, error: domainError };
   }
 }
 
@@ -312,11 +282,75 @@ export interface DetachedRun {
   release(): void;
 }
 
+/** Takes one answer piece by piece, and writes it for the client. */
+interface AnswerOutput {
+  /** `bytes` of a service that speaks the protocol of the client are passed on in place of the parts. */
+  add(parts: readonly TurnPart[], bytes?: string | Buffer): Promise<void>;
+  /** Ends the answer. Rejects where it is not complete. */
+  end(context: () => AnswerContext): Promise<void>;
+}
+
+class StreamedOutput implements AnswerOutput {
+  private writer: AnswerWriter | undefined;
+  private isRelayed = false;
+
+  constructor(
+    private readonly answer: Answer<ApiRequest>,
+    private readonly isAgent: boolean,
+  ) {}
+
+  add(parts: readonly TurnPart[], bytes?: string | Buffer): Promise<void> {
+    this.isRelayed ||= bytes !== undefined;
+    return this.answer.write(bytes ?? this.ownWriter().add(parts));
+  }
+
+  async end(context: () => AnswerContext): Promise<void> {
+    const { answer } = this;
+    answer.signal.throwIfAborted();
+    if (!this.isRelayed) await answer.write(await this.ownWriter().end(context()));
+    answer.finish();
+  }
+
+  private ownWriter(): AnswerWriter {
+    this.writer ??= this.answer.request.writer(this.isAgent);
+    return this.writer;
+  }
+}
+
+class WholeOutput implements AnswerOutput {
+  private readonly writer: AnswerWriter;
+  private relayed: string | undefined;
+
+  constructor(
+    private readonly answer: Answer<ApiRequest>,
+    isAgent: boolean,
+  ) {
+    this.writer = answer.request.writer(isAgent);
+  }
+
+  async add(parts: readonly TurnPart[], bytes?: string | Buffer): Promise<void> {
+    this.answer.signal.throwIfAborted();
+    if (bytes === undefined) this.writer.add(parts);
+    else this.relayed = bytes.toString();
+  }
+
+  async end(context: () => AnswerContext): Promise<void> {
+    const { answer } = this;
+    answer.signal.throwIfAborted();
+    answer.send(this.relayed ?? JSON.stringify(await this.writer.whole(context())));
+  }
+}
+
+async function writeParts({ parts, context }: RunningAnswer, output: AnswerOutput): Promise<void> {
+  for await (const some of parts) await output.add(some);
+  await output.end(context);
+}
+
 /** Notes what the model that is called leaves out. Throws where it or the key is strict, so that a fallback is passed over. */
-function noted(
+function noteLeftOut(
   model: ResolvedChatModel,
   call: Omit<ReadCall, 'format'>,
-  { request, ignored }: CallInProgress,
+  { request, ignored }: Answer<ApiRequest>,
 ): EmulatedChoice {
   ignored.beginModel(model);
   return noteIgnored(call, model, request.names, ignored);
@@ -326,7 +360,7 @@ function noted(
  * The call for a fallback of another protocol than that of a relayed request. Files would have to be read before it is known
  * whether there is such a fallback: UnsupportedParameterError names the first, and the fallback is passed over.
  */
-function translationFor({ request, ignored }: CallInProgress): ReadCall {
+function translationFor({ request, ignored }: Answer<ApiRequest>): ReadCall {
   const call = request.translate(ignored);
   const file = call.messages.flatMap(filesOf)[0];
   if (file) throw new UnsupportedParameterError(file.param);
@@ -351,7 +385,7 @@ function callFor(
   };
 }
 
-async function* inOrder<T>(list: readonly T[]): AsyncGenerator<T> {
+async function* toAsyncIterable<T>(list: readonly T[]): AsyncGenerator<T> {
   yield* list;
 }
 

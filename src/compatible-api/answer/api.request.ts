@@ -1,4 +1,3 @@
-import type { Failure } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { InvalidResponseFormatError } from '../../agent/index.js';
 import type { FormatNames, Source, TurnPart } from '../../agent/index.js';
@@ -12,24 +11,10 @@ import type {
   RelayOptions,
 } from '../../provider/index.js';
 import { ParameterError, TooLongError } from './api.errors.js';
-import type { HintNames, IgnoredParameters } from './ignored-parameters.js';
-
-/** A request whose answer counts as open until it is written. */
-export interface HeldRequest {
-  readonly stream: boolean;
-  /** What was left out of it before it was held; nothing when absent. */
-  readonly ignored?: IgnoredParameters;
-  /** What keeps a silent stream open, where clients of the protocol take no comments. */
-  readonly ping?: string;
-  /** Content type of a stream that is none of events. */
-  readonly type?: string;
-  readonly names?: HintNames;
-  /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for whole. */
-  failureEvent(failure: Failure): string;
-}
+import type { HintNames, IgnoredParameters, StreamableRequest } from './answer.js';
 
 /** One request in the protocol of its client: reads it, and writes its answer. */
-export interface ApiRequest extends HeldRequest {
+export interface ApiRequest extends StreamableRequest {
   readonly model: string;
   /** As it was sent. */
   readonly body: Readonly<Record<string, unknown>>;

@@ -49,24 +49,6 @@ export function firstState(
   return undefined;
 }
 
-/**
- * The body of a request for a model service of the same protocol: `clean` takes the states of other models out of an assistant
- * message, and answers the same message where it has none.
- */
-export function withoutStates(
-  body: Readonly<Record<string, unknown>>,
-  clean: (message: Readonly<Record<string, unknown>>) => object,
-): Readonly<Record<string, unknown>> {
-  const { messages } = body;
-  if (!Array.isArray(messages)) return body;
-  const cleaned = messages.map((message: unknown) =>
-    isObject(message) && message['role'] === 'assistant' ? clean(message) : message,
-  );
-  return cleaned.every((message, at) => message === messages[at])
-    ? body
-    : { ...body, messages: cleaned };
-}
-
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json) as unknown;

@@ -1,4 +1,4 @@
-import type { IgnoredParameters } from './ignored-parameters.js';
+import type { IgnoredParameters } from './answer.js';
 
 /** Whether a value is the one that changes nothing, so that leaving it out needs no mention. */
 type IsNeutral = (value: unknown) => boolean;

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { anyOf, asPhrase, msg, phrase } from '../../platform/message/index.js';
 import type { Phrase } from '../../platform/message/index.js';
 import { ParameterError, UnsupportedParameterError } from './api.errors.js';
+import { NO_EFFORT } from '../../provider/index.js';
+import type { TranslatedCall } from './api.request.js';
+import type { FormValue } from '../../provider/index.js';
 
 /** What a request may hold at most. */
 export const MOST_MESSAGES = 10_000;
@@ -60,6 +63,14 @@ export const plainText = (longest: number) =>
 export const modelName = plainText(LONGEST_MODEL)
   .transform((name) => name.trim())
   .refine((name) => name !== '', 'it must not be blank');
+
+const AGENT = /^agent-([1-9]\d{0,15})$/;
+
+/** The agent that the id of a model stands for; undefined for a model. */
+export function agentIdIn(model: string): number | undefined {
+  const [, digits] = AGENT.exec(model) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
 
 type Issue = z.core.$ZodIssue;
 
@@ -162,4 +173,65 @@ function nameOf(path: readonly PropertyKey[]): string {
 function withoutNothing(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}
+
+/** How much a model is to think, in the client's word. */
+export function effortOf(
+  word: string | null | undefined,
+): Pick<TranslatedCall, 'effort' | 'thinking'> {
+  if (!word) return {};
+  return { effort: word, ...(word === NO_EFFORT && { thinking: false }) };
+}
+
+// Fields of forms are texts, whatever they stand for.
+
+/** A flag of a form. */
+export const formFlag = z
+  .union([z.boolean(), z.enum(['true', 'false', 'True', 'False', '1', '0'])])
+  .transform((value) => value === true || ['true', 'True', '1'].includes(String(value)));
+
+/** A number of a form, or of the same request as JSON. */
+export const formNumber = (min: number, max: number) =>
+  z
+    .union([z.number(), z.string().regex(/^\s*-?\d+(\.\d+)?\s*$/, 'a number is expected')])
+    .transform(Number)
+    .pipe(z.number().min(min).max(max));
+
+/** Fields of a form as a service of the protocol reads them: `a[]` for each of a list, `a[b]` for a field of an object. */
+export function formFields(fields: Readonly<Record<string, unknown>>): Record<string, FormValue> {
+  const flat: Record<string, FormValue> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (Array.isArray(value)) flat[`${name}[]`] = value.map(textOf);
+    else if (typeof value === 'object' && value !== null) {
+      const inner = Object.entries(value).map(([key, one]) => [`${name}[${key}]`, textOf(one)]);
+      Object.assign(flat, Object.fromEntries(inner));
+    } else if (value !== undefined && value !== null) flat[name] = textOf(value);
+  }
+  return flat;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/**
+ * The body with its assistant messages rewritten, for a model service of the same protocol. The same body where `rewrite` answers the
+ * same messages.
+ */
+export function withAssistantMessages(
+  body: Readonly<Record<string, unknown>>,
+  rewrite: (message: Readonly<Record<string, unknown>>) => object,
+): Readonly<Record<string, unknown>> {
+  const { messages } = body;
+  if (!Array.isArray(messages)) return body;
+  const rewritten = messages.map((message: unknown) =>
+    isAssistant(message) ? rewrite(message) : message,
+  );
+  return rewritten.every((message, at) => message === messages[at])
+    ? body
+    : { ...body, messages: rewritten };
+}
+
+function isAssistant(message: unknown): message is Readonly<Record<string, unknown>> {
+  return (message as { readonly role?: unknown } | null)?.role === 'assistant';
 }

@@ -5,14 +5,13 @@ import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { LargeBody, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
-import { namingCall } from '../answer/attempt-headers.js';
+import { reportingCall, requestIdHeader } from '../answer/answer.js';
 import { ApiAnswers } from '../answer/api-answers.js';
 import { FileReferences } from '../files/file-references.js';
-import { requestIdHeader } from '../answer/anthropic-headers.js';
 import { MessagesBody, TokenCountBody } from './anthropic.dto.js';
 import { MESSAGE_SCHEMA, TokenCountView } from './anthropic.view.js';
 import { MessagesRequest } from './messages.protocol.js';
-import { TokenCounts } from './token-counts.js';
+import { MessageTokenCounts } from './message-token-counts.js';
 
 /** The Messages interface of Anthropic for its clients: HTTP statuses and its form of errors instead of the envelope. */
 @ApiTags('anthropic')
@@ -21,7 +20,7 @@ import { TokenCounts } from './token-counts.js';
 export class AnthropicController {
   constructor(
     private readonly answers: ApiAnswers,
-    private readonly counts: TokenCounts,
+    private readonly counts: MessageTokenCounts,
     private readonly files: FileReferences,
   ) {}
 
@@ -62,7 +61,7 @@ export class AnthropicController {
   ): Promise<TokenCountView> {
     response.set(requestIdHeader());
     const { headers } = response.req;
-    return namingCall(caller, response, async ({ trail }) =>
+    return reportingCall(caller, response, async ({ trail }) =>
       this.counts.count(caller, await this.files.inMessages(caller, body), {
         ...{ headers, signal, trail },
       }),

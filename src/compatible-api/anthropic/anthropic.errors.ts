@@ -2,7 +2,7 @@ import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/
 import { currentRequest, messageForProgram } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
-import { requestIdHeader, VERSION } from '../answer/anthropic-headers.js';
+import { requestIdHeader, VERSION } from '../answer/answer.js';
 import {
   headersFor,
   isModelError,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { TurnPart } from '../../agent/index.js';
-import { IgnoredParameters } from '../answer/ignored-parameters.js';
+import { IgnoredParameters } from '../answer/answer.js';
 import { MessagesRequest } from './messages.protocol.js';
 
 const asked = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] };

@@ -13,9 +13,17 @@ import type {
   FinishReason,
   ToolCall,
 } from '../../provider/index.js';
-import { agentIdIn } from '../answer/agent-answers.js';
-import { citationsOf } from '../answer/citations.js';
-import { CollectedAnswer } from '../answer/collected-answer.js';
+import {
+  agentIdIn,
+  effort,
+  effortOf,
+  modelName,
+  MOST_MESSAGES,
+  MOST_TOOLS,
+  parameters,
+  withAssistantMessages,
+} from '../answer/parameters.js';
+import { citationsOf, CollectedAnswer } from '../answer/collected-answer.js';
 import { ParameterError } from '../answer/api.errors.js';
 import type {
   AnswerContext,
@@ -27,13 +35,11 @@ import type {
   TranslatedCall,
   TranslatedMessage,
 } from '../answer/api.request.js';
-import { effortOf } from '../answer/effort.js';
-import { encodeState, firstState, isEncodedState, withoutStates } from '../answer/encoded-state.js';
-import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../answer/file-part.js';
+import { encodeState, firstState, isEncodedState } from '../answer/encoded-state.js';
+import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../answer/request-files.js';
 import { MESSAGE_HINTS, withoutHints, withoutNeutral } from '../answer/hints.js';
 import type { Hints } from '../answer/hints.js';
-import type { IgnoredParameters } from '../answer/ignored-parameters.js';
-import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
+import type { IgnoredParameters } from '../answer/answer.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { OfferedTools, ToolChoice } from '../answer/tool-choice.js';
 import { anthropicFailure, ThreadError } from './anthropic.errors.js';
@@ -102,7 +108,7 @@ export class MessagesRequest implements ApiRequest {
 
 /** The body for a service of the protocol: without thinking that Plinth has signed, which the service would refuse. */
 export function relayedBody(body: ApiRequest['body']): ApiRequest['body'] {
-  return withoutStates(body, withoutOwnThinking);
+  return withAssistantMessages(body, withoutOwnThinking);
 }
 
 function withoutOwnThinking(message: Readonly<Record<string, unknown>>): object {

@@ -8,11 +8,9 @@ import { UserCallers } from '../../identity/index.js';
 import { CallTrail } from '../../model/index.js';
 import { anthropicFailure } from '../anthropic/anthropic.errors.js';
 import { MessagesRequest } from '../anthropic/messages.protocol.js';
-import type { NamedCall } from '../answer/attempt-headers.js';
+import type { ReportedCall, StreamableRequest } from '../answer/answer.js';
 import { ApiAnswers } from '../answer/api-answers.js';
-import type { HeldRequest } from '../answer/api.request.js';
-import { IgnoredParameters } from '../answer/ignored-parameters.js';
-import { DetachedAnswer } from '../answer/open-answer.js';
+import { Answer, IgnoredParameters } from '../answer/answer.js';
 import { FileReferences } from '../files/file-references.js';
 import { CompletionRequest } from '../openai/chat-completions.protocol.js';
 import { OpenAiCompletions } from '../openai/openai.completions.js';
@@ -61,26 +59,28 @@ export class LineAnswers {
     this.endpoints = {
       '/v1/chat/completions': async ({ caller, body, signal }) => {
         const request = CompletionRequest.of(await files.inCompletion(caller, body));
-        return answers.whole(ending(signal, new DetachedAnswer(caller, request)));
+        return answers.whole(endedBy(signal, new Answer(caller, request)));
       },
       '/v1/responses': async ({ caller, body, signal }) => {
         const request = await responses.request(caller, body);
-        return answers.whole(ending(signal, new DetachedAnswer(caller, request)));
+        return answers.whole(endedBy(signal, new Answer(caller, request)));
       },
       '/v1/messages': async ({ caller, body, headers, signal }) => {
         const request = MessagesRequest.of(await files.inMessages(caller, body), headers);
-        return answers.whole(ending(signal, new DetachedAnswer(caller, request)));
+        return answers.whole(endedBy(signal, new Answer(caller, request)));
       },
       '/v1/completions': async ({ caller, body, signal }) => {
-        const { held, write } = await completions.read(caller, body);
-        const open = ending(signal, new DetachedAnswer(caller, held));
-        await write(open);
-        return open.json ?? '';
+        const { streamable, write } = await completions.read(caller, body);
+        const answer = endedBy(signal, new Answer(caller, streamable));
+        await write(answer);
+        return answer.body;
       },
       '/v1/embeddings': async ({ caller, body, signal }) =>
-        JSON.stringify(await embeddings.embed(caller, body, { signal, ...namedBy(caller) })),
+        JSON.stringify(await embeddings.embed(caller, body, { signal, ...reportedCall(caller) })),
       '/v1/moderations': async ({ caller, body, signal }) =>
-        JSON.stringify(await moderation.moderate(caller, body, { signal, ...namedBy(caller) })),
+        JSON.stringify(
+          await moderation.moderate(caller, body, { signal, ...reportedCall(caller) }),
+        ),
     };
   }
 
@@ -120,16 +120,16 @@ export class LineAnswers {
 }
 
 /** The answer ends with the process. */
-function ending<Asked extends HeldRequest>(
+function endedBy<Request extends StreamableRequest>(
   signal: AbortSignal,
-  open: DetachedAnswer<Asked>,
-): DetachedAnswer<Asked> {
-  const end = (): void => open.end('shutdown');
+  answer: Answer<Request>,
+): Answer<Request> {
+  const end = (): void => answer.end('shutdown');
   if (signal.aborted) end();
   else signal.addEventListener('abort', end, { once: true });
-  return open;
+  return answer;
 }
 
-function namedBy(caller: Caller): NamedCall {
+function reportedCall(caller: Caller): ReportedCall {
   return { trail: new CallTrail(), ignored: IgnoredParameters.of(caller) };
 }

@@ -21,7 +21,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { AnswersRaw, currentRequest, LargeBody, NoEnvelope } from '../../platform/http/index.js';
 import { sendAttachment } from '../../platform/storage/index.js';
-import { requestIdHeader } from '../answer/anthropic-headers.js';
+import { requestIdHeader } from '../answer/answer.js';
 import { parameters, plainText } from '../answer/parameters.js';
 import { endsOf } from '../files/api-files.view.js';
 import type { ApiBatch } from './api-batch.entity.js';

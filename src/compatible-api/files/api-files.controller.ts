@@ -19,18 +19,18 @@ import type { Caller } from '../../platform/access/index.js';
 import { AnswersRaw, NoEnvelope } from '../../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../../platform/storage/index.js';
 import type { UploadedPart } from '../../platform/storage/index.js';
-import { requestIdHeader, VERSION } from '../answer/anthropic-headers.js';
+import { requestIdHeader, VERSION } from '../answer/answer.js';
 import { parameters, plainText } from '../answer/parameters.js';
 import { FILE_FIELDS, FilesQuery, FileUploadBody } from './api-files.dto.js';
 import { ApiFiles } from './api-files.service.js';
 import {
-  anthropicFile,
   AnthropicDeletedFileView,
+  anthropicFile,
   AnthropicFilesView,
   AnthropicFileView,
   endsOf,
-  openAiFile,
   OpenAiDeletedFileView,
+  openAiFile,
   OpenAiFilesView,
   OpenAiFileView,
 } from './api-files.view.js';

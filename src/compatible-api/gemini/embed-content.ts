@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
-import type { IgnoredParameters } from '../answer/ignored-parameters.js';
+import type { IgnoredParameters } from '../answer/answer.js';
 import { parameters } from '../answer/parameters.js';
 import { OpenAiEmbeddings } from '../openai/openai.embeddings.js';
 import type { EmbeddingContext } from '../openai/openai.embeddings.js';

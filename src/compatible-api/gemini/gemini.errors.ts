@@ -1,8 +1,7 @@
-import { UnauthenticatedError } from '../../platform/error/index.js';
+import { DomainError, UnauthenticatedError } from '../../platform/error/index.js';
 import type { Failure, FailureShape, ShapedFailure } from '../../platform/error/index.js';
 import { messageForProgram } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
-import { DomainError } from '../../platform/error/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import {
   headersFor,

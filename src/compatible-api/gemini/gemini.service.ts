@@ -5,14 +5,13 @@ import type { Caller } from '../../platform/access/index.js';
 import { whileConnected } from '../../platform/http/index.js';
 import { TurnPlanner } from '../../chat/index.js';
 import { ModelResolver } from '../../model/index.js';
-import { agentIdIn } from '../answer/agent-answers.js';
-import { tokensOfCall } from '../answer/counted-call.js';
+import { agentIdIn, modelName, parameters } from '../answer/parameters.js';
+import { estimateCallTokens } from '../answer/token-counts.js';
 import { ApiAnswers } from '../answer/api-answers.js';
 import { UnsupportedParameterError } from '../answer/api.errors.js';
-import { namingCall } from '../answer/attempt-headers.js';
-import type { IgnoredParameters } from '../answer/ignored-parameters.js';
-import { modelName, parameters } from '../answer/parameters.js';
-import type { ListedModel } from '../openai/model-facts.js';
+import { reportingCall } from '../answer/answer.js';
+import type { IgnoredParameters } from '../answer/answer.js';
+import type { ListedModel } from '../openai/openai.models.js';
 import { OpenAiModels } from '../openai/openai.models.js';
 import { EmbedContent } from './embed-content.js';
 import { USUAL_PAGE } from './gemini.dto.js';
@@ -63,7 +62,7 @@ export class Gemini {
     if (alt !== undefined && alt !== 'json' && alt !== 'sse')
       throw new UnsupportedParameterError('alt');
     if (!method.endsWith('enerateContent')) {
-      const answer = await namingCall(caller, response, (named): Promise<object> => {
+      const answer = await reportingCall(caller, response, (named): Promise<object> => {
         const context = { ...named, signal: whileConnected(response) };
         if (method === 'embedContent') return this.embeddings.one(caller, model, asked, context);
         return method === 'countTokens'
@@ -90,12 +89,12 @@ export class Gemini {
     const agentId = agentIdIn(model);
     if (agentId === undefined) {
       const { modelName: known } = await this.models.resolveChat(caller, model);
-      return { totalTokens: await tokensOfCall(request, known) };
+      return { totalTokens: await estimateCallTokens(request, known) };
     }
     const { model: own, systemPrompt } = await this.planner.plan(caller, { agentId });
     const prompt = systemPrompt ? [{ role: 'system', content: systemPrompt } as const] : [];
     const messages = [...prompt, ...request.messages];
-    return { totalTokens: await tokensOfCall({ messages }, own.modelName) };
+    return { totalTokens: await estimateCallTokens({ messages }, own.modelName) };
   }
 
   /** A page of those that generate or embed content. Throws ParameterError for a token that is none of the list. */

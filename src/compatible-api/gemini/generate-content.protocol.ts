@@ -6,8 +6,7 @@ import { referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
 import { readToolCall } from '../../provider/index.js';
 import type { ChatMessage, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
-import { citationsOf, urlOf } from '../answer/citations.js';
-import { CollectedAnswer } from '../answer/collected-answer.js';
+import { citationsOf, CollectedAnswer, urlOf } from '../answer/collected-answer.js';
 import type { SeenPart } from '../answer/collected-answer.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/api.errors.js';
 import type {
@@ -19,12 +18,11 @@ import type {
   TranslatedCall,
   TranslatedMessage,
 } from '../answer/api.request.js';
-import { effortOf } from '../answer/effort.js';
+import { effortOf, MOST_MESSAGES, MOST_TOOLS, parameters } from '../answer/parameters.js';
 import { encodeState, firstState } from '../answer/encoded-state.js';
-import { filePartOf, MAX_FILE_NAME_CHARS } from '../answer/file-part.js';
+import { filePartOf, MAX_FILE_NAME_CHARS } from '../answer/request-files.js';
 import { CONTENT_HINTS, GENERATION_HINTS, withoutHints } from '../answer/hints.js';
-import type { IgnoredParameters } from '../answer/ignored-parameters.js';
-import { MOST_MESSAGES, MOST_TOOLS, parameters } from '../answer/parameters.js';
+import type { IgnoredParameters } from '../answer/answer.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { OfferedTools, ToolChoice } from '../answer/tool-choice.js';
 import { geminiFailure } from './gemini.errors.js';

@@ -6,8 +6,7 @@ import { referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
 import { readToolCall } from '../../provider/index.js';
 import type { CacheMark, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
-import { citationsOf } from '../answer/citations.js';
-import { CollectedAnswer } from '../answer/collected-answer.js';
+import { citationsOf, CollectedAnswer } from '../answer/collected-answer.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/api.errors.js';
 import type {
   AnswerContext,
@@ -19,18 +18,24 @@ import type {
   TranslatedCall,
   TranslatedMessage,
 } from '../answer/api.request.js';
-import { effortOf } from '../answer/effort.js';
-import { encodeState, firstState, isEncodedState, withoutStates } from '../answer/encoded-state.js';
-import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../answer/file-part.js';
+import {
+  effort,
+  effortOf,
+  modelName,
+  MOST_MESSAGES,
+  MOST_TOOLS,
+  parameters,
+  withAssistantMessages,
+} from '../answer/parameters.js';
+import { encodeState, firstState, isEncodedState } from '../answer/encoded-state.js';
+import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../answer/request-files.js';
 import { COMPLETION_HINTS, withoutHints, withoutNeutral } from '../answer/hints.js';
 import type { Hints } from '../answer/hints.js';
-import type { IgnoredParameters } from '../answer/ignored-parameters.js';
-import { effort, MOST_MESSAGES, MOST_TOOLS, modelName, parameters } from '../answer/parameters.js';
+import type { IgnoredParameters } from '../answer/answer.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { NamedTools } from '../answer/tool-choice.js';
-import { cacheFields, cacheOf, functionFields, toolOf } from './function.js';
-import { isLegacy, withTools } from './legacy-functions.js';
-import { openAiFailure } from './openai.errors.js';
+import { cacheFields, cacheOf, functionFields, isLegacy, toolOf, withTools } from './functions.js';
+import { dataEvent, openAiFailureEvent } from './openai.errors.js';
 
 // The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
 
@@ -72,7 +77,7 @@ export class CompletionRequest implements ApiRequest {
     /** As the client sent it. */
     private readonly sent: ApiRequest['body'],
   ) {
-    this.body = withoutStates(sent, withoutOwnReasoning);
+    this.body = withAssistantMessages(sent, withoutOwnReasoning);
   }
 
   /** Reads what Plinth itself needs of a request. Throws ParameterError. */
@@ -101,7 +106,7 @@ export class CompletionRequest implements ApiRequest {
   }
 
   failureEvent(failure: Failure): string {
-    return event(openAiFailure(failure).body);
+    return openAiFailureEvent(failure);
   }
 }
 
@@ -509,7 +514,7 @@ class CompletionWriter implements AnswerWriter {
       ...(sources && { sources: sources.map(referenceOf) }),
     });
     const usage = { ...this.chunkBase(), choices: [], usage: this.wireUsage(context) };
-    return last + (this.request.withUsage ? event(usage) : '') + DONE;
+    return last + (this.request.withUsage ? dataEvent(usage) : '') + DONE;
   }
 
   whole(context: AnswerContext): object {
@@ -573,9 +578,9 @@ class CompletionWriter implements AnswerWriter {
   }
 
   private chunk(delta: object, finish: string | null = null, beside: object = {}): string {
-    const begin = this.hasBegun ? '' : event(this.chunkOf({ role: 'assistant', content: '' }));
+    const begin = this.hasBegun ? '' : dataEvent(this.chunkOf({ role: 'assistant', content: '' }));
     this.hasBegun = true;
-    return begin + event({ ...this.chunkOf(delta, finish), ...beside });
+    return begin + dataEvent({ ...this.chunkOf(delta, finish), ...beside });
   }
 
   private chunkOf(delta: object, finish: string | null = null): object {
@@ -626,9 +631,4 @@ function reasoningDetails({ providerState }: CollectedAnswer): {
 
 function wireCall({ id, name, arguments: text }: ToolCall): object {
   return { id, type: 'function', function: { name, arguments: text } };
-}
-
-/** One event of a stream. JSON holds no line feed. */
-function event(data: object): string {
-  return `data: ${JSON.stringify(data)}\n\n`;
 }

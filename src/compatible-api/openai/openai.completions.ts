@@ -16,16 +16,14 @@ import {
 } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatCall, ChatMessage, ChatPart, FinishReason, Usage } from '../../provider/index.js';
-import type { OpenAnswer } from '../answer/open-answer.js';
-import { agentIdIn } from '../answer/agent-answers.js';
+import { IgnoredParameters } from '../answer/answer.js';
+import type { Answer, StreamableRequest } from '../answer/answer.js';
+import { agentIdIn, modelName, parameters, plainText } from '../answer/parameters.js';
 import { ApiAnswers } from '../answer/api-answers.js';
 import { ParameterError, UnfinishedAnswerError, UnknownModelError } from '../answer/api.errors.js';
 import { noteLacking } from '../answer/api.request.js';
-import type { HeldRequest } from '../answer/api.request.js';
 import { TEXT_HINTS, withoutHints } from '../answer/hints.js';
-import { IgnoredParameters } from '../answer/ignored-parameters.js';
-import { modelName, parameters, plainText } from '../answer/parameters.js';
-import { openAiFailure } from './openai.errors.js';
+import { dataEvent, openAiFailureEvent } from './openai.errors.js';
 
 const MAX_PROMPTS = 20;
 const MAX_PROMPT_CHARS = 1_000_000;
@@ -58,23 +56,9 @@ const completionRequest = z.strictObject({
 
 type CompletionRequest = z.output<typeof completionRequest>;
 
-/** One request while it is answered. */
-class HeldCompletion implements HeldRequest {
-  constructor(
-    readonly stream: boolean,
-    readonly ignored: IgnoredParameters,
-  ) {}
-
-  failureEvent(failure: Parameters<HeldRequest['failureEvent']>[0]): string {
-    return event(openAiFailure(failure).body);
-  }
-}
-
 interface ReadCompletion {
-  readonly held: HeldCompletion;
-  readonly write: (
-    open: Pick<OpenAnswer<HeldCompletion>, 'signal' | 'trail' | 'write' | 'finish' | 'answer'>,
-  ) => Promise<void>;
+  readonly streamable: StreamableRequest;
+  readonly write: (answer: Answer<StreamableRequest>) => Promise<void>;
 }
 
 const DONE = 'data: [DONE]\n\n';
@@ -92,8 +76,8 @@ export class OpenAiCompletions {
 
   /** One choice for each prompt, one after the other. Fails as a call of a model, and with ParameterError. */
   async answer(caller: Caller, body: unknown, response: Response): Promise<void> {
-    const { held, write } = await this.read(caller, body);
-    await this.answers.hold(caller, held, response, write);
+    const { streamable, write } = await this.read(caller, body);
+    await this.answers.respond(caller, streamable, response, write);
   }
 
   /** A request, and what writes its answer. */
@@ -106,16 +90,16 @@ export class OpenAiCompletions {
     const model = await this.models.resolveChat(caller, name);
     const prompts = await textsOf(request.prompt);
     const { attempts, ...limits } = turnLimits(this.config);
-    const held = new HeldCompletion(stream, ignored);
-    const write: ReadCompletion['write'] = async (open) => {
-      const { signal, trail } = open;
+    const streamable = { stream, ignored, failureEvent: openAiFailureEvent };
+    const write: ReadCompletion['write'] = async (answer) => {
+      const { signal, trail } = answer;
       const use = { caller, feature: 'chat', trail } as const;
       const writer = new TextCompletionWriter(request);
       for (const prompt of prompts) {
         const call = callOf(request, prompt);
         const options = { use, limits, signal, attempts, isResolved: prompt === prompts[0] };
         const begin = writer.begin(call.messages, echo ? prompt : '');
-        if (stream && begin !== '') await open.write(begin);
+        if (stream && begin !== '') await answer.write(begin);
         const callFor = (called: ResolvedChatModel): typeof call => {
           ignored.beginModel(called);
           noteLacking(call, called, ignored);
@@ -123,17 +107,17 @@ export class OpenAiCompletions {
         };
         for await (const parts of this.calls.stream(model, callFor, options)) {
           const events = writer.add(parts);
-          if (stream && events !== '') await open.write(events);
+          if (stream && events !== '') await answer.write(events);
         }
         const end = writer.end();
-        if (stream) await open.write(end);
+        if (stream) await answer.write(end);
       }
       if (stream) {
-        await open.write(writer.last());
-        open.finish();
-      } else open.answer(JSON.stringify(writer.whole()));
+        await answer.write(writer.last());
+        answer.finish();
+      } else answer.send(JSON.stringify(writer.whole()));
     };
-    return { held, write };
+    return { streamable, write };
   }
 }
 
@@ -226,7 +210,9 @@ class TextCompletionWriter {
 
   last(): string {
     const withUsage = this.request.stream_options?.include_usage === true;
-    return (withUsage ? event({ ...this.base, choices: [], usage: this.wireUsage() }) : '') + DONE;
+    return (
+      (withUsage ? dataEvent({ ...this.base, choices: [], usage: this.wireUsage() }) : '') + DONE
+    );
   }
 
   whole(): object {
@@ -234,7 +220,7 @@ class TextCompletionWriter {
   }
 
   private chunk(text: string, finish: string | null): string {
-    return event({ ...this.base, choices: [this.choice(text, finish)] });
+    return dataEvent({ ...this.base, choices: [this.choice(text, finish)] });
   }
 
   private choice(text: string, finish: string | null): object {
@@ -245,8 +231,4 @@ class TextCompletionWriter {
     const { input, output } = this;
     return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
   }
-}
-
-function event(data: object): string {
-  return `data: ${JSON.stringify(data)}\n\n`;
 }

@@ -14,10 +14,9 @@ import {
   whileConnected,
 } from '../../platform/http/index.js';
 import type { FormFile } from '../../platform/http/index.js';
-import { requestIdHeader, VERSION } from '../answer/anthropic-headers.js';
+import { reportingCall, requestIdHeader, VERSION } from '../answer/answer.js';
 import { ModelsQuery } from '../anthropic/anthropic.dto.js';
 import { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
-import { namingCall } from '../answer/attempt-headers.js';
 import { ApiAnswers } from '../answer/api-answers.js';
 import { FileReferences } from '../files/file-references.js';
 import { CompletionRequest } from './chat-completions.protocol.js';
@@ -169,7 +168,7 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<EmbeddingsView> {
-    return namingCall(caller, response, (call) =>
+    return reportingCall(caller, response, (call) =>
       this.embeddings.embed(caller, body, { signal, ...call }),
     );
   }
@@ -186,7 +185,7 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<RerankView> {
-    return namingCall(caller, response, (call) =>
+    return reportingCall(caller, response, (call) =>
       this.reranking.rerank(caller, body, { signal, ...call }),
     );
   }
@@ -203,7 +202,7 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<object> {
-    return namingCall(caller, response, (call) =>
+    return reportingCall(caller, response, (call) =>
       this.moderation.moderate(caller, body, { signal, ...call }),
     );
   }
@@ -219,7 +218,7 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<ImagesView> {
-    return namingCall(caller, response, (call) =>
+    return reportingCall(caller, response, (call) =>
       this.media.image(caller, body, { disconnected, ...call }),
     );
   }
@@ -239,7 +238,7 @@ export class OpenAiController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<ImagesView> {
     const disconnected = whileConnected(response);
-    return namingCall(caller, response, (call) =>
+    return reportingCall(caller, response, (call) =>
       this.media.edit(caller, body, files, { disconnected, ...call }),
     );
   }

@@ -8,7 +8,7 @@ import {
   ModelResolver,
   textsOfTokens,
 } from '../../model/index.js';
-import type { NamedCall } from '../answer/attempt-headers.js';
+import type { ReportedCall } from '../answer/answer.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/api.errors.js';
 import { EMBEDDING_HINTS, withoutHints } from '../answer/hints.js';
 import { modelName, parameters } from '../answer/parameters.js';
@@ -41,7 +41,7 @@ function requestOf(body: unknown) {
   return parameters(Array.isArray(first) ? ofTokenLists : ofTexts, body);
 }
 
-export interface EmbeddingContext extends NamedCall {
+export interface EmbeddingContext extends ReportedCall {
   readonly signal: AbortSignal;
 }
 

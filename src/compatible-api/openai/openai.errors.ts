@@ -8,13 +8,13 @@ import {
   headersFor,
   isModelError,
   ParameterError,
+  pathAdvice,
   retryAfterOf,
   statusOf,
   statusOfUpstream,
   TooLongError,
   UnsupportedParameterError,
 } from '../answer/api.errors.js';
-import { pathAdvice } from '../answer/path-advice.js';
 import { PreviousResponseError } from './responses/responses.errors.js';
 
 interface ErrorFields {
@@ -70,6 +70,16 @@ export function openAiFailure(failure: Failure): ShapedFailure {
     headers: headersFor(thrown),
     ...(error instanceof UpstreamError && { retryAfterSeconds: retryAfterOf(error) }),
   };
+}
+
+/** The last event of a stream that failed. */
+export function openAiFailureEvent(failure: Failure): string {
+  return dataEvent(openAiFailure(failure).body);
+}
+
+/** One event of a stream. JSON holds no line feed. */
+export function dataEvent(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
 }
 
 function fieldsOf(status: number, error: unknown): ErrorFields {

@@ -10,11 +10,17 @@ import { ModelResolver } from '../../model/index.js';
 import type { ResolvedMediaModel } from '../../model/index.js';
 import type { MediaResult } from '../../provider/index.js';
 import { ParameterError, reasonOf, UnsupportedParameterError } from '../answer/api.errors.js';
-import { namingCall } from '../answer/attempt-headers.js';
-import type { NamedCall } from '../answer/attempt-headers.js';
+import { reportingCall } from '../answer/answer.js';
+import type { ReportedCall } from '../answer/answer.js';
 import { IMAGE_HINTS, SPEECH_HINTS, withoutHints } from '../answer/hints.js';
-import { modelName, parameters, plainText } from '../answer/parameters.js';
-import { formFields, formFlag, formNumber } from '../answer/form-fields.js';
+import {
+  formFields,
+  formFlag,
+  formNumber,
+  modelName,
+  parameters,
+  plainText,
+} from '../answer/parameters.js';
 import type { ImagesView } from './openai.view.js';
 
 const LONGEST_TEXT = 100_000;
@@ -44,7 +50,7 @@ const speechRequest = z.strictObject({
   stream_format: z.literal('audio').nullish(),
 });
 
-interface MediaContext extends NamedCall {
+interface MediaContext extends ReportedCall {
   /** Aborts when the client closes the connection. */
   readonly disconnected: AbortSignal;
 }
@@ -203,7 +209,7 @@ export class OpenAiMedia {
 
   /** Sound in its own type. Fails like MediaService and ContentService, and with ParameterError. */
   async speech(caller: Caller, body: unknown, { response, disconnected }: Listener): Promise<void> {
-    const made = await namingCall(caller, response, (call) =>
+    const made = await reportingCall(caller, response, (call) =>
       this.sound(caller, body, { disconnected, ...call }),
     );
     const { b64Json, mimeType, id } = made;

@@ -8,7 +8,7 @@ import { msg } from '../../platform/message/index.js';
 import { ModelResolver, ModelService, UpstreamCalls } from '../../model/index.js';
 import type { ModelCallOptions, Moderation } from '../../provider/index.js';
 import { turnLimits } from '../../chat/index.js';
-import type { NamedCall } from '../answer/attempt-headers.js';
+import type { ReportedCall } from '../answer/answer.js';
 import { ParameterError } from '../answer/api.errors.js';
 import { MODERATION_HINTS, withoutHints } from '../answer/hints.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
@@ -47,7 +47,7 @@ export class OpenAiModeration {
   async moderate(
     caller: Caller,
     body: unknown,
-    { signal, trail, ignored }: NamedCall & { readonly signal: AbortSignal },
+    { signal, trail, ignored }: ReportedCall & { readonly signal: AbortSignal },
   ): Promise<object> {
     const { input, model: asked } = parameters(
       moderationRequest,

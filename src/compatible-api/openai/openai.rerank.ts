@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import { ModelResolver, RerankClient } from '../../model/index.js';
-import type { NamedCall } from '../answer/attempt-headers.js';
+import type { ReportedCall } from '../answer/answer.js';
 import { RERANK_HINTS, withoutHints } from '../answer/hints.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
 import type { RerankView } from './openai.view.js';
@@ -22,7 +22,7 @@ const rerankRequest = z.strictObject({
   return_documents: z.boolean().nullish(),
 });
 
-interface RequestContext extends NamedCall {
+interface RequestContext extends ReportedCall {
   readonly signal: AbortSignal;
 }
 

@@ -10,10 +10,15 @@ import { isTextFormat, TRANSCRIPT_FORMATS } from '../../provider/index.js';
 import type { TranscriptEvent, TranscriptionCall } from '../../provider/index.js';
 import { ApiAnswers } from '../answer/api-answers.js';
 import { ParameterError, reasonOf } from '../answer/api.errors.js';
-import type { HeldRequest } from '../answer/api.request.js';
-import { modelName, parameters, plainText } from '../answer/parameters.js';
-import { formFields, formFlag, formNumber } from '../answer/form-fields.js';
-import { openAiFailure } from './openai.errors.js';
+import {
+  formFields,
+  formFlag,
+  formNumber,
+  modelName,
+  parameters,
+  plainText,
+} from '../answer/parameters.js';
+import { dataEvent, openAiFailureEvent } from './openai.errors.js';
 
 const MAX_PROMPT_CHARS = 100_000;
 
@@ -33,15 +38,6 @@ const transcriptionRequest = z.looseObject({
 interface SoundForm extends Pick<TranscriptionCall, 'task'> {
   readonly body: unknown;
   readonly files: readonly FormFile[];
-}
-
-/** One request while it is answered. */
-class HeldTranscription implements HeldRequest {
-  constructor(readonly stream: boolean) {}
-
-  failureEvent(failure: Parameters<HeldRequest['failureEvent']>[0]): string {
-    return event(openAiFailure(failure).body);
-  }
 }
 
 const DONE = 'data: [DONE]\n\n';
@@ -66,31 +62,31 @@ export class OpenAiTranscription {
     await this.models.resolveMedia(caller, model, ['transcription']);
     const [file] = files.filter(({ fieldname }) => fieldname === 'file');
     if (!file) throw new ParameterError('file', msg`The parameter ${'file'} is required.`);
-    const held = new HeldTranscription(stream);
-    await this.answers.hold(caller, held, response, async (open) => {
-      const onEvent = (piece: TranscriptEvent): Promise<void> => open.write(event(piece));
-      const asked = {
-        ...{ model, bytes: file.buffer, task, format, fields: formFields(further) },
-        trail: open.trail,
+    const streamable = { stream, failureEvent: openAiFailureEvent };
+    await this.answers.respond(caller, streamable, response, async (answer) => {
+      const onEvent = (piece: TranscriptEvent): Promise<void> => answer.write(dataEvent(piece));
+      const sound = {
+        model,
+        bytes: file.buffer,
+        task,
+        format,
+        fields: formFields(further),
+        trail: answer.trail,
         ...(stream && { onEvent }),
       };
       const { content, text } = await this.media
-        .transcribe(caller, asked, open.signal)
+        .transcribe(caller, sound, answer.signal)
         .catch((error: unknown) => {
           if (error instanceof NoSoundError) throw new ParameterError('file', error.message);
           throw reasonOf(error);
         });
       if (stream) {
         const beside = typeof content === 'string' ? { text } : content;
-        await open.write(event({ ...beside, type: 'transcript.text.done', text }) + DONE);
-        open.finish();
+        await answer.write(dataEvent({ ...beside, type: 'transcript.text.done', text }) + DONE);
+        answer.finish();
       } else if (typeof content === 'string') {
-        open.answer(content, isTextFormat(format) ? 'text/plain' : 'json');
-      } else open.answer(JSON.stringify(content));
+        answer.send(content, isTextFormat(format) ? 'text/plain' : 'json');
+      } else answer.send(JSON.stringify(content));
     });
   }
-}
-
-function event(data: object): string {
-  return `data: ${JSON.stringify(data)}\n\n`;
 }

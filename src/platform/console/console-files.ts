@@ -33,9 +33,9 @@ export class ConsoleFiles {
     });
   }
 
-  /** Answers files of the console, and the page at the root. */
+  /** Answers GET and HEAD requests for files of the console, and for the page at the root. */
   readonly serve = (request: Request, response: Response, next: NextFunction): void => {
-    if (!this.files || !isRead(request)) {
+    if (!this.files) {
       next();
     } else if (request.path === '/' && wantsPage(request)) {
       this.sendPage(request, response);

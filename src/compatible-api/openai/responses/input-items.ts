@@ -6,7 +6,7 @@ import { newId } from '../../answer/new-id.js';
 import { ParameterError, UnsupportedParameterError } from '../../answer/api.errors.js';
 import type { FilePart, TranslatedMessage } from '../../answer/api.request.js';
 import { decodeState } from '../../answer/encoded-state.js';
-import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../../answer/file-part.js';
+import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../../answer/request-files.js';
 import { argumentsOf, CALL_PREFIXES, calledIn, tool } from './offered-tools.js';
 import type { CallFields, CallType, GivenTool, OfferedTools } from './offered-tools.js';
 import type { JsonObject } from './stored-response.entity.js';

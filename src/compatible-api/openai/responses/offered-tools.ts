@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { ToolCall, ToolDefinition } from '../../../provider/index.js';
 import { MOST_TOOLS } from '../../answer/parameters.js';
-import { functionFields, toolOf } from '../function.js';
-import type { FunctionFields } from '../function.js';
+import { functionFields, toolOf } from '../functions.js';
+import type { FunctionFields } from '../functions.js';
 
 // The tools of a request, as functions: no other protocol has custom tools, shells, patches, a search of tools or namespaces.
 

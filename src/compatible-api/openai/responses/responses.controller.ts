@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { LargeBody, NoEnvelope, WhileConnected } from '../../../platform/http/index.js';
-import { namingCall } from '../../answer/attempt-headers.js';
+import { reportingCall } from '../../answer/answer.js';
 import { InputItemsQuery, ResponseBody, StoredResponseQuery } from './responses.dto.js';
 import { Responses } from './responses.service.js';
 import {
@@ -52,7 +52,7 @@ export class ResponsesController {
     @Res({ passthrough: true }) response: Response,
     @WhileConnected() signal: AbortSignal,
   ): Promise<InputTokensView> {
-    return namingCall(caller, response, ({ trail }) =>
+    return reportingCall(caller, response, ({ trail }) =>
       this.responses.countTokens(caller, body, { trail, signal }),
     );
   }

@@ -3,8 +3,7 @@ import { sseFrame } from '../../../platform/http/index.js';
 import { referenceOf } from '../../../agent/index.js';
 import type { Source, TurnPart } from '../../../agent/index.js';
 import type { ToolCall } from '../../../provider/index.js';
-import { citationsOf } from '../../answer/citations.js';
-import { CollectedAnswer } from '../../answer/collected-answer.js';
+import { citationsOf, CollectedAnswer } from '../../answer/collected-answer.js';
 import type {
   AnswerContext,
   AnswerWriter,
@@ -14,7 +13,7 @@ import type {
   TranslatedCall,
 } from '../../answer/api.request.js';
 import { encodeState } from '../../answer/encoded-state.js';
-import type { IgnoredParameters } from '../../answer/ignored-parameters.js';
+import type { IgnoredParameters } from '../../answer/answer.js';
 import { openAiCode } from '../openai.errors.js';
 import { newId } from '../../answer/new-id.js';
 import { loadedTools } from './input-items.js';

@@ -7,17 +7,16 @@ import type { Failure } from '../../../platform/error/index.js';
 import { localized } from '../../../platform/http/index.js';
 import { msg } from '../../../platform/message/index.js';
 import { ModelResolver } from '../../../model/index.js';
-import { agentIdIn } from '../../answer/agent-answers.js';
-import { tokensOfCall } from '../../answer/counted-call.js';
+import { agentIdIn } from '../../answer/parameters.js';
+import { UpstreamTokenCounts, estimateCallTokens } from '../../answer/token-counts.js';
 import { ApiAnswers } from '../../answer/api-answers.js';
 import {
   ParameterError,
   UnfinishedAnswerError,
   UnsupportedParameterError,
 } from '../../answer/api.errors.js';
-import { IgnoredParameters } from '../../answer/ignored-parameters.js';
-import { RelayedCounts } from '../../answer/relayed-counts.js';
-import type { CountOptions } from '../../answer/relayed-counts.js';
+import { IgnoredParameters } from '../../answer/answer.js';
+import type { CountOptions } from '../../answer/token-counts.js';
 import { FileReferences } from '../../files/file-references.js';
 import { newId } from '../../answer/new-id.js';
 import { BackgroundResponses, RUNNING_MS } from './background-responses.js';
@@ -69,7 +68,7 @@ export class Responses {
     private readonly background: BackgroundResponses,
     private readonly models: ModelResolver,
     private readonly events: ResponseEvents,
-    private readonly counts: RelayedCounts,
+    private readonly counts: UpstreamTokenCounts,
     private readonly database: Database,
     private readonly files: FileReferences,
   ) {}
@@ -188,7 +187,7 @@ export class Responses {
     const relayed = { protocol: 'responses', body: countedBody(request.body) } as const;
     const counted = await this.counts.count(caller, model, relayed, options);
     const estimated = (): Promise<number> =>
-      tokensOfCall(request.translate(new IgnoredParameters(false)), model.modelName);
+      estimateCallTokens(request.translate(new IgnoredParameters(false)), model.modelName);
     return { object: 'response.input_tokens', input_tokens: counted ?? (await estimated()) };
   }
 
@@ -259,10 +258,10 @@ export class Responses {
       stream: true,
       failureEvent: (failure: Failure) => errorEvent(failure, last + 1),
     };
-    await this.answers.hold(caller, request, response, async (open) => {
+    await this.answers.respond(caller, request, response, async (answer) => {
       const { id, after, showsState = false } = await find();
-      const { signal } = open;
-      open.begin();
+      const { signal } = answer;
+      answer.begin();
       const ended = async (): Promise<JsonObject | undefined> => {
         if (await this.stored.isRunning(caller, id)) return undefined;
         const stored = await this.current(caller, await this.found(caller, id));
@@ -270,11 +269,11 @@ export class Responses {
         return showsState ? stored : shown(stored);
       };
       for await (const read of this.events.after(caller, id, after, { ended, signal })) {
-        await open.write(read.frames);
+        await answer.write(read.frames);
         ({ last } = read);
       }
       signal.throwIfAborted();
-      open.finish();
+      answer.finish();
     });
   }
 

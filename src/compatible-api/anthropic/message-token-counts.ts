@@ -5,10 +5,9 @@ import { TurnPlanner } from '../../chat/index.js';
 import { estimateMessageTokens, ModelResolver, tokenCounter } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ContentPart, RelayedBody, TokenCount } from '../../provider/index.js';
-import { agentIdIn } from '../answer/agent-answers.js';
-import { MOST_MESSAGES, modelName, parameters } from '../answer/parameters.js';
-import { RelayedCounts } from '../answer/relayed-counts.js';
-import type { CountOptions } from '../answer/relayed-counts.js';
+import { agentIdIn, modelName, MOST_MESSAGES, parameters } from '../answer/parameters.js';
+import { UpstreamTokenCounts } from '../answer/token-counts.js';
+import type { CountOptions } from '../answer/token-counts.js';
 import { relayedBody } from './messages.protocol.js';
 
 const content = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]);
@@ -26,11 +25,11 @@ type CountRequest = z.output<typeof countRequest>;
 
 /** POST /v1/messages/count_tokens. */
 @Injectable()
-export class TokenCounts {
+export class MessageTokenCounts {
   constructor(
     private readonly models: ModelResolver,
     private readonly planner: TurnPlanner,
-    private readonly relayed: RelayedCounts,
+    private readonly relayed: UpstreamTokenCounts,
   ) {}
 
   /**

@@ -3,9 +3,16 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { turnLimits } from '../../chat/index.js';
-import { UpstreamCalls } from '../../model/index.js';
+import { estimateMessageTokens, tokenCounter, UpstreamCalls } from '../../model/index.js';
 import type { CallTrail, ResolvedChatModel } from '../../model/index.js';
-import type { ChatProtocolName, RelayedBody, RelayOptions } from '../../provider/index.js';
+import type {
+  ChatMessage,
+  ChatProtocolName,
+  ContentPart,
+  RelayedBody,
+  RelayOptions,
+} from '../../provider/index.js';
+import type { TranslatedCall, TranslatedMessage } from './api.request.js';
 
 export interface CountOptions extends Pick<RelayOptions, 'headers' | 'signal'> {
   readonly trail: CallTrail;
@@ -13,7 +20,7 @@ export interface CountOptions extends Pick<RelayOptions, 'headers' | 'signal'> {
 
 /** Tokens of requests as their services count them. */
 @Injectable()
-export class RelayedCounts {
+export class UpstreamTokenCounts {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly calls: UpstreamCalls,
@@ -38,4 +45,26 @@ export class RelayedCounts {
     });
     return counted?.input_tokens;
   }
+}
+
+/** What a call would take of the window of the model, by its vocabulary or as an estimate. Files count as images. */
+export async function estimateCallTokens(
+  { messages, tools = [] }: Pick<TranslatedCall, 'messages' | 'tools'>,
+  modelName: string,
+): Promise<number> {
+  const counter = await tokenCounter(modelName);
+  const count = (text: string): number => counter.count(text);
+  const counts = [
+    ...messages.map((message) => estimateMessageTokens(withoutFiles(message), count)),
+    ...tools.map((one) => count(JSON.stringify(one))),
+  ];
+  return counts.reduce((sum, one) => sum + one, 0);
+}
+
+function withoutFiles(message: TranslatedMessage): ChatMessage {
+  if (message.role !== 'user' || typeof message.content === 'string') return message as ChatMessage;
+  const content = message.content.map((part): ContentPart =>
+    part.type === 'file' ? { type: 'image-url', url: '' } : part,
+  );
+  return { role: 'user', content };
 }
