@@ -21,7 +21,7 @@ export type {
   TurnPart,
 } from './runtime/agent-runtime.js';
 export { AgentRuntimes } from './runtime/runtime.registry.js';
-export { quoteFragments } from './tool/quoted-fragments.js';
+export { MAX_QUOTED_CHARS, MAX_QUOTED_FRAGMENTS, quoteFragments } from './tool/quoted-fragments.js';
 export type { LeftOutFragment } from './tool/quoted-fragments.js';
 export { CONTENT_CHARACTERS } from './tool/agent-tool.js';
 export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';

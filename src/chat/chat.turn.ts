@@ -63,6 +63,8 @@ import type { BegunTurn, StoredAnswer, StoredMessage, StoredTurn } from './turn.
 import { endedCall } from './turn.steps.js';
 
 /** The index that keeps one question for a key of a user. */
+/** Earlier messages of a session that the model is sent. */
+const MAX_HISTORY_MESSAGES = 20;
 const UNIQUE_KEY = 'chat_message_idempotency';
 
 /** Length of the column. */
@@ -248,7 +250,7 @@ export class ChatTurn {
     if (body.sessionId === undefined) return [];
     const stored = await this.turns.history(caller, body.sessionId, {
       turnId: id,
-      limit: this.config.CHAT_HISTORY_MESSAGES,
+      limit: MAX_HISTORY_MESSAGES,
       before: begun.before,
     });
     if (!plan.runtime.usesTools) {

@@ -79,6 +79,7 @@ interface TranscriptionRequest
 const EVERY_TYPE: readonly MediaType[] = ['image', 'audio', 'video'];
 
 const COMPLETED: readonly (string | null)[] = ['completed', 'succeeded', 'success'];
+const CONNECT_MS = 30_000;
 const FAILED = 'failed';
 
 /** Between two looks at a task; each pause is longer than the one before. */
@@ -108,9 +109,8 @@ export class MediaService {
     @Inject(CONFIG) config: Config,
   ) {
     this.limit = { name: 'media', points: config.MEDIA_REQUESTS_PER_MINUTE, seconds: 60 };
-    const connectMs = config.MEDIA_CONNECT_TIMEOUT_SECONDS * 1_000;
     const totalMs = config.MEDIA_TIMEOUT_SECONDS * 1_000;
-    this.limits = { connectMs, idleMs: totalMs, totalMs };
+    this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
   }
 
   /** A picture, or the task that draws it. `disconnected` aborts when the client closes the connection. */

@@ -545,10 +545,13 @@ const WITHOUT_MEDIA: ReadonlyMap<string, Message> = new Map([
   ),
 ]);
 
+/** Within this time the task of an image of image_sdk ends. */
+const IMAGE_POLL_MS = 120_000;
+
 @Injectable()
 export class MediaAdapterRegistry extends AdapterRegistry<MediaAdapter> {
   constructor(http: OutboundHttp, @Inject(CONFIG) config: Config) {
-    const imageSdk = { address: config.IMAGE_SDK_URL, pollMs: config.MEDIA_POLL_SECONDS * 1_000 };
+    const imageSdk = { address: config.IMAGE_SDK_URL, pollMs: IMAGE_POLL_MS };
     super(mediaAdapters(http, imageSdk));
   }
 

@@ -17,14 +17,6 @@ export function notTranslated(): never {
   throw new Error('No request is translated here.');
 }
 
-const SETTINGS = {
-  UPSTREAM_ATTEMPTS: 10,
-  UPSTREAM_FALLBACK_SECONDS: 60,
-  UPSTREAM_ASIDE_SECONDS: 300,
-  UPSTREAM_CIRCUIT_FAILURES: 5,
-  UPSTREAM_CIRCUIT_SECONDS: 30,
-};
-
 /** Events within this process. */
 export function newBus(): EventBus {
   return new InProcessEventBus();
@@ -35,9 +27,9 @@ export class TestHealth extends UpstreamHealth {
   time = 1_000;
   chance = 0;
 
-  constructor(bus: EventBus = new InProcessEventBus(), settings: Partial<typeof SETTINGS> = {}) {
+  constructor(bus: EventBus = new InProcessEventBus()) {
     const metrics = { gauge: () => undefined };
-    super({ ...SETTINGS, ...settings } as never, bus, metrics as never);
+    super(bus, metrics as never);
   }
 
   protected override now(): number {
@@ -80,7 +72,7 @@ export function unstoredCalls(
     ledger as never,
     limiter as never,
     health,
-    SETTINGS as never,
+    { CHAT_IDLE_TIMEOUT_SECONDS: 0 } as never,
     { keep: (model: ResolvedModel, learned: Findings) => addFindings(model, learned) } as never,
   );
 }

@@ -19,7 +19,6 @@ export class WatchedRuns {
 
   static async start(): Promise<WatchedRuns> {
     const plinth = await Plinth.start({
-      HARNESS_STREAMS_PER_RUN: '12',
       HARNESS_STREAMS_PER_USER: '40',
     });
     const admin = await plinth.signIn();

@@ -5,6 +5,10 @@ import { ToolFailure } from './agent-tool.js';
 import { CITE, QUOTED_DATA, quotedSource, sourceOf } from './sources.js';
 import type { SentFragment, Source, TurnSources } from './sources.js';
 
+/** Fragments that a call quotes at most, and their characters with their tags and the names of their documents. */
+export const MAX_QUOTED_FRAGMENTS = 20;
+export const MAX_QUOTED_CHARS = 24_000;
+
 /** For the model, before the fragments of an answer. */
 export const HOW_TO_USE = `${CITE} ${QUOTED_DATA}`;
 

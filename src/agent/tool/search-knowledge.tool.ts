@@ -1,7 +1,5 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { z } from 'zod';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { isUnavailable } from '../../platform/database/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { DocumentRepository } from '../../fragment/index.js';
@@ -25,7 +23,14 @@ import type {
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { chosenBases, currentBases, listOf, shownName, withoutBases } from './bases.js';
-import { HOW_TO_USE, quoteFragments, TurnFullError, WindowFullError } from './quoted-fragments.js';
+import {
+  HOW_TO_USE,
+  MAX_QUOTED_CHARS,
+  MAX_QUOTED_FRAGMENTS,
+  quoteFragments,
+  TurnFullError,
+  WindowFullError,
+} from './quoted-fragments.js';
 import type { QuotedFragments } from './quoted-fragments.js';
 import { inRankOrder } from './sources.js';
 
@@ -119,8 +124,6 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
   private readonly logger = new Logger('AgentTools');
 
   constructor(
-    @Inject(CONFIG)
-    private readonly config: Pick<Config, 'CHAT_RETRIEVED_PIECES' | 'CHAT_RETRIEVED_CHARACTERS'>,
     private readonly bases: AgentBases,
     private readonly documents: DocumentRepository,
     private readonly metadata: MetadataRepository,
@@ -237,7 +240,6 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     limit: number,
     { caller, sources, room: { tokens, counter } }: ToolContext,
   ): Promise<QuotedFragments<RetrievedFragment>> {
-    const { CHAT_RETRIEVED_PIECES, CHAT_RETRIEVED_CHARACTERS } = this.config;
     const hits = searched.map(({ knowledge, result: { fragments } }) => ({ knowledge, fragments }));
     const neighbours = await this.neighbours.of(caller.tenantId, hits);
     const ranked = [...inRankOrder(hits.map(({ fragments }) => fragments))];
@@ -245,8 +247,8 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
       ranked,
       sources,
       {
-        pieces: Math.min(limit, CHAT_RETRIEVED_PIECES),
-        characters: Math.min(CHAT_RETRIEVED_CHARACTERS, CONTENT_CHARACTERS - REMARKS),
+        pieces: Math.min(limit, MAX_QUOTED_FRAGMENTS),
+        characters: Math.min(MAX_QUOTED_CHARS, CONTENT_CHARACTERS - REMARKS),
         tokens: tokens - REMARK_TOKENS,
       },
       { counter, neighbours, facts: ({ docId, idx }) => ({ docId, index: idx }) },

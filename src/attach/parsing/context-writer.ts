@@ -1,9 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import PQueue from 'p-queue';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { CompletionClient } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ModelUser } from '../../usage/index.js';
@@ -23,20 +21,18 @@ interface Writing {
   readonly signal: AbortSignal;
 }
 
+const MAX_CONCURRENT_CALLS = 4;
+const CALL_TIMEOUT_MS = 60_000;
+
 /** Lets a chat model write one line of context for each fragment, and keeps each line until the document is parsed. */
 @Injectable()
 export class ContextWriter {
-  private readonly calls: PQueue;
-  private readonly timeoutMs: number;
+  private readonly calls = new PQueue({ concurrency: MAX_CONCURRENT_CALLS });
 
   constructor(
-    @Inject(CONFIG) config: Config,
     private readonly client: CompletionClient,
     private readonly repository: ParsingRepository,
-  ) {
-    this.calls = new PQueue({ concurrency: config.CONTEXT_CONCURRENCY });
-    this.timeoutMs = config.CONTEXT_TIMEOUT_SECONDS * 1_000;
-  }
+  ) {}
 
   /** One line a fragment, in their order. After the first that fails for good no other is begun. */
   async write(
@@ -86,8 +82,11 @@ export class ContextWriter {
     const { messages, digest, index } = what;
     const call = { messages, maxTokens: CONTEXT_TOKENS, temperature: 0, thinking: false };
     const use = { caller, feature: 'ingestion' } as const;
-    const { timeoutMs } = this;
-    const answer = await this.client.complete(model, call, { use, signal, timeoutMs });
+    const answer = await this.client.complete(model, call, {
+      use,
+      signal,
+      timeoutMs: CALL_TIMEOUT_MS,
+    });
     const { inputTokens, outputTokens } = answer;
     const text = contextLine(answer.text);
     if (text === '') throw new NoContextError(model.modelName, index + 1);

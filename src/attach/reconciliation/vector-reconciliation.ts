@@ -14,6 +14,8 @@ import type { IndexedBase } from '../parsing/lost-vectors.repository.js';
 import { VectorHomes } from '../parsing/vector-homes.js';
 import { ReconciliationRepository } from './reconciliation.repository.js';
 
+const ROUND_INTERVAL_MS = 3_600_000;
+
 const PAGE = 1_000;
 
 /**
@@ -53,8 +55,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
 
   onApplicationBootstrap(): void {
     if (this.config.ROLE === 'api') return;
-    const everyMs = this.config.RECONCILE_MINUTES * 60_000;
-    this.rounds = new IntervalJob(everyMs, () => this.reconcileAndLog());
+    this.rounds = new IntervalJob(ROUND_INTERVAL_MS, () => this.reconcileAndLog());
     this.settling = this.settleHomes();
   }
 

@@ -1,9 +1,15 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { isUnavailable } from '../../platform/database/index.js';
-import { CITE, inRankOrder, QUOTED_DATA, quoteFragments, TurnSources } from '../../agent/index.js';
+import {
+  CITE,
+  inRankOrder,
+  MAX_QUOTED_CHARS,
+  MAX_QUOTED_FRAGMENTS,
+  QUOTED_DATA,
+  quoteFragments,
+  TurnSources,
+} from '../../agent/index.js';
 import type { LeftOutFragment, Source } from '../../agent/index.js';
 import { isOfSession } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
@@ -68,7 +74,6 @@ export class ChatAugmentation {
   private readonly logger = new Logger('Chat');
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly calls: UpstreamCalls,
     private readonly retrieval: RetrievalService,
     private readonly neighbours: NeighbourService,
@@ -100,8 +105,8 @@ export class ChatAugmentation {
     const { counter } = at;
     const ranked = [...inRankOrder(found.map(({ fragments }) => fragments))];
     const room = {
-      pieces: this.config.CHAT_RETRIEVED_PIECES,
-      characters: this.config.CHAT_RETRIEVED_CHARACTERS,
+      pieces: MAX_QUOTED_FRAGMENTS,
+      characters: MAX_QUOTED_CHARS,
       tokens: at.room - counter.count(CITING) - 1,
     };
     const turn = new TurnSources();
@@ -120,11 +125,11 @@ export class ChatAugmentation {
 
   /**
    * The text to search for. Rewrites a follow-up such as "And how long does it last?", which would find nothing by itself;
-   * the original question without history, when the setting is off, or after a failure.
+   * the original question without history or after a failure.
    */
   private async standalone(caller: Caller, at: AugmentationInput): Promise<string> {
     const { question, history, model, agentId, signal } = at;
-    if (!this.config.CHAT_STANDALONE_QUESTION || history.length === 0) return question;
+    if (history.length === 0) return question;
     try {
       const call = {
         messages: rewriting(question, history),

@@ -18,7 +18,7 @@ export class FileQuotaError extends TooManyRequestsError {
         ? msg`You have ${limit} files, which is the limit. Delete some first.`
         : what === 'user'
           ? msg`Your files may have ${limit} MiB together. Delete some first, or ask the operator to raise API_FILES_MB_PER_USER.`
-          : msg`The files of the tenant may have ${limit} MiB together. Delete some first, or ask the operator to raise API_FILES_MB_PER_TENANT.`;
+          : msg`The files of the tenant may have ${limit} MiB together. Delete some first, or ask the operator to raise API_FILES_MB_PER_USER, of which a tenant has ten times as much.`;
     super(message, { retryAfterSeconds: 3_600 });
   }
 }

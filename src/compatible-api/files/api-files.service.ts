@@ -23,6 +23,8 @@ import type { FilePage } from './api-file.repository.js';
 const KIND = 'api-file';
 const MIB = 2 ** 20;
 /** Files of one user at most. */
+/** How many times as much as a user all files of a tenant may have. */
+const TENANT_SHARES = 10;
 const MAX_FILES = 10_000;
 const SWEPT_AT_ONCE = 100;
 
@@ -202,7 +204,8 @@ export class ApiFiles {
   }
 
   private async requireQuota(caller: Caller, bytes: number): Promise<void> {
-    const { API_FILES_MB_PER_USER: ofUser, API_FILES_MB_PER_TENANT: ofTenant } = this.config;
+    const ofUser = this.config.API_FILES_MB_PER_USER;
+    const ofTenant = ofUser * TENANT_SHARES;
     const used = await this.repository.used(caller);
     if (used.userFiles >= MAX_FILES) throw new FileQuotaError('files', MAX_FILES);
     if (used.userBytes + bytes > ofUser * MIB) throw new FileQuotaError('user', ofUser);

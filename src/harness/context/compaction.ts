@@ -208,6 +208,7 @@ const SHOWN = { said: 6_000, answer: 4_000, arguments: 1_200, output: 2_400 } as
 const LEAST = 200;
 
 const CONNECT_MS = 10_000;
+const MAX_MODEL_CALL_MS = 600_000;
 const TRIES = 2;
 /** Of an answer, as a share of what may be sent, and at most. */
 const ANSWER_SHARE = 1 / 10;
@@ -266,7 +267,7 @@ export class SummaryWriter {
       limits: {
         connectMs: CONNECT_MS,
         idleMs: this.config.HARNESS_MODEL_IDLE_SECONDS * 1_000,
-        totalMs: this.config.HARNESS_MODEL_TOTAL_SECONDS * 1_000,
+        totalMs: MAX_MODEL_CALL_MS,
       },
       signal,
       attempts: TRIES,

@@ -93,6 +93,7 @@ const TRIES = 3;
 const BACKOFF = 4;
 const LONGEST_RETRY_AFTER_MS = 60_000;
 const CONNECT_MS = 10_000;
+const MAX_MODEL_CALL_MS = 600_000;
 const PROVIDER_ID_LENGTH = 200;
 const TOOL_NAME_LENGTH = 100;
 
@@ -288,7 +289,7 @@ export class ModelCalls {
     const limits = {
       connectMs: CONNECT_MS,
       idleMs: this.config.HARNESS_MODEL_IDLE_SECONDS * 1_000,
-      totalMs: this.config.HARNESS_MODEL_TOTAL_SECONDS * 1_000,
+      totalMs: MAX_MODEL_CALL_MS,
     };
     const startedAt = performance.now();
     try {

@@ -60,6 +60,8 @@ import type { CallOutcome, ExecutedCall } from './tool.results.js';
 import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
 import type { RunContext } from './run.context.js';
 
+/** An approval that is not decided by then expires. */
+const APPROVAL_HOURS = 24;
 const PARALLEL_READS = 4;
 /** A read that takes longer says that it has begun before it says what it found. */
 const QUICK_MS = 100;
@@ -437,7 +439,7 @@ export class ToolCalls {
   async requestApprovals(writer: RunWriter, asks: readonly ApprovalAsk[]): Promise<ApprovalRow[]> {
     if (asks.length === 0) return [];
     const { run } = writer;
-    const rows = await this.approvals.insert(run, asks, this.config.HARNESS_APPROVAL_HOURS);
+    const rows = await this.approvals.insert(run, asks, APPROVAL_HOURS);
     for (const row of rows) {
       const { id: approvalId, toolCallId, toolName, summary, argumentsSha256, argumentsJson } = row;
       const { modelDescription, preview } = row;

@@ -16,6 +16,9 @@ import type { ProtectedPath } from './workspace-scan.js';
 
 const MIB = 2 ** 20;
 /** Workspaces with more than 250,000 files are refused: what a command adds must still be looked through after it. */
+/** A command that writes more to its workspace, or leaves less free on its disk, is ended. */
+const MAX_ADDED_BYTES = 10_240 * MIB;
+const MIN_FREE_BYTES = 1_024 * MIB;
 const ADDED_FILES = 500_000;
 const LOGGED_PATHS = 20;
 const PROBE_MS = 10 * 60 * 1_000;
@@ -58,8 +61,8 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
       hidden: [service, data].filter((path) => path.startsWith('/usr/') && existsSync(path)),
       limits: {
         memoryBytes: config.HARNESS_COMMAND_MEMORY_MB * MIB,
-        diskBytes: config.HARNESS_COMMAND_DISK_MB * MIB,
-        freeBytes: config.HARNESS_COMMAND_FREE_DISK_MB * MIB,
+        diskBytes: MAX_ADDED_BYTES,
+        freeBytes: MIN_FREE_BYTES,
         addedFiles: ADDED_FILES,
       },
       unseen: ['/root', join(service, 'package.json'), join(data, 'pg')],

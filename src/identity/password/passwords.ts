@@ -24,6 +24,8 @@ export class WrongPasswordError extends LoginRefusedError {
 }
 
 /** Argon2id with the minimum of OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
+/** Wrong passwords from one address before the account is locked for that address. */
+const MAX_FAILURES_OF_ADDRESS = 5;
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /** 144 random bits in 24 characters. */
@@ -56,7 +58,7 @@ export class Passwords implements OnModuleInit {
   private placeholder: string;
   readonly queue: HashQueue;
   /** How long a lock lasts, and a wrong password counts. */
-  readonly lockSeconds: number;
+  readonly lockSeconds = 600;
   private readonly failures: RateLimit;
   private readonly lock: RateLimit;
   private readonly accountFailures: RateLimit;
@@ -65,10 +67,9 @@ export class Passwords implements OnModuleInit {
     private readonly limiter: RateLimiter,
     @Inject(CONFIG) config: Config,
   ) {
-    const seconds = config.LOGIN_LOCK_SECONDS;
-    this.lockSeconds = seconds;
+    const seconds = this.lockSeconds;
     // One less than the limit: the failure that exceeds it locks.
-    this.failures = { name: 'login-failures', points: config.LOGIN_FAILURE_LIMIT - 1, seconds };
+    this.failures = { name: 'login-failures', points: MAX_FAILURES_OF_ADDRESS - 1, seconds };
     this.lock = { name: 'login-lock', points: 1, seconds };
     const points = config.LOGIN_ACCOUNT_FAILURE_LIMIT;
     this.accountFailures = { name: 'login-account-failures', points, seconds };

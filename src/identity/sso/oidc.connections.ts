@@ -1,16 +1,15 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { createRemoteJWKSet, customFetch as joseFetch } from 'jose';
 import type { JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as oidc from 'openid-client';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { OutboundHttp } from '../../platform/outbound/index.js';
 import type { SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
 import { SsoVault } from './sso.vault.js';
 
 /** The documents of providers have some kilobytes. */
+const CALL_TIMEOUT_SECONDS = 10;
 const LARGEST_ANSWER = 1_048_576;
 const CACHED = 200;
 /** How long what a provider says of itself is believed. */
@@ -29,15 +28,11 @@ export class OidcConnections {
     max: CACHED,
     ttl: CACHE_MS,
   });
-  private readonly timeoutSeconds: number;
 
   constructor(
     private readonly http: OutboundHttp,
     private readonly vault: SsoVault,
-    @Inject(CONFIG) config: Config,
-  ) {
-    this.timeoutSeconds = config.SSO_TIMEOUT_SECONDS;
-  }
+  ) {}
 
   /** Reads the document of the provider, unless that was done in the last minutes. Rejects with what the call fails with. */
   async of(provider: SsoProvider): Promise<OidcConnection> {
@@ -67,7 +62,7 @@ export class OidcConnections {
     { method, headers, body, signal }: oidc.CustomFetchOptions,
   ): Promise<Response> => {
     this.http.assertSecureAddress(address);
-    const limitMs = this.timeoutSeconds * 1_000;
+    const limitMs = CALL_TIMEOUT_SECONDS * 1_000;
     const text = textOf(body);
     const response = await this.http.request(address, {
       method: method === 'POST' ? 'POST' : 'GET',
@@ -101,7 +96,7 @@ export class OidcConnections {
       undefined,
       {
         [oidc.customFetch]: this.fetch,
-        timeout: this.timeoutSeconds,
+        timeout: CALL_TIMEOUT_SECONDS,
         ...(isPlain && { execute: [insecure] }),
       },
     );
@@ -113,7 +108,7 @@ export class OidcConnections {
       authenticationOf(secret, server.token_endpoint_auth_methods_supported),
     );
     configuration[oidc.customFetch] = this.fetch;
-    configuration.timeout = this.timeoutSeconds;
+    configuration.timeout = CALL_TIMEOUT_SECONDS;
     if (isPlain) insecure(configuration);
     // Signatures are verified although the token comes from the provider itself.
     oidc.enableNonRepudiationChecks(configuration);
@@ -123,7 +118,7 @@ export class OidcConnections {
   private keysOf(address: string | undefined): JWTVerifyGetKey {
     if (address === undefined) return () => Promise.reject(new Error('The provider has no keys.'));
     return createRemoteJWKSet(new URL(address), {
-      timeoutDuration: this.timeoutSeconds * 1_000,
+      timeoutDuration: CALL_TIMEOUT_SECONDS * 1_000,
       [joseFetch]: (url, { headers, method, signal }) =>
         this.fetch(url, {
           method,

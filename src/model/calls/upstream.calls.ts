@@ -72,6 +72,11 @@ import {
 } from './suitable.js';
 import { UpstreamHealth } from './upstream.health.js';
 
+/** Attempts of one call over all keys and models; those of the model itself are made in any case. */
+const MAX_ATTEMPTS = 10;
+/** How long after the silence that ends an attempt a call may still go on to another key or model. */
+const FALLBACK_MS = 60_000;
+
 /** How a call is made and repeated. */
 export interface CallOptions<M extends ResolvedModel> {
   readonly use: ModelUse;
@@ -528,8 +533,8 @@ export class UpstreamCalls {
         fallback: async (asked, id) =>
           isAllowed(id) ? this.models.fallbackOf(asked, id) : undefined,
         suits: (fallback, asked) => suits(fallback, asked, callOf(asked)),
-        mostAttempts: this.config.UPSTREAM_ATTEMPTS,
-        longestMs: this.config.UPSTREAM_FALLBACK_SECONDS * 1_000,
+        mostAttempts: MAX_ATTEMPTS,
+        longestMs: this.config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000 + FALLBACK_MS,
       },
       this.health,
     );

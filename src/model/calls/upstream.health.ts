@@ -1,15 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import type { EventData } from '../../platform/event/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { UpstreamErrorKind } from '../../provider/index.js';
 import type { ResolvedModel } from '../model.resolver.js';
+
+/** How long an address is passed over before one call tries it. */
+const CIRCUIT_MS = 30_000;
+/** How long a key is passed over at most, whatever its service asks for. */
+const MAX_KEY_MS = 300_000;
 
 export type AsideReason = EventData<'upstream.aside'>['reason'];
 
@@ -53,6 +56,8 @@ const BREAKING: readonly UpstreamErrorKind[] = ['connection', 'timeout', 'overlo
  */
 @Injectable()
 export class UpstreamHealth implements OnApplicationShutdown {
+  /** Consecutive failures after which calls pass an address over. */
+  maxFailures = 5;
   private readonly keys = new LRUCache<string, AsideKey>({ max: MOST_PLACES });
   private readonly circuits = new LRUCache<string, Circuit>({ max: MOST_PLACES });
   private readonly places = new WeakMap<ResolvedModel, Places>();
@@ -60,7 +65,6 @@ export class UpstreamHealth implements OnApplicationShutdown {
   private readonly unsubscribe: () => void;
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly bus: EventBus,
     metrics: Metrics,
   ) {
@@ -100,7 +104,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
   begin(model: ResolvedModel): boolean {
     const state = this.circuits.get(this.placesOf(model).circuit);
     if (!state || !this.isBroken(state) || state.openUntil > this.now()) return false;
-    state.probedUntil = this.now() + this.circuitMs;
+    state.probedUntil = this.now() + CIRCUIT_MS;
     return true;
   }
 
@@ -126,9 +130,9 @@ export class UpstreamHealth implements OnApplicationShutdown {
       this.left(model);
       return;
     }
-    if (isRefusal(error)) this.putAside(model, 'refused', this.longestMs);
+    if (isRefusal(error)) this.putAside(model, 'refused', MAX_KEY_MS);
     else if (error.retryAfterMs !== undefined && isBusy(error)) {
-      this.putAside(model, 'busy', Math.min(error.retryAfterMs, this.longestMs));
+      this.putAside(model, 'busy', Math.min(error.retryAfterMs, MAX_KEY_MS));
     }
     if (BREAKING.includes(error.kind)) this.countFailure(model);
     else this.succeeded(model);
@@ -165,16 +169,8 @@ export class UpstreamHealth implements OnApplicationShutdown {
     return Math.random();
   }
 
-  private get circuitMs(): number {
-    return this.config.UPSTREAM_CIRCUIT_SECONDS * 1_000;
-  }
-
-  private get longestMs(): number {
-    return this.config.UPSTREAM_ASIDE_SECONDS * 1_000;
-  }
-
   private isBroken({ failures }: Circuit): boolean {
-    return failures >= this.config.UPSTREAM_CIRCUIT_FAILURES;
+    return failures >= this.maxFailures;
   }
 
   private openCircuits(): number {
@@ -200,7 +196,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
     this.circuits.set(circuit, state);
     if (!this.isBroken(state)) return;
     const isOpen = state.openUntil > now;
-    const milliseconds = this.circuitMs;
+    const milliseconds = CIRCUIT_MS;
     state.probedUntil = 0;
     // Calls that were under way, or have no choice, do not prolong it.
     if (isOpen) return;
@@ -221,12 +217,12 @@ export class UpstreamHealth implements OnApplicationShutdown {
   private receive(event: EventData<'upstream.aside'>): void {
     const { origin, kind, place, reason, milliseconds } = event;
     if (origin === this.origin) return;
-    const longest = kind === 'key' ? this.longestMs : this.circuitMs;
+    const longest = kind === 'key' ? MAX_KEY_MS : CIRCUIT_MS;
     const until = this.now() + Math.min(milliseconds, longest);
     if (kind === 'key') {
       if (until > (this.keys.get(place)?.until ?? 0)) this.keys.set(place, { until, reason });
     } else if (milliseconds > 0) {
-      const failures = this.config.UPSTREAM_CIRCUIT_FAILURES;
+      const failures = this.maxFailures;
       this.circuits.set(place, { failures, openUntil: until, probedUntil: 0 });
     } else this.circuits.delete(place);
   }

@@ -48,6 +48,9 @@ const CONNECT_MS = 10_000;
 /** The pause when the provider throttles without a Retry-After. */
 const DEFAULT_SLOW_DOWN_MS = 1_000;
 
+const TOTAL_MS = 60_000;
+/** Calls for queries and chat, which do not wait for those of documents. */
+const MAX_CONCURRENT_QUERIES = 8;
 const QUERY_ATTEMPTS = 2;
 const QUERY_MAX_WAIT_MS = 20_000;
 const DOCUMENT_MAX_WAIT_MS = 60_000;
@@ -63,8 +66,7 @@ export class EmbeddingClient {
     private readonly calls: UpstreamCalls,
     private readonly findings: ModelFindings,
   ) {
-    const totalMs = config.EMBEDDING_TIMEOUT_SECONDS * 1_000;
-    this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
+    this.limits = { connectMs: CONNECT_MS, idleMs: TOTAL_MS, totalMs: TOTAL_MS };
   }
 
   /** How many texts go out in one call, as far as the service has not refused as many. */
@@ -171,8 +173,8 @@ export class EmbeddingClient {
   private queueOf({ id }: ResolvedEmbeddingModel): ModelQueue {
     const known = this.queues.get(id);
     if (known) return known;
-    const { EMBEDDING_CONCURRENCY: document, EMBEDDING_QUERY_CONCURRENCY: query } = this.config;
-    const queue = new ModelQueue({ document, query });
+    const document = this.config.EMBEDDING_CONCURRENCY;
+    const queue = new ModelQueue({ document, query: MAX_CONCURRENT_QUERIES });
     this.queues.set(id, queue);
     return queue;
   }

@@ -26,6 +26,7 @@ interface Work {
 }
 
 const CONNECT_MS = 10_000;
+const TOTAL_MS = 30_000;
 const ATTEMPTS = 2;
 /** A caller waits, and a search has results without this call. */
 const LONGEST_RETRY_AFTER_MS = 5_000;
@@ -41,8 +42,7 @@ export class RerankClient {
     private readonly calls: UpstreamCalls,
     private readonly findings: ModelFindings,
   ) {
-    const totalMs = config.RERANK_TIMEOUT_SECONDS * 1_000;
-    this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
+    this.limits = { connectMs: CONNECT_MS, idleMs: TOTAL_MS, totalMs: TOTAL_MS };
     this.longestText = config.RERANK_DOCUMENT_CHARACTERS;
   }
 

@@ -92,7 +92,6 @@ export const variables = {
         'Prefix of every collection name in Qdrant; unset: plinth- and the id of the installation, or plinth where it was started before this was the default',
     },
   ),
-  QDRANT_TIMEOUT_SECONDS: seconds(30, 'Time limit of one request to Qdrant', 600),
   EXACT_VECTOR_MEMORY_MB: count(
     512,
     'The exact vector store: memory per process for searched vectors, and the limit of one knowledge base (MiB)',
@@ -264,14 +263,8 @@ export const variables = {
     'Limits: longest answer of a call that a budget applies to, where neither the call nor the record of the model says one (tokens)',
     1_000_000,
   ),
-  ORPHAN_FILE_DAYS: count(14, 'How long such files are kept before they are removed (days)', 3_650),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
   API_FILES_MB_PER_USER: count(1_024, 'Files of /v1/files of one user together (MiB)', 10_000_000),
-  API_FILES_MB_PER_TENANT: count(
-    10_240,
-    'Files of /v1/files of one tenant together (MiB)',
-    10_000_000,
-  ),
   PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),
   PARSE_MEMORY_MB: variable(wholeNumber(64, 65_536), {
     default: '512',
@@ -285,11 +278,6 @@ export const variables = {
     200,
     'Unpacked size of an Office, OpenDocument or EPUB file at most (MiB)',
     10_240,
-  ),
-  PARSE_JOBS: count(
-    16,
-    'Documents of up to 256 KiB that one process ingests at the same time, which share embedding calls; as many larger ones beside them, but at most 4',
-    64,
   ),
   PARSE_OFFICE: variable(text, {
     default: 'soffice',
@@ -311,35 +299,21 @@ export const variables = {
     description:
       'Text recognition: languages of the program tesseract, whose data must be installed',
   }),
-  CONTEXT_CONCURRENCY: count(4, 'Context of fragments: concurrent calls per process', 100),
-  CONTEXT_TIMEOUT_SECONDS: seconds(60, 'Context of fragments: time limit of one call'),
-  RECONCILE_MINUTES: count(
-    60,
-    'Interval of the comparison of vectors and fragments (minutes)',
-    10_080,
-  ),
   CAPTCHA: variable(onOff, {
     default: 'off',
     example: 'on',
     description: 'Ask for a captcha at login and registration',
   }),
-  LOGIN_FAILURE_LIMIT: count(
-    5,
-    'Wrong passwords from one address before the account is locked for that address',
-    1_000,
-  ),
   LOGIN_ACCOUNT_FAILURE_LIMIT: count(
     30,
     'Wrong passwords from all addresses before the account is locked for every address but that of its last sign-in',
     100_000,
   ),
-  LOGIN_LOCK_SECONDS: seconds(10 * MINUTE, 'How long an account stays locked'),
   LOGIN_ATTEMPTS_PER_MINUTE: count(100, 'Sign-in attempts from one address per minute', 100_000),
   SSO_CHECK_SECONDS: seconds(
     5 * MINUTE,
     'Single sign-on: interval at which the provider is asked whether it still has a user, by the refresh token',
   ),
-  SSO_TIMEOUT_SECONDS: seconds(10, 'Single sign-on: time limit of one call to a provider', 60),
   PASSWORD_HASHES: count(2, 'Passwords hashed at the same time per process', 64),
   PASSWORD_QUEUE: count(
     50,
@@ -351,58 +325,12 @@ export const variables = {
   CHAT_STREAM_TIMEOUT_SECONDS: seconds(30 * MINUTE, 'Chat: longest stream in total'),
   // The client package gives up a stream that is silent for 75 seconds (client/src/streams.ts).
   CHAT_PING_SECONDS: seconds(10, 'Chat: interval of comment pings on an open stream', 30),
-  CHAT_HISTORY_MESSAGES: count(
-    20,
-    'Chat: earlier messages of a session sent to the model at most',
-    1_000,
-  ),
   CHAT_ATTEMPTS: count(3, 'Chat: attempts before the first token', 10),
-  UPSTREAM_ATTEMPTS: count(
-    10,
-    'Fallbacks: attempts of one call over all keys and models; those of the model itself are made in any case',
-    100,
-  ),
-  UPSTREAM_FALLBACK_SECONDS: seconds(
-    // Longer than the silence that ends an attempt, so that a silent service has a fallback, too.
-    4 * MINUTE,
-    'Fallbacks: how long after its beginning a call may go on to another key or model',
-    3_600,
-  ),
-  UPSTREAM_ASIDE_SECONDS: seconds(
-    5 * MINUTE,
-    'Fallbacks: how long a key that was refused, or whose service asks for a pause, is put aside at most',
-    86_400,
-  ),
-  UPSTREAM_CIRCUIT_FAILURES: count(
-    5,
-    'Fallbacks: consecutive failures after which an address is put aside',
-    1_000,
-  ),
-  UPSTREAM_CIRCUIT_SECONDS: seconds(
-    30,
-    'Fallbacks: how long an address is put aside before one call tries it',
-    3_600,
-  ),
   CHAT_STREAMS_PER_USER: count(
     20,
     'Chat: open streams and checks of files of one user, or of one service account with all of its keys, per process',
     1_000_000,
   ),
-  CHAT_RETRIEVED_PIECES: count(
-    20,
-    'Chat: fragments of knowledge bases sent to the model at most',
-    200,
-  ),
-  CHAT_RETRIEVED_CHARACTERS: count(
-    24_000,
-    'Chat: characters of those fragments at most, with their tags and the names of their documents',
-  ),
-  CHAT_STANDALONE_QUESTION: variable(onOff, {
-    default: 'on',
-    example: 'off',
-    description:
-      'Chat: let the model rewrite a follow-up question as a standalone one before the search',
-  }),
   CHAT_IMAGES: count(
     10,
     'Chat: images sent to the model in one call, those of earlier questions included',
@@ -443,21 +371,9 @@ export const variables = {
     'Embedding: concurrent calls of one model per process for documents',
     100,
   ),
-  EMBEDDING_QUERY_CONCURRENCY: count(
-    8,
-    'Embedding: the same for queries and chat, whose calls do not wait for those of documents',
-    100,
-  ),
   EMBEDDING_ATTEMPTS: count(5, 'Embedding: attempts per batch of a document', 20),
-  EMBEDDING_TIMEOUT_SECONDS: seconds(60, 'Embedding: time limit of one call'),
-  RERANK_TIMEOUT_SECONDS: seconds(30, 'Rerank: time limit of one call'),
   RERANK_DOCUMENT_CHARACTERS: count(4_000, 'Rerank: characters of a fragment that are sent'),
-  MEDIA_CONNECT_TIMEOUT_SECONDS: seconds(30, 'Media: time to connect to a provider', 600),
   MEDIA_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Media: time limit of one call'),
-  MEDIA_POLL_SECONDS: seconds(
-    2 * MINUTE,
-    'Media: time limit of an image of image_sdk, whose task is polled until it ends',
-  ),
   IMAGE_SDK_URL: variable(address('https:', 'http:'), {
     default: 'https://dashscope.aliyuncs.com',
     example: 'https://dashscope-intl.aliyuncs.com',

@@ -9,11 +9,6 @@ export const harnessVariables = {
     description:
       'Harness: folders below which a tenant may have workspaces, as tenantId=/folder; without a tenant that of 000000; default: DATA_DIR/workspaces/{tenantId} with the embedded database, else none',
   }),
-  HARNESS_APPROVAL_HOURS: count(
-    24,
-    'Harness: time until an undecided approval of a tool call expires (hours)',
-    720,
-  ),
   HARNESS_ASK_USER: variable(onOff, {
     default: 'off',
     example: 'on',
@@ -29,44 +24,16 @@ export const harnessVariables = {
     'Harness: memory of a command, all its processes together; it is ended when it uses more (MiB)',
     1_048_576,
   ),
-  HARNESS_COMMAND_DISK_MB: count(
-    10_240,
-    'Harness: what a command may add to its workspace; it is ended when it writes more (MiB)',
-    1_048_576,
-  ),
-  HARNESS_COMMAND_FREE_DISK_MB: count(
-    1_024,
-    'Harness: a command that writes is ended when less than this is free on the disk of its workspace (MiB)',
-    1_048_576,
-  ),
   HARNESS_RUNS: count(8, 'Harness: runs that one process executes at a time', 1_000),
   HARNESS_RUNS_PER_USER: count(2, 'Harness: runs of one user that are executed at a time', 1_000),
   HARNESS_MODEL_IDLE_SECONDS: count(60, 'Harness: longest silence of a model (seconds)', 3_600),
-  HARNESS_MODEL_TOTAL_SECONDS: count(600, 'Harness: longest model call (seconds)', 14_400),
   HARNESS_MODEL_RETRY_MS: count(
     1_000,
     'Harness: pause before a failed model call is retried; each further pause is four times as long (milliseconds)',
     60_000,
   ),
   HARNESS_MAX_STEPS: count(60, 'Harness: model calls per run at most', 200),
-  HARNESS_MAX_TOOL_CALLS: count(400, 'Harness: tool calls per run at most', 10_000),
-  HARNESS_MAX_INPUT_TOKENS: count(
-    1_000_000,
-    'Harness: input tokens per run at most',
-    1_000_000_000,
-  ),
-  HARNESS_MAX_OUTPUT_TOKENS: count(
-    200_000,
-    'Harness: output tokens per run at most',
-    1_000_000_000,
-  ),
-  HARNESS_MAX_MINUTES: count(
-    60,
-    'Harness: execution time of a run, waiting not counted (minutes)',
-    240,
-  ),
   HARNESS_QUEUE_SIZE: count(256, 'Harness: runs that may wait for execution', 100_000),
-  HARNESS_STREAMS_PER_RUN: count(5, 'Harness: open event streams of one user and run per process'),
   HARNESS_STREAMS_PER_USER: count(10, 'Harness: open event streams of one user per process'),
   HARNESS_RETENTION_DAYS: count(30, 'Harness: how long the events of a run are kept (days)', 3_650),
 } satisfies Record<string, Variable>;

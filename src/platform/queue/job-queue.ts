@@ -33,13 +33,15 @@ export type QueueConfig = Pick<
 /** The kinds of jobs, and how many of each a process runs at once. */
 export type JobKinds = Readonly<Record<string, number>>;
 
-/** Their fragments and vectors are in memory. */
-const LARGE_DOCUMENTS = 4;
+/** Documents of up to 256 KiB that one process ingests at the same time; they share embedding calls. */
+const MAX_DOCUMENTS = 16;
+/** Larger documents beside them, whose fragments and vectors are in memory. */
+const MAX_LARGE_DOCUMENTS = 4;
 
-export function jobKindsOf(config: Pick<Config, 'HARNESS_RUNS' | 'PARSE_JOBS'>): JobKinds {
+export function jobKindsOf(config: Pick<Config, 'HARNESS_RUNS'>): JobKinds {
   return {
-    'attachment.parse': config.PARSE_JOBS,
-    'attachment.parse-large': Math.min(config.PARSE_JOBS, LARGE_DOCUMENTS),
+    'attachment.parse': MAX_DOCUMENTS,
+    'attachment.parse-large': MAX_LARGE_DOCUMENTS,
     'harness.run': config.HARNESS_RUNS,
   };
 }

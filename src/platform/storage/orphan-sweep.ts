@@ -26,12 +26,14 @@ export interface SweepResult {
   readonly removed: number;
 }
 
+const QUARANTINE_MS = 14 * DAY_MS;
+
 const NOTHING: SweepResult = { quarantined: 0, restored: 0, removed: 0 };
 
 /**
  * Sets files without a record aside, which remain when a process dies between writing a file and inserting its record, or
  * between deleting a record and removing its file. An hour is longer than any upload takes. A file that is set aside is put
- * back as soon as a record names it, and removed after ORPHAN_FILE_DAYS. Nothing is done while it is uncertain whose the
+ * back as soon as a record names it, and removed after two weeks. Nothing is done while it is uncertain whose the
  * files are.
  */
 @Injectable()
@@ -52,7 +54,7 @@ export class OrphanSweep extends HourlyRound {
   async sweep(ending?: AbortSignal): Promise<SweepResult> {
     if (!this.isOn || (await this.isPaused())) return NOTHING;
     const before = new Date(Date.now() - HOUR_MS);
-    const expired = new Date(Date.now() - this.config.ORPHAN_FILE_DAYS * DAY_MS);
+    const expired = new Date(Date.now() - QUARANTINE_MS);
     const prefix = await this.keys.prefix();
     const isDry = this.config.ORPHAN_SWEEP === 'dry-run';
     const orphans = new Action(isDry, (key) => this.files.quarantine(key));

@@ -5,6 +5,8 @@ import { Installation } from '../../platform/storage/index.js';
 import { QdrantPointsRepository } from './qdrant-points.repository.js';
 import { QdrantVectorStore } from './qdrant.vector-store.js';
 
+const REQUEST_TIMEOUT_MS = 30_000;
+
 /** Opens Qdrant for this installation. */
 @Injectable()
 export class QdrantFactory {
@@ -22,7 +24,7 @@ export class QdrantFactory {
       url: config.QDRANT_URL,
       apiKey: config.QDRANT_API_KEY,
       prefix: config.QDRANT_PREFIX ?? vectorPrefix,
-      timeoutMs: config.QDRANT_TIMEOUT_SECONDS * 1_000,
+      timeoutMs: REQUEST_TIMEOUT_MS,
     };
     const owner = {
       id,

@@ -25,7 +25,6 @@ const redis = process.env['REDIS_URL'];
       const shared = {
         DATABASE_URL: database.url,
         REDIS_PREFIX: `test-${randomBytes(6).toString('hex')}`,
-        HARNESS_STREAMS_PER_RUN: '20',
         HARNESS_STREAMS_PER_USER: '40',
       };
       writing = await Plinth.start(shared);

@@ -100,10 +100,10 @@ describe('several readers', () => {
   it('are limited per run and per user, with an ordinary answer', async () => {
     const run = await ownRun(plinth, user.session);
     const readers: EventReader[] = [];
-    for (let count = 0; count < 12; count += 1) readers.push(await watched.open(run));
+    for (let count = 0; count < 20; count += 1) readers.push(await watched.open(run));
     await isRefused(run);
     expect((await EventReader.open(admin, run.stream)).status).toBe(200);
-    for (let count = 0; count < 28; count += 1) {
+    for (let count = 0; count < 20; count += 1) {
       readers.push(await watched.open(await ownRun(plinth, user.session)));
     }
     const another = await ownRun(plinth, user.session);

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { UpstreamHealth } from '../../../src/model/calls/upstream.health.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { UsageLedger } from '../../../src/usage/usage.ledger.js';
@@ -42,7 +43,8 @@ let broken: number;
 
 beforeAll(async () => {
   simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', UPSTREAM_CIRCUIT_FAILURES: '1000' });
+  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+  plinth.app.get(UpstreamHealth).maxFailures = 1_000;
   admin = await plinth.signIn();
   for (const code of ['custom_api', 'custom_messages', 'ollama', 'image_sdk']) {
     await createProvider(admin, code);

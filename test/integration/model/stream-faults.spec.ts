@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { UpstreamHealth } from '../../../src/model/calls/upstream.health.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { UsageLedger } from '../../../src/usage/usage.ledger.js';
@@ -29,9 +30,9 @@ beforeAll(async () => {
   plinth = await Plinth.start({
     CHAT_ATTEMPTS: '1',
     CHAT_IDLE_TIMEOUT_SECONDS: '3',
-    // All faults are those of one address.
-    UPSTREAM_CIRCUIT_FAILURES: '1000',
   });
+  // All faults are those of one address.
+  plinth.app.get(UpstreamHealth).maxFailures = 1_000;
   admin = await plinth.signIn('admin', ADMIN_PASSWORD, TENANT, FULL_CLIENT);
   for (const code of ['custom_api', 'custom_messages']) await createProvider(admin, code);
   for (const [modelName, providerCode] of [

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { UpstreamHealth } from '../../../src/model/calls/upstream.health.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { ModelResolver, UpstreamCalls } from '../../../src/model/index.js';
@@ -67,10 +68,10 @@ beforeAll(async () => {
   simulator = await startSimulator();
   plinth = await Plinth.start({
     CHAT_ATTEMPTS: '3',
-    UPSTREAM_CIRCUIT_FAILURES: '1000',
     LIMIT_LEASE_SECONDS: '30',
     LIMIT_ANSWER_TOKENS: String(ANSWER_TOKENS),
   });
+  plinth.app.get(UpstreamHealth).maxFailures = 1_000;
   admin = await plinth.signIn();
   await createMediaModels(admin, simulator);
   for (const code of ['custom_api', 'custom_messages', 'custom_responses']) {

@@ -147,7 +147,8 @@ export class EventController {
 
   /** Reserves the place of a reader, and one of those of the run, which `leave` releases. */
   private admit(caller: Caller, runId: string): { place: StreamPlace; leave: () => void } {
-    const { HARNESS_STREAMS_PER_RUN: perRun, HARNESS_STREAMS_PER_USER: perUser } = this.config;
+    const perUser = this.config.HARNESS_STREAMS_PER_USER;
+    const perRun = Math.ceil(perUser / 2);
     const key = `${caller.userId} ${runId}`;
     const ofRun = this.readers.get(key) ?? 0;
     if (ofRun >= perRun) throw new TooManyReadersError('run', perRun);

@@ -130,10 +130,10 @@ export class RunInputBody extends Input({
 export function serverBudget(config: Config): RunBudget {
   return {
     maxIterations: config.HARNESS_MAX_STEPS,
-    maxToolCalls: config.HARNESS_MAX_TOOL_CALLS,
-    maxInputTokens: config.HARNESS_MAX_INPUT_TOKENS,
-    maxOutputTokens: config.HARNESS_MAX_OUTPUT_TOKENS,
-    maxWallTimeMillis: config.HARNESS_MAX_MINUTES * MINUTE_MS,
+    maxToolCalls: 400,
+    maxInputTokens: 1_000_000,
+    maxOutputTokens: 200_000,
+    maxWallTimeMillis: 60 * MINUTE_MS,
   };
 }
 

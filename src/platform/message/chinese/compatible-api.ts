@@ -108,8 +108,8 @@ export const compatibleApi: Texts = {
       '您有 {0} 个文件，已达上限。请先删除一些。',
     'Your files may have {0} MiB together. Delete some first, or ask the operator to raise API_FILES_MB_PER_USER.':
       '您的文件总共不得超过 {0} MiB。请先删除一些，或请运维人员提高 API_FILES_MB_PER_USER。',
-    'The files of the tenant may have {0} MiB together. Delete some first, or ask the operator to raise API_FILES_MB_PER_TENANT.':
-      '租户的文件总共不得超过 {0} MiB。请先删除一些，或请运维人员提高 API_FILES_MB_PER_TENANT。',
+    'The files of the tenant may have {0} MiB together. Delete some first, or ask the operator to raise API_FILES_MB_PER_USER, of which a tenant has ten times as much.':
+      '租户的文件总共不得超过 {0} MiB。请先删除一些，或请运维人员提高 API_FILES_MB_PER_USER，租户的上限是它的十倍。',
     'Files of the purpose {0} are not supported. Send one of {1}.':
       '不支持用途为 {0} 的文件。请发送以下之一：{1}。',
     'The parameter {0} names no file of the list. Begin again with the first page.':

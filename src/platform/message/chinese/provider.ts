@@ -52,8 +52,8 @@ export const provider: Texts = {
       '供应商返回的向量中有非有限数值。',
     'The provider answered two vectors for the same text.': '供应商为同一段文本返回了两个向量。',
     'The provider answered no vector for a text.': '供应商没有为某段文本返回向量。',
-    'The provider did not finish the image within {0} seconds. Try again; an operator can raise MEDIA_POLL_SECONDS.':
-      '供应商未能在 {0} 秒内完成图片。请重试；运维人员可提高 MEDIA_POLL_SECONDS。',
+    'The provider did not finish the image within {0} seconds. Try again.':
+      '供应商未能在 {0} 秒内完成图片。请重试。',
     'The provider has nothing at the path {0} (404). Check the service address and the model id.':
       '供应商的路径 {0} 上没有内容（404）。请检查服务地址和模型 id。',
     '{0} It said: {1}': '{0:message}对方返回：{1}',

@@ -92,7 +92,7 @@ export class ImageSdkAdapter extends NamedAdapter implements MediaAdapter {
 function tooSlow(pollMs: number): UpstreamError {
   return new UpstreamError({
     kind: 'timeout',
-    message: msg`The provider did not finish the image within ${pollMs / 1_000} seconds. Try again; an operator can raise MEDIA_POLL_SECONDS.`,
+    message: msg`The provider did not finish the image within ${pollMs / 1_000} seconds. Try again.`,
   });
 }
 
