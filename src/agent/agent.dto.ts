@@ -1,7 +1,6 @@
 import {
   BasedOnRevision,
   AnyObject,
-  Decimal,
   Flag,
   ICON,
   Id,
@@ -17,13 +16,12 @@ import {
 import { msg, phrase } from '../platform/message/index.js';
 import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
 import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
+import { generationFields, generationSettingNames } from './generation.js';
 
-const INTEGER = 2_147_483_647;
 const MOST_STEPS = 100;
 const ZERO_OR_ONE = ['0', '1'];
 const AGENT_NAME = { max: 200, example: 'Support' };
 const MODEL_ID = { description: 'A model of category chat' };
-const MODELS_OWN = '; default: that of the model';
 
 export class AgentListQuery extends Input({
   ...pageFields(
@@ -34,9 +32,7 @@ export class AgentListQuery extends Input({
     'modelId',
     'enableThinking',
     'systemPrompt',
-    'temperature',
-    'topP',
-    'maxTokens',
+    ...generationSettingNames,
     'runtime',
     'useSkills',
     'maxSteps',
@@ -84,27 +80,7 @@ const agentFields = {
     example: FILTER_EXAMPLE,
     clearable: true,
   }),
-  temperature: Decimal({
-    optional: true,
-    min: 0,
-    max: 2,
-    description: `An empty text clears it${MODELS_OWN}`,
-    clearable: true,
-  }),
-  topP: Decimal({
-    optional: true,
-    min: 0,
-    max: 1,
-    description: `An empty text clears it${MODELS_OWN}`,
-    clearable: true,
-  }),
-  maxTokens: Whole({
-    optional: true,
-    min: 1,
-    max: INTEGER,
-    description: `Maximum tokens of an answer${MODELS_OWN}`,
-    clearable: true,
-  }),
+  ...generationFields,
   responseFormat: AnyObject({
     optional: true,
     description: `Every answer is a JSON object of this form, unless a message asks for another one. ${RESPONSE_FORMAT}. An empty text or the type text clears it`,

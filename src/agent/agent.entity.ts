@@ -1,11 +1,11 @@
 import { Entity } from 'typeorm';
 import type { MetadataFilter } from '../metadata/index.js';
 import type { ResponseFormat } from '../provider/index.js';
+import { GenerationColumns } from './generation.js';
 import {
   Bigint,
   Char,
   CreateTime,
-  Double,
   Flag,
   GeneratedId,
   Integer,
@@ -26,7 +26,7 @@ export interface StoredResponseFormat extends Omit<ResponseFormat, 'schema'> {
 
 /** An agent: a chat model with a prompt, knowledge bases, skills, tools and generation parameters. */
 @Entity({ name: 'agent' })
-export class Agent {
+export class Agent extends GenerationColumns() {
   @GeneratedId() id: number;
   @TenantId() tenantId: string;
   @Bigint(nullable) userId: number | null;
@@ -43,9 +43,6 @@ export class Agent {
   @Jsonb({ default: [] }) knowledgeIds: number[];
   /** Its searches see only the documents that fit; null: all. */
   @Jsonb(nullable) filter: MetadataFilter | null;
-  @Double(nullable) temperature: number | null;
-  @Double(nullable) topP: number | null;
-  @Integer(nullable) maxTokens: number | null;
   @Json(nullable) responseFormat: StoredResponseFormat | null;
 
   /** Code of an AgentRuntime. */

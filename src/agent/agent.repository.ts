@@ -2,16 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import { idsOfKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
-import { containing, Database, TenantScoped } from '../platform/database/index.js';
+import { columnName, containing, Database, TenantScoped } from '../platform/database/index.js';
 import { MOST_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { phrase } from '../platform/message/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
-import type { ResponseFormat } from '../provider/index.js';
+import type { Generation, ResponseFormat } from '../provider/index.js';
 import type { SkillInfo } from '../skill/index.js';
 import type { AgentListQuery } from './agent.dto.js';
 import { Agent } from './agent.entity.js';
 import type { AgentOption, BoundNames } from './agent.view.js';
+import { generationSettingNames } from './generation.js';
+import type { StoredGeneration } from './generation.js';
 
 /** Written columns; undefined ones keep their value or get their default. */
 export type AgentValues = Partial<
@@ -31,11 +33,8 @@ export interface AgentForChat {
   /** Only documents whose metadata fits. */
   readonly filter: MetadataFilter | undefined;
   readonly skillNames: readonly string[];
-  readonly enableThinking: boolean;
-  readonly temperature: number | undefined;
-  readonly topP: number | undefined;
-  readonly maxTokens: number | undefined;
-  readonly responseFormat: ResponseFormat | undefined;
+  /** What the agent sets of the parameters. */
+  readonly generation: Generation;
   readonly runtime: string;
   /** Those that the agent has switched on, and those of its skills if it uses them. */
   readonly tools: readonly string[];
@@ -44,31 +43,27 @@ export interface AgentForChat {
   readonly maxSteps: number | undefined;
 }
 
-type OwnSetting =
-  | 'systemPrompt'
-  | 'filter'
-  | 'temperature'
-  | 'topP'
-  | 'maxTokens'
-  | 'responseFormat'
-  | 'maxSteps';
-
-interface AgentRow extends Omit<AgentForChat, OwnSetting | 'skills'> {
+interface AgentRow
+  extends
+    Omit<AgentForChat, 'systemPrompt' | 'filter' | 'generation' | 'maxSteps' | 'skills'>,
+    StoredGeneration {
   readonly hasModel: boolean;
   readonly status: string;
   readonly systemPrompt: string | null;
   readonly filter: MetadataFilter | null;
-  readonly temperature: number | null;
-  readonly topP: number | null;
-  readonly maxTokens: number | null;
+  readonly enableThinking: boolean;
   readonly responseFormat: ResponseFormat | null;
   readonly maxSteps: number | null;
   readonly useSkills: boolean;
 }
 
+const GENERATION = generationSettingNames
+  .map((name) => `a.${columnName(name)} AS "${name}"`)
+  .join(', ');
+
 const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", a.user_id AS "userId", m.id IS NOT NULL AS "hasModel",
       CASE WHEN a.system_prompt ~ '\\S' THEN a.system_prompt END AS "systemPrompt",
-      a.enable_thinking = '1' AS "enableThinking", a.temperature, a.top_p AS "topP", a.max_tokens AS "maxTokens",
+      a.enable_thinking = '1' AS "enableThinking", ${GENERATION},
       a.response_format AS "responseFormat", a.skill_names AS "skillNames", a.filter, a.status,
       a.runtime, a.tools, a.use_skills AS "useSkills", a.max_steps AS "maxSteps",
       (SELECT coalesce(jsonb_agg(k.id ORDER BY bound.place), '[]')

@@ -11,6 +11,7 @@ import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { readFilter } from '../metadata/index.js';
 import { ModelService } from '../model/index.js';
+import { generationIn } from '../provider/index.js';
 import { SkillCatalogue } from '../skill/index.js';
 import type { AgentListQuery, CreateAgentBody, UpdateAgentBody } from './agent.dto.js';
 import type { Agent } from './agent.entity.js';
@@ -143,8 +144,7 @@ export class AgentService {
     requireWithinKey(caller, 'agents', [agentId], LABEL);
     const agent = await this.agents.forChat(caller.tenantId, agentId);
     if (!agent) throw new NotFoundError(LABEL);
-    const { hasModel, status, systemPrompt, temperature, topP, maxTokens, ...rest } = agent;
-    const { responseFormat, filter, useSkills, maxSteps, ...bound } = rest;
+    const { hasModel, status, systemPrompt, filter, useSkills, maxSteps, ...bound } = agent;
     if (status !== ENABLED) throw new AgentDisabledError(agent.name);
     if (!hasModel) throw new AgentWithoutModelError(agent.name);
     return {
@@ -158,10 +158,8 @@ export class AgentService {
       filter: filter ?? undefined,
       maxSteps: maxSteps ?? undefined,
       systemPrompt: systemPrompt ?? undefined,
-      temperature: temperature ?? undefined,
-      topP: topP ?? undefined,
-      maxTokens: maxTokens ?? undefined,
-      responseFormat: responseFormat ?? undefined,
+      // Without the setting it is left to the model and the message whether it thinks.
+      generation: generationIn({ ...agent, thinking: agent.enableThinking || undefined }),
     };
   }
 

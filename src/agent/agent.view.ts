@@ -5,7 +5,6 @@ import {
   integers,
   list,
   nullable,
-  number,
   oneOf,
   schema,
   sheetOf,
@@ -17,8 +16,7 @@ import {
 import { FILTER_EXAMPLE } from '../metadata/index.js';
 import type { Agent, StoredResponseFormat } from './agent.entity.js';
 import { RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
-
-const notGiven = { description: 'null: the default of the model' };
+import { generationView } from './generation.js';
 
 /** An agent as its editors see it. Absent texts are ''. */
 export class AgentView extends View({
@@ -48,9 +46,7 @@ export class AgentView extends View({
       example: FILTER_EXAMPLE,
     }),
   ),
-  temperature: nullable(number(notGiven)),
-  topP: nullable(number(notGiven)),
-  maxTokens: nullable(integer(notGiven)),
+  ...generationView,
   responseFormat: nullable(
     schema<StoredResponseFormat>({
       type: 'object',

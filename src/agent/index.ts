@@ -1,6 +1,7 @@
 export { InvalidResponseFormatError } from './format/format.errors.js';
 export type { FormatNames } from './format/format.errors.js';
 export type { Agent } from './agent.entity.js';
+export { messageGenerationFields } from './generation.js';
 export { AgentModule } from './agent.module.js';
 export { AgentService } from './agent.service.js';
 export {
@@ -15,7 +16,6 @@ export type {
   CallResult,
   CallState,
   DecidedCall,
-  Generation,
   RuntimeTurn,
   TurnLimits,
   TurnPart,

@@ -2,7 +2,6 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ValidateIf } from 'class-validator';
 import {
   AnyObject,
-  Decimal,
   Flag,
   flag,
   Id,
@@ -11,10 +10,13 @@ import {
   Text,
   Texts,
   View,
-  Whole,
 } from '../platform/http/index.js';
 import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
-import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from '../agent/index.js';
+import {
+  messageGenerationFields,
+  RESPONSE_FORMAT,
+  RESPONSE_FORMAT_EXAMPLE,
+} from '../agent/index.js';
 import { MOST_FILES } from './file/chat-file.js';
 import { INLINE } from './message.dto.js';
 
@@ -63,14 +65,7 @@ export class SendBody extends Input({
     optional: true,
     description: 'Request thinking text from models that support it',
   }),
-  temperature: Decimal({ optional: true, min: 0, max: 2 }),
-  topP: Decimal({ optional: true, min: 0, max: 1 }),
-  maxTokens: Whole({
-    optional: true,
-    min: 1,
-    max: 1_000_000,
-    description: 'Maximum tokens of the answer',
-  }),
+  ...messageGenerationFields,
   responseFormat: AnyObject({
     optional: true,
     description: `The answer is a JSON object of this form, checked before done. ${RESPONSE_FORMAT}. Takes precedence over that of the agent; the type text asks for free text`,

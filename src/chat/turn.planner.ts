@@ -5,7 +5,6 @@ import { AgentRuntimes, AgentService, ResponseFormats } from '../agent/index.js'
 import type {
   AgentForChat,
   AgentRuntime,
-  Generation,
   RuntimeTurn,
   TurnLimits,
   TurnPart,
@@ -23,8 +22,8 @@ import {
   tokenCounter,
 } from '../model/index.js';
 import type { CallTrail, ModelUse, ResolvedChatModel, TokenCounter } from '../model/index.js';
-import { formatInstruction } from '../provider/index.js';
-import type { ChatMessage, ContentPart, ResponseFormat } from '../provider/index.js';
+import { formatInstruction, generationIn } from '../provider/index.js';
+import type { ChatMessage, ContentPart, Generation, ResponseFormat } from '../provider/index.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
 import type { Augmented } from './augmentation/chat.augmentation.js';
 import type { SendBody } from './chat.dto.js';
@@ -58,17 +57,9 @@ export type TurnWork = Pick<RuntimeTurn, 'tools' | 'bases' | 'filter' | 'skills'
 /** What a request says about how it is answered. */
 export type PlannedBody = Pick<
   SendBody,
-  | 'model'
-  | 'agentId'
-  | 'knowledgeId'
-  | 'filter'
-  | 'responseFormat'
-  | 'enableThinking'
-  | 'temperature'
-  | 'topP'
-  | 'maxTokens'
-  | 'stop'
->;
+  'model' | 'agentId' | 'knowledgeId' | 'filter' | 'responseFormat' | 'enableThinking'
+> &
+  Omit<Generation, 'thinking' | 'responseFormat'>;
 
 /** The question of a turn, before fragments are added to it. */
 export interface TurnQuestion {
@@ -253,14 +244,12 @@ function planOf(
     filter,
     work: { tools, skills, bases, filter, maxSteps },
     systemPrompt: agent?.systemPrompt?.trim() || undefined,
-    generation: {
-      thinking: body.enableThinking ?? (agent?.enableThinking === true ? true : undefined),
-      temperature: body.temperature ?? agent?.temperature ?? undefined,
-      topP: body.topP ?? agent?.topP ?? undefined,
-      maxTokens: body.maxTokens ?? agent?.maxTokens ?? model.maxOutput,
-      stop: body.stop,
-      responseFormat: (format === undefined ? agent?.responseFormat : format) ?? undefined,
-    },
+    generation: generationIn({
+      maxTokens: model.maxOutput,
+      ...agent?.generation,
+      ...generationIn({ ...body, thinking: body.enableThinking, responseFormat: undefined }),
+      responseFormat: format === undefined ? agent?.generation.responseFormat : format,
+    }),
   };
 }
 

@@ -16,25 +16,16 @@ import { defined } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import { estimateTokens, tokenCounter } from '../model/index.js';
 import type { LearnedWindow, ModelUse, ResolvedChatModel, UpstreamCalls } from '../model/index.js';
-import type { CallLimits, ChatCall, ChatPart, ResponseFormat } from '../provider/index.js';
+import { generationIn } from '../provider/index.js';
+import type { CallLimits, ChatCall, ChatPart, Generation } from '../provider/index.js';
 import { Answer, AnswerEvents, toChunk } from './langchain.answer.js';
 import { ModelAbilityError, UnsupportedOptionError } from './langchain.errors.js';
 import { toChatMessages } from './langchain.messages.js';
 import { toolFields, toToolDefinitions } from './langchain.tools.js';
 
-/** Generation parameters; those of a call take precedence over those of the model. */
-export interface ChatGeneration {
-  readonly thinking?: boolean | undefined;
-  readonly temperature?: number | undefined;
-  readonly topP?: number | undefined;
-  readonly maxTokens?: number | undefined;
-}
-
-export interface PlinthChatOptions extends ChatGeneration {
+/** The model does not check answers for which a response format is set. */
+export interface PlinthChatOptions extends Generation {
   readonly use: ModelUse;
-  readonly stop?: readonly string[] | undefined;
-  /** The form that answers are asked for. The model does not check them. */
-  readonly responseFormat?: ResponseFormat | undefined;
   readonly limits: CallLimits;
   /** Tries in all, the first included; there is none after the first part of an answer. */
   readonly attempts: number;
@@ -52,7 +43,9 @@ export interface PlinthChatOptions extends ChatGeneration {
   readonly onParts?: ((parts: readonly ChatPart[]) => void | Promise<void>) | undefined;
 }
 
-export interface PlinthChatCallOptions extends BaseChatModelCallOptions, ChatGeneration {
+/** Generation parameters of a call take precedence over those of the model. */
+export interface PlinthChatCallOptions
+  extends BaseChatModelCallOptions, Omit<Generation, 'stop' | 'responseFormat'> {
   tools?: BindToolsInput[];
 }
 
@@ -231,18 +224,11 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
         msg`response_format is not supported. Use toolStrategy, or withStructuredOutput of the model.`,
       );
     }
-    const own = this.options;
     return {
       messages: toChatMessages(messages),
       ...toolFields(toToolDefinitions(options.tools ?? []), options.tool_choice),
-      ...defined({
-        thinking: options.thinking ?? own.thinking,
-        temperature: options.temperature ?? own.temperature,
-        topP: options.topP ?? own.topP,
-        maxTokens: options.maxTokens ?? own.maxTokens,
-        stop: options.stop ?? own.stop,
-        responseFormat: own.responseFormat,
-      }),
+      ...generationIn(this.options),
+      ...generationIn(options),
     };
   }
 }

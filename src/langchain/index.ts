@@ -1,9 +1,4 @@
-export type {
-  ChatGeneration,
-  PlinthChatCallOptions,
-  PlinthChatModel,
-  PlinthChatOptions,
-} from './chat-model.js';
+export type { PlinthChatCallOptions, PlinthChatModel, PlinthChatOptions } from './chat-model.js';
 export type { PlinthEmbeddings } from './embeddings.js';
 export { toChatMessages, toLangChainMessages, withInvalidCalls } from './langchain.messages.js';
 export { LangChainModule } from './langchain.module.js';

@@ -14,11 +14,13 @@ export {
 } from './adapter/authentication.js';
 export type { AuthType } from './adapter/authentication.js';
 export { InvalidAddressError } from './adapter/address.js';
-export { NO_EFFORT } from './adapter/chat/chat.adapter.js';
+export { generationIn, NO_EFFORT } from './adapter/chat/chat.adapter.js';
 export type {
   CacheMark,
   ChatAdapter,
   ChatCall,
+  Generation,
+  RequestedGeneration,
   ChatCompletion,
   ChatMessage,
   ChatPart,

@@ -1,19 +1,8 @@
 import type { ModelUse, ResolvedChatModel } from '../../model/index.js';
-import type { CallLimits, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
+import type { CallLimits, ChatMessage, ChatPart, Generation } from '../../provider/index.js';
 import type { ToolTurn } from '../tool/agent-tool.js';
 import type { ToolResult } from '../tool/tool.registry.js';
 import type { TurnSources } from '../tool/sources.js';
-
-/** Generation parameters of a call. */
-export interface Generation {
-  readonly thinking: boolean | undefined;
-  readonly temperature: number | undefined;
-  readonly topP: number | undefined;
-  readonly maxTokens: number | undefined;
-  readonly stop: readonly string[] | undefined;
-  /** The form that the answer is asked for; the reader of the parts checks it. */
-  readonly responseFormat: ResponseFormat | undefined;
-}
 
 /** Limits of one call of the model. `totalMs` is also the limit of the whole turn. */
 export interface TurnLimits extends CallLimits {
@@ -40,6 +29,7 @@ export interface RuntimeTurn extends ToolTurn {
   readonly sources?: TurnSources | undefined;
   /** Prompt, history and question. */
   readonly messages: readonly ChatMessage[];
+  /** The reader of the parts checks an answer for which a response format is set. */
   readonly generation: Generation;
   readonly limits: TurnLimits;
   /** Aborts when the turn is stopped. */

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { LearnedWindow, UpstreamCalls } from '../../model/index.js';
-import { defined } from '../../platform/http/index.js';
 import type { ChatCall, ChatPart } from '../../provider/index.js';
 import type { AgentRuntime, RuntimeTurn } from './agent-runtime.js';
 
@@ -19,7 +18,7 @@ export class DirectRuntime implements AgentRuntime {
     const fitted = new LearnedWindow().call(messages);
     const callOf = (): Omit<ChatCall, 'model'> => ({
       messages: fitted.messages,
-      ...defined(generation),
+      ...generation,
     });
     const { currentModel: current } = turn;
     const { overflow } = fitted;

@@ -7,8 +7,8 @@ import { TurnSources } from '../../agent/index.js';
 import type { TurnPart } from '../../agent/index.js';
 import { turnLimits, TurnPlanner } from '../../chat/index.js';
 import type { CallTrail } from '../../model/index.js';
-import { NO_EFFORT } from '../../provider/index.js';
-import type { ChatMessage, ContentPart } from '../../provider/index.js';
+import { generationIn, NO_EFFORT } from '../../provider/index.js';
+import type { ChatMessage, ContentPart, Generation } from '../../provider/index.js';
 import { ParameterError, UnsupportedParameterError } from './api.errors.js';
 import { RequestFiles } from './request-files.js';
 import { noteIgnored } from './api.request.js';
@@ -42,13 +42,10 @@ export class AgentAnswers {
   ): Promise<RunningAnswer> {
     const call = await this.files.read(caller, request.translate(ignored), signal);
     const { system, history, question } = conversationOf(call, request.names, ignored);
-    const { temperature, topP, maxTokens, stop, format, thinking } = call;
+    const { format, thinking } = call;
     const planned = await this.planner.plan(caller, {
       agentId,
-      ...(temperature !== undefined && { temperature }),
-      ...(topP !== undefined && { topP }),
-      ...(maxTokens !== undefined && { maxTokens }),
-      ...(stop && { stop: [...stop] }),
+      ...honouredOf(call),
       ...(format && { responseFormat: format }),
       ...(thinking !== undefined && { enableThinking: thinking }),
     });
@@ -76,6 +73,19 @@ export class AgentAnswers {
     });
     return { parts, context: () => ({ sent: messages, sources: sources.all }) };
   }
+}
+
+/** The parameters that agents take from a request; conversationOf notes the others as ignored. */
+function honouredOf(call: ReadCall): Omit<Generation, 'thinking' | 'responseFormat'> {
+  const {
+    seed: _1,
+    topK: _2,
+    frequencyPenalty: _3,
+    presencePenalty: _4,
+    effort: _5,
+    ...taken
+  } = call;
+  return generationIn({ ...taken, thinking: undefined });
 }
 
 interface AgentCall {

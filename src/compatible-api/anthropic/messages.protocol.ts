@@ -5,12 +5,13 @@ import { sseFrame } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import { quoted, referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
-import { readToolCall } from '../../provider/index.js';
+import { generationIn, readToolCall } from '../../provider/index.js';
 import type {
   ChatCall,
   ChatMessage,
   ContentPart,
   FinishReason,
+  RequestedGeneration,
   ToolCall,
 } from '../../provider/index.js';
 import {
@@ -332,7 +333,7 @@ function translate(body: ApiRequest['body'], ignored: IgnoredParameters): Transl
   const neutral = withoutNeutral(withoutServerTools(body, ignored), WITHOUT_EFFECT);
   const asked = withoutHints(neutral, MESSAGE_HINTS, ignored);
   const request = parameters(translatedRequest, asked);
-  const { system, temperature, top_p, top_k, stop_sequences: stop } = request;
+  const { system, stop_sequences: stop } = request;
   const { output_config, output_format, thinking } = request;
   if (output_config?.task_budget) ignored.add('output_config.task_budget');
   const prompt = system === undefined ? '' : joined(system);
@@ -346,11 +347,16 @@ function translate(body: ApiRequest['body'], ignored: IgnoredParameters): Transl
       ...messagesOf(request.messages),
     ],
     ...toolsOf(request),
-    maxTokens: request.max_tokens,
-    ...(temperature !== undefined && { temperature }),
-    ...(top_p !== undefined && { topP: top_p }),
-    ...(top_k !== undefined && { topK: top_k }),
-    ...(stop?.length && { stop }),
+    ...generationIn({
+      temperature: request.temperature,
+      topP: request.top_p,
+      topK: request.top_k,
+      maxTokens: request.max_tokens,
+      stop: stop?.length ? stop : undefined,
+      seed: undefined,
+      frequencyPenalty: undefined,
+      presencePenalty: undefined,
+    } satisfies RequestedGeneration),
     ...(thinks !== undefined && { thinking: thinks }),
     ...effortOf(output_config?.effort),
     format: format ? { type: 'json_schema', schema: format.schema } : undefined,

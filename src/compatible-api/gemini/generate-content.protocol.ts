@@ -4,8 +4,14 @@ import type { Failure } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
-import { readToolCall } from '../../provider/index.js';
-import type { ChatMessage, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
+import { generationIn, readToolCall } from '../../provider/index.js';
+import type {
+  ChatMessage,
+  ContentPart,
+  FinishReason,
+  RequestedGeneration,
+  ToolCall,
+} from '../../provider/index.js';
 import { citationsOf, CollectedAnswer, urlOf } from '../answer/collected-answer.js';
 import type { SeenPart } from '../answer/collected-answer.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/api.errors.js';
@@ -286,8 +292,6 @@ function translate(body: ApiRequest['body'], ignored: IgnoredParameters): Transl
     generationConfig = {},
     ...offered
   } = parameters(request, asked);
-  const { temperature, topP, topK, maxOutputTokens, seed, stopSequences: stop } = generationConfig;
-  const { presencePenalty, frequencyPenalty } = generationConfig;
   refuseOthers(generationConfig);
   const system = systemOf(systemInstruction);
   const form = formOf(generationConfig);
@@ -297,15 +301,17 @@ function translate(body: ApiRequest['body'], ignored: IgnoredParameters): Transl
       ...messagesOf(contents),
     ],
     ...toolsOf(offered),
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(topK !== undefined && { topK }),
-    ...(maxOutputTokens !== undefined && { maxTokens: maxOutputTokens }),
-    ...(stop?.length && { stop }),
-    ...(seed !== undefined && { seed }),
-    // Zero is what models do without the parameter.
-    ...(presencePenalty && { presencePenalty }),
-    ...(frequencyPenalty && { frequencyPenalty }),
+    ...generationIn({
+      temperature: generationConfig.temperature,
+      topP: generationConfig.topP,
+      topK: generationConfig.topK,
+      maxTokens: generationConfig.maxOutputTokens,
+      stop: generationConfig.stopSequences?.length ? generationConfig.stopSequences : undefined,
+      seed: generationConfig.seed,
+      // Zero is what models do without the parameter.
+      presencePenalty: generationConfig.presencePenalty || undefined,
+      frequencyPenalty: generationConfig.frequencyPenalty || undefined,
+    } satisfies RequestedGeneration),
     ...thinkingOf(generationConfig, ignored),
     format: form && { type: 'json_schema', schema: form.schema },
   };

@@ -4,8 +4,14 @@ import type { Failure } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { referenceOf } from '../../agent/index.js';
 import type { Source, TurnPart } from '../../agent/index.js';
-import { readToolCall } from '../../provider/index.js';
-import type { CacheMark, ContentPart, FinishReason, ToolCall } from '../../provider/index.js';
+import { generationIn, readToolCall } from '../../provider/index.js';
+import type {
+  CacheMark,
+  ContentPart,
+  FinishReason,
+  RequestedGeneration,
+  ToolCall,
+} from '../../provider/index.js';
 import { citationsOf, CollectedAnswer } from '../answer/collected-answer.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/api.errors.js';
 import type {
@@ -316,25 +322,24 @@ function translate(body: ApiRequest['body'], ignored: IgnoredParameters): Transl
   const neutral = withoutNeutral(withTools(body), WITHOUT_EFFECT);
   const asked = withoutHints(neutral, COMPLETION_HINTS, ignored);
   const request = parameters(translatedRequest, asked);
-  const { temperature, top_p, top_k, stop, max_tokens, max_completion_tokens } = request;
-  const { parallel_tool_calls: parallelToolCalls, frequency_penalty, presence_penalty } = request;
-  const seed = request.seed ?? request.random_seed;
-  const maxTokens = max_completion_tokens ?? max_tokens;
+  const { stop, parallel_tool_calls: parallelToolCalls } = request;
   return {
     messages: messagesOf(request.messages),
     ...offeredTools(
       (request.tools ?? []).map((one) => ({ ...toolOf(one.function), ...cacheOf(one) })),
       request.tool_choice,
     ),
-    ...(temperature !== undefined && { temperature }),
-    ...(top_p !== undefined && { topP: top_p }),
-    ...(top_k !== undefined && { topK: top_k }),
-    // Zero is what models do without the parameter.
-    ...(frequency_penalty && { frequencyPenalty: frequency_penalty }),
-    ...(presence_penalty && { presencePenalty: presence_penalty }),
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
-    ...(seed !== undefined && { seed }),
+    ...generationIn({
+      temperature: request.temperature,
+      topP: request.top_p,
+      topK: request.top_k,
+      // Zero is what models do without the parameter.
+      frequencyPenalty: request.frequency_penalty || undefined,
+      presencePenalty: request.presence_penalty || undefined,
+      maxTokens: request.max_completion_tokens ?? request.max_tokens,
+      stop: typeof stop === 'string' ? [stop] : stop,
+      seed: request.seed ?? request.random_seed,
+    } satisfies RequestedGeneration),
     ...thinkingOf(request),
     ...(parallelToolCalls === false && { parallelToolCalls }),
     format: formatOf(request.response_format),

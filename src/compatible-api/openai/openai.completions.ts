@@ -15,7 +15,15 @@ import {
   UpstreamCalls,
 } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
-import type { ChatCall, ChatMessage, ChatPart, FinishReason, Usage } from '../../provider/index.js';
+import { generationIn } from '../../provider/index.js';
+import type {
+  ChatCall,
+  ChatMessage,
+  ChatPart,
+  FinishReason,
+  RequestedGeneration,
+  Usage,
+} from '../../provider/index.js';
 import { IgnoredParameters } from '../answer/answer.js';
 import type { Answer, StreamableRequest } from '../answer/answer.js';
 import { agentIdIn, modelName, parameters, plainText } from '../answer/parameters.js';
@@ -134,7 +142,7 @@ async function textsOf(prompts: CompletionRequest['prompt']): Promise<readonly s
 }
 
 function callOf(request: CompletionRequest, prompt: string): Omit<ChatCall, 'model'> {
-  const { suffix, temperature, top_p: topP, stop, seed, max_tokens: maxTokens } = request;
+  const { suffix, stop } = request;
   const fills = suffix !== undefined && suffix !== '';
   const content = fills ? `<prefix>${prompt}</prefix>\n<suffix>${suffix}</suffix>` : prompt;
   return {
@@ -143,11 +151,16 @@ function callOf(request: CompletionRequest, prompt: string): Omit<ChatCall, 'mod
       { role: 'user', content },
     ],
     completion: { prompt, ...(fills && { suffix }) },
-    maxTokens,
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
-    ...(seed !== undefined && { seed }),
+    ...generationIn({
+      temperature: request.temperature,
+      topP: request.top_p,
+      maxTokens: request.max_tokens,
+      stop: typeof stop === 'string' ? [stop] : stop,
+      seed: request.seed,
+      topK: undefined,
+      frequencyPenalty: undefined,
+      presencePenalty: undefined,
+    } satisfies RequestedGeneration),
     omittedCalls: 'cut',
   };
 }

@@ -19,6 +19,7 @@ export {
   isUniqueViolation,
   unavailableError,
 } from './violation.js';
+export { columnName } from './snake-naming.strategy.js';
 export { SharedReads } from './shared-reads.js';
 export { storableJson } from './storable.js';
 export { withLongStatements, withStatementLimit } from './statement-limit.js';

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
+import { generationIn } from '../../../provider/index.js';
+import type { RequestedGeneration } from '../../../provider/index.js';
 import { ParameterError } from '../../answer/api.errors.js';
 import type { TranslatedCall } from '../../answer/api.request.js';
 import { effort, effortOf, modelName, MOST_TOOLS, parameters } from '../../answer/parameters.js';
@@ -149,7 +151,7 @@ export function translate(
   own: readonly JsonObject[],
   offered: OfferedTools,
 ): TranslatedCall {
-  const { instructions = '', temperature, top_p, max_output_tokens: maxTokens } = given;
+  const { instructions = '' } = given;
   const messages = messagesOf(readItems([...earlier, ...own]), earlier.length, offered);
   if (messages.length === 0) {
     throw new ParameterError('input', msg`The parameter ${'input'} is required.`);
@@ -162,9 +164,16 @@ export function translate(
     ],
     ...offeredTools(offered.tools, chosenIn(given.tool_choice)),
     ...(given.parallel_tool_calls === false && { parallelToolCalls: false }),
-    ...(temperature !== undefined && { temperature }),
-    ...(top_p !== undefined && { topP: top_p }),
-    ...(maxTokens !== undefined && { maxTokens }),
+    ...generationIn({
+      temperature: given.temperature,
+      topP: given.top_p,
+      maxTokens: given.max_output_tokens,
+      topK: undefined,
+      stop: undefined,
+      seed: undefined,
+      frequencyPenalty: undefined,
+      presencePenalty: undefined,
+    } satisfies RequestedGeneration),
     ...effortOf(given.reasoning?.effort),
     format: formatOf(chosen),
   };

@@ -16,6 +16,7 @@ import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
 import type { ChatProtocol, ModelListPath } from './protocol.adapter.js';
+import { namedGeneration } from './chat.adapter.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -24,6 +25,7 @@ import type {
   ChatCompletion,
   ChatPart,
   FinishReason,
+  GenerationNames,
   OmittedCalls,
   RelayedBody,
   ResponseFormat,
@@ -94,6 +96,22 @@ interface ChatCompletionsDialect {
 /** OpenAI refuses more stop sequences (API reference, 2026-11). The text ends at the others all the same. */
 const MAX_STOP_COUNT = 4;
 
+const GENERATION_NAMES: GenerationNames = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  // The dialect has its name.
+  maxTokens: null,
+  stop: null,
+  seed: 'seed',
+  // No field of OpenAI's; other vendors differ.
+  topK: null,
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+  effort: 'reasoning_effort',
+  thinking: null,
+  responseFormat: null,
+};
+
 /** The body of POST /chat/completions. */
 export function toChatCompletionsBody(
   call: ChatCall,
@@ -111,14 +129,9 @@ export function toChatCompletionsBody(
     ...(responseFormat && formatFields(responseFormat, dialect)),
     ...(stream && dialect.streamUsage && { stream_options: { include_usage: true } }),
     ...(call.tools?.length && toolFields(call)),
-    temperature: call.temperature,
-    top_p: call.topP,
+    ...namedGeneration(call, GENERATION_NAMES),
     [dialect.maxOutputField]: call.maxTokens,
     ...(call.stop?.length && { stop: call.stop.slice(0, MAX_STOP_COUNT) }),
-    seed: call.seed,
-    frequency_penalty: call.frequencyPenalty,
-    presence_penalty: call.presencePenalty,
-    reasoning_effort: call.effort,
   };
 }
 

@@ -106,15 +106,11 @@ export interface TokenCount {
 /** The effort of a model that is not to think. */
 export const NO_EFFORT = 'none';
 
-export interface ChatCall {
-  /** The id the service knows the model by. */
-  readonly model: string;
-  readonly messages: readonly ChatMessage[];
-  readonly tools?: readonly ToolDefinition[];
-  /** Only sent together with tools. */
-  readonly toolChoice?: 'auto' | 'none' | 'required';
-  /** False: one call of a tool at a time. Only some protocols have it. */
-  readonly parallelToolCalls?: boolean;
+/**
+ * Generation parameters: how a model is to answer, whatever it is asked. The one list of them: GENERATION_KEYS, and the table of
+ * each protocol, do not compile without a parameter that is added here.
+ */
+export interface Generation {
   readonly temperature?: number;
   readonly topP?: number;
   readonly maxTokens?: number;
@@ -142,6 +138,71 @@ export interface ChatCall {
    * check it.
    */
   readonly responseFormat?: ResponseFormat;
+}
+
+const KEYS: Readonly<Record<keyof Generation, true>> = {
+  temperature: true,
+  topP: true,
+  maxTokens: true,
+  stop: true,
+  seed: true,
+  topK: true,
+  frequencyPenalty: true,
+  presencePenalty: true,
+  effort: true,
+  thinking: true,
+  responseFormat: true,
+};
+
+export const GENERATION_KEYS = Object.keys(KEYS) as readonly (keyof Generation)[];
+
+/** The generation parameters among the values that are set. */
+export function generationIn(values: {
+  readonly [Key in keyof Generation]?: Generation[Key] | null | undefined;
+}): Generation {
+  return Object.fromEntries(
+    GENERATION_KEYS.flatMap((key) => {
+      const value = values[key] ?? undefined;
+      return value === undefined ? [] : [[key, value]];
+    }),
+  );
+}
+
+/** A value or undefined for each parameter that is read from a request by its name alone: none can be forgotten. */
+export type RequestedGeneration = {
+  readonly [Key in Exclude<keyof Generation, 'thinking' | 'effort' | 'responseFormat'>]:
+    | Generation[Key]
+    | undefined;
+};
+
+/**
+ * The name of each generation parameter in the body of a protocol; null where it has none, or where the body says the parameter
+ * in another way.
+ */
+export type GenerationNames = Readonly<Record<keyof Generation, string | null>>;
+
+/** The parameters of a call by their names in a body. JSON leaves out those that are not set. */
+export function namedGeneration(
+  call: Generation,
+  names: GenerationNames,
+): Readonly<Record<string, unknown>> {
+  const fields: Record<string, unknown> = {};
+  for (const key of GENERATION_KEYS) {
+    const name = names[key];
+    if (name !== null) fields[name] = call[key];
+  }
+  return fields;
+}
+
+export interface ChatCall extends Generation {
+  /** The id the service knows the model by. */
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: readonly ToolDefinition[];
+  /** Only sent together with tools. */
+  readonly toolChoice?: 'auto' | 'none' | 'required';
+  /** False: one call of a tool at a time. Only some protocols have it. */
+  readonly parallelToolCalls?: boolean;
   /**
    * Tool calls that are left out of the answer. `cut`: the last one, where the answer reached its length limit and would fail.
    * `unusable`: those that are cut, that have no name, or whose arguments are not a JSON object.

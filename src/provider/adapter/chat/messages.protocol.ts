@@ -8,7 +8,7 @@ import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
 import type { ChatProtocol } from './protocol.adapter.js';
-import { NO_EFFORT } from './chat.adapter.js';
+import { namedGeneration, NO_EFFORT } from './chat.adapter.js';
 import type {
   CacheMark,
   ChatCall,
@@ -18,6 +18,7 @@ import type {
   ChatCompletion,
   ChatPart,
   FinishReason,
+  GenerationNames,
   OmittedCalls,
   ProviderState,
   ResponseFormat,
@@ -93,6 +94,21 @@ function answerToolOf({ responseFormat, tools }: ChatCall): ResponseFormat | und
   return tools?.length ? undefined : responseFormat;
 }
 
+const GENERATION_NAMES: GenerationNames = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  // Required by the protocol, so the body has it with a default.
+  maxTokens: null,
+  stop: null,
+  seed: null,
+  topK: 'top_k',
+  frequencyPenalty: null,
+  presencePenalty: null,
+  effort: null,
+  thinking: null,
+  responseFormat: null,
+};
+
 /** The body of POST /messages. */
 export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, unknown> {
   const answerTool = answerToolOf(call);
@@ -109,9 +125,7 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
     stream,
     ...(call.tools?.length && toolFields(call)),
     ...(answerTool && answerFields(answerTool)),
-    temperature: call.temperature,
-    top_p: call.topP,
-    top_k: call.topK,
+    ...namedGeneration(call, GENERATION_NAMES),
     ...(stop?.length && { stop_sequences: stop }),
     ...(call.effort !== undefined &&
       call.effort !== NO_EFFORT && { output_config: { effort: call.effort } }),

@@ -7,6 +7,7 @@ import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
 import { JsonLinesDecoder } from '../stream-decoder.js';
 import type { ChatProtocol } from './protocol.adapter.js';
+import { namedGeneration } from './chat.adapter.js';
 import type {
   ChatCall,
   ChatMessage,
@@ -14,6 +15,7 @@ import type {
   ChatCompletion,
   ChatPart,
   FinishReason,
+  GenerationNames,
   OmittedCalls,
 } from './chat.adapter.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
@@ -47,6 +49,21 @@ export const ollama: ChatProtocol = {
   toCompletion,
 };
 
+/** Generation parameters among the options of a body. */
+const OPTION_NAMES: GenerationNames = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  maxTokens: 'num_predict',
+  stop: null,
+  seed: 'seed',
+  topK: 'top_k',
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+  effort: null,
+  thinking: null,
+  responseFormat: null,
+};
+
 /** The body of POST /api/chat. Throws UpstreamError (invalid-request) for images given as addresses. */
 export function toOllamaBody(call: ChatCall, stream: boolean): Record<string, unknown> {
   const { responseFormat } = call;
@@ -64,14 +81,8 @@ export function toOllamaBody(call: ChatCall, stream: boolean): Record<string, un
     // A model whose words are constrained cannot call a tool.
     ...(responseFormat && tools === undefined && { format: responseFormat.schema }),
     options: {
-      temperature: call.temperature,
-      top_p: call.topP,
-      num_predict: call.maxTokens,
+      ...namedGeneration(call, OPTION_NAMES),
       ...(call.stop?.length && { stop: call.stop }),
-      seed: call.seed,
-      top_k: call.topK,
-      frequency_penalty: call.frequencyPenalty,
-      presence_penalty: call.presencePenalty,
     },
   };
 }

@@ -9,7 +9,7 @@ import type { Vendor } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
 import { errorInAnswer, protocolError } from '../upstream.error.js';
-import { NO_EFFORT } from './chat.adapter.js';
+import { namedGeneration, NO_EFFORT } from './chat.adapter.js';
 import type {
   ChatCall,
   ChatCompletion,
@@ -17,6 +17,7 @@ import type {
   ChatPart,
   ContentPart,
   FinishReason,
+  GenerationNames,
   OmittedCalls,
   ProviderState,
   ToolCall,
@@ -70,7 +71,23 @@ function* piecesIn(event: JsonRecord): Generator<[place: string, piece: string]>
 /** The API refuses a lower limit. */
 const MIN_OUTPUT_TOKENS = 16;
 
-/** The body of POST /responses. The protocol has no stop sequences, which the adapter sees to, and no seed. */
+const GENERATION_NAMES: GenerationNames = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  // The body has it with its lower limit.
+  maxTokens: null,
+  // The adapter ends the text at stop sequences.
+  stop: null,
+  seed: null,
+  topK: null,
+  frequencyPenalty: null,
+  presencePenalty: null,
+  effort: null,
+  thinking: null,
+  responseFormat: null,
+};
+
+/** The body of POST /responses. */
 export function toResponsesBody(call: ChatCall, stream: boolean): Record<string, unknown> {
   const first = call.messages.findIndex(({ role }) => role !== 'system');
   const leading = first < 0 ? call.messages : call.messages.slice(0, first);
@@ -86,8 +103,7 @@ export function toResponsesBody(call: ChatCall, stream: boolean): Record<string,
     store: false,
     include: ['reasoning.encrypted_content'],
     ...(call.tools?.length && toolFields(call)),
-    temperature: call.temperature,
-    top_p: call.topP,
+    ...namedGeneration(call, GENERATION_NAMES),
     ...(maxTokens !== undefined && { max_output_tokens: Math.max(maxTokens, MIN_OUTPUT_TOKENS) }),
     ...(call.effort !== undefined && { reasoning: reasoningFields(call.effort, call.thinking) }),
     ...(format && {

@@ -12,7 +12,8 @@ import {
   upstreamErrorOf,
 } from '../upstream.error.js';
 import { msg } from '../../../platform/message/index.js';
-import type { ChatCall, ChatPart, FinishReason } from './chat.adapter.js';
+import { namedGeneration } from './chat.adapter.js';
+import type { ChatCall, ChatPart, FinishReason, GenerationNames } from './chat.adapter.js';
 
 /** Where a service completes texts, and how its request differs. */
 export interface TextEndpoint {
@@ -33,16 +34,30 @@ export function textEndpointBeside(chatUrl: string): TextEndpoint {
   return { url: chatUrl.replace(/\/chat\/completions(?=$|\?)/, path), isFim };
 }
 
+const GENERATION_NAMES: GenerationNames = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  maxTokens: 'max_tokens',
+  stop: null,
+  seed: 'seed',
+  topK: null,
+  frequencyPenalty: null,
+  presencePenalty: null,
+  effort: null,
+  thinking: null,
+  responseFormat: null,
+};
+
 export function textBody({ completion, ...call }: ChatCall, isFim: boolean): object {
   return {
     model: call.model,
     prompt: completion?.prompt ?? '',
     ...(completion?.suffix !== undefined && { suffix: completion.suffix }),
-    max_tokens: call.maxTokens,
-    temperature: call.temperature,
-    top_p: call.topP,
+    ...namedGeneration(
+      call,
+      isFim ? { ...GENERATION_NAMES, seed: 'random_seed' } : GENERATION_NAMES,
+    ),
     ...(call.stop?.length && { stop: call.stop }),
-    [isFim ? 'random_seed' : 'seed']: call.seed,
     stream: true,
     ...(!isFim && { stream_options: { include_usage: true } }),
   };
