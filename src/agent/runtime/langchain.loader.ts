@@ -1,18 +1,24 @@
-import { Injectable } from '@nestjs/common';
-import { LazyModuleLoader } from '@nestjs/core';
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import type { LangChain } from '../../langchain/index.js';
+import { ModelResolver, UpstreamCalls } from '../../model/index.js';
 
 /**
  * Loads LangChain with the first turn that needs it: it takes some 100 MB of memory and a second to load, which a service
- * without such agents does not pay. Import LangChain statically only in files that are loaded in the same way.
+ * without such agents does not pay. Import LangChain statically only in files that are loaded in the same way;
+ * test/architecture/start.spec.ts checks it.
  */
 @Injectable()
 export class LangChainLoader {
-  constructor(private readonly modules: LazyModuleLoader) {}
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly models: ModelResolver,
+    private readonly calls: UpstreamCalls,
+  ) {}
 
   async load(): Promise<LangChain> {
-    const { LangChain, LangChainModule } = await import('../../langchain/index.js');
-    const module = await this.modules.load(() => LangChainModule);
-    return module.get(LangChain);
+    const langchain = await import('../../langchain/index.js');
+    return new langchain.LangChain(this.config, this.models, this.calls);
   }
 }

@@ -4,8 +4,6 @@ export const langchain: Texts = {
   messages: {
     'response_format is not supported. Use toolStrategy, or withStructuredOutput of the model.':
       '不支持 response_format。请使用 toolStrategy，或模型的 withStructuredOutput。',
-    'A text to embed must not be empty. Leave empty texts out.':
-      '要向量化的文本不能为空。请去掉空文本。',
     'A content part of type "{0}" cannot be sent in a message of type {1}. Send {2}.':
       '类型为“{0}”的内容不能在 {1} 类型的消息中发送。请发送{2:phrase}。',
     'A message of type "{0}" cannot be sent. Send messages of type system, human, ai and tool.':

@@ -1,0 +1,52 @@
+import { hideVariables } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import type { Caller } from '../platform/access/index.js';
+import type { ModelResolver, ResolvedChatModel, UpstreamCalls } from '../model/index.js';
+import type { ModelUser } from '../usage/index.js';
+import { PlinthChatModel } from './chat-model.js';
+import type { PlinthChatOptions } from './chat-model.js';
+
+/** They make LangChain send conversations to a tracing service, print them, or read others. */
+const VARIABLES = /^(LANGCHAIN|LANGSMITH|LANGGRAPH)_/;
+
+/** Whose models are called. */
+type ModelOwner = ModelUser & Pick<Caller, 'revision'>;
+
+/** Plinth's chat models as parts of LangChain. */
+export class LangChain {
+  private readonly defaults: Pick<PlinthChatOptions, 'limits' | 'attempts'>;
+
+  constructor(
+    config: Config,
+    private readonly models: ModelResolver,
+    private readonly calls: UpstreamCalls,
+  ) {
+    hideVariables(VARIABLES);
+    this.defaults = {
+      limits: {
+        connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
+        idleMs: config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000,
+        totalMs: config.CHAT_STREAM_TIMEOUT_SECONDS * 1_000,
+      },
+      attempts: config.CHAT_ATTEMPTS,
+    };
+  }
+
+  /** The chat model of the name or, without one, the first that end users may choose. Fails as ModelResolver does. */
+  async chatModel(
+    caller: ModelOwner,
+    modelName: string | undefined,
+    options: Partial<PlinthChatOptions> = {},
+  ): Promise<PlinthChatModel> {
+    const use = { caller, feature: 'agent' } as const;
+    return this.chatModelOf(await this.models.resolveChat(caller, modelName), { use, ...options });
+  }
+
+  /** A chat model that is resolved already. Limits and attempts are those of chat unless given. */
+  chatModelOf(
+    model: ResolvedChatModel,
+    options: Partial<PlinthChatOptions> & Pick<PlinthChatOptions, 'use'>,
+  ): PlinthChatModel {
+    return new PlinthChatModel(model, this.calls, { ...this.defaults, ...options });
+  }
+}
