@@ -40,7 +40,9 @@ import { EventFeed } from './api/event/event.feed.js';
 import { EventRepository } from './store/event.repository.js';
 import { EventRetention } from './engine/event.retention.js';
 import { RunLedger } from './store/run.ledger.js';
-import { InputIntake } from './engine/input.intake.js';
+import { RunStore } from './store/run.store.js';
+import { RunOpener } from './engine/run.context.js';
+import { ToolConsent } from './engine/tool.consent.js';
 import {
   MessageRepository,
   ModelCallRepository,
@@ -48,9 +50,8 @@ import {
 } from './store/message.repository.js';
 import { ModelCalls } from './engine/model.calls.js';
 import { RunEnding } from './engine/run.ending.js';
-import { RunLoop } from './engine/run.loop.js';
-import { RunWorker } from './engine/run.worker.js';
-import { ToolCalls } from './engine/tool.calls.js';
+import { RunLoop, RunWorker } from './engine/run.js';
+import { ToolCalls } from './engine/tools.js';
 import { WorkspaceLockRepository } from './store/workspace-lock.repository.js';
 import { HarnessMessageController } from './api/message/message.controller.js';
 import { ReportController } from './api/report/report.controller.js';
@@ -116,13 +117,15 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     EventRepository,
     EventRetention,
     RunLedger,
-    InputIntake,
+    RunStore,
+    RunOpener,
     ModelCallRepository,
     ModelCalls,
     RunEnding,
     RunLoop,
     RunWorker,
     ToolCalls,
+    ToolConsent,
     WorkspaceLockRepository,
     MessageRepository,
     ReportRepository,

@@ -38,7 +38,7 @@ const bound: Readonly<Record<string, string>> = {
   'fragment/vector-removals.ts': 'Of the removal.',
   'usage/usage.retention.ts': 'Of the day that becomes sums.',
   'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
-  'harness/engine/run.worker.ts': 'Of the run.',
+  'harness/engine/run.ts': 'Of the run.',
   'identity/sso/sso.checks.ts': 'Of the user who is asked for.',
   'identity/sso/sso.vault.ts': 'Of the secret that is encrypted again.',
   'harness/engine/undo/undo.service.ts': 'Of the run whose undo was interrupted.',

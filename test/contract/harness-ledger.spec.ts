@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/event/index.js';
-import { RunWorker } from '../../src/harness/engine/run.worker.js';
+import { RunWorker } from '../../src/harness/engine/run.js';
 import { claimOf, FencedError } from '../../src/harness/protocol/run.state.js';
 import type { RunClaim } from '../../src/harness/protocol/run.state.js';
 import { deltas, ownRun, upTo } from '../support/harness-run.js';

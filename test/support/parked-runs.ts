@@ -2,7 +2,7 @@ import { Database } from '../../src/platform/database/index.js';
 import { processId } from '../../src/platform/lease/index.js';
 import { subjectHash } from '../../src/harness/store/approval.repository.js';
 import type { ApprovalAsk } from '../../src/harness/store/approval.repository.js';
-import { ToolCalls } from '../../src/harness/engine/tool.calls.js';
+import { ToolConsent } from '../../src/harness/engine/tool.consent.js';
 import type { FileOperation } from '../../src/harness/workspace/file-operation.js';
 import { EffectRepository } from '../../src/harness/store/effect.repository.js';
 import { ToolResults } from '../../src/harness/engine/tool.results.js';
@@ -80,7 +80,7 @@ export class ParkedRuns {
   async tool(sessionId: string, calls: readonly ParkedCall[] = [EDIT]): Promise<ParkedRun> {
     return this.park(sessionId, 'TOOL', async (writer) => {
       const ids = await this.prepare(writer, calls);
-      const rows = await this.plinth.app.get(ToolCalls).requestApprovals(
+      const rows = await this.plinth.app.get(ToolConsent).requestApprovals(
         writer,
         calls.map((call, at) => askOf(call, ids[at] ?? '')),
       );

@@ -21,19 +21,18 @@ import { countedUsage, writtenIn } from '../context/rendering.js';
 import { costOf, totalCost } from '../protocol/run.state.js';
 import type { RunClaim } from '../protocol/run.state.js';
 import { newId, sha256 } from '../protocol/values.js';
-import { EffectRepository } from '../store/effect.repository.js';
 import type { NewEffect } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import { EventRepository } from '../store/event.repository.js';
-import { MessageRepository, ModelCallRepository } from '../store/message.repository.js';
 import type { ModelCallEnd, ModelCallStart } from '../store/message.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
-import { RunLedger } from '../store/run.ledger.js';
+import type { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { storableText } from '../store/columns.repository.js';
 import { ToolRegistry } from '../tool/tools.js';
+import { RunStore } from '../store/run.store.js';
 import type { RunContext, RunLease } from './run.context.js';
 
 /** A call of the model whose beginning is stored. */
@@ -110,11 +109,8 @@ const EMPTY = 'Your last answer was empty. Go on with the task, or say that it i
 export class ModelCalls {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly ledger: RunLedger,
+    private readonly store: RunStore,
     private readonly events: EventRepository,
-    private readonly messages: MessageRepository,
-    private readonly effects: EffectRepository,
-    private readonly calls: ModelCallRepository,
     private readonly registry: ToolRegistry,
     private readonly upstream: UpstreamCalls,
     private readonly mask: SecretMask,
@@ -185,12 +181,12 @@ export class ModelCalls {
     answer: ModelAnswer,
     complete: (writer: RunWriter) => Promise<Result>,
   ): Promise<Result | 'next'> {
-    return this.ledger.asOwner(lease.claim, async (writer) => {
+    return this.store.ledger.asOwner(lease.claim, async (writer) => {
       const { effectId, text, thinking, finish, usage, durationMs, providerState } = answer;
       const isWhole = finish.reason === 'stop' || finish.reason === 'tool-calls';
       const effects = isWhole ? this.effectsOf(writer.run, answer.toolCalls) : [];
       const isEmpty = effects.length === 0 && text.trim() === '';
-      const messageId = await this.messages.append(writer.run, {
+      const messageId = await this.store.messages.append(writer.run, {
         role: 'ASSISTANT',
         content: text,
         ...(thinking !== '' && { thinking }),
@@ -204,7 +200,7 @@ export class ModelCalls {
         metadata: { effectId, ...((!isWhole || isEmpty) && { incomplete: true }) },
         providerState,
       });
-      if (effects.length > 0) await this.effects.prepare(writer.run, effects);
+      if (effects.length > 0) await this.store.effects.prepare(writer.run, effects);
       announce(writer, answer, { effects, messageId });
       const used = countedUsage(usage, answer);
       writer.set({ contextUsed: used.inputTokens });
@@ -223,8 +219,8 @@ export class ModelCalls {
     { answer, problem }: Extract<ModelResult, { kind: 'unusable' }>,
   ): Promise<void> {
     const { effectId, text, thinking } = answer;
-    await this.ledger.asOwner(lease.claim, async (writer) => {
-      await this.messages.append(writer.run, {
+    await this.store.ledger.asOwner(lease.claim, async (writer) => {
+      await this.store.messages.append(writer.run, {
         role: 'ASSISTANT',
         content: text,
         ...(thinking !== '' && { thinking }),
@@ -245,7 +241,7 @@ export class ModelCalls {
   ): Promise<void> {
     if (!compaction) return;
     const { state, usage, beforeTokens, prunedCalls, summarised } = compaction;
-    await this.ledger.asOwner(lease.claim, async (writer) => {
+    await this.store.ledger.asOwner(lease.claim, async (writer) => {
       writer.set({ compaction: state });
       const data = { beforeTokens, afterTokens, prunedCalls, summarised };
       writer.event('context.compacted', data);
@@ -262,7 +258,7 @@ export class ModelCalls {
     { contextLimit, tokens: sentTokens }: ModelRequest,
     { iteration, attempt }: Pick<ModelAnswer, 'iteration' | 'attempt'>,
   ): Promise<ModelAnswer> {
-    return this.ledger.asOwner(lease.claim, async (writer) => {
+    return this.store.ledger.asOwner(lease.claim, async (writer) => {
       writer.set({ iteration, contextLimit });
       const call = await this.beginCall(writer, { attempt, purpose: 'TURN', sentTokens });
       const data = { effectId: call.effectId, iteration, attempt };
@@ -283,7 +279,7 @@ export class ModelCalls {
     const { lease, caller, model } = context;
     const { effectId, iteration, sequence } = answer;
     const { claim, signal } = lease;
-    const log = new DeltaLog(this.ledger, this.events, {
+    const log = new DeltaLog(this.store.ledger, this.events, {
       ...{ claim, effectId, iteration, sequence, mask: this.mask },
     });
     const limits = {
@@ -323,7 +319,7 @@ export class ModelCalls {
   ): Promise<void> {
     const { effectId, usage, durationMs } = answer;
     const errorCode = lease.cause === 'cancelled' ? 'RUN_CANCELLED' : abandonedCode(failure);
-    await this.ledger.asOwner(lease.claim, async (writer) => {
+    await this.store.ledger.asOwner(lease.claim, async (writer) => {
       const state = lease.signal.aborted ? 'ABANDONED' : 'FAILED';
       const used = wasTaken(answer, failure) ? countedUsage(usage, answer) : undefined;
       const data = { effectId, outcome: 'ABANDONED', code: errorCode } as const;
@@ -344,7 +340,7 @@ export class ModelCalls {
     const spread = backoff * (0.8 + Math.random() * 0.4);
     const delayMs = Math.round(Math.max(spread, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS)));
     const failureKind = this.mask.apply(kind);
-    await this.ledger.append(lease.claim, [
+    await this.store.ledger.append(lease.claim, [
       {
         type: 'model.retrying',
         data: { effectId, retry: attempt, maxRetries: TRIES - 1, failureKind, delayMs },
@@ -360,7 +356,7 @@ export class ModelCalls {
   ): Promise<StartedCall> {
     const { iteration, inputTokens } = writer.run;
     const { sentTokens } = call;
-    const effectId = await this.calls.start(writer.run, { ...call, iteration });
+    const effectId = await this.store.modelCalls.start(writer.run, { ...call, iteration });
     writer.set({ inputTokens: inputTokens + sentTokens });
     return { effectId, sentTokens };
   }
@@ -375,7 +371,7 @@ export class ModelCalls {
     const { used } = how;
     const { run } = writer;
     const cost = used && costOf(used, model);
-    await this.calls.end(run, effectId, { ...how, cost });
+    await this.store.modelCalls.end(run, effectId, { ...how, cost });
     writer.set({
       inputTokens: run.inputTokens - sentTokens + (used?.inputTokens ?? 0),
       outputTokens: run.outputTokens + (used?.outputTokens ?? 0),
@@ -409,7 +405,7 @@ export class ModelCalls {
 
   private async note(writer: RunWriter, content: string): Promise<void> {
     const metadata = { kind: 'NOTE' };
-    await this.messages.append(writer.run, { role: 'CONTROL', content, metadata });
+    await this.store.messages.append(writer.run, { role: 'CONTROL', content, metadata });
   }
 }
 

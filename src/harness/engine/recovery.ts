@@ -9,20 +9,16 @@ import { FileChanges } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import type { SnapshotTarget } from '../change/snapshot/workspace.snapshots.js';
 import { outputOf, PartialOutputs, ToolResults } from './tool.results.js';
-import type { RunContext, RunLease } from './run.context.js';
+import type { ClaimedRun, RunLease } from './run.context.js';
 import { RollBackFailedError } from '../fault/tool.error.js';
 import { reconciliationOf } from '../protocol/run.state.js';
 import type { EffectState, FilesFound, Reconciliation } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
-import { EffectRepository } from '../store/effect.repository.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
-import { ModelCallRepository } from '../store/message.repository.js';
-import { RunLedger } from '../store/run.ledger.js';
-import { SessionRepository } from '../store/run.repository.js';
-import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
 import type { LeftHolder } from '../store/workspace-lock.repository.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import { Workspace } from '../workspace/workspace.js';
+import { RunStore } from '../store/run.store.js';
 
 /** Removes what commands have made under protected names whose process was lost before it could do so. */
 @Injectable()
@@ -32,7 +28,7 @@ export class InterruptedCommands {
   constructor(
     private readonly snapshots: WorkspaceSnapshots,
     private readonly sandbox: Sandbox,
-    private readonly sessions: SessionRepository,
+    private readonly store: RunStore,
     private readonly outputs: PartialOutputs,
   ) {}
 
@@ -61,7 +57,7 @@ export class InterruptedCommands {
     signal: AbortSignal,
   ): Promise<void> {
     await this.outputs.remove({ tenantId, toolCallId });
-    const session = await this.sessions.find(tenantId, sessionId);
+    const session = await this.store.sessions.find(tenantId, sessionId);
     if (!session) return;
     const { workspace: root, workspaceIdentity } = session;
     try {
@@ -78,9 +74,6 @@ export class InterruptedCommands {
     }
   }
 }
-
-/** A claimed run before anything else happens to it. */
-export type RecoveryContext = Pick<RunContext, 'lease' | 'run' | 'workspace'>;
 
 const NOT_RUN =
   'Not run: the server restarted before this call began. Call it again if it is still wanted.';
@@ -126,21 +119,17 @@ export class ToolCallRecovery {
   private readonly logger = new Logger('Harness');
 
   constructor(
-    private readonly ledger: RunLedger,
-    private readonly effects: EffectRepository,
+    private readonly store: RunStore,
     private readonly results: ToolResults,
     private readonly changes: FileChanges,
     private readonly snapshots: WorkspaceSnapshots,
     private readonly commands: InterruptedCommands,
-    private readonly locks: WorkspaceLockRepository,
-    private readonly outputs: PartialOutputs,
     private readonly artifacts: Artifacts,
     private readonly blobs: BlobStore,
-    private readonly modelCalls: ModelCallRepository,
   ) {}
 
   /** True when the run goes on, false when it is parked. */
-  async reconcile(context: RecoveryContext): Promise<boolean> {
+  async reconcile(context: ClaimedRun): Promise<boolean> {
     const { lease, run } = context;
     await this.abandonModelCalls(lease);
     const settled: { toolCallId: string; state: EffectState }[] = [];
@@ -153,25 +142,25 @@ export class ToolCallRecovery {
     }
     if (isUncertain && (await this.park(lease))) return false;
     if (run.recovering) {
-      await this.ledger.asOwner(lease.claim, (writer) => writer.recovered(settled));
+      await this.store.ledger.asOwner(lease.claim, (writer) => writer.recovered(settled));
     }
     return true;
   }
 
   /** Model calls that a lost owner has left open: the model is called again, and their tokens stay counted as estimated. */
   private async abandonModelCalls(lease: RunLease): Promise<void> {
-    await this.ledger.asOwner(lease.claim, async (writer) => {
-      for (const effectId of await this.modelCalls.abandonOpen(writer.run)) {
+    await this.store.ledger.asOwner(lease.claim, async (writer) => {
+      for (const effectId of await this.store.modelCalls.abandonOpen(writer.run)) {
         const data = { effectId, outcome: 'ABANDONED', code: 'MODEL_INTERRUPTED' } as const;
         writer.event('model.turn.abandoned', data);
       }
     });
   }
 
-  private async inspect(context: RecoveryContext): Promise<Finding[]> {
+  private async inspect(context: ClaimedRun): Promise<Finding[]> {
     const { recovering } = context.run;
     const findings: Finding[] = [];
-    for (const effect of await this.effects.unanswered(context.run)) {
+    for (const effect of await this.store.effects.unanswered(context.run)) {
       const found = await this.filesOf(context, effect);
       findings.push({ effect, reconciliation: reconciliationOf(effect, { recovering, found }) });
     }
@@ -180,7 +169,7 @@ export class ToolCallRecovery {
 
   /** Undefined unless a change of files had begun. */
   private async filesOf(
-    { lease, workspace }: RecoveryContext,
+    { lease, workspace }: ClaimedRun,
     effect: HarnessEffect,
   ): Promise<FilesFound | undefined> {
     const { state, effectClass, tenantId, operations } = effect;
@@ -196,7 +185,7 @@ export class ToolCallRecovery {
   ): Promise<boolean> {
     const began = performance.now();
     for (;;) {
-      const owner = (await this.effects.find({ tenantId, id }, toolCallId))?.boot;
+      const owner = (await this.store.effects.find({ tenantId, id }, toolCallId))?.boot;
       // A process that has left the run has removed its name, and claims the run again only after that.
       if (!owner || owner === processId) return true;
       const state = stateOfProcess(owner);
@@ -210,7 +199,7 @@ export class ToolCallRecovery {
 
   /** Answers the state that was stored; undefined when nothing was. */
   private async apply(
-    context: RecoveryContext,
+    context: ClaimedRun,
     { effect, reconciliation }: Finding,
   ): Promise<EffectState | undefined> {
     const { claim } = context.lease;
@@ -218,7 +207,7 @@ export class ToolCallRecovery {
       case 'execute':
         return undefined;
       case 'write-result':
-        await this.ledger.asOwner(claim, (writer) => this.results.answer(writer, effect));
+        await this.store.ledger.asOwner(claim, (writer) => this.results.answer(writer, effect));
         return effect.state;
       case 'not-executed':
         return this.markNotExecuted(context, effect, NOT_RUN);
@@ -232,19 +221,19 @@ export class ToolCallRecovery {
   }
 
   private async markNotExecuted(
-    { lease }: RecoveryContext,
+    { lease }: ClaimedRun,
     effect: HarnessEffect,
     result: string,
   ): Promise<EffectState> {
     const state = 'NOT_EXECUTED';
-    await this.ledger.asOwner(lease.claim, (writer) =>
+    await this.store.ledger.asOwner(lease.claim, (writer) =>
       this.results.finish(writer, effect, { state, result, errorCode: state }),
     );
     return state;
   }
 
   /** Uncertain when a file can no longer be put back. */
-  private async rollBack(context: RecoveryContext, effect: HarnessEffect): Promise<EffectState> {
+  private async rollBack(context: ClaimedRun, effect: HarnessEffect): Promise<EffectState> {
     const { lease, workspace } = context;
     const target = { tenantId: effect.tenantId, workspace };
     try {
@@ -256,24 +245,18 @@ export class ToolCallRecovery {
     return this.markNotExecuted(context, effect, PUT_BACK);
   }
 
-  private async markSucceeded(
-    { lease }: RecoveryContext,
-    effect: HarnessEffect,
-  ): Promise<EffectState> {
+  private async markSucceeded({ lease }: ClaimedRun, effect: HarnessEffect): Promise<EffectState> {
     const { tenantId, runId: id, toolCallId, operations } = effect;
     const state = 'SUCCEEDED';
     const described = await this.changes.describe({ tenantId, id }, operations);
-    await this.ledger.asOwner(lease.claim, async (writer) => {
+    await this.store.ledger.asOwner(lease.claim, async (writer) => {
       await this.results.finish(writer, effect, { state, result: RECONCILED, reconciled: true });
       writer.events(await this.changes.record(writer.run, toolCallId, described));
     });
     return state;
   }
 
-  private async markUncertain(
-    context: RecoveryContext,
-    effect: HarnessEffect,
-  ): Promise<EffectState> {
+  private async markUncertain(context: ClaimedRun, effect: HarnessEffect): Promise<EffectState> {
     const { toolCallId, toolName, effectClass, state, startedAt } = effect;
     if (state === 'UNCERTAIN') return state;
     const trace = effectClass === 'SHELL' ? await this.traceOf(context, effect) : undefined;
@@ -288,34 +271,34 @@ export class ToolCallRecovery {
         files: operations.slice(0, NAMED_FILES).map(({ path, op }) => ({ path, op })),
       }),
     };
-    await this.ledger.asOwner(context.lease.claim, async (writer) => {
+    await this.store.ledger.asOwner(context.lease.claim, async (writer) => {
       const artifactId =
         output && (await this.artifacts.keep(writer.run, outputOf(toolCallId, output)));
-      await this.effects.markUncertain(writer.run, toolCallId, { operations, artifactId });
-      if (trace?.isTidied) await this.locks.markTidied(writer.run);
+      await this.store.effects.markUncertain(writer.run, toolCallId, { operations, artifactId });
+      if (trace?.isTidied) await this.store.locks.markTidied(writer.run);
       const event = { ...data, ...(artifactId !== undefined && { artifactId }) };
       writer.event('effect.uncertain', event, { toolCallId });
     });
     // Once everything is stored elsewhere.
-    if (trace) await this.outputs.remove(effect);
+    if (trace) await this.results.outputs.remove(effect);
     return 'UNCERTAIN';
   }
 
   /** Takes minutes at most, so it is no part of a transaction. Nothing is found while the command may still run. */
-  private async traceOf(context: RecoveryContext, effect: HarnessEffect): Promise<CommandTrace> {
+  private async traceOf(context: ClaimedRun, effect: HarnessEffect): Promise<CommandTrace> {
     if (!(await this.isOwnerGone(context.lease, effect))) {
       return { operations: undefined, output: undefined, isTidied: false };
     }
     const isTidied = await this.tidy(context, effect);
     const operations = await this.changesSinceStart(context, effect);
-    const output = await this.outputs.read(effect);
+    const output = await this.results.outputs.read(effect);
     if (output) await this.blobs.put(effect.tenantId, output);
     return { operations, output, isTidied };
   }
 
   /** False when it has failed. */
   private async tidy(
-    { lease: { signal }, workspace: { root } }: RecoveryContext,
+    { lease: { signal }, workspace: { root } }: ClaimedRun,
     { tenantId, runId, toolCallId, snapshotSha256 }: HarnessEffect,
   ): Promise<boolean> {
     try {
@@ -330,7 +313,7 @@ export class ToolCallRecovery {
   }
 
   private async changesSinceStart(
-    { lease: { signal }, workspace: { root } }: RecoveryContext,
+    { lease: { signal }, workspace: { root } }: ClaimedRun,
     { tenantId, runId, toolCallId, snapshotSha256 }: HarnessEffect,
   ): Promise<readonly FileOperation[] | undefined> {
     try {
@@ -348,8 +331,8 @@ export class ToolCallRecovery {
   private async park(lease: RunLease): Promise<boolean> {
     const code = 'uncertain_tool_effect';
     const message = SUSPENDED;
-    return this.ledger.asOwner(lease.claim, async (writer) => {
-      const open = await this.effects.unanswered(writer.run);
+    return this.store.ledger.asOwner(lease.claim, async (writer) => {
+      const open = await this.store.effects.unanswered(writer.run);
       const uncertain = open.filter(({ state }) => state === 'UNCERTAIN');
       if (uncertain.length === 0) return false;
       writer.set({ errorCode: code, errorMessage: message });

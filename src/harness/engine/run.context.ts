@@ -1,7 +1,10 @@
+import { Injectable } from '@nestjs/common';
+import { DomainError } from '../../platform/error/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { Lease } from '../../platform/lease/index.js';
 import type { Message } from '../../platform/message/index.js';
-import type { UserCallers } from '../../identity/index.js';
+import { UserCallers } from '../../identity/index.js';
+import { ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ModelUser } from '../../usage/index.js';
 import { FencedError, RENEW_SECONDS, STOP_AFTER_SECONDS } from '../protocol/run.state.js';
@@ -10,7 +13,15 @@ import { mayContinue } from '../protocol/policy.js';
 import type { ApprovalRow } from '../store/approval.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import type { RunSkills } from '../store/message.repository.js';
-import type { Workspace } from '../workspace/workspace.js';
+import { Workspace } from '../workspace/workspace.js';
+import { WorkspaceRoots } from '../workspace/workspace-roots.js';
+import { HarnessSkills } from '../context/skills.js';
+import { Sandbox } from '../sandbox/sandbox.js';
+import { RunStore } from '../store/run.store.js';
+import { SecretMask } from '../store/secret-mask.js';
+
+/** A claimed run before anything else happens to it. */
+export type ClaimedRun = Pick<RunContext, 'lease' | 'run' | 'workspace'>;
 
 /** A run that this process holds and works on: what the loop, the model calls and the tool calls share. */
 export interface RunContext {
@@ -146,4 +157,53 @@ export async function callerOf(callers: UserCallers, run: HarnessRun): Promise<C
   const caller = await callers.find({ userId, homeTenantId, tenantId });
   if (!caller || !mayContinue(caller, run)) throw new PermissionRevokedError();
   return caller;
+}
+
+/** Opens the workspace of a claimed run, and gathers what the work for it needs. */
+@Injectable()
+export class RunOpener {
+  constructor(
+    private readonly store: RunStore,
+    private readonly roots: WorkspaceRoots,
+    private readonly callers: UserCallers,
+    private readonly models: ModelResolver,
+    private readonly skills: HarnessSkills,
+    private readonly sandbox: Sandbox,
+    private readonly mask: SecretMask,
+  ) {}
+
+  /** The caller closes it. Undefined when the session is gone; WorkspaceRefusedError or WorkspaceGoneError. */
+  async workspaceOf(run: HarnessRun): Promise<Workspace | undefined> {
+    const session = await this.store.sessions.find(run.tenantId, run.sessionId);
+    if (!session) return undefined;
+    const { tenantId, workspace: root, workspaceIdentity } = session;
+    await this.roots.check(tenantId, root, workspaceIdentity).catch((error: unknown) => {
+      throw error instanceof DomainError ? new WorkspaceRefusedError(error.message) : error;
+    });
+    return Workspace.open(root, workspaceIdentity);
+  }
+
+  async contextOf(claimed: ClaimedRun): Promise<RunContext> {
+    const { lease, run, workspace } = claimed;
+    const caller = await callerOf(this.callers, run);
+    const model = await this.models.resolveChat(caller, run.modelName);
+    const { credential } = model.connection;
+    this.mask.learn([credential ?? '']);
+    const skills = await this.skills.of(lease.claim, workspace.root, lease.signal);
+    const [observedFiles, approvals] = await Promise.all([
+      this.store.effects.seenFiles(run),
+      this.store.approvals.ofOpenCalls(run),
+    ]);
+    // Right after a start the probe of the sandbox may still be running.
+    await this.sandbox.ready();
+    return {
+      ...claimed,
+      caller,
+      model,
+      skills,
+      observedFiles,
+      approvals: new Map(approvals.map((approval) => [approval.toolCallId, approval])),
+      secrets: credential === undefined ? [] : [credential],
+    };
+  }
 }

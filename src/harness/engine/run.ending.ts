@@ -6,16 +6,11 @@ import { msg, phrase, sentences } from '../../platform/message/index.js';
 import type { UpstreamError } from '../../provider/index.js';
 import { abandonedAs, endOf, endsAtOnce, isEnded, isSettled } from '../protocol/run.state.js';
 import type { StopReason } from '../protocol/run.state.js';
-import { ApprovalRepository } from '../store/approval.repository.js';
 import type { HarnessEffect, HarnessRun } from '../store/harness.entity.js';
-import { EffectRepository } from '../store/effect.repository.js';
 import type { PastCall } from '../store/effect.repository.js';
-import { ModelCallRepository } from '../store/message.repository.js';
-import { RunLedger } from '../store/run.ledger.js';
 import type { RunEnd, RunWriter } from '../store/run.ledger.js';
-import { SessionRepository } from '../store/run.repository.js';
-import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
-import { PartialOutputs, ToolResults } from './tool.results.js';
+import { RunStore } from '../store/run.store.js';
+import { ToolResults } from './tool.results.js';
 
 const NOT_RUN = 'Not run: the run ended before this call began.';
 const UNKNOWN =
@@ -30,14 +25,8 @@ const UNKNOWN =
 @Injectable()
 export class RunEnding {
   constructor(
-    private readonly ledger: RunLedger,
-    private readonly effects: EffectRepository,
+    private readonly store: RunStore,
     private readonly results: ToolResults,
-    private readonly approvals: ApprovalRepository,
-    private readonly modelCalls: ModelCallRepository,
-    private readonly locks: WorkspaceLockRepository,
-    private readonly sessions: SessionRepository,
-    private readonly outputs: PartialOutputs,
     private readonly database: Database,
   ) {}
 
@@ -50,7 +39,7 @@ export class RunEnding {
     caller: Caller,
     { tenantId, id }: Pick<HarnessRun, 'tenantId' | 'id'>,
   ): Promise<{ changed: boolean }> {
-    return this.ledger.asOther(tenantId, id, async (writer) => {
+    return this.store.ledger.asOther(tenantId, id, async (writer) => {
       if (isEnded(writer.run.status)) return { changed: false };
       if (endsAtOnce(writer.current)) {
         await this.cancel(writer);
@@ -71,14 +60,14 @@ export class RunEnding {
   /** Ends the run as CANCELLED: by SESSION_CLOSED when its session is deleted, else by USER_CANCEL. */
   async cancel(writer: RunWriter): Promise<void> {
     const { tenantId, sessionId } = writer.run;
-    const session = await this.sessions.find(tenantId, sessionId);
+    const session = await this.store.sessions.find(tenantId, sessionId);
     const stopReason = session?.deletedAt ? 'SESSION_CLOSED' : 'USER_CANCEL';
     await this.close(writer, { status: 'CANCELLED', stopReason });
   }
 
   /** Expires the due approvals of the run and ends it as FAILED. Nothing happens when nothing is due. */
   async expire(writer: RunWriter): Promise<void> {
-    const expired = await this.approvals.expire(writer.run);
+    const expired = await this.store.approvals.expire(writer.run);
     if (expired.length === 0) return;
     for (const { id: approvalId, toolCallId, revision } of expired) {
       const data = { approvalId, state: 'EXPIRED', revision } as const;
@@ -91,16 +80,16 @@ export class RunEnding {
 
   private async close(writer: RunWriter, end: RunEnd): Promise<void> {
     const { run } = writer;
-    const open = await this.effects.unanswered(run);
+    const open = await this.store.effects.unanswered(run);
     for (const effect of open) await this.answer(writer, effect);
     // One that this process has run itself has left nothing in the workspace.
     const isOwnCommand = !writer.isAnothers && !run.recovering;
     const ownCommands = isOwnCommand ? open.filter(isBegunCommand) : [];
-    if (ownCommands.length > 0) await this.locks.markTidied(run);
+    if (ownCommands.length > 0) await this.store.locks.markTidied(run);
     for (const command of ownCommands) {
-      await this.database.afterCommit(() => this.outputs.remove(command));
+      await this.database.afterCommit(() => this.results.outputs.remove(command));
     }
-    for (const { id, toolCallId } of await this.approvals.cancelPending(run)) {
+    for (const { id, toolCallId } of await this.store.approvals.cancelPending(run)) {
       writer.event(
         'approval.resolved',
         { approvalId: id, state: 'CANCELLED' },
@@ -108,11 +97,11 @@ export class RunEnding {
       );
     }
     const code = end.status === 'CANCELLED' ? 'RUN_CANCELLED' : 'RUN_FAILED';
-    for (const effectId of await this.modelCalls.abandonOpen(run)) {
+    for (const effectId of await this.store.modelCalls.abandonOpen(run)) {
       writer.event('model.turn.abandoned', { effectId, outcome: 'ABANDONED', code });
     }
     if (!writer.isAnothers && !(run.recovering && open.some(isBegunCommand))) {
-      await this.locks.release(run);
+      await this.store.locks.release(run);
     }
     writer.end(end);
   }

@@ -13,19 +13,18 @@ import type { ToolErrorCode } from '../fault/tool.error.js';
 import type { SettledEffectState } from '../protocol/run.state.js';
 import { firstBytes, shortened, visibleLine } from '../protocol/values.js';
 import type { OutputCollector } from '../sandbox/sandbox.run.js';
-import { EffectRepository, observedFiles } from '../store/effect.repository.js';
+import { observedFiles } from '../store/effect.repository.js';
 import type { EffectOutcome } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
-import { MessageRepository } from '../store/message.repository.js';
-import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { boundCall, givenArguments } from '../tool/tool.js';
 import type { BoundCall, ShellOutcome, ToolOutcome } from '../tool/tool.js';
 import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
+import { RunStore } from '../store/run.store.js';
 
 /** How much of an output a crash may lose. */
 const WRITE_EVERY_MS = 3_000;
@@ -204,15 +203,19 @@ export function shellOutcome(
 @Injectable()
 export class ToolResults {
   constructor(
-    private readonly ledger: RunLedger,
-    private readonly effects: EffectRepository,
-    private readonly messages: MessageRepository,
+    private readonly store: RunStore,
     private readonly changes: FileChanges,
     private readonly artifacts: Artifacts,
     private readonly blobs: BlobStore,
     private readonly registry: ToolRegistry,
     private readonly mask: SecretMask,
+    readonly outputs: PartialOutputs,
   ) {}
+
+  /** Keeps the masked output of a command that begins, a few seconds old, in case this process is lost. */
+  beginOutput(effect: HarnessEffect, secrets: readonly string[]): PartialOutput {
+    return this.outputs.begin(effect, (bytes) => this.mask.applyToBytes(bytes, secrets));
+  }
 
   /** The event that a call begins. Every call has one: stored before it where it takes long, at the latest with its end. */
   started(effect: HarnessEffect, secrets: readonly string[] = []): EventDraft {
@@ -238,7 +241,7 @@ export class ToolResults {
     effect: HarnessEffect,
     secrets: readonly string[],
   ): Promise<void> {
-    const isFirst = await this.effects.announce(writer.run, effect.toolCallId);
+    const isFirst = await this.store.effects.announce(writer.run, effect.toolCallId);
     if (isFirst) writer.events([this.started(effect, secrets)]);
   }
 
@@ -273,7 +276,7 @@ export class ToolResults {
     const whole = outcome.whole && this.mask.applyToBytes(outcome.whole, secrets);
     // On disk before the transaction, which must not wait for it.
     if (whole) await this.blobs.put(run.tenantId, whole);
-    await this.ledger.asOwner(lease.claim, async (writer) => {
+    await this.store.ledger.asOwner(lease.claim, async (writer) => {
       const artifactId = whole && (await this.artifacts.keep(run, outputOf(toolCallId, whole)));
       const stored = { state, result, errorCode, exitCode, artifactId, seen, operations };
       const note = { summary, durationMs, truncated, secrets };
@@ -301,7 +304,7 @@ export class ToolResults {
     outcome: EffectOutcome,
     note: ResultNote = {},
   ): Promise<string | undefined> {
-    const finished = await this.effects.finish(writer.run, effect.toolCallId, outcome);
+    const finished = await this.store.effects.finish(writer.run, effect.toolCallId, outcome);
     if (!finished) return undefined;
     if (!finished.hadBegun) writer.events([this.started(effect, note.secrets)]);
     const { state, result, errorCode = null, exitCode = null, artifactId = null } = outcome;
@@ -316,7 +319,7 @@ export class ToolResults {
     const result = effect.result ?? '';
     const error = state !== 'SUCCEEDED';
     const durationMs = Math.round(note.durationMs ?? 0);
-    const messageId = await this.messages.append(writer.run, {
+    const messageId = await this.store.messages.append(writer.run, {
       role: 'TOOL',
       content: result,
       toolCallId,

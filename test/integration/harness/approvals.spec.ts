@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
-import { RunWorker } from '../../../src/harness/engine/run.worker.js';
+import { RunWorker } from '../../../src/harness/engine/run.js';
 import { sha256 } from '../../../src/harness/protocol/values.js';
 import * as approvals from '../../support/approvals.js';
 import type { Approval, Decided } from '../../support/approvals.js';

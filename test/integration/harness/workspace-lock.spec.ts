@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
 import { processId } from '../../../src/platform/lease/index.js';
-import { RunWorker } from '../../../src/harness/engine/run.worker.js';
+import { RunWorker } from '../../../src/harness/engine/run.js';
 import { newId, sha256 } from '../../../src/harness/protocol/values.js';
 import { EffectRepository } from '../../../src/harness/store/effect.repository.js';
 import { RunRepository } from '../../../src/harness/store/run.repository.js';

@@ -8,7 +8,7 @@ import { whileSwapped } from '../../../../test/support/swapping.js';
 import { ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { decidePolicy, Grants } from '../../protocol/policy.js';
 import type { PolicyDecision } from '../../protocol/policy.js';
-import { filesSubject } from '../../engine/tool.calls.js';
+import { filesSubject } from '../../engine/tools.js';
 import type { Plan } from '../../protocol/plan.js';
 import { sha256 } from '../../protocol/values.js';
 import { ToolError } from '../../fault/tool.error.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { shownCommand, shownFiles } from './approval.preview.js';
+import { shownCommand, shownFiles } from './tool.consent.js';
 import type { PlannedFile } from '../workspace/file-operation.js';
 
 describe('what is shown of a call', () => {

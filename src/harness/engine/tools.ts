@@ -4,32 +4,26 @@ import PQueue from 'p-queue';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { isConnectionFailure } from '../../platform/database/index.js';
-import { UserCallers } from '../../identity/index.js';
 import { processId } from '../../platform/lease/index.js';
 import type { ToolDefinition } from '../../provider/index.js';
 import { FileChanges } from '../change/file-changes.js';
-import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
+import { PermissionRevokedError, UnrecordedError } from './run.context.js';
+import type { RunContext } from './run.context.js';
+import { shownFiles, ToolConsent } from './tool.consent.js';
+import type { ShownCall } from './tool.consent.js';
+import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
+import type { CallOutcome, ExecutedCall } from './tool.results.js';
 import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
-import { availableDecisions, decidePolicy } from '../protocol/policy.js';
-import type { FileSubject, Grants, GrantSubject, PolicySubject } from '../protocol/policy.js';
-import { CancelRequestedError, FencedError } from '../protocol/run.state.js';
 import type { Plan } from '../protocol/plan.js';
+import type { FileSubject, Grants, PolicySubject } from '../protocol/policy.js';
+import { CancelRequestedError, FencedError } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
-import {
-  ApprovalRepository,
-  commandGrant,
-  pathGrants,
-  subjectHash,
-} from '../store/approval.repository.js';
-import type { ApprovalAsk, ApprovalRow } from '../store/approval.repository.js';
+import { commandGrant, pathGrants } from '../store/approval.repository.js';
+import type { ApprovalAsk } from '../store/approval.repository.js';
+import { planData, proposalEvents, stepIdOf } from '../store/event.catalogue.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
-import { EffectRepository } from '../store/effect.repository.js';
-import { stepIdOf } from '../store/event.catalogue.js';
-import { HarnessSwitches, RunInputRepository } from '../store/run.repository.js';
-import { planData, proposalEvents } from '../store/event.catalogue.js';
-import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
-import { SecretMask } from '../store/secret-mask.js';
+import { RunStore } from '../store/run.store.js';
 import { boundCall, givenArguments } from '../tool/tool.js';
 import type {
   BoundCall,
@@ -46,22 +40,7 @@ import type {
 import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
-import { shownCommand, shownFiles, shownTitle } from './approval.preview.js';
-import type { ShownCall } from './approval.preview.js';
-import { InputIntake } from './input.intake.js';
-import {
-  doneOutcome,
-  failedOutcome,
-  PartialOutputs,
-  shellOutcome,
-  ToolResults,
-} from './tool.results.js';
-import type { CallOutcome, ExecutedCall } from './tool.results.js';
-import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
-import type { RunContext } from './run.context.js';
 
-/** An approval that is not decided by then expires. */
-const APPROVAL_HOURS = 24;
 const PARALLEL_READS = 4;
 /** A read that takes longer says that it has begun before it says what it found. */
 const QUICK_MS = 100;
@@ -77,17 +56,6 @@ interface Execution<Tool extends HarnessTool = HarnessTool> extends BoundCall, E
   readonly toolContext: ToolContext;
 }
 
-/** What a call would do, for the policy and for the person who may be asked. */
-interface Intent {
-  readonly subject: PolicySubject;
-  readonly operations?: readonly FileOperation[];
-  /** What a consent for the session grants. */
-  readonly grants?: readonly GrantSubject[];
-  /** What the person sees of it; its title alone when absent. */
-  readonly shown?: () => Promise<ShownCall>;
-  readonly notes?: () => Promise<readonly string[]>;
-}
-
 /**
  * Executes the tool calls of one message, in their order; consecutive reads run in parallel. Calls that need consent wait
  * until the others are done, and then park the run together. Calls that change the run itself come last.
@@ -98,20 +66,12 @@ export class ToolCalls {
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly ledger: RunLedger,
+    private readonly store: RunStore,
     private readonly registry: ToolRegistry,
     private readonly sandbox: Sandbox,
-    private readonly approvals: ApprovalRepository,
-    private readonly switches: HarnessSwitches,
-    private readonly callers: UserCallers,
-    private readonly effects: EffectRepository,
     private readonly results: ToolResults,
     private readonly files: FileChanges,
-    private readonly snapshots: WorkspaceSnapshots,
-    private readonly outputs: PartialOutputs,
-    private readonly inputs: RunInputRepository,
-    private readonly intake: InputIntake,
-    private readonly mask: SecretMask,
+    private readonly consent: ToolConsent,
   ) {}
 
   /** Definitions of the tools that the run has now, for the model. */
@@ -136,14 +96,14 @@ export class ToolCalls {
       }
     }
     if (asks.length > 0) {
-      await this.parkFor(context, asks);
+      await this.consent.park(context, asks);
       return 'parked';
     }
     const ofRun = effects.filter(({ effectClass }) => effectClass === 'META');
     for (const [index, effect] of ofRun.entries()) {
       if (isStopped()) return 'next';
       // The call before has changed the run: its plan, its phase or its question.
-      if (index > 0) context.run = await this.ledger.held(context.lease.claim);
+      if (index > 0) context.run = await this.store.ledger.held(context.lease.claim);
       if ((await this.executeOne(context, effect)) === 'parked') return 'parked';
     }
     return 'next';
@@ -218,7 +178,7 @@ export class ToolCalls {
   private async read(execution: Execution<ReadTool>): Promise<CallResult> {
     const { context, effect, tool, input, toolContext } = execution;
     const subject = await tool.subject(input, toolContext);
-    const ask = await this.consentFor(execution, { subject });
+    const ask = await this.consent.ask(execution, { subject });
     if (ask) return { ask };
     const found = await this.announceWhenSlow(context, effect, tool.run(input, toolContext));
     await this.results.record(execution, doneOutcome(found));
@@ -239,7 +199,7 @@ export class ToolCalls {
       .catch(() => false)
       .then(async (isSlow) => {
         if (!isSlow) return;
-        await this.ledger.asOwner(lease.claim, (writer) =>
+        await this.store.ledger.asOwner(lease.claim, (writer) =>
           this.results.announce(writer, effect, secrets),
         );
       });
@@ -254,14 +214,14 @@ export class ToolCalls {
     const { run, workspace, lease } = context;
     const plan = await tool.plan(input, toolContext);
     const operations = plan.files.map(({ operation }) => operation);
-    const allowed = await this.approvals.allowed(run);
+    const allowed = await this.store.approvals.allowed(run);
     const subject = filesSubject(plan, { workspace, plan: run.plan, grants: allowed });
     const grants = pathGrants(subject.files);
     const shown = async (): Promise<ShownCall> =>
       shownFiles(plan.files, await this.files.preview(plan.files));
-    const ask = await this.consentFor(execution, { subject, operations, grants, shown });
+    const ask = await this.consent.ask(execution, { subject, operations, grants, shown });
     if (ask) return { ask };
-    await this.requireWrites(context);
+    await this.consent.requireWrites(context);
     const target = { tenantId: run.tenantId, workspace };
     await this.files.keep(run.tenantId, plan.files);
     await this.begin(execution, { operations });
@@ -284,27 +244,27 @@ export class ToolCalls {
     const { context, effect, tool, input } = execution;
     const { run, lease } = context;
     const command = tool.command(input);
-    const granted = (await this.approvals.allowed(run)).command(command);
-    const ask = await this.consentFor(execution, {
+    const granted = (await this.store.approvals.allowed(run)).command(command);
+    const ask = await this.consent.ask(execution, {
       subject: { kind: 'shell', granted },
       grants: [commandGrant(command)],
-      shown: async () => shownCommand(this.mask.apply(command, context.secrets)),
-      notes: () => this.undoNotes(context),
+      shown: async () => this.consent.shownCommand(context, command),
+      notes: () => this.consent.undoNotes(context),
     });
     if (ask) return { ask };
-    await this.requireWrites(context);
+    await this.consent.requireWrites(context);
     const outcome = await this.outcomeOf(context, () => this.executeCommand(execution));
     // A command that the stop of this process has ended: recovery looks at what it has done.
     if (!outcome || (lease.cause === 'stopping' && outcome.state === 'CANCELLED')) return 'recover';
     await this.recordChange(execution, outcome);
-    await this.outputs.remove(effect);
+    await this.results.outputs.remove(effect);
     return 'done';
   }
 
   private async executeCommand(execution: Execution<ShellTool>): Promise<CallOutcome> {
     const { context, effect, tool, input, toolContext } = execution;
     const { run, lease, secrets } = context;
-    const output = this.outputs.begin(effect, (bytes) => this.mask.applyToBytes(bytes, secrets));
+    const output = this.results.beginOutput(effect, secrets);
     try {
       const withOutput = { ...toolContext, onOutput: output.update };
       const done = await tool.run(input, withOutput, (snapshotSha256) =>
@@ -358,11 +318,11 @@ export class ToolCalls {
     const { lease, run, secrets } = context;
     const { toolCallId } = effect;
     const isAsked = run.question?.toolCallId === toolCallId;
-    const pending = isAsked ? await this.inputs.pending(run) : [];
+    const pending = isAsked ? await this.store.inputs.pending(run) : [];
     const answer = pending.find(({ kind }) => kind === 'STEER');
     if (!answer) {
-      await this.ledger.asOwner(lease.claim, async (writer) => {
-        await this.intake.consume(writer, 'STEER');
+      await this.store.ledger.asOwner(lease.claim, async (writer) => {
+        await this.store.consumeInputs(writer, 'STEER');
         await this.results.announce(writer, effect, secrets);
         writer.set({ question: { toolCallId, ...question } });
         writer.park('QUESTION');
@@ -374,105 +334,12 @@ export class ToolCalls {
     const content = `The user answers:\n${answer.content}`;
     const outcome = doneOutcome({ content, summary: 'answered' });
     await this.results.record(execution, outcome, async (writer, messageId) => {
-      await this.inputs.consume(run, [answer.id]);
+      await this.store.inputs.consume(run, [answer.id]);
       writer.set({ question: null });
       const data = { inputId: answer.id, kind: answer.kind, messageId };
       writer.event('input.consumed', data, { toolCallId });
     });
     return 'done';
-  }
-
-  /**
-   * Undefined when the call may be executed: the policy allows it, or a person has agreed to exactly this. Otherwise what
-   * a person is to be asked. ToolError when the policy refuses, APPROVAL_STALE when a person has agreed to something else.
-   */
-  private async consentFor(
-    { context, effect, title, modelDescription }: Execution,
-    { subject, operations = [], grants = [], shown, notes = async () => [] }: Intent,
-  ): Promise<ApprovalAsk | undefined> {
-    const { run, approvals, secrets } = context;
-    const { toolCallId, toolName, argumentsJson } = effect;
-    const approval = approvals.get(toolCallId);
-    const hash = subjectHash({ toolName, input: givenArguments(effect), operations });
-    const isApproved = approval?.state === 'APPROVED';
-    if (isApproved && approval.subjectHash !== hash) {
-      throw new ToolError(
-        'APPROVAL_STALE',
-        'Not run: the files have changed since a person agreed to this call. Read them again and repeat the call.',
-      );
-    }
-    const decision = decidePolicy(run, subject);
-    if (decision.verdict === 'deny') throw new ToolError(decision.code, decision.message);
-    if (decision.verdict === 'allow' || isApproved) return undefined;
-    return {
-      ...{ toolCallId, toolName, subjectHash: hash },
-      argumentsJson: this.mask.apply(argumentsJson, secrets),
-      modelDescription: modelDescription ? this.mask.apply(modelDescription, secrets) : null,
-      ...(shown ? await shown() : shownTitle(this.mask.apply(title, secrets))),
-      grants: decision.grantable ? grants : [],
-      notes: await notes(),
-    };
-  }
-
-  /** What the asked person should know about undoing a command; a failing or slow look prevents no question. */
-  private async undoNotes({ workspace, lease }: RunContext): Promise<string[]> {
-    const note = await this.snapshots
-      .restorable(workspace, lease.signal)
-      .catch((error: unknown) => {
-        const { runId } = lease.claim;
-        this.logger.warn({ msg: 'Failed to determine undoable changes', runId, err: error });
-        return null;
-      });
-    return note === null ? [] : [note];
-  }
-
-  private async parkFor({ lease }: RunContext, asks: readonly ApprovalAsk[]): Promise<void> {
-    await this.ledger.asOwner(lease.claim, async (writer) => {
-      const rows = await this.requestApprovals(writer, asks);
-      writer.park('TOOL');
-      const pendingApprovals = rows.map(({ id }) => id);
-      writer.event('run.waiting_for_approval', { ...writer.statusData, pendingApprovals });
-    });
-  }
-
-  /** Stores the asks as pending and adds their events. Parking the run, in the same transaction, is the caller's. */
-  async requestApprovals(writer: RunWriter, asks: readonly ApprovalAsk[]): Promise<ApprovalRow[]> {
-    if (asks.length === 0) return [];
-    const { run } = writer;
-    const rows = await this.approvals.insert(run, asks, APPROVAL_HOURS);
-    for (const row of rows) {
-      const { id: approvalId, toolCallId, toolName, summary, argumentsSha256, argumentsJson } = row;
-      const { modelDescription, preview } = row;
-      writer.event(
-        'approval.requested',
-        {
-          approvalId,
-          toolName,
-          summary,
-          modelDescription,
-          ...preview,
-          argumentsSha256,
-          argumentsJson,
-          state: 'PENDING',
-          expectedRevision: row.revision,
-          expiresAt: row.expiresAt.getTime(),
-          available: availableDecisions(row.grantable),
-          notes: row.notes,
-        },
-        { stepId: stepIdOf(run.iteration), toolCallId, approvalId },
-      );
-    }
-    return rows;
-  }
-
-  private async requireWrites({ run }: RunContext): Promise<void> {
-    if (!(await this.switches.writesEnabled())) {
-      throw new ToolError(
-        'WRITES_DISABLED',
-        'An operator has stopped all changes for now. Tell the user what is left to do, and stop.',
-      );
-    }
-    await callerOf(this.callers, run);
   }
 
   /** Write-ahead: commits what is about to happen, before it does. */
@@ -484,9 +351,9 @@ export class ToolCalls {
     },
   ): Promise<void> {
     const { claim } = context.lease;
-    await this.ledger.asOwner(claim, async (writer) => {
+    await this.store.ledger.asOwner(claim, async (writer) => {
       const start = { fence: claim.fence, boot: processId, ...what };
-      if (!(await this.effects.start(context.run, effect.toolCallId, start))) {
+      if (!(await this.store.effects.start(context.run, effect.toolCallId, start))) {
         throw new Error(`The effect ${effect.toolCallId} is not prepared and must not begin.`);
       }
       writer.events([this.results.started(effect, context.secrets)]);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { inParallel } from './tool.calls.js';
+import { inParallel } from './tools.js';
 
 describe('tasks in parallel', () => {
   it('is never more than so much at a time, and answers in the order of the list', async () => {

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { describe, expect, it, jest } from '@jest/globals';
-import { Attempts } from './run.worker.js';
+import { Attempts } from './run.js';
 
 describe('attempts', () => {
   it('go on after a failure, and log it once until it is another or has gone', async () => {
