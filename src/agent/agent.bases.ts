@@ -26,7 +26,7 @@ export class AgentBases {
     private readonly callers: UserCallers,
   ) {}
 
-  /** Those of each of the agents, in the order of binding. */
+  /** The readable bases of each of the agents, in the order of binding. */
   async of(tenantId: string, agents: readonly BoundAgent[]): Promise<KnowledgeBase[][]> {
     const ids = [...new Set(agents.flatMap(({ knowledgeIds }) => knowledgeIds))];
     if (ids.length === 0) return agents.map(() => []);

@@ -18,7 +18,7 @@ import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
 import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
 import { generationFields, generationSettingNames } from './generation.js';
 
-const MOST_STEPS = 100;
+const MAX_STEPS = 100;
 const ZERO_OR_ONE = ['0', '1'];
 const AGENT_NAME = { max: 200, example: 'Support' };
 const MODEL_ID = { description: 'A model of category chat' };
@@ -105,7 +105,7 @@ const agentFields = {
   maxSteps: Whole({
     optional: true,
     min: 1,
-    max: MOST_STEPS,
+    max: MAX_STEPS,
     description:
       'Answers of the model that call tools, in one turn; at most AGENT_MAX_STEPS counts',
     clearable: true,

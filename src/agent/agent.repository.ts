@@ -36,7 +36,7 @@ export interface AgentForChat {
   /** What the agent sets of the parameters. */
   readonly generation: Generation;
   readonly runtime: string;
-  /** Those that the agent has switched on, and those of its skills if it uses them. */
+  /** The tools that the agent has switched on, and those of its skills if it uses them. */
   readonly tools: readonly string[];
   /** The skills that the agent uses; none unless it uses skills. */
   readonly skills: readonly SkillInfo[];

@@ -41,9 +41,9 @@ import { AgentRuntimes } from './runtime/runtime.registry.js';
 import { AgentTools } from './tool/tool.registry.js';
 
 const LABEL = phrase`The agent`;
-const MOST_KNOWLEDGE_BASES = 20;
-const MOST_SKILLS = 50;
-const MOST_TOOLS = 50;
+const MAX_KNOWLEDGE_BASES = 20;
+const MAX_SKILLS = 50;
+const MAX_TOOLS = 50;
 const ENABLED = '0';
 
 /** Offered to an agent that uses its skills. */
@@ -111,7 +111,7 @@ export class AgentService {
     return (await this.agents.options(caller)).map(toAgentOptionView);
   }
 
-  /** Those of them that can answer. */
+  /** The agents that can answer. */
   async callable(caller: Caller): Promise<AgentOption[]> {
     return (await this.agents.options(caller)).filter(({ modelName }) => modelName !== null);
   }
@@ -231,8 +231,8 @@ export class AgentService {
   }
 
   private checkSkills(names: readonly string[]): void {
-    if (names.length > MOST_SKILLS) {
-      throw new TooManyBoundError(phrase`skills`, names.length, MOST_SKILLS);
+    if (names.length > MAX_SKILLS) {
+      throw new TooManyBoundError(phrase`skills`, names.length, MAX_SKILLS);
     }
     const known = this.skills.documents.map(({ name }) => name);
     const unknown = names.filter((name) => !known.includes(name));
@@ -240,8 +240,8 @@ export class AgentService {
   }
 
   private checkTools(names: readonly string[]): void {
-    if (names.length > MOST_TOOLS)
-      throw new TooManyBoundError(phrase`tools`, names.length, MOST_TOOLS);
+    if (names.length > MAX_TOOLS)
+      throw new TooManyBoundError(phrase`tools`, names.length, MAX_TOOLS);
     const known = this.toolOptions().map(({ name }) => name);
     const unknown = names.filter((name) => !known.includes(name));
     if (unknown.length > 0) throw new UnknownToolError(unknown, known);
@@ -265,8 +265,8 @@ export class AgentService {
     ids: readonly number[],
     bound: readonly number[],
   ): Promise<void> {
-    if (ids.length > MOST_KNOWLEDGE_BASES) {
-      throw new TooManyBoundError(phrase`knowledge bases`, ids.length, MOST_KNOWLEDGE_BASES);
+    if (ids.length > MAX_KNOWLEDGE_BASES) {
+      throw new TooManyBoundError(phrase`knowledge bases`, ids.length, MAX_KNOWLEDGE_BASES);
     }
     for (const id of ids) {
       if (!bound.includes(id)) await this.knowledge.selectable(caller, id);

@@ -29,17 +29,17 @@ const WAIT_MS = 10_000;
 const ATTEMPT_MS = 5_000;
 
 const FIRST_RETRY_MS = 100;
-const LONGEST_RETRY_MS = 2_000;
+const MAX_RETRY_MS = 2_000;
 
 /** Interval of trying what is kept. */
 const KEPT_RETRY_MS = 5_000;
 const KEPT_AT_ONCE = 500;
-/** After so many failures the rest waits for the next time: the database is away. */
+/** Failures after which the rest waits for the next interval, because the database is away. */
 const FAILURES = 3;
 
 const SPOOL_BYTES = 256 * 1024 * 1024;
 
-/** For answers that no file could take: characters in all, and how long they are tried. */
+/** Limits of the answers that no file could take: characters in all, and how long they are tried. */
 const MEMORY_CHARACTERS = 32 * 1024 * 1024;
 const MEMORY_MS = 10 * 60_000;
 
@@ -141,7 +141,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
       await sleep(delayMs, undefined, { signal: limit }).catch(() => undefined);
       const result = await this.attempt(kept);
       if (result !== 'unavailable') return result;
-      delayMs = Math.min(delayMs * 2, LONGEST_RETRY_MS);
+      delayMs = Math.min(delayMs * 2, MAX_RETRY_MS);
     }
     return 'unavailable';
   }

@@ -17,7 +17,7 @@ import {
   RESPONSE_FORMAT,
   RESPONSE_FORMAT_EXAMPLE,
 } from '../agent/index.js';
-import { MOST_FILES } from './file/chat-file.js';
+import { MAX_FILES } from './file/chat-file.js';
 import { INLINE } from './message.dto.js';
 
 /** One message to a model. Fields that the documented clients do not send are optional additions. */
@@ -57,7 +57,7 @@ export class SendBody extends Input({
   }),
   files: Ids({
     optional: true,
-    maxItems: MOST_FILES,
+    maxItems: MAX_FILES,
     description:
       'ossIds of own uploads: images for models that read them, and documents of the types that knowledge bases parse',
   }),

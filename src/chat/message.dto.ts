@@ -30,7 +30,7 @@ import type { ChatMessage, MessageRole } from './message.entity.js';
 import type { StepsOfMessages } from './step.repository.js';
 import { endedCall } from './turn.steps.js';
 
-/** Of a field of a request. */
+/** Description of the field `inline` of a request. */
 export const INLINE =
   'false: content without thinking text, sources and failures, whatever the record of the client says';
 
@@ -228,7 +228,7 @@ export function toFileView(file: ChatFile): MessageFileView {
 
 /** What a view has beside the row of its message. */
 export interface MessageSurroundings {
-  /** By the id of each message that has others beside it. */
+  /** Sibling ids by the id of each message that has any. */
   readonly siblings: ReadonlyMap<number, readonly number[]>;
   /** The caller's own, by the ids of the answers. */
   readonly feedback: ReadonlyMap<number, Feedback>;

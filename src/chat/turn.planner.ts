@@ -44,7 +44,7 @@ export interface TurnPlan {
   readonly systemPrompt: string | undefined;
   /** The knowledge bases to search before the answer; often none. */
   readonly bases: readonly KnowledgeBase[];
-  /** Of their documents only those whose metadata fits. */
+  /** Only documents whose metadata fits are searched. */
   readonly filter: MetadataFilter | undefined;
   readonly generation: Generation;
   /** What a runtime with tools may use. */
@@ -97,9 +97,9 @@ export type PlannedCall = Pick<
 > & {
   /** The plan was made just now, so the first call uses its model without looking it up again. */
   readonly isResolvedNow?: boolean;
-  /** Is told of each attempt of the model. */
+  /** Records each attempt of the model. */
   readonly trail?: CallTrail;
-  /** As in FormattedCalls. */
+  /** FormattedCalls.passesUnfinished. */
   readonly passesUnfinished?: boolean;
 };
 
@@ -227,7 +227,7 @@ function planOf(
     readonly model: ResolvedChatModel;
     readonly bases: readonly KnowledgeBase[];
     readonly agent?: AgentForChat;
-    /** Of the message: null asks for free text, undefined for what the agent has. */
+    /** The format that the message names: null asks for free text, undefined for the format of the agent. */
     readonly format: ResponseFormat | null | undefined;
   },
 ): TurnPlan {
@@ -255,9 +255,9 @@ function planOf(
 
 /** A question with its answer. */
 interface Exchange {
-  /** Without the steps of the answer; undefined for an answer that has no text. */
+  /** Question and answer without its steps; undefined for an answer that has no text. */
   readonly texts: readonly ChatMessage[] | undefined;
-  /** With its steps. */
+  /** Question and answer with its steps. */
   readonly messages: readonly ChatMessage[];
 }
 
@@ -323,7 +323,7 @@ export function historyWindow(
   return [...system, ...kept, message];
 }
 
-/** By the rough count, because a text that may fit is not refused. */
+/** Counts roughly, so that a text that may fit is not refused. */
 function checkLength(
   messages: readonly ChatMessage[],
   { contextWindow, instruction = '' }: HistoryLimits,

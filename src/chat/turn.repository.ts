@@ -118,7 +118,7 @@ export interface StoredMessage {
   readonly hasSessionBase?: boolean;
   /** What the service wants back with the last text of an answer, for a turn that sends calls of tools. */
   readonly providerState?: ProviderState | null | undefined;
-  /** Of an answer with tools, for a turn that sends them. */
+  /** Steps of an answer with tools, for a turn that sends them. */
   readonly steps?: readonly StoredStep[] | undefined;
 }
 

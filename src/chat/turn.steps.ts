@@ -2,7 +2,7 @@ import { readToolCall } from '../provider/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import type { StoredCall, StoredStep } from './message.entity.js';
 
-/** Between the texts that a model writes before and after the calls of tools, in the text of the answer. */
+/** Separates the texts that a model writes before and after the calls of tools, in the text of the answer. */
 export const BETWEEN_STEPS = '\n\n';
 
 /** What the model reads of a call whose tool did not end. */

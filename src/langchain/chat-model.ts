@@ -93,7 +93,7 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
     };
   }
 
-  /** By the vocabulary of the model where it is known, else a rough count; LangChain's own would fetch a tokenizer. */
+  /** Counts by the vocabulary of the model where it is known, else roughly; LangChain's own would fetch a tokenizer. */
   override async getNumTokens(content: MessageContent): Promise<number> {
     const texts =
       typeof content === 'string'

@@ -11,11 +11,11 @@ import {
   SchemaTooSlowError,
 } from './format.errors.js';
 import { FairQueue } from './fair-queue.js';
-import { LONGEST_SCHEMA, TOO_SLOW } from './schema-walk.js';
+import { MAX_SCHEMA_CHARS, TOO_SLOW } from './schema-walk.js';
 import type { Problem } from './schema-walk.js';
 import type { AnswerTask, CheckedAnswer, SchemaTask } from './schema.worker.js';
 
-/** For the fields of requests. */
+/** Description of the fields of requests. */
 export const RESPONSE_FORMAT =
   '{type: "json_schema", name, schema}: a JSON Schema of an object; name is optional. docs/API.md says what is supported';
 export const RESPONSE_FORMAT_EXAMPLE = {
@@ -34,7 +34,7 @@ const WORKER = fileURLToPath(new URL('./schema.worker.js', import.meta.url));
 const IDLE_MS = 60_000;
 const THREADS = 2;
 const THREAD_MEGABYTES = 128;
-/** Of one check, from its start on the thread. A usual one takes milliseconds. */
+/** Limit of one check, from its start on the thread. Most take milliseconds. */
 const LIMIT_MS = 5_000;
 
 const NAME = /^[\w-]{1,64}$/;
@@ -89,10 +89,10 @@ export class ResponseFormats implements OnApplicationShutdown {
       );
     }
     const text = JSON.stringify(schema);
-    if (text.length > LONGEST_SCHEMA) {
+    if (text.length > MAX_SCHEMA_CHARS) {
       throw new InvalidResponseFormatError(
         (names) =>
-          msg`${names.schema} has ${text.length} characters, and at most ${LONGEST_SCHEMA} are allowed`,
+          msg`${names.schema} has ${text.length} characters, and at most ${MAX_SCHEMA_CHARS} are allowed`,
       );
     }
     return { type, name, schema: schema as ResponseFormat['schema'] };

@@ -10,11 +10,11 @@ export interface Problem {
 /** What a check answers that was ended by its limit of time. */
 export const TOO_SLOW = 'too-slow';
 
-/** Of a schema as JSON text, in characters. It is sent to the model with every answer. */
-export const LONGEST_SCHEMA = 32_000;
+/** Characters of a schema as JSON text, which is sent to the model with every answer. */
+export const MAX_SCHEMA_CHARS = 32_000;
 /** Objects and lists in each other, the schema itself included. */
 const DEEPEST = 16;
-const LONGEST_PATTERN = 1_000;
+const MAX_PATTERN_CHARS = 1_000;
 
 /** Keywords whose value is a schema, a list of schemas or an object of schemas. */
 const SCHEMA = new Set([
@@ -107,7 +107,7 @@ function problemOf(keyword: string, value: unknown, place: 'root' | 'part'): str
 
 function problemOfPattern(pattern: unknown): string | undefined {
   if (typeof pattern !== 'string') return 'must be a text';
-  if (pattern.length > LONGEST_PATTERN) return `has more than ${LONGEST_PATTERN} characters`;
+  if (pattern.length > MAX_PATTERN_CHARS) return `has more than ${MAX_PATTERN_CHARS} characters`;
   try {
     new RegExp(pattern, 'u');
     return undefined;

@@ -26,9 +26,9 @@ export interface CheckedAnswer {
 }
 
 /** Problems of one answer: more do not help a model to correct it. */
-const MOST_PROBLEMS = 10;
-/** Of a longer text, in characters, only the first problem is looked for: all of them could take more memory than there is. */
-const LONGEST_WITH_ALL_PROBLEMS = 100_000;
+const MAX_PROBLEMS = 10;
+/** Characters of a text above which only the first problem is looked for: all of them could exhaust the memory. */
+const MAX_CHARS_WITH_ALL_PROBLEMS = 100_000;
 const KEPT_VALIDATORS = 50;
 /** A global name, by which a script of the module vm reaches the work that it limits. */
 const WORK = 'plinthLimitedWork';
@@ -83,7 +83,7 @@ export function checkAnswer({
     return { problems: [{ path: '', rule: 'json', message: notJson(json) }] };
   }
   return within(limitMs, () => {
-    const validate = validatorOf(schema, text.length <= LONGEST_WITH_ALL_PROBLEMS);
+    const validate = validatorOf(schema, text.length <= MAX_CHARS_WITH_ALL_PROBLEMS);
     try {
       if (validate(value)) return { problems: [], json };
     } catch (error) {
@@ -147,7 +147,7 @@ function notJson(json: string): string {
 }
 
 function problemsOf(errors: readonly ErrorObject[] | null | undefined): Problem[] {
-  return (errors ?? []).slice(0, MOST_PROBLEMS).map((error) => ({
+  return (errors ?? []).slice(0, MAX_PROBLEMS).map((error) => ({
     path: error.instancePath,
     rule: error.keyword,
     message: describe(error),

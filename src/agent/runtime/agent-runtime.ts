@@ -73,7 +73,7 @@ export type TurnPart =
 export interface AgentRuntime {
   /** The value of `runtime` in the record of an agent. */
   readonly code: string;
-  /** For the people who choose a runtime. */
+  /** Shown to the people who choose a runtime. */
   readonly description: string;
   /** Whether it runs the tools of the agent: such a runtime needs a model that supports tools. */
   readonly usesTools: boolean;

@@ -20,7 +20,7 @@ import { NoAnswerInLimitsError } from './runtime.errors.js';
 export interface LoopLimits {
   readonly steps: number;
   readonly calls: number;
-  /** Of all calls of the model together. */
+  /** Tokens of all calls of the model together. */
   readonly tokens: number | undefined;
 }
 
@@ -100,15 +100,16 @@ export class ToolLoop {
     });
     const hooks = createMiddleware({
       name: 'PlinthTurn',
-      wrapModelCall: (request, handler) => this.kept(() => this.callModel(request, handler)),
-      wrapToolCall: (request) => this.kept(() => this.callTool(request)),
+      wrapModelCall: (request, handler) =>
+        this.recordingFailure(() => this.callModel(request, handler)),
+      wrapToolCall: (request) => this.recordingFailure(() => this.callTool(request)),
     });
     // The tools as definitions only: callTool executes the calls, so LangChain reads and repairs no arguments.
     const tools = this.offered.map((tool) => ({ ...tool }));
     return createAgent({ model: chatModel, tools, middleware: [hooks] });
   }
 
-  private async kept<T>(work: () => Promise<T>): Promise<T> {
+  private async recordingFailure<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -143,7 +144,7 @@ export class ToolLoop {
       // LangChain waits for the result of an invalid call only if it is among the others.
       return Object.assign(answer, withInvalidCalls(this.toolCalls));
     }
-    // What a model calls although it was told not to is not run.
+    // Calls made despite toolChoice none are ignored.
     if (answer.text.trim() === '') throw new NoAnswerInLimitsError(reached);
     return new AIMessage(answer.text);
   }

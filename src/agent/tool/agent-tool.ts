@@ -22,7 +22,7 @@ export interface ToolTurn {
   readonly agentId?: number | undefined;
   /** The knowledge bases of the agent, or the one that the message names. Tools read these and no others. */
   readonly bases: readonly KnowledgeBase[];
-  /** Of their documents tools read only those whose metadata fits: the filter of the agent and that of the message. */
+  /** Tools read only documents whose metadata fits: the filter of the agent and that of the message. */
   readonly filter?: MetadataFilter | undefined;
   /** The skills of the agent; empty unless it uses them. */
   readonly skills: readonly SkillInfo[];

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolOutcome } from './agent-tool.js';
 
-const LONGEST_EXPRESSION = 500;
+const MAX_EXPRESSION_CHARS = 500;
 const DEEPEST = 50;
 /** Significant digits of a 64-bit float that are always right. */
 const DIGITS = 15;
@@ -12,7 +12,7 @@ const DIGITS = 15;
 const input = z.strictObject({
   expression: z
     .string()
-    .max(LONGEST_EXPRESSION)
+    .max(MAX_EXPRESSION_CHARS)
     .describe('For example (1299 * 3 - 100) * 1.19, or round(sqrt(2) * 100) / 100.'),
 });
 type Input = z.infer<typeof input>;
@@ -63,7 +63,7 @@ const TOKEN = /([A-Za-z_]\w*)|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/g;
 export class CalculateTool implements AgentTool<Input> {
   readonly name = 'calculate';
   readonly input = input;
-  readonly description = `Calculates an expression with 15 significant digits. Use it for every calculation instead of doing it in your head. Operators: + - * / % ^ and ( ). Constants: PI, E. Functions: ${Object.keys(FUNCTIONS).join(', ')}; angles are in radians, log is the natural logarithm, round takes the number of decimals as an optional second argument. Write numbers with a decimal point and without thousands separators, 20 percent as 0.2. At most ${LONGEST_EXPRESSION} characters.`;
+  readonly description = `Calculates an expression with 15 significant digits. Use it for every calculation instead of doing it in your head. Operators: + - * / % ^ and ( ). Constants: PI, E. Functions: ${Object.keys(FUNCTIONS).join(', ')}; angles are in radians, log is the natural logarithm, round takes the number of decimals as an optional second argument. Write numbers with a decimal point and without thousands separators, 20 percent as 0.2. At most ${MAX_EXPRESSION_CHARS} characters.`;
 
   async run({ expression }: Input): Promise<ToolOutcome> {
     const text = withPlainOperators(expression.trim());

@@ -9,7 +9,7 @@ import type { SentFragment, Source, TurnSources } from './sources.js';
 export const MAX_QUOTED_FRAGMENTS = 20;
 export const MAX_QUOTED_CHARS = 24_000;
 
-/** For the model, before the fragments of an answer. */
+/** Tells the model how to use the fragments, before them. */
 export const HOW_TO_USE = `${CITE} ${QUOTED_DATA}`;
 
 /** What the fragments of one question or answer may take, with their tags and the names of their documents. */
@@ -44,11 +44,11 @@ export interface QuotedFragments<Fragment> {
 
 /** The longest number that a source can get. */
 const ANY_NUMBER = 999;
-/** Between two quoted fragments: two line feeds. */
+/** Tokens between two quoted fragments: two line feeds. */
 const BETWEEN: TextRoom = { characters: 2, tokens: 1 };
 /** Characters of a fragment; a beginning of fewer is not worth a source. */
 const LEAST_BEGINNING = 80;
-/** Of the room, for the best fragment when it does not fit as a whole; the others share the rest. */
+/** Share of the room for the best fragment when it does not fit as a whole; the others share the rest. */
 const BEST_SHARE = 0.5;
 /** Parts of what a base allows for neighbours, tried one after the other until they fit. */
 const NEIGHBOUR_SHARES = [1, 1 / 2, 1 / 4];

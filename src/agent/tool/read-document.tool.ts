@@ -9,9 +9,9 @@ import { currentBases, listOf, shownName, withoutBases } from './bases.js';
 import { HOW_TO_USE, quoteFragments, TurnFullError, WindowFullError } from './quoted-fragments.js';
 
 /** Fragments of one answer. */
-const MOST_FRAGMENTS = 100;
+const MAX_FRAGMENTS = 100;
 /** Documents that are listed when a name fits several. */
-const MOST_DOCUMENTS = 10;
+const MAX_DOCUMENTS = 10;
 /** For the remarks beside the fragments. */
 const REMARKS = 2_000;
 const REMARK_TOKENS = 300;
@@ -45,7 +45,7 @@ export class ReadDocumentTool implements AgentTool<Input> {
   readonly name = 'read_document';
   readonly input = input;
   readonly refusal = withoutBases;
-  readonly description = `Reads a document from its beginning, or a range of its fragments or pages, such as what comes before and after a fragment that was found. Returns at most ${MOST_FRAGMENTS} fragments and about 30,000 characters, numbered, and says how to go on. Use search_knowledge to find a passage. ${HOW_TO_USE}`;
+  readonly description = `Reads a document from its beginning, or a range of its fragments or pages, such as what comes before and after a fragment that was found. Returns at most ${MAX_FRAGMENTS} fragments and about 30,000 characters, numbered, and says how to go on. Use search_knowledge to find a passage. ${HOW_TO_USE}`;
 
   constructor(
     private readonly bases: AgentBases,
@@ -62,7 +62,7 @@ export class ReadDocumentTool implements AgentTool<Input> {
     const document = await this.find(named, context);
     context.signal.throwIfAborted();
     const extent = await this.extent(tenantId, document, range);
-    const rows = await this.documents.read(tenantId, document, range, MOST_FRAGMENTS + 1);
+    const rows = await this.documents.read(tenantId, document, range, MAX_FRAGMENTS + 1);
     if (rows.length === 0) throw nothingIn(document, extent);
     return answer(document, extent, range, shownOf(rows, context));
   }
@@ -72,7 +72,7 @@ export class ReadDocumentTool implements AgentTool<Input> {
     const found = await this.documents.find(
       context.caller.tenantId,
       bases.map(({ id }) => id),
-      { text: named, filter: context.filter, limit: MOST_DOCUMENTS },
+      { text: named, filter: context.filter, limit: MAX_DOCUMENTS },
     );
     const [document, ...others] = found;
     if (!document) {
@@ -162,7 +162,7 @@ function shownOf(
     fragments,
     sources,
     {
-      pieces: MOST_FRAGMENTS,
+      pieces: MAX_FRAGMENTS,
       characters: CONTENT_CHARACTERS - REMARKS,
       tokens: tokens - REMARK_TOKENS,
     },

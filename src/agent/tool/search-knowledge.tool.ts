@@ -35,19 +35,19 @@ import type { QuotedFragments } from './quoted-fragments.js';
 import { inRankOrder } from './sources.js';
 
 const DEFAULT_LIMIT = 8;
-const MOST_FRAGMENTS = 20;
+const MAX_FRAGMENTS = 20;
 /** Documents that a filter can name. */
-const MOST_DOCUMENTS = 20;
+const MAX_DOCUMENTS = 20;
 /** Fragments on the pages to which a search is limited. */
-const MOST_FILTERED = 20_000;
+const MAX_FILTERED = 20_000;
 /** For the remarks beside the fragments. */
 const REMARKS = 3_000;
 const REMARK_TOKENS = 500;
 
 /** Conditions of one call. */
-const MOST_CONDITIONS = 10;
+const MAX_CONDITIONS = 10;
 /** Keys of metadata that one answer lists. */
-const MOST_KEYS = 50;
+const MAX_KEYS = 50;
 
 const scalar = z.union([z.string(), z.number()]);
 const condition = z.strictObject({
@@ -88,7 +88,7 @@ const input = z.strictObject({
   filter: z
     .array(condition)
     .min(1)
-    .max(MOST_CONDITIONS)
+    .max(MAX_CONDITIONS)
     .optional()
     .describe(
       'Search only in documents whose metadata fits all of these conditions. The answer to an unknown key lists the keys.',
@@ -96,9 +96,9 @@ const input = z.strictObject({
   limit: z
     .int()
     .min(1)
-    .max(MOST_FRAGMENTS)
+    .max(MAX_FRAGMENTS)
     .optional()
-    .describe(`Fragments at most, 1 to ${MOST_FRAGMENTS}. Default: ${DEFAULT_LIMIT}.`),
+    .describe(`Fragments at most, 1 to ${MAX_FRAGMENTS}. Default: ${DEFAULT_LIMIT}.`),
 });
 type Input = z.infer<typeof input>;
 
@@ -178,7 +178,7 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     }
     const { tenantId } = caller;
     const ids = bases.map(({ id }) => id);
-    const search = { text: document, filter, limit: MOST_DOCUMENTS + 1 };
+    const search = { text: document, filter, limit: MAX_DOCUMENTS + 1 };
     const found = await this.documents.find(tenantId, ids, search);
     const name = shownName(document);
     if (found.length === 0) {
@@ -186,9 +186,9 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
         `There is no document "${name}" in these knowledge bases. Search without document to see the names of documents.`,
       );
     }
-    if (found.length > MOST_DOCUMENTS) {
+    if (found.length > MAX_DOCUMENTS) {
       throw new ToolFailure(
-        `More than ${MOST_DOCUMENTS} documents fit "${name}". Give more of the name, or search without document.`,
+        `More than ${MAX_DOCUMENTS} documents fit "${name}". Give more of the name, or search without document.`,
       );
     }
     if (!hasPages) {
@@ -196,11 +196,11 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
       throw new ToolFailure(`The document "${name}" has no text yet. Search without document.`);
     }
     const pages = { fromPage, toPage };
-    const fragments = await this.documents.fragmentIds(tenantId, found, pages, MOST_FILTERED + 1);
+    const fragments = await this.documents.fragmentIds(tenantId, found, pages, MAX_FILTERED + 1);
     const count = [...fragments.values()].reduce((sum, { length }) => sum + length, 0);
-    if (count > MOST_FILTERED) {
+    if (count > MAX_FILTERED) {
       throw new ToolFailure(
-        `The pages have more than ${MOST_FILTERED} fragments. Name one document, give fewer pages, or search without pages.`,
+        `The pages have more than ${MAX_FILTERED} fragments. Name one document, give fewer pages, or search without pages.`,
       );
     }
     if (count > 0) {
@@ -274,8 +274,8 @@ function filterOf(
 
 function listOfKeys(keys: readonly MetadataKey[]): string {
   if (keys.length === 0) return 'The documents have no metadata. Search without filter.';
-  const shown = keys.slice(0, MOST_KEYS).map(({ key, type }) => `${key} (${type})`);
-  const rest = keys.length > MOST_KEYS ? ' and others' : '';
+  const shown = keys.slice(0, MAX_KEYS).map(({ key, type }) => `${key} (${type})`);
+  const rest = keys.length > MAX_KEYS ? ' and others' : '';
   return `The keys of the metadata are ${shown.join(', ')}${rest}.`;
 }
 

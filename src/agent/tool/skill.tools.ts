@@ -14,7 +14,7 @@ import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool
 /** Less than an answer may have, so that the remark about the cut fits. */
 const SHOWN_BYTES = 31_000;
 const ENTRY_FILE = 'SKILL.md';
-/** Of each description in the list of the skills. */
+/** Characters of each description in the list of the skills. */
 const DESCRIPTION_CHARACTERS = 300;
 
 /** Gives the model the instructions of a skill. */

@@ -31,7 +31,7 @@ const TOOLS = {
 export const AGENT_TOOLS = Symbol('AGENT_TOOLS');
 
 /** Arguments that a model sends, in characters. */
-const MOST_ARGUMENTS = 100_000;
+const MAX_ARGUMENT_CHARS = 100_000;
 
 /** A call of one tool that has ended. */
 export interface ToolResult {
@@ -178,7 +178,7 @@ class CallLimit {
   }
 }
 
-/** For the module: every tool, the list of them, and the registry. */
+/** Providers of the module: every tool, the list of them, and the registry. */
 export const agentToolProviders: Provider[] = [
   ...Object.values(TOOLS),
   {
@@ -204,8 +204,8 @@ function inputOf(tool: AgentTool, argumentsJson: string): unknown {
     new ToolFailure(
       `The arguments of ${tool.name} are not valid. ${why} Nothing was done; call it again with valid arguments.`,
     );
-  if (argumentsJson.length > MOST_ARGUMENTS) {
-    throw refuse(`They have more than ${MOST_ARGUMENTS} characters.`);
+  if (argumentsJson.length > MAX_ARGUMENT_CHARS) {
+    throw refuse(`They have more than ${MAX_ARGUMENT_CHARS} characters.`);
   }
   const result = tool.input.safeParse(parsed(argumentsJson, refuse));
   if (result.success) return result.data;
@@ -225,7 +225,7 @@ function parsed(argumentsJson: string, refuse: (why: string) => ToolFailure): un
   }
 }
 
-/** Without half characters and the NUL character, which PostgreSQL refuses. */
+/** Removes lone surrogates and the NUL character, which PostgreSQL refuses. */
 function storable(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value;
 }

@@ -24,7 +24,7 @@ import type { Neighbourhood, RetrievedFragment } from '../../retrieval/index.js'
 export interface AugmentationInput {
   readonly question: string;
   readonly bases: readonly KnowledgeBase[];
-  /** Of their documents only those whose metadata fits; the files of the conversation have none. */
+  /** Only documents whose metadata fits are searched; the files of the conversation have none. */
   readonly filter?: MetadataFilter | undefined;
   /** The conversation before it, oldest first. */
   readonly history: readonly ChatMessage[];
@@ -56,13 +56,13 @@ const FALLBACK = { module: 'chat_rag', operation: 'AUGMENT', status: 'FALLBACK' 
 /** Number of latest messages that the model gets for the rewriting. */
 const MESSAGES = 6;
 /** Characters per message, from its start. */
-const LONGEST_MESSAGE = 1_500;
+const MAX_MESSAGE_CHARS = 1_500;
 /** A longer result is not a question and is discarded. */
-const LONGEST_QUESTION = 1_000;
+const MAX_QUESTION_CHARS = 1_000;
 const MAX_TOKENS = 300;
-/** Of the rewriting, fallbacks included. Short, because the user waits and the original question is an acceptable fallback. */
+/** Limit of the rewriting, fallbacks included. Short, because the user waits and the original question is an acceptable fallback. */
 const REWRITING_MS = 10_000;
-/** Of one attempt; it ends by itself, so that a service that hangs counts as failing, and a fallback has time. */
+/** Limits of one attempt; it ends by itself, so that a service that hangs counts as failing, and a fallback has time. */
 const REWRITING_LIMITS = { connectMs: 5_000, idleMs: 7_500, totalMs: 7_500 };
 
 const REWRITING =
@@ -141,7 +141,7 @@ export class ChatAugmentation {
       const options = { use, limits: REWRITING_LIMITS, signal: limited };
       const { text } = await this.calls.complete(model, () => call, options);
       const rewritten = text.trim();
-      return rewritten === '' || rewritten.length > LONGEST_QUESTION ? question : rewritten;
+      return rewritten === '' || rewritten.length > MAX_QUESTION_CHARS ? question : rewritten;
     } catch (error) {
       if (signal.aborted) throw error;
       this.logger.warn({ msg: 'Failed to rewrite a follow-up question', err: error });
@@ -191,7 +191,7 @@ interface BaseHits {
 
 interface Searched {
   readonly found: readonly BaseHits[];
-  /** As in the sources. */
+  /** Augmented.incomplete. */
   readonly incomplete: boolean;
 }
 
@@ -203,9 +203,9 @@ function nothingAdded({ question }: AugmentationInput): Augmented {
 function rewriting(question: string, history: readonly ChatMessage[]): ChatMessage[] {
   const conversation = history
     .slice(-MESSAGES)
-    .map(({ role, content }) => `${role}: ${textOf(content).slice(0, LONGEST_MESSAGE)}`)
+    .map(({ role, content }) => `${role}: ${textOf(content).slice(0, MAX_MESSAGE_CHARS)}`)
     .join('\n');
-  const content = `${REWRITING}\n\nConversation:\n${conversation}\n\nQuestion: ${question.slice(0, LONGEST_MESSAGE)}`;
+  const content = `${REWRITING}\n\nConversation:\n${conversation}\n\nQuestion: ${question.slice(0, MAX_MESSAGE_CHARS)}`;
   return [{ role: 'user', content }];
 }
 
@@ -214,5 +214,5 @@ function textOf(content: ChatMessage['content']): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** Between the question and the quoted fragments. */
+/** The text between the question and the quoted fragments. */
 const CITING = `Answer the question above from the fragments below, in the language of the question. ${CITE} Do not guess: if the fragments do not hold the answer, say so. ${QUOTED_DATA}`;

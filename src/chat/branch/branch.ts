@@ -20,7 +20,7 @@ export function newestLeaf(links: readonly Link[], through: number | null): numb
 /** The messages that stay after a deletion, and what has changed. */
 export interface Detachment {
   readonly links: readonly Link[];
-  /** Those that followed a deleted message, with the message that they follow now. */
+  /** The messages that followed a deleted one, with the message that they follow now. */
   readonly moved: readonly Link[];
   /** The last message of the current branch that stays; undefined when its end is not deleted. */
   readonly leaf: number | null | undefined;

@@ -20,11 +20,11 @@ import type { ChatMessage } from '../message.entity.js';
 import { votes } from './feedback.entity.js';
 import type { Feedback } from './feedback.entity.js';
 
-const LONGEST_TEXT = 2_000;
+const MAX_TEXT_CHARS = 2_000;
 
 export class FeedbackBody extends Input({
   vote: OneOf(votes),
-  text: Text({ optional: true, max: LONGEST_TEXT, description: 'Why; replaces an earlier text' }),
+  text: Text({ optional: true, max: MAX_TEXT_CHARS, description: 'Why; replaces an earlier text' }),
 }) {}
 
 export class FeedbackListQuery extends Input({

@@ -33,7 +33,7 @@ export class FeedbackService {
     await this.feedback.remove(caller, messageId);
   }
 
-  /** Of all users of the tenant. */
+  /** The feedback of all users of the tenant. */
   async list({ tenantId }: Caller, query: FeedbackListQuery): Promise<Page<FeedbackView>> {
     const page = await this.feedback.page(tenantId, query);
     const exchanges = await this.feedback.exchanges(tenantId, page.rows);

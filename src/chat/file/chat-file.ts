@@ -4,7 +4,7 @@ import type { Message } from '../../platform/message/index.js';
 export const CHAT_FILE_KIND = 'chat';
 
 /** Files of one question at most. */
-export const MOST_FILES = 10;
+export const MAX_FILES = 10;
 
 /** The images that every protocol accepts. */
 const SENT_IMAGES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];

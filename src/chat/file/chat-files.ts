@@ -44,7 +44,7 @@ const MIB = 2 ** 20;
 const LOOK_MS = 250;
 
 /** A text of more than so many bytes or characters for each token that it may have is long; its tokens are not counted. */
-const MOST_PER_TOKEN = 8;
+const MAX_CHARS_PER_TOKEN = 8;
 
 /** The turn whose files are read. */
 interface FileTurn {
@@ -165,7 +165,7 @@ export class ChatFiles {
 
   /** Longer texts have more tokens than a question may quote. */
   private get mostCharacters(): number {
-    return this.config.CHAT_FILE_TOKENS * MOST_PER_TOKEN;
+    return this.config.CHAT_FILE_TOKENS * MAX_CHARS_PER_TOKEN;
   }
 
   /** Why an upload can never be read, by its type and size. */
@@ -380,9 +380,9 @@ export class ChatFiles {
       return undefined;
     }
     const known = (await this.repository.texts(tenantId, [file.id])).get(file.id);
-    const isLong = info.mimeType.startsWith('text/') && file.size > room * MOST_PER_TOKEN;
+    const isLong = info.mimeType.startsWith('text/') && file.size > room * MAX_CHARS_PER_TOKEN;
     const text = isLong ? undefined : (known ?? (await this.textOf(tenantId, file, signal)));
-    const isCounted = text !== undefined && text.length <= room * MOST_PER_TOKEN;
+    const isCounted = text !== undefined && text.length <= room * MAX_CHARS_PER_TOKEN;
     const tokens = isCounted ? fileTokens(turn, file, text) : undefined;
     if (text !== undefined && tokens !== undefined && tokens <= room) {
       if (known === undefined) await this.repository.keepText(tenantId, file.id, text);

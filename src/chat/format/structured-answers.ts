@@ -13,7 +13,7 @@ import {
 } from './format.errors.js';
 
 /** Longest answer that is checked. */
-const LONGEST_ANSWER = 1_000_000;
+const MAX_ANSWER_CHARS = 1_000_000;
 
 /** The first call and one correction. */
 const CALLS = 2;
@@ -115,7 +115,7 @@ class HeldAnswer {
       switch (part.type) {
         case 'text-delta':
           this.text += part.text;
-          if (this.text.length > LONGEST_ANSWER) throw new AnswerTooLargeError(LONGEST_ANSWER);
+          if (this.text.length > MAX_ANSWER_CHARS) throw new AnswerTooLargeError(MAX_ANSWER_CHARS);
           return [];
         case 'usage':
           this.usage = part.usage;

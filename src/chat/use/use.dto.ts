@@ -12,14 +12,14 @@ import {
 } from '../../platform/http/index.js';
 
 /** Days of a use report: enough for a quarter. */
-const MOST_DAYS = 92;
+const MAX_DAYS = 92;
 const USUAL_DAYS = 14;
 
 export class UseQuery extends Input({
   days: Whole({
     optional: true,
     min: 1,
-    max: MOST_DAYS,
+    max: MAX_DAYS,
     description: `Days up to today; ${USUAL_DAYS} when absent`,
   }),
 }) {}
