@@ -1,7 +1,8 @@
 /**
  * Lets callers that read the same row at the same time share a statement. What a caller gets was read after its call: one
  * that comes while a statement runs waits for the next one, which all who have come until then share. For reads outside of
- * transactions.
+ * transactions. With 32 calls of one key at a time, writing statements takes a third of the processor time of before, which
+ * was a seventh of a short answer (docs/decisions/0033-shared-reads.md).
  */
 export class SharedReads<T> {
   private readonly running = new Map<string, Running<T>>();
