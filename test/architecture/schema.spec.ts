@@ -3,9 +3,7 @@ import { acrossTenants, Database } from '../../src/platform/database/index.js';
 import { migrations } from '../../src/platform/database/migrations.js';
 import { PgvectorVectorStore } from '../../src/vector-store/pgvector/pgvector.vector-store.js';
 import { Plinth } from '../support/plinth.js';
-import { withoutRecording } from '../support/statement-recorder.js';
-import { tenantTables } from '../support/statements/recorded-statements.js';
-import type { TenantTables } from '../support/statements/tenant-rule.js';
+import { tablesOfTenants } from '../../src/platform/database/tenant-check.js';
 
 /** What stands in the migrations alone, each with the reason why the entities do not repeat it. */
 const onlyInMigrations: readonly (readonly [RegExp, string])[] = [
@@ -28,9 +26,9 @@ beforeAll(async () => {
 
 afterAll(() => plinth.stop());
 
-/** Migrations run before the wall between tenants stands. */
+/** At the start, migrations run before statements are checked for their tenant. */
 function ofEveryTenant<T>(work: () => Promise<T>): Promise<T> {
-  return withoutRecording(() => acrossTenants('a migration', work));
+  return acrossTenants('a migration', work);
 }
 
 /** Everything that a migration makes, as PostgreSQL describes it. */
@@ -59,13 +57,15 @@ async function structure(): Promise<string[]> {
   return rows.map(({ line }) => line);
 }
 
-/** Without those that only other databases have. */
-async function tablesHere(): Promise<TenantTables> {
-  const { owned, registers } = tenantTables();
+/** The tables of tenants, without those that only other databases have. */
+async function tablesHere(): Promise<readonly string[]> {
   const rows = await database.query<{ name: string }>(
     'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()',
   );
-  return { owned: owned.intersection(new Set(rows.map(({ name }) => name))), registers };
+  const existing = new Set(rows.map(({ name }) => name));
+  return tablesOfTenants(database.dataSource.entityMetadatas).filter((table) =>
+    existing.has(table),
+  );
 }
 
 async function tablesWith(column: string): Promise<string[]> {
@@ -89,7 +89,7 @@ describe('the schema', () => {
   });
 
   it('has a tenant column that refers to its tenant in every table of a tenant', async () => {
-    const { owned, registers } = await tablesHere();
+    const owned = await tablesHere();
     const referring = (await structure())
       .filter((line) => /FOREIGN KEY \(tenant_id\b.*ON DELETE CASCADE/.test(line))
       .map((line) => line.split(' ')[1]);
@@ -97,8 +97,8 @@ describe('the schema', () => {
     // on knowledge_base removes revisions: a reference would lock its row after those of vectors.
     const exceptions = ['audit_entry', 'vector_revision'];
 
-    expect(await tablesWith('tenant_id')).toEqual([...owned, ...registers].sort());
-    expect([...owned].filter((table) => !referring.includes(table)).sort()).toEqual(exceptions);
+    expect(await tablesWith('tenant_id')).toEqual([...owned, 'tenant'].sort());
+    expect(owned.filter((table) => !referring.includes(table)).sort()).toEqual(exceptions);
   });
 
   it('has a user column that refers to its user in every table that has one', async () => {

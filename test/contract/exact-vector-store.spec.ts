@@ -3,7 +3,6 @@ import { VectorStoreError } from '../../src/vector-store/index.js';
 import type { VectorEntry, VectorScope } from '../../src/vector-store/index.js';
 import { ExactRepository } from '../../src/vector-store/exact/exact.repository.js';
 import { ExactVectorStore } from '../../src/vector-store/exact/exact.vector-store.js';
-import { withoutRecording } from '../support/statement-recorder.js';
 import { unitVector } from '../support/vectors/unit-vector.js';
 import { openVectorDatabase } from '../support/vectors/vector-database.js';
 import type { VectorDatabase } from '../support/vectors/vector-database.js';
@@ -79,9 +78,7 @@ describe('the exact store', () => {
     const { scope, attachmentId } = await newBase(3);
     await store.upsert(scope, entriesOf(2, await opened.newAttachment(scope)), signal);
     expect(await store.search(scope, query, signal)).toHaveLength(5);
-    await withoutRecording(() =>
-      opened.database.query('DELETE FROM attachment WHERE id = $1', [attachmentId]),
-    );
+    await opened.database.query('DELETE FROM attachment WHERE id = $1', [attachmentId]);
 
     expect(await store.search(scope, query, signal)).toHaveLength(2);
   });
@@ -94,18 +91,14 @@ describe('the exact store', () => {
       await store.upsert(scope, entriesOf(1, attachmentId), signal);
     }
     const revisions = async (): Promise<number> => {
-      const [row] = await withoutRecording(() =>
-        opened.database.query<{ count: number }>(
-          'SELECT count(*) AS count FROM vector_revision WHERE tenant_id = $1 AND knowledge_id = $2',
-          [tenantId, knowledgeId],
-        ),
+      const [row] = await opened.database.query<{ count: number }>(
+        'SELECT count(*) AS count FROM vector_revision WHERE tenant_id = $1 AND knowledge_id = $2',
+        [tenantId, knowledgeId],
       );
       return row?.count ?? -1;
     };
     expect(await revisions()).toBe(1);
-    await withoutRecording(() =>
-      opened.database.query('DELETE FROM knowledge_base WHERE id = $1', [knowledgeId]),
-    );
+    await opened.database.query('DELETE FROM knowledge_base WHERE id = $1', [knowledgeId]);
 
     expect(await revisions()).toBe(0);
     expect(await store.search(scope, query, signal)).toEqual([]);
@@ -141,9 +134,7 @@ describe('the exact store', () => {
   it('tells plainly when the document is gone for which vectors come', async () => {
     store = open();
     const { scope, attachmentId } = await newBase(1);
-    await withoutRecording(() =>
-      opened.database.query('DELETE FROM attachment WHERE id = $1', [attachmentId]),
-    );
+    await opened.database.query('DELETE FROM attachment WHERE id = $1', [attachmentId]);
 
     await expect(store.upsert(scope, entriesOf(1, attachmentId), signal)).rejects.toThrow(
       'The document or its knowledge base was deleted',

@@ -12,7 +12,7 @@ const seen = new WeakMap<object, object>();
 
 /**
  * The application as a test sees it: what it gets out of it serves every tenant, because a test is nobody's request.
- * What the application calls itself, for a request, a job or a timer, stays behind the wall of tenants; so does what a test
+ * What the application calls itself, for a request, a job or a timer, stays bound to its tenant; so does what a test
  * calls in the place of a timer.
  */
 export function askedByTest(app: NestExpressApplication): NestExpressApplication {

@@ -1,6 +1,5 @@
 import { acrossTenants, Database } from '../../src/platform/database/index.js';
 import type { Plinth } from './plinth.js';
-import { withoutRecording } from './statement-recorder.js';
 
 /** What a request may change by having been let in, and the table that has it. */
 const PASSING = ['last_active_time'];
@@ -47,10 +46,8 @@ export async function writesOf(plinth: Plinth): Promise<Record<string, string>> 
     .join(' UNION ALL ');
   const statement = writesStatement;
   // Prepared: to plan it takes longer than to run it.
-  const rows = await withoutRecording(() =>
-    acrossTenants('a test', () =>
-      database.prepared<{ name: string; digest: string }>(statement, []),
-    ),
+  const rows = await acrossTenants('a test', () =>
+    database.prepared<{ name: string; digest: string }>(statement, []),
   );
   return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]));
 }

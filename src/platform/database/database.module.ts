@@ -14,7 +14,7 @@ import { migrate } from './migrations.js';
 import type { StatementObserver } from './pool.js';
 import { withStatementLimit } from './statement-limit.js';
 import { shortageOf } from './violation.js';
-import { TenantWall } from './tenant-wall.js';
+import { TenantCheck } from './tenant-check.js';
 
 const EMBEDDED_STORE = Symbol('EmbeddedStore');
 
@@ -49,7 +49,7 @@ export class DatabaseModule implements OnApplicationShutdown {
   }
 
   static for({ observe, store: given }: DatabaseOptions = {}): DynamicModule {
-    const wall = new TenantWall();
+    const tenantCheck = new TenantCheck();
     return {
       module: DatabaseModule,
       imports: [
@@ -68,7 +68,7 @@ export class DatabaseModule implements OnApplicationShutdown {
               statementMs: config.DATABASE_QUERY_TIMEOUT_SECONDS * 1_000,
               availability: dependencies.of('store'),
               observe: (sql, values) => {
-                wall.check(sql, values);
+                tenantCheck.check(sql, values);
                 observe?.(sql, values);
               },
             }),
@@ -76,7 +76,7 @@ export class DatabaseModule implements OnApplicationShutdown {
             // A store that cannot be opened ends the start at once, with its own message.
             toRetry: () => false,
           }),
-          dataSourceFactory: (options) => openDataSource(options, wall),
+          dataSourceFactory: (options) => openDataSource(options, tenantCheck),
         }),
       ],
       providers: [
@@ -113,10 +113,10 @@ async function hasSpace(dataSource: DataSource): Promise<boolean> {
   }
 }
 
-/** A connected data source with a current schema, whose tables of tenants the wall protects from here on. */
+/** A connected data source with a current schema, whose tables of tenants are checked from here on. */
 async function openDataSource(
   options: DataSourceOptions | undefined,
-  wall: TenantWall,
+  tenantCheck: TenantCheck,
 ): Promise<DataSource> {
   if (options?.type !== 'postgres') throw new Error('The store is PostgreSQL.');
   const { url } = options;
@@ -124,7 +124,7 @@ async function openDataSource(
   const dataSource = await new DataSource(options).initialize();
   // The embedded store has one connection and one process: a lock would wait for itself.
   if (url === undefined) await migrate(dataSource);
-  wall.protect(dataSource.entityMetadatas);
+  tenantCheck.protect(dataSource.entityMetadatas);
   return dataSource;
 }
 

@@ -6,7 +6,7 @@ import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import type { EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { withLongStatements } from './statement-limit.js';
-import { inTenant, withBinding } from './tenant-binding.js';
+import { inTenant, withBinding } from './tenant-check.js';
 import { ConnectionLostError } from './violation.js';
 
 /** What follows commits waits for services that may be away: so much of it waits at a time. */

@@ -23,7 +23,7 @@ export { columnName } from './snake-naming.strategy.js';
 export { SharedReads } from './shared-reads.js';
 export { storableJson } from './storable.js';
 export { withLongStatements, withStatementLimit } from './statement-limit.js';
-export { acrossTenants, boundTenant, inTenant } from './tenant-binding.js';
+export { acrossTenants, boundTenant, inTenant } from './tenant-check.js';
 export { requireRevision } from './revision.js';
 export type { RevisedChange } from './revision.js';
 export { requestedOrder, TenantScoped } from './tenant-scoped.js';

@@ -64,7 +64,7 @@ describe('LangChain', () => {
     return { ...systemCaller(tenantId, revision), userId: id, permissions: new Set() };
   }
 
-  /** As in a request of the person: with the rights and behind the wall of the tenant. */
+  /** As in a request of the person: with the rights and bound to the tenant. */
   async function as<T>(
     person: { readonly id: number },
     work: (caller: Caller) => Promise<T>,

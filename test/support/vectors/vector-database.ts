@@ -5,7 +5,6 @@ import { createDataSource, Database, openInMemory } from '../../../src/platform/
 import { entities } from '../entities.js';
 import type { VectorScope } from '../../../src/vector-store/index.js';
 import { createServerDatabase } from '../server-database.js';
-import { recordStatement, withoutRecording } from '../statement-recorder.js';
 import { embeddedTemplate, SECRET_KEY } from '../template.js';
 
 /** A migrated database with two tenants, to which knowledge bases and documents can be added. */
@@ -27,12 +26,11 @@ export async function openVectorDatabase(server?: string): Promise<VectorDatabas
     url: onServer?.url,
     embedded,
     poolSize: 5,
-    observe: recordStatement,
   });
   await source.initialize();
   const database = new Database(source);
   const insert = async (sql: string, values: unknown[]): Promise<number> => {
-    const [row] = await withoutRecording(() => database.query<{ id: number }>(sql, values));
+    const [row] = await database.query<{ id: number }>(sql, values);
     return row?.id ?? 0;
   };
   await insert(`INSERT INTO tenant (tenant_id, company_name) VALUES ('300009', 'Second')`, []);

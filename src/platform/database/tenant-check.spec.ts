@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { acrossTenants, inTenant, withBinding } from './tenant-binding.js';
-import { TenantWall } from './tenant-wall.js';
-import type { MappedTable } from './tenant-wall.js';
+import { acrossTenants, inTenant, withBinding } from './tenant-check.js';
+import { TenantCheck } from './tenant-check.js';
+import type { MappedTable } from './tenant-check.js';
 
 const MINE = '000000';
 const OTHER = '300009';
@@ -11,8 +11,8 @@ function entity(tableName: string, ...properties: string[]): MappedTable {
   return { tableName, columns };
 }
 
-const wall = new TenantWall();
-wall.protect([
+const tenantCheck = new TenantCheck();
+tenantCheck.protect([
   entity('model', 'id', 'tenantId'),
   entity('role', 'id', 'tenantId'),
   entity('client', 'id'),
@@ -20,10 +20,10 @@ wall.protect([
 ]);
 
 function check(sql: string, ...values: unknown[]): void {
-  inTenant(MINE, () => wall.check(sql, values));
+  inTenant(MINE, () => tenantCheck.check(sql, values));
 }
 
-describe('the wall of tenants', () => {
+describe('the check of tenants', () => {
   it.each([
     ['of its own tenant', 'SELECT * FROM model WHERE id = $2 AND tenant_id = $1', [MINE, 7]],
     ['compared the other way round', 'SELECT * FROM model m WHERE $1 = m.tenant_id', [MINE]],
@@ -81,38 +81,46 @@ describe('the wall of tenants', () => {
     expect(() => check(sql, ...values)).toThrow('the work is bound to tenant 000000.');
   });
 
+  it('refuses a second table without a tenant of its own', () => {
+    const sql = 'SELECT 1 FROM model m JOIN role r ON r.id = m.role_id WHERE m.tenant_id = $1';
+    expect(() => check(sql, MINE)).toThrow(
+      'Refused a statement on model: it names more tables of tenants than tenant_id.',
+    );
+    expect(() => check(`${sql} AND r.tenant_id = m.tenant_id`, MINE)).not.toThrow();
+  });
+
   it('names the table and both tenants', () => {
     expect(() => check('SELECT * FROM model WHERE tenant_id = $1', OTHER)).toThrow(
       'Refused a statement on model for tenant 300009: the work is bound to tenant 000000.',
     );
-    expect(() => wall.check('SELECT * FROM role WHERE tenant_id = $1', [OTHER])).toThrow(
+    expect(() => tenantCheck.check('SELECT * FROM role WHERE tenant_id = $1', [OTHER])).toThrow(
       'Refused a statement on role for tenant 300009: the work is bound to no tenant.',
     );
   });
 
   it('takes no missing value for the tenant of work that is bound to none', () => {
     for (const sql of ['SELECT * FROM role WHERE tenant_id = $1', 'SELECT * FROM role LIMIT $1']) {
-      expect(() => wall.check(sql, [undefined])).toThrow('bound to no tenant');
+      expect(() => tenantCheck.check(sql, [undefined])).toThrow('bound to no tenant');
     }
   });
 
   it('refuses nothing across tenants, and nothing before the tables are known', () => {
     const statement = ['SELECT * FROM model WHERE tenant_id = $1', [OTHER]] as const;
-    expect(() => acrossTenants('a test', () => wall.check(...statement))).not.toThrow();
-    expect(() => new TenantWall().check(...statement)).not.toThrow();
+    expect(() => acrossTenants('a test', () => tenantCheck.check(...statement))).not.toThrow();
+    expect(() => new TenantCheck().check(...statement)).not.toThrow();
   });
 
   it('binds what the work starts, and what it leaves for later', async () => {
     const statement = ['SELECT * FROM model WHERE tenant_id = $1', [MINE]] as const;
-    const later = inTenant(MINE, () => withBinding(() => wall.check(...statement)));
+    const later = inTenant(MINE, () => withBinding(() => tenantCheck.check(...statement)));
     const started = inTenant(MINE, async () => {
       await new Promise((resolve) => setImmediate(resolve));
-      wall.check(...statement);
+      tenantCheck.check(...statement);
     });
 
     await expect(started).resolves.toBeUndefined();
     expect(later).not.toThrow();
     expect(() => inTenant(OTHER, later)).not.toThrow();
-    expect(() => inTenant(OTHER, () => wall.check(...statement))).toThrow('tenant 300009');
+    expect(() => inTenant(OTHER, () => tenantCheck.check(...statement))).toThrow('tenant 300009');
   });
 });
