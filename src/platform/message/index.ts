@@ -1,6 +1,5 @@
-export { answered } from './answered.js';
-export { languageOf } from './language.js';
-export type { Language } from './language.js';
+export { answered, languageOf, translated } from './translation.js';
+export type { Language } from './translation.js';
 export {
   allOf,
   anyOf,
@@ -13,4 +12,3 @@ export {
   sentences,
 } from './message.js';
 export type { Message, Phrase } from './message.js';
-export { translated } from './translation.js';

@@ -62,3 +62,9 @@ export function sentences(messages: readonly Message[]): Message {
 export function cut(message: Message, length: number): Message {
   return asMessage(message.slice(0, length));
 }
+
+/** The texts of a language: a template of the sources and the same in that language. */
+export interface Texts {
+  readonly messages: Readonly<Record<string, string>>;
+  readonly phrases: Readonly<Record<string, string>>;
+}

@@ -1,4 +1,4 @@
-import type { Texts } from '../catalogue.js';
+import type { Texts } from '../message.js';
 import { platform } from './platform.js';
 import { identity } from './identity.js';
 import { dictionary } from './dictionary.js';
