@@ -3,7 +3,7 @@ import { In } from 'typeorm';
 import { idsOfKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { columnName, containing, Database, TenantScoped } from '../platform/database/index.js';
-import { MOST_CHOICES } from '../platform/http/index.js';
+import { MAX_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { phrase } from '../platform/message/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
@@ -104,7 +104,7 @@ export class AgentRepository {
         ORDER BY a.update_time DESC, a.id DESC LIMIT $2`,
       [
         caller.tenantId,
-        MOST_CHOICES,
+        MAX_CHOICES,
         idsOfKey(caller, 'agents') ?? null,
         idsOfKey(caller, 'models') ?? null,
       ],

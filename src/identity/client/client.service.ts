@@ -46,13 +46,13 @@ export class ClientService {
     return toClientView(await this.clients.get(id));
   }
 
-  async create(caller: Caller, given: NewClientDto): Promise<void> {
-    const { clientSecret, grantTypeList, ...values } = given;
+  async create(caller: Caller, input: NewClientDto): Promise<void> {
+    const { clientSecret, grantTypeList, ...values } = input;
     const grantType = readGrants(grantTypeList);
     await this.change.apply(
       inHomeTenant(caller),
       async () => {
-        await this.requireFreeKey(given.clientKey);
+        await this.requireFreeKey(input.clientKey);
         const clientId = randomBytes(16).toString('hex');
         return this.clients.insert({
           ...values,
@@ -67,11 +67,11 @@ export class ClientService {
 
   async update(
     caller: Caller,
-    { id, revision, clientSecret: sentSecret, grantTypeList, ...given }: ChangedClientDto,
+    { id, revision, clientSecret: sentSecret, grantTypeList, ...input }: ChangedClientDto,
   ): Promise<void> {
     const clientSecret = sentSecret === HIDDEN_SECRET ? undefined : sentSecret;
     const values: Partial<Client> = {
-      ...defined(given),
+      ...defined(input),
       ...(clientSecret && { clientSecret: secretDigest(clientSecret) }),
       ...(grantTypeList && { grantType: readGrants(grantTypeList) }),
     };

@@ -94,11 +94,11 @@ const SORT_COLUMNS: ReadonlyMap<string, string> = new Map([
 
 /** The order of the client, then newest first. Only columns of the list reach the statement. */
 function orderBy(query: PageQuery): string {
-  const asked = orderOf(query).flatMap(([name, direction]) => {
+  const requestedOrder = orderOf(query).flatMap(([name, direction]) => {
     const column = SORT_COLUMNS.get(name);
     return column === undefined ? [] : [`${column} ${direction}`];
   });
-  return [...asked, 's.create_time DESC', 's.id'].join(', ');
+  return [...requestedOrder, 's.create_time DESC', 's.id'].join(', ');
 }
 
 @Injectable()

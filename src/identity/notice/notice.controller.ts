@@ -45,13 +45,13 @@ export class NoticeController {
       );
     }
     const writer = new SseWriter(response, PING_MS);
-    const own = this.writers.get(caller.loginSessionId) ?? new Set();
-    this.writers.set(caller.loginSessionId, own.add(writer));
+    const sessionWriters = this.writers.get(caller.loginSessionId) ?? new Set();
+    this.writers.set(caller.loginSessionId, sessionWriters.add(writer));
     place.onEnd(() => writer.end());
     writer.onClose(() => {
       place.release();
-      own.delete(writer);
-      if (own.size === 0) this.writers.delete(caller.loginSessionId);
+      sessionWriters.delete(writer);
+      if (sessionWriters.size === 0) this.writers.delete(caller.loginSessionId);
     });
     writer.start();
   }

@@ -25,9 +25,9 @@ export class HashQueue {
   async run<T>(source: string | undefined, work: () => Promise<T>): Promise<T> {
     if (this.queue.pending + this.queue.size >= this.places) throw tooMany();
     if (source === undefined) return this.queue.add(work);
-    const held = this.placesOf.get(source) ?? 0;
-    if (held >= Math.max(1, Math.floor(this.places * SHARE))) throw tooMany();
-    this.placesOf.set(source, held + 1);
+    const places = this.placesOf.get(source) ?? 0;
+    if (places >= Math.max(1, Math.floor(this.places * SHARE))) throw tooMany();
+    this.placesOf.set(source, places + 1);
     try {
       return await this.queue.add(work);
     } finally {

@@ -63,12 +63,12 @@ export function permissionTree(caller: Caller, held: readonly string[] = []): Pe
 /** The numbers of the permissions and of the groups that have one of them. */
 export function checkedNumbers(permissions: readonly string[]): number[] {
   const all = permissions.includes(ALL_PERMISSIONS);
-  const known = permissionCatalogue.filter(
+  const shownPermissions = permissionCatalogue.filter(
     ({ permission, superAdminOnly }) =>
       (all && !superAdminOnly) || permissions.includes(permission),
   );
-  const groups = new Set(known.map(({ group }) => numberOf(`group ${group}`)));
-  return [...groups, ...known.map(({ permission }) => numberOf(permission))];
+  const groups = new Set(shownPermissions.map(({ group }) => numberOf(`group ${group}`)));
+  return [...groups, ...shownPermissions.map(({ permission }) => numberOf(permission))];
 }
 
 /** The permissions among the entries; InvalidInputError for a number that names no entry. */

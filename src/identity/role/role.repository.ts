@@ -75,8 +75,8 @@ export class RoleRepository {
     const byUser = Map.groupBy(pairs, ({ userId }) => userId);
     return new Map(
       userIds.map((id) => {
-        const held = new Set((byUser.get(id) ?? []).map(({ roleId }) => roleId));
-        return [id, roles.filter((role) => held.has(role.id))];
+        const currentIds = new Set((byUser.get(id) ?? []).map(({ roleId }) => roleId));
+        return [id, roles.filter((role) => currentIds.has(role.id))];
       }),
     );
   }

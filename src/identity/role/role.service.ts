@@ -74,14 +74,14 @@ export class RoleService {
     );
   }
 
-  async create(caller: Caller, { menuIds, ...given }: NewRoleDto): Promise<void> {
-    const permissions = readPermissions(givenPermissions(given.permissions, menuIds) ?? []);
+  async create(caller: Caller, { menuIds, ...input }: NewRoleDto): Promise<void> {
+    const permissions = readPermissions(givenPermissions(input.permissions, menuIds) ?? []);
     requireHeld(caller, { permissions });
     await this.change.apply(
       caller,
       async () => {
-        await this.requireFreeKey(caller.tenantId, given.roleKey);
-        return this.roles.roles.insert(caller.tenantId, { ...given, permissions });
+        await this.requireFreeKey(caller.tenantId, input.roleKey);
+        return this.roles.roles.insert(caller.tenantId, { ...input, permissions });
       },
       (role) => [{ action: 'create', target: 'role', id: role.id, detail: { permissions } }],
     );
@@ -89,9 +89,9 @@ export class RoleService {
 
   async update(
     caller: Caller,
-    { roleId, revision, menuIds, ...given }: ChangedRoleDto,
+    { roleId, revision, menuIds, ...input }: ChangedRoleDto,
   ): Promise<void> {
-    const named = givenPermissions(given.permissions, menuIds);
+    const named = givenPermissions(input.permissions, menuIds);
     const permissions = named && readPermissions(named);
     await this.change.apply(
       caller,
@@ -102,11 +102,11 @@ export class RoleService {
           current: () => this.detail(caller, roleId),
         });
         if (permissions) requireHeld(caller, { permissions });
-        if (given.roleKey && given.roleKey !== role.roleKey) {
-          await this.requireFreeKey(caller.tenantId, given.roleKey);
+        if (input.roleKey && input.roleKey !== role.roleKey) {
+          await this.requireFreeKey(caller.tenantId, input.roleKey);
         }
-        await this.requireNotOwn(caller, role, { ...given, permissions });
-        await this.roles.roles.update(caller.tenantId, roleId, { ...given, permissions });
+        await this.requireNotOwn(caller, role, { ...input, permissions });
+        await this.roles.roles.update(caller.tenantId, roleId, { ...input, permissions });
         return role;
       },
       (before) => [
@@ -168,9 +168,10 @@ export class RoleService {
     change: { permissions?: readonly string[] | undefined; status?: string | undefined },
   ): Promise<void> {
     const { permissions, status } = change;
-    const kept = permissions && new Set(permissions.flatMap(permissionsOf));
+    const grantedPermissions = permissions && new Set(permissions.flatMap(permissionsOf));
     const before = role.permissions.flatMap(permissionsOf);
-    const shrinks = status === '1' || (kept && before.some((one) => !kept.has(one)));
+    const shrinks =
+      status === '1' || (grantedPermissions && before.some((one) => !grantedPermissions.has(one)));
     if (!shrinks || isSuperAdmin(caller)) return;
     if (!(await this.roles.userIdsOf(caller.tenantId, role.id)).includes(caller.userId)) return;
     throw new ForbiddenError(
@@ -196,12 +197,12 @@ function givenPermissions(
   return menuIds ? permissionsWithNumbers(menuIds) : permissions;
 }
 
-function readPermissions(given: readonly string[]): string[] {
-  const unknown = given.find((permission) => !isAssignable(permission));
+function readPermissions(input: readonly string[]): string[] {
+  const unknown = input.find((permission) => !isAssignable(permission));
   if (unknown !== undefined) {
     throw new InvalidInputError(
       msg`permissions: ${unknown} cannot be assigned. GET /system/permission/list names those that can; system:info:* stands for all that begin so.`,
     );
   }
-  return [...new Set(given)];
+  return [...new Set(input)];
 }

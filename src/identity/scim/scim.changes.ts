@@ -1,6 +1,6 @@
 import { msg } from '../../platform/message/index.js';
 import { invalidPath, invalidValue, ScimError } from './scim.errors.js';
-import { attributeName, fits, LONGEST_FILTER, parseFilter } from './scim.filter.js';
+import { attributeName, fits, MAX_FILTER_CHARS, parseFilter } from './scim.filter.js';
 import type { Filter } from './scim.filter.js';
 
 /** Attributes of RFC 7643 that directories send and this service does not keep. */
@@ -13,7 +13,7 @@ const NOT_KEPT = new Set([
 /** What the service says itself. Directories repeat it in a body; a path that names it is refused. */
 const OWN = new Set(['id', 'meta', 'schemas']);
 const PATH = /^([^[\]]+)(?:\[(.*)\](?:\.([^[\].]+))?)?$/s;
-const MOST_OPERATIONS = 1_000;
+const MAX_OPERATIONS = 1_000;
 
 /** What a request changes in a user; undefined stays, null is removed. */
 export interface UserChanges {
@@ -78,10 +78,10 @@ function resourceSteps(resource: unknown): Step[] {
 
 function patchSteps(body: unknown): Step[] {
   const operations = isObject(body) ? entryOf(body, 'operations') : undefined;
-  if (!Array.isArray(operations) || operations.length > MOST_OPERATIONS) {
+  if (!Array.isArray(operations) || operations.length > MAX_OPERATIONS) {
     throw new ScimError(
       'invalidSyntax',
-      msg`Operations must be a list of at most ${MOST_OPERATIONS} operations.`,
+      msg`Operations must be a list of at most ${MAX_OPERATIONS} operations.`,
     );
   }
   return operations.flatMap((operation: unknown) => {
@@ -94,7 +94,7 @@ function patchSteps(body: unknown): Step[] {
     }
     const value = entryOf(operation, 'value');
     const path = entryOf(operation, 'path') ?? undefined;
-    if (path !== undefined && (typeof path !== 'string' || path.length > LONGEST_FILTER)) {
+    if (path !== undefined && (typeof path !== 'string' || path.length > MAX_FILTER_CHARS)) {
       throw invalidPath(typeof path === 'string' ? path : 'path');
     }
     if (op === 'remove' && path === undefined) {
@@ -234,10 +234,10 @@ function memberChange(op: Step['op'], filter: Filter | undefined, value: unknown
       for (const id of gone) members.delete(id);
     };
   }
-  const given = memberIds(value);
+  const ids = memberIds(value);
   return (members) => {
     if (op === 'replace') members.clear();
-    for (const id of given) members.add(id);
+    for (const id of ids) members.add(id);
   };
 }
 

@@ -130,9 +130,9 @@ export class ScimController {
     @Req() { body }: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ScimResource> {
-    const made = await this.users.create(caller, body);
-    response.location(`${this.address.base}/Users/${String(made['id'])}`);
-    return made;
+    const user = await this.users.create(caller, body);
+    response.location(`${this.address.base}/Users/${String(user['id'])}`);
+    return user;
   }
 
   /** Changes the attributes that are given. */
@@ -197,9 +197,9 @@ export class ScimController {
     @Req() { body }: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ScimResource> {
-    const made = await this.groups.create(caller, body);
-    response.location(`${this.address.base}/Groups/${String(made['id'])}`);
-    return made;
+    const group = await this.groups.create(caller, body);
+    response.location(`${this.address.base}/Groups/${String(group['id'])}`);
+    return group;
   }
 
   /** Changes the attributes that are given. */

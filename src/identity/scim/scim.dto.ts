@@ -1,5 +1,5 @@
 import { Given, Input, Text } from '../../platform/http/index.js';
-import { LONGEST_FILTER } from './scim.filter.js';
+import { MAX_FILTER_CHARS } from './scim.filter.js';
 
 const TEXT = { type: 'string' } as const;
 const OBJECT = { type: 'object', additionalProperties: true } as const;
@@ -21,7 +21,7 @@ export class ScimListQuery extends Input({
   ...shown,
   filter: Text({
     optional: true,
-    max: LONGEST_FILTER,
+    max: MAX_FILTER_CHARS,
     example: 'userName eq "jo@example.com"',
     description: 'RFC 7644, 3.4.2.2',
   }),

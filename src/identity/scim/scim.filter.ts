@@ -18,7 +18,7 @@ export type Filter =
     };
 
 /** Bounds the depth and the number of comparisons as well. */
-export const LONGEST_FILTER = 1_000;
+export const MAX_FILTER_CHARS = 1_000;
 const CORE = /^urn:ietf:params:scim:schemas:core:2\.0:(?:user|group):/;
 const TOKEN = /\s*(?:([()[\]])|("(?:[^"\\]|\\.)*")|([^\s()[\]"]+))/y;
 
@@ -48,9 +48,9 @@ export function fits(
     case 'present':
       return value[filter.path.slice(prefix.length)] !== undefined;
     case 'compare': {
-      const held = value[filter.path.slice(prefix.length)];
+      const fieldValue = value[filter.path.slice(prefix.length)];
       if (filter.operator !== 'eq' && filter.operator !== 'ne') throw invalidFilter(filter.path);
-      return same(held, filter.value) === (filter.operator === 'eq');
+      return same(fieldValue, filter.value) === (filter.operator === 'eq');
     }
   }
 }
@@ -122,9 +122,9 @@ class Parser {
   private comparison(path: string): Filter {
     const operator = this.word().toLowerCase();
     if (operator === 'pr') return { kind: 'present', path };
-    const known = OPERATORS.find((one) => one === operator);
-    if (!known) throw this.failure();
-    return { kind: 'compare', path, operator: known, value: this.literal() };
+    const comparison = OPERATORS.find((one) => one === operator);
+    if (!comparison) throw this.failure();
+    return { kind: 'compare', path, operator: comparison, value: this.literal() };
   }
 
   private literal(): Literal {
@@ -173,7 +173,7 @@ function isLiteral(value: unknown): value is Literal {
 }
 
 function tokensOf(text: string): Token[] {
-  if (text.length > LONGEST_FILTER) throw invalidFilter(text);
+  if (text.length > MAX_FILTER_CHARS) throw invalidFilter(text);
   const tokens: Token[] = [];
   const end = text.trimEnd().length;
   TOKEN.lastIndex = 0;

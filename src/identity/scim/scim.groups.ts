@@ -18,7 +18,7 @@ import { ShownAttributes, toScimGroup } from './scim.view.js';
 import type { ScimResource } from './scim.view.js';
 
 /** Of a group; also of all groups of one answer together, unless a single one has more. */
-const MOST_MEMBERS = 10_000;
+const MAX_MEMBERS = 10_000;
 const WHAT = phrase`The group`;
 
 interface GroupValues {
@@ -62,9 +62,9 @@ export class ScimGroups {
       caller,
       async () => {
         await this.requireFree(tenantId, { displayName, externalId });
-        const made = await this.rows.insertGroup(tenantId, displayName, externalId);
-        const entries = members ? await this.applyMembers(caller, made, members) : [];
-        return { id: made, entries };
+        const groupId = await this.rows.insertGroup(tenantId, displayName, externalId);
+        const entries = members ? await this.applyMembers(caller, groupId, members) : [];
+        return { id: groupId, entries };
       },
       ({ id: made, entries }) => [entry('create', made, { displayName, externalId }), ...entries],
     );
@@ -130,8 +130,8 @@ export class ScimGroups {
     const before = new Set((await this.memberIds(tenantId, groupId)).map(String));
     const after = new Set(before);
     change(after);
-    if (after.size > MOST_MEMBERS) {
-      throw new ScimError('invalidValue', msg`A group has at most ${MOST_MEMBERS} members.`);
+    if (after.size > MAX_MEMBERS) {
+      throw new ScimError('invalidValue', msg`A group has at most ${MAX_MEMBERS} members.`);
     }
     const removed = [...before].filter((id) => !after.has(id)).map(Number);
     const added = await this.requireUsers(
@@ -212,8 +212,8 @@ export class ScimGroups {
 
   private async requireUsers(tenantId: string, ids: readonly string[]): Promise<number[]> {
     const numbers = ids.map((id) => (/^[1-9]\d{0,14}$/.test(id) ? Number(id) : 0));
-    const known = new Set(await this.rows.known(tenantId, numbers));
-    const missing = ids.find((_, at) => !known.has(numbers[at] ?? 0));
+    const existingIds = new Set(await this.rows.known(tenantId, numbers));
+    const missing = ids.find((_, at) => !existingIds.has(numbers[at] ?? 0));
     if (missing === undefined) return numbers;
     const shown = missing.toWellFormed().replaceAll('\0', '').slice(0, 40).toWellFormed();
     throw new ScimError('invalidValue', msg`There is no user ${shown} to be a member.`);
@@ -239,7 +239,7 @@ function fewMembers(rows: readonly GroupRow[]): readonly GroupRow[] {
   let members = 0;
   const end = rows.findIndex(({ memberCount }, at) => {
     members += memberCount;
-    return at > 0 && members > MOST_MEMBERS;
+    return at > 0 && members > MAX_MEMBERS;
   });
   return end === -1 ? rows : rows.slice(0, end);
 }

@@ -7,7 +7,7 @@ import type { ScimResource } from './scim.view.js';
 
 /** Resources of one answer, unless the client asks for fewer. */
 const USUAL = 100;
-export const MOST_RESULTS = 200;
+export const MAX_RESULTS = 200;
 const LAST_INDEX = 2 ** 31;
 
 /** Values outside of the limits are moved into them (RFC 7644, 3.4.2.4). */
@@ -15,7 +15,7 @@ export function sliceOf({ filter, startIndex, count }: ScimListQuery): Slice {
   return {
     filter: filter ? parseFilter(filter) : undefined,
     offset: within('startIndex', startIndex ?? '1', [1, LAST_INDEX]) - 1,
-    limit: within('count', count ?? String(USUAL), [0, MOST_RESULTS]),
+    limit: within('count', count ?? String(USUAL), [0, MAX_RESULTS]),
   };
 }
 

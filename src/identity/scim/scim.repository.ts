@@ -191,7 +191,10 @@ export class ScimRepository {
    * The user whom provisioning has created with one of the ids and who has not signed in by any provider yet; undefined
    * where the ids name two.
    */
-  async awaiting(tenantId: string, externalIds: readonly string[]): Promise<number | undefined> {
+  async findProvisionedUser(
+    tenantId: string,
+    externalIds: readonly string[],
+  ): Promise<number | undefined> {
     const rows = await this.database.query<{ id: number }>(
       `SELECT u.id ${USERS} AND p.created AND p.external_id = ANY ($2::text[]) AND NOT EXISTS (
          SELECT 1 FROM sso_identity i WHERE i.tenant_id = u.tenant_id AND i.user_id = u.id)`,

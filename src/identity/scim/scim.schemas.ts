@@ -1,6 +1,6 @@
 import { phrase } from '../../platform/message/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
-import { MOST_RESULTS } from './scim.list.js';
+import { MAX_RESULTS } from './scim.list.js';
 import { GROUP_SCHEMA, USER_SCHEMA } from './scim.view.js';
 import type { ScimResource } from './scim.view.js';
 
@@ -131,9 +131,9 @@ export function resourceTypes(base: string): ScimResource[] {
 
 /** NotFoundError if none has the id. */
 export function withId(resources: readonly ScimResource[], id: string): ScimResource {
-  const found = resources.find((one) => one['id'] === id);
-  if (!found) throw new NotFoundError(phrase`The schema`);
-  return found;
+  const resource = resources.find((one) => one['id'] === id);
+  if (!resource) throw new NotFoundError(phrase`The schema`);
+  return resource;
 }
 
 /** What of SCIM there is. */
@@ -142,7 +142,7 @@ export function serviceProviderConfig(base: string): ScimResource {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig'],
     patch: { supported: true },
     bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
-    filter: { supported: true, maxResults: MOST_RESULTS },
+    filter: { supported: true, maxResults: MAX_RESULTS },
     changePassword: { supported: false },
     sort: { supported: false },
     etag: { supported: false },

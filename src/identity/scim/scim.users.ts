@@ -21,7 +21,7 @@ import type { ScimResource } from './scim.view.js';
 
 const ENABLED = '0';
 const DISABLED = '1';
-const LONGEST_NAME = 64;
+const MAX_NAME_CHARS = 64;
 const WHAT = phrase`The user`;
 
 /**
@@ -128,16 +128,16 @@ export class ScimUsers {
     before: UserRow,
     { externalId, givenName, familyName }: UserChanges,
   ): Promise<string[]> {
-    const given = defined({ externalId, givenName, familyName });
+    const sentFields = defined({ externalId, givenName, familyName });
     const fields = (['externalId', 'givenName', 'familyName'] as const).filter(
-      (name) => given[name] !== undefined && given[name] !== before[name],
+      (name) => sentFields[name] !== undefined && sentFields[name] !== before[name],
     );
     if (fields.length === 0) return [];
     if (fields.includes('externalId')) await this.requireFree(tenantId, externalId ?? null);
     const profile = await this.rows.profile(tenantId, before.id);
     const { created = false } = profile ?? {};
-    const kept = { externalId: null, givenName: null, familyName: null, ...profile };
-    await this.rows.saveProfile(tenantId, before.id, { ...kept, ...given, created });
+    const nextProfile = { externalId: null, givenName: null, familyName: null, ...profile };
+    await this.rows.saveProfile(tenantId, before.id, { ...nextProfile, ...sentFields, created });
     return fields;
   }
 
@@ -187,12 +187,12 @@ function accountChanges(before: UserRow, changes: UserChanges): AccountChanges {
     email: email === null ? '' : email,
     phonenumber: phone === null ? '' : phone,
   };
-  const held: Readonly<Record<string, string | null>> = {
+  const currentValues: Readonly<Record<string, string | null>> = {
     ...{ userName: before.userName, nickName: before.nickName },
     ...{ email: before.email ?? '', phonenumber: before.phonenumber ?? '' },
   };
   const differing = Object.entries(wanted).filter(
-    ([name, value]) => value !== undefined && value !== held[name],
+    ([name, value]) => value !== undefined && value !== currentValues[name],
   );
   return Object.fromEntries(differing);
 }
@@ -209,7 +209,7 @@ function nickNameOf(changes: UserChanges, before?: UserRow): string | undefined 
 }
 
 function joined(...parts: readonly (string | null | undefined)[]): string {
-  return parts.filter(Boolean).join(' ').slice(0, LONGEST_NAME).trim();
+  return parts.filter(Boolean).join(' ').slice(0, MAX_NAME_CHARS).trim();
 }
 
 function checkedName(userName: string | undefined): string {

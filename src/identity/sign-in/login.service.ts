@@ -89,8 +89,11 @@ export class LoginService {
     const now = new Date();
     const open = all.filter((tenant) => tenantProblem(tenant, now) === undefined);
     const host = hostOf(referer);
-    const own = open.filter((tenant) => tenant.domain && tenant.domain.toLowerCase() === host);
-    const shown = caller && isSuperAdmin(caller) ? all : own.length > 0 ? own : open;
+    const domainTenants = open.filter(
+      (tenant) => tenant.domain && tenant.domain.toLowerCase() === host,
+    );
+    const shown =
+      caller && isSuperAdmin(caller) ? all : domainTenants.length > 0 ? domainTenants : open;
     return {
       tenantEnabled: true,
       voList: shown.map(({ tenantId, companyName, domain }) => ({ tenantId, companyName, domain })),

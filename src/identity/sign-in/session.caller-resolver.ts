@@ -26,16 +26,16 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
   override async resolve(claims: TokenClaims): Promise<Caller | undefined> {
     const { sid: id, tenantId, userId, clientid: clientId, exp } = claims;
     const key = { id, tenantId, userId, clientId };
-    const found = await inTenant(tenantId, () => this.current(key, exp * 1_000));
-    if (found?.renewalDue) inTenant(tenantId, () => this.renew(tenantId, id));
-    return found?.caller;
+    const session = await inTenant(tenantId, () => this.current(key, exp * 1_000));
+    if (session?.renewalDue) inTenant(tenantId, () => this.renew(tenantId, id));
+    return session?.caller;
   }
 
   override async refresh(caller: Caller): Promise<Caller | undefined> {
     const { loginSessionId: id, homeTenantId: tenantId, userId, clientId, validUntil } = caller;
     const key = { id, tenantId, userId, clientId };
-    const found = await inTenant(tenantId, () => this.current(key, validUntil));
-    return found && { ...found.caller, origin: caller.origin };
+    const session = await inTenant(tenantId, () => this.current(key, validUntil));
+    return session && { ...session.caller, origin: caller.origin };
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -3,10 +3,10 @@ import type { RoleMapping } from './sso.entity.js';
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** Stands for every user of the provider. */
-export const EVERYBODY = '*';
+export const EVERY_USER = '*';
 
-const SHORTEST_NAME = 2;
-const LONGEST_NAME = 64;
+const MIN_NAME_CHARS = 2;
+const MAX_NAME_CHARS = 64;
 
 /**
  * The values of a claim: a text, or a list of texts. A name with dots that is no claim itself leads into objects, as in
@@ -25,22 +25,24 @@ export function mappedRoles(
   groupsClaim: string | null,
 ): number[] {
   const values = new Set(groupsClaim === null ? [] : valuesOf(claims, groupsClaim));
-  const given = mapping.filter(({ value }) => value === EVERYBODY || values.has(value));
-  return [...new Set(given.map(({ roleId }) => roleId))];
+  const roles = mapping.filter(({ value }) => value === EVERY_USER || values.has(value));
+  return [...new Set(roles.map(({ roleId }) => roleId))];
 }
 
 /**
- * The roles of a user after a sign-in: of those that the mapping names exactly the given ones, and every other one that the
+ * The roles of a user after a sign-in: of those that the mapping names exactly the mapped ones, and every other one that the
  * user has already. An empty mapping only adds, and so does any mapping where the groups are unknown.
  */
 export function rolesAfter(
-  held: readonly number[],
+  current: readonly number[],
   mapping: readonly RoleMapping[],
-  given: readonly number[],
+  mapped: readonly number[],
   isOverage = false,
 ): number[] {
   const managed = new Set(isOverage ? [] : mapping.map(({ roleId }) => roleId));
-  return [...new Set([...held.filter((id) => !managed.has(id)), ...given])].sort((a, b) => a - b);
+  return [...new Set([...current.filter((id) => !managed.has(id)), ...mapped])].sort(
+    (a, b) => a - b,
+  );
 }
 
 /**
@@ -81,13 +83,13 @@ export function directoryIds(issuer: string, claims: Claims, subject: string): s
 export function userNameOf(claims: Claims, subject: string): string {
   const wanted = [claims['preferred_username'], claims['email'], subject, 'user'];
   const names = wanted.map((one) => (typeof one === 'string' ? fitting(one) : ''));
-  return names.find(({ length }) => length >= SHORTEST_NAME) ?? 'user';
+  return names.find(({ length }) => length >= MIN_NAME_CHARS) ?? 'user';
 }
 
 /** The name with a number, for the case that it is taken. */
 export function numbered(name: string, number: number): string {
   const end = `-${number}`;
-  return name.slice(0, LONGEST_NAME - end.length) + end;
+  return name.slice(0, MAX_NAME_CHARS - end.length) + end;
 }
 
 export function textClaim(claims: Claims, name: string, longest: number): string | undefined {
@@ -103,7 +105,7 @@ export function identityClaim(claims: Claims, name: string, longest: number): st
 }
 
 function fitting(name: string): string {
-  return name.toWellFormed().replaceAll('\0', '').replaceAll(/\s+/g, '').slice(0, LONGEST_NAME);
+  return name.toWellFormed().replaceAll('\0', '').replaceAll(/\s+/g, '').slice(0, MAX_NAME_CHARS);
 }
 
 function inside(value: unknown, path: readonly string[]): unknown {

@@ -10,7 +10,7 @@ import { SsoVault } from './sso.vault.js';
 
 /** The documents of providers have some kilobytes. */
 const CALL_TIMEOUT_SECONDS = 10;
-const LARGEST_ANSWER = 1_048_576;
+const MAX_ANSWER_BYTES = 1_048_576;
 const CACHED = 200;
 /** How long what a provider says of itself is believed. */
 const CACHE_MS = 600_000;
@@ -37,8 +37,8 @@ export class OidcConnections {
   /** Reads the document of the provider, unless that was done in the last minutes. Rejects with what the call fails with. */
   async of(provider: SsoProvider): Promise<OidcConnection> {
     const key = `${provider.id} ${provider.updateTime.getTime()}`;
-    const known = this.known.get(key);
-    if (known) return known;
+    const cachedConnection = this.known.get(key);
+    if (cachedConnection) return cachedConnection;
     const opening = this.open(provider);
     this.known.set(key, opening);
     // The next caller tries again.
@@ -72,7 +72,7 @@ export class OidcConnections {
       timeouts: { connectMs: limitMs, idleMs: limitMs, totalMs: limitMs },
     });
     const { status } = response;
-    const answered = await response.text(LARGEST_ANSWER);
+    const answered = await response.text(MAX_ANSWER_BYTES);
     const type = response.headers['content-type'];
     const challenge = response.headers['www-authenticate'];
     return new Response(status === 204 || answered === '' ? null : answered, {
@@ -89,7 +89,7 @@ export class OidcConnections {
     this.http.assertSecureAddress(issuer);
     const isPlain = new URL(issuer).protocol === 'http:';
     const secret = this.secretOf(provider);
-    const found = await oidc.discovery(
+    const discovered = await oidc.discovery(
       new URL(issuer),
       clientId,
       secret === undefined ? undefined : { client_secret: secret },
@@ -100,7 +100,7 @@ export class OidcConnections {
         ...(isPlain && { execute: [insecure] }),
       },
     );
-    const server = found.serverMetadata();
+    const server = discovered.serverMetadata();
     const configuration = new oidc.Configuration(
       server,
       clientId,

@@ -14,7 +14,7 @@ import { SsoUsers } from './sso.users.js';
 import { SsoVault } from './sso.vault.js';
 
 /** How often is looked for users who are due, at the most. */
-const LONGEST_PAUSE_SECONDS = 15;
+const MAX_PAUSE_SECONDS = 15;
 const BATCH = 40;
 const AT_ONCE = 8;
 
@@ -40,7 +40,7 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   onApplicationBootstrap(): void {
-    const seconds = Math.min(this.intervalSeconds, LONGEST_PAUSE_SECONDS);
+    const seconds = Math.min(this.intervalSeconds, MAX_PAUSE_SECONDS);
     this.job = new IntervalJob(seconds * 1_000, (stopping) => this.checkDue(stopping));
   }
 

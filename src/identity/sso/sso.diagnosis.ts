@@ -80,14 +80,14 @@ export class SsoDiagnosis {
         msg`The provider answered HTTP ${status}. Compare the issuer with its documentation: often a path such as /realms/name is missing or too much.`,
       );
     }
-    const found = serverDocument.safeParse(body).data;
-    if (!found) throw new StepError(msg`The answer is no document of OpenID Connect.`);
-    if (URL.parse(found.issuer)?.href !== URL.parse(issuer)?.href) {
+    const document = serverDocument.safeParse(body).data;
+    if (!document) throw new StepError(msg`The answer is no document of OpenID Connect.`);
+    if (URL.parse(document.issuer)?.href !== URL.parse(issuer)?.href) {
       throw new StepError(
-        msg`The provider calls itself ${found.issuer.slice(0, 200)}. Enter exactly that as the issuer.`,
+        msg`The provider calls itself ${document.issuer.slice(0, 200)}. Enter exactly that as the issuer.`,
       );
     }
-    return { found, detail: msg`The document names the same issuer.` };
+    return { found: document, detail: msg`The document names the same issuer.` };
   }
 
   private checkEndpoints(found: ServerDocument): Step<undefined> {

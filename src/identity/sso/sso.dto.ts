@@ -15,8 +15,8 @@ import {
 import { msg } from '../../platform/message/index.js';
 
 const STATUS = ['0', '1'];
-const MOST_MAPPINGS = 200;
-export const MOST_BREAK_GLASS = 100;
+const MAX_MAPPINGS = 200;
+export const MAX_BREAK_GLASS = 100;
 
 export class RoleMappingBody extends Input({
   value: Text({
@@ -37,8 +37,8 @@ function RoleMappingList(): PropertyDecorator {
     }),
     IsOptional(),
     IsArray({ message: msg`roleMapping must be a list` }),
-    ArrayMaxSize(MOST_MAPPINGS, {
-      message: msg`roleMapping has more than ${MOST_MAPPINGS} entries`,
+    ArrayMaxSize(MAX_MAPPINGS, {
+      message: msg`roleMapping has more than ${MAX_MAPPINGS} entries`,
     }),
     Nested(() => RoleMappingBody, {
       each: true,
@@ -124,7 +124,7 @@ export class SsoSettingsDto extends Input({
   }),
   breakGlassUserIds: Ids({
     optional: true,
-    maxItems: MOST_BREAK_GLASS,
+    maxItems: MAX_BREAK_GLASS,
     description: 'Replaces the users who can always sign in with their password',
   }),
 }) {}

@@ -78,20 +78,20 @@ export class SsoService {
 
   async create(
     caller: Caller,
-    { clientSecret, roleMapping: mapping, draft = randomUUID(), ...given }: NewSsoProviderDto,
+    { clientSecret, roleMapping: mapping, draft = randomUUID(), ...input }: NewSsoProviderDto,
   ): Promise<number> {
     const { tenantId } = caller;
-    if (given.provisioned) requireProvisioning(caller);
-    this.requireIssuer(given.issuer);
+    if (input.provisioned) requireProvisioning(caller);
+    this.requireIssuer(input.issuer);
     const roleMapping = plain(mapping ?? []);
-    const scopes = readScopes(given.scopes ?? DEFAULT_SCOPES);
+    const scopes = readScopes(input.scopes ?? DEFAULT_SCOPES);
     return this.change.apply(
       caller,
       async () => {
         await this.requireMappable(caller, roleMapping);
         const { id } = await this.rows.create(tenantId, {
           ...{ allowCreate: false, provisioned: false, status: '0', groupsClaim: null },
-          ...defined(given),
+          ...defined(input),
           ...{ scopes, publicId: publicIdOf(tenantId, draft), roleMapping },
         });
         if (clientSecret) {
@@ -100,18 +100,18 @@ export class SsoService {
         }
         return id;
       },
-      (id) => [entry('create', id, { issuer: given.issuer, roleMapping })],
+      (id) => [entry('create', id, { issuer: input.issuer, roleMapping })],
     );
   }
 
   async update(
     caller: Caller,
-    { id, revision, clientSecret, roleMapping: mapping, scopes, ...given }: ChangedSsoProviderDto,
+    { id, revision, clientSecret, roleMapping: mapping, scopes, ...input }: ChangedSsoProviderDto,
   ): Promise<void> {
     const { tenantId } = caller;
     const roleMapping = mapping ? plain(mapping) : undefined;
     const values = defined({
-      ...given,
+      ...input,
       roleMapping,
       scopes: scopes === undefined ? undefined : readScopes(scopes),
       clientSecret: clientSecret
@@ -124,17 +124,17 @@ export class SsoService {
         const current = () => this.get(caller, id);
         await this.rows.providers.requireRevision(tenantId, id, { given: revision, current });
         const before = await this.rows.providers.get(tenantId, id);
-        const isNewIssuer = given.issuer !== undefined && given.issuer !== before.issuer;
-        if (before.provisioned ? isNewIssuer : given.provisioned) requireProvisioning(caller);
+        const isNewIssuer = input.issuer !== undefined && input.issuer !== before.issuer;
+        if (before.provisioned ? isNewIssuer : input.provisioned) requireProvisioning(caller);
         await this.requireMappable(caller, roleMapping ?? before.roleMapping, before.roleMapping);
-        await this.requireIssuerChange(before, given.issuer, clientSecret);
+        await this.requireIssuerChange(before, input.issuer, clientSecret);
         await this.rows.providers.update(tenantId, id, values);
-        if (given.status === DISABLED) await this.rows.endSessions(tenantId, id);
+        if (input.status === DISABLED) await this.rows.endSessions(tenantId, id);
       },
       () => [
         entry('update', id, {
           fields: Object.keys(values),
-          ...defined({ issuer: given.issuer, roleMapping, status: given.status }),
+          ...defined({ issuer: input.issuer, roleMapping, status: input.status }),
         }),
       ],
     );
@@ -268,8 +268,8 @@ function requireProvisioning(caller: Caller): void {
   );
 }
 
-function readScopes(given: string): string {
-  const scopes = [...new Set(given.split(/\s+/).filter((scope) => scope !== ''))];
+function readScopes(input: string): string {
+  const scopes = [...new Set(input.split(/\s+/).filter((scope) => scope !== ''))];
   if (!scopes.includes('openid')) throw new ScopesError();
   return scopes.join(' ');
 }

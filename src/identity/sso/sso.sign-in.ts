@@ -124,10 +124,10 @@ export class SsoSignIn {
   /** The address of the provider to go to, for the browser that the text names from now on. */
   async start(
     publicId: string,
-    { user, ...given }: Beginning,
+    { user, ...input }: Beginning,
     place: SsoPlace,
   ): Promise<{ readonly address: URL; readonly browser: string }> {
-    await this.clientOf(given.clientId);
+    await this.clientOf(input.clientId);
     const provider = await this.providerOf(publicId);
     if (user && user.tenantId !== provider.tenantId) throw new SsoRefusedError('provider');
     const { configuration } = await this.connections.of(provider).catch((error: unknown) => {
@@ -138,7 +138,7 @@ export class SsoSignIn {
     const nonce = oidc.randomNonce();
     const verifier = oidc.randomPKCECodeVerifier();
     await this.flows.begin(state, {
-      ...given,
+      ...input,
       tenantId: provider.tenantId,
       publicId,
       nonce,
@@ -311,8 +311,12 @@ export class SsoSignIn {
     const idToken: Claims = tokens.claims() ?? {};
     const subject = identityClaim(idToken, 'sub', SID_LENGTH);
     if (subject === undefined) throw new SsoRefusedError('invalid');
-    const known = await this.withUserInfo(provider, { claims: idToken, subject, tokens });
-    const { claims, isOverage } = await this.groups.complete(provider, known, tokens.access_token);
+    const verified = await this.withUserInfo(provider, { claims: idToken, subject, tokens });
+    const { claims, isOverage } = await this.groups.complete(
+      provider,
+      verified,
+      tokens.access_token,
+    );
     return { claims, subject, tokens, isOverage };
   }
 

@@ -28,8 +28,8 @@ import type { DueIdentity } from './sso.repository.js';
 import { SsoVault } from './sso.vault.js';
 
 const ENABLED = '0';
-const NAME_LENGTH = 64;
-const EMAIL_LENGTH = 100;
+const MAX_NAME_CHARS = 64;
+const MAX_EMAIL_CHARS = 100;
 
 /** What a provider has said of a user who signs in. */
 interface Vouched {
@@ -41,12 +41,13 @@ interface Vouched {
 }
 
 /** What a sign-in changes in a user. */
-interface Sign {
+interface SignInContext {
   readonly provider: SsoProvider;
   readonly vouched: Vouched;
   /** The mapping without roles that no longer exist. */
   readonly mapping: readonly RoleMapping[];
-  readonly given: readonly number[];
+  /** The roles that the mapping gives for the claims. */
+  readonly mappedRoles: readonly number[];
 }
 
 /** The users of providers: found by provider and subject alone, created, given roles, and suspended. */
@@ -69,10 +70,12 @@ export class SsoUsers {
     vouched: Vouched,
   ): Promise<{ readonly identityId: number; readonly userId: number }> {
     const { tenantId, id: providerId } = provider;
-    const sign = await this.signOf(provider, vouched);
-    const known = await this.rows.bySubject(tenantId, providerId, vouched.subject);
+    const context = await this.contextOf(provider, vouched);
+    const existing = await this.rows.bySubject(tenantId, providerId, vouched.subject);
     const identity =
-      known && (await this.isCurrent(known, sign)) ? known : await this.applied(sign, known);
+      existing && (await this.isCurrent(existing, context))
+        ? existing
+        : await this.applied(context, existing);
     await this.keepToken(identity, vouched);
     return { identityId: identity.id, userId: identity.userId };
   }
@@ -88,7 +91,7 @@ export class SsoUsers {
     { userId, loginSessionId }: Connecting,
   ): Promise<void> {
     const { tenantId, id: providerId } = provider;
-    const sign = { ...(await this.signOf(provider, vouched)), mapping: [] };
+    const context = { ...(await this.contextOf(provider, vouched)), mapping: [] };
     const user = await this.users.users.findOne(tenantId, { id: userId, status: ENABLED });
     if (!user) throw new SsoRefusedError('disabled');
     const { identity } = await this.change.apply(
@@ -96,16 +99,17 @@ export class SsoUsers {
       async () => {
         const isOpen = await this.sessions.isOpen(tenantId, loginSessionId, userId);
         if (!isOpen) throw new SsoRefusedError('signed-out');
-        const known = await this.rows.bySubject(tenantId, providerId, vouched.subject);
-        if (known && known.userId !== userId) throw new SsoRefusedError('other-user');
-        const own = await this.rows.identities.findOne(tenantId, { providerId, userId });
-        if (own && own.id !== known?.id) throw new SsoRefusedError('other-account');
+        const connected = await this.rows.bySubject(tenantId, providerId, vouched.subject);
+        if (connected && connected.userId !== userId) throw new SsoRefusedError('other-user');
+        const ofUser = await this.rows.identities.findOne(tenantId, { providerId, userId });
+        if (ofUser && ofUser.id !== connected?.id) throw new SsoRefusedError('other-account');
         const { subject } = vouched;
-        const found =
-          known ?? (await this.rows.identities.insert(tenantId, { providerId, userId, subject }));
+        const identity =
+          connected ??
+          (await this.rows.identities.insert(tenantId, { providerId, userId, subject }));
         const detail = { ssoProvider: providerId, connected: true };
-        const connected = { action: 'update', target: 'user', id: userId, detail } as const;
-        return { identity: found, entries: [connected, ...(await this.update(found, sign))] };
+        const connection = { action: 'update', target: 'user', id: userId, detail } as const;
+        return { identity, entries: [connection, ...(await this.update(identity, context))] };
       },
       ({ entries }) => entries,
     );
@@ -127,7 +131,7 @@ export class SsoUsers {
         await this.rows.keepToken(tenantId, id, null);
         const user = await this.users.users.get(tenantId, userId);
         if (user.status !== ENABLED) return [];
-        const status = (await this.mustGetIn(user)) ? ENABLED : '1';
+        const status = (await this.mustKeepAccess(user)) ? ENABLED : '1';
         if (status !== ENABLED) {
           await this.users.users.update(tenantId, userId, { status, suspended: true });
         }
@@ -175,16 +179,18 @@ export class SsoUsers {
   }
 
   /** Whether the provider cannot disable the user, because the tenant or the installation could be without access then. */
-  private async mustGetIn({ tenantId, id, breakGlass }: User): Promise<boolean> {
+  private async mustKeepAccess({ tenantId, id, breakGlass }: User): Promise<boolean> {
     if (breakGlass) return true;
     return tenantId === HOME_TENANT && (await this.roles.countSuperAdmins(tenantId, [id])) === 0;
   }
 
-  private async signOf(provider: SsoProvider, vouched: Vouched): Promise<Sign> {
-    const mapping = await this.existing(provider);
+  private async contextOf(provider: SsoProvider, vouched: Vouched): Promise<SignInContext> {
+    const mapping = await this.usableMapping(provider);
     return {
-      ...{ provider, vouched, mapping },
-      given: mappedRoles(mapping, vouched.claims, provider.groupsClaim),
+      provider,
+      vouched,
+      mapping,
+      mappedRoles: mappedRoles(mapping, vouched.claims, provider.groupsClaim),
     };
   }
 
@@ -194,7 +200,7 @@ export class SsoUsers {
     await this.rows.keepToken(tenantId, id, sealed);
   }
 
-  private async existing({ tenantId, roleMapping }: SsoProvider): Promise<RoleMapping[]> {
+  private async usableMapping({ tenantId, roleMapping }: SsoProvider): Promise<RoleMapping[]> {
     const ids = [...new Set(roleMapping.map(({ roleId }) => roleId))];
     const roles = ids.length === 0 ? [] : await this.roles.byIds(tenantId, ids);
     const usable = roles.filter(({ roleKey }) => roleKey !== SUPERADMIN_ROLE).map(({ id }) => id);
@@ -204,27 +210,30 @@ export class SsoUsers {
   /** Whether the user is enabled and has the roles already: most sign-ins change nothing. */
   private async isCurrent(
     { tenantId, userId, groupsOverage }: SsoIdentity,
-    sign: Sign,
+    context: SignInContext,
   ): Promise<boolean> {
-    if (groupsOverage !== sign.vouched.isOverage) return false;
+    if (groupsOverage !== context.vouched.isOverage) return false;
     const user = await this.users.users.get(tenantId, userId);
-    return user.status === ENABLED && (await this.newRoles(user, sign)) === undefined;
+    return user.status === ENABLED && (await this.newRoles(user, context)) === undefined;
   }
 
-  private async applied(sign: Sign, known: SsoIdentity | null): Promise<SsoIdentity> {
-    const { provider, vouched } = sign;
+  private async applied(
+    context: SignInContext,
+    existing: SsoIdentity | null,
+  ): Promise<SsoIdentity> {
+    const { provider, vouched } = context;
     const { tenantId, id: providerId } = provider;
-    const awaiting = known ? undefined : await this.awaiting(sign);
-    const isNew = !known && awaiting === undefined;
+    const provisionedUserId = existing ? undefined : await this.findProvisionedUser(context);
+    const isNew = !existing && provisionedUserId === undefined;
     if (isNew && !provider.allowCreate) throw new SsoRefusedError('unknown-user');
     const { identity } = await this.change.apply(
       { tenantId, userName: userNameOf(vouched.claims, vouched.subject) },
       async () => {
-        const found =
+        const identity =
           (await this.rows.bySubject(tenantId, providerId, vouched.subject)) ??
-          (await this.linked(sign)) ??
-          (await this.create(sign, isNew));
-        return { identity: found, entries: await this.update(found, sign) };
+          (await this.linked(context)) ??
+          (await this.create(context, isNew));
+        return { identity, entries: await this.update(identity, context) };
       },
       ({ entries }) => entries,
     );
@@ -232,28 +241,31 @@ export class SsoUsers {
   }
 
   /** The user whom SCIM has created for the person, and who has never signed in. */
-  private async awaiting({ provider, vouched }: Sign): Promise<number | undefined> {
+  private async findProvisionedUser({
+    provider,
+    vouched,
+  }: SignInContext): Promise<number | undefined> {
     if (!provider.provisioned) return undefined;
     const ids = directoryIds(provider.issuer, vouched.claims, vouched.subject);
-    return this.provisioned.awaiting(provider.tenantId, ids);
+    return this.provisioned.findProvisionedUser(provider.tenantId, ids);
   }
 
-  private async linked(sign: Sign): Promise<SsoIdentity | undefined> {
-    const { tenantId, id: providerId } = sign.provider;
-    const userId = await this.awaiting(sign);
+  private async linked(context: SignInContext): Promise<SsoIdentity | undefined> {
+    const { tenantId, id: providerId } = context.provider;
+    const userId = await this.findProvisionedUser(context);
     if (userId === undefined) return undefined;
-    const { subject } = sign.vouched;
+    const { subject } = context.vouched;
     return this.rows.identities.insert(tenantId, { providerId, userId, subject });
   }
 
-  private async create({ provider, vouched }: Sign, isNew: boolean): Promise<SsoIdentity> {
+  private async create({ provider, vouched }: SignInContext, isNew: boolean): Promise<SsoIdentity> {
     const { tenantId, id: providerId } = provider;
     const { claims, subject } = vouched;
     // The user who was there before the transaction has been deleted meanwhile.
     if (!isNew) throw new SsoRefusedError('unknown-user');
     const userName = await this.freeName(tenantId, userNameOf(claims, subject));
-    const email = textClaim(claims, 'email', EMAIL_LENGTH);
-    const nickName = textClaim(claims, 'name', NAME_LENGTH) ?? userName;
+    const email = textClaim(claims, 'email', MAX_EMAIL_CHARS);
+    const nickName = textClaim(claims, 'name', MAX_NAME_CHARS) ?? userName;
     const account = { userName, nickName, password: '', roleIds: [], ...(email && { email }) };
     const actor = { tenantId, userName };
     try {
@@ -265,11 +277,11 @@ export class SsoUsers {
     }
   }
 
-  private async update(identity: SsoIdentity, sign: Sign): Promise<AuditRecord[]> {
+  private async update(identity: SsoIdentity, context: SignInContext): Promise<AuditRecord[]> {
     const { tenantId, userId } = identity;
     const entries: AuditRecord[] = [];
     const about = { target: 'user', id: userId } as const;
-    const ssoProvider = sign.provider.id;
+    const ssoProvider = context.provider.id;
     const user = await this.users.users.get(tenantId, userId);
     if (user.status !== ENABLED) {
       if (!user.suspended) throw new SsoRefusedError('disabled');
@@ -280,13 +292,13 @@ export class SsoUsers {
         detail: { status: ENABLED, ssoProvider },
       });
     }
-    const { isOverage } = sign.vouched;
+    const { isOverage } = context.vouched;
     if (identity.groupsOverage !== isOverage) {
       await this.rows.identities.update(tenantId, identity.id, { groupsOverage: isOverage });
       const detail = { ssoProvider, reason: 'groups overage' };
       if (isOverage) entries.push({ action: 'update', ...about, detail });
     }
-    const roles = await this.newRoles(user, sign);
+    const roles = await this.newRoles(user, context);
     if (roles) {
       await this.roles.replaceOf(tenantId, userId, roles.after);
       entries.push({ action: 'permission-change', ...about, detail: { ...roles, ssoProvider } });
@@ -297,12 +309,12 @@ export class SsoUsers {
   /** The roles before and after the sign-in; undefined where they stay the same. */
   private async newRoles(
     { tenantId, id }: User,
-    { mapping, given, vouched }: Sign,
+    { mapping, mappedRoles: roleIds, vouched }: SignInContext,
   ): Promise<{ readonly before: number[]; readonly after: number[] } | undefined> {
-    const held = (await this.roles.of(tenantId, id)).map((role) => role.id);
-    const before = [...held].sort((a, b) => a - b);
+    const current = (await this.roles.of(tenantId, id)).map((role) => role.id);
+    const before = [...current].sort((a, b) => a - b);
     const byGroups = (await this.provisioned.rolesOf(tenantId, [id])).get(id) ?? [];
-    const after = rolesAfter(held, mapping, [...given, ...byGroups], vouched.isOverage);
+    const after = rolesAfter(current, mapping, [...roleIds, ...byGroups], vouched.isOverage);
     return before.join() === after.join() ? undefined : { before, after };
   }
 

@@ -69,9 +69,9 @@ export class TenantService {
     return viewOf(await this.tenants.get(id));
   }
 
-  async create(caller: Caller, given: NewTenantDto): Promise<void> {
+  async create(caller: Caller, input: NewTenantDto): Promise<void> {
     requireSuperAdmin(caller);
-    const { username, password, tenantId, ...rest } = given;
+    const { username, password, tenantId, ...rest } = input;
     const values = valuesOf(rest);
     await this.change.apply(
       inHomeTenant(caller),
@@ -105,9 +105,9 @@ export class TenantService {
     });
   }
 
-  async update(caller: Caller, { id, revision, ...given }: ChangedTenantDto): Promise<void> {
+  async update(caller: Caller, { id, revision, ...input }: ChangedTenantDto): Promise<void> {
     requireSuperAdmin(caller);
-    const values = valuesOf(given);
+    const values = valuesOf(input);
     const detail = { fields: Object.keys(values) };
     await this.changeColumns(caller, { id, revision, values }, { action: 'update', detail });
   }
@@ -225,9 +225,9 @@ interface TenantChange {
 /** The given columns. An empty expireTime means never. */
 function valuesOf({
   expireTime,
-  ...given
+  ...input
 }: Omit<ChangedTenantDto, 'id' | 'revision'>): TenantValues {
-  const columns = defined(given);
+  const columns = defined(input);
   if (expireTime === undefined) return columns;
   return {
     ...columns,

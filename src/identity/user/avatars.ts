@@ -35,12 +35,13 @@ export class Avatars {
 
   /** Replaces the caller's own avatar by the one file of an upload, and answers its address. */
   async replace(caller: Caller, parts: readonly UploadedPart[]): Promise<string> {
-    const own = inHomeTenant(caller);
+    const homeCaller = inHomeTenant(caller);
     try {
       const image = imageOf(parts);
-      const keep = async (): Promise<number> => (await this.storage.keep(own, image, FILE_KIND)).id;
-      const avatar = await this.set(own, keep);
-      return (await this.addresses())({ tenantId: own.tenantId, avatar }) ?? '';
+      const keep = async (): Promise<number> =>
+        (await this.storage.keep(homeCaller, image, FILE_KIND)).id;
+      const avatar = await this.set(homeCaller, keep);
+      return (await this.addresses())({ tenantId: homeCaller.tenantId, avatar }) ?? '';
     } finally {
       await this.storage.discardUnrecorded(parts);
     }

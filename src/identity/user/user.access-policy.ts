@@ -22,8 +22,8 @@ export class UserAccessPolicy {
   async manageable(caller: Caller, ids: readonly number[]): Promise<User[]> {
     const users = await this.users.byIds(caller.tenantId, ids);
     if (users.length !== new Set(ids).size) throw new NotFoundError(phrase`The user`);
-    const held = await this.roles.ofMany(caller.tenantId, ids);
-    for (const roles of held.values()) requireNotAbove(caller, roles);
+    const rolesByUser = await this.roles.ofMany(caller.tenantId, ids);
+    for (const roles of rolesByUser.values()) requireNotAbove(caller, roles);
     return users;
   }
 

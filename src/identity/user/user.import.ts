@@ -17,8 +17,8 @@ import { UserService } from './user.service.js';
 import type { RefusedRow } from './user.view.js';
 
 /** Rows of one file: hashing their passwords takes some seconds, and existing clients wait for ten. */
-const MOST_ROWS = 200;
-const MOST_BYTES = 2 ** 20;
+const MAX_ROWS = 200;
+const MAX_BYTES = 2 ** 20;
 /** Refused rows that a message names. */
 const SHOWN = 10;
 
@@ -100,7 +100,7 @@ export class UserImport {
     const [part] = parts;
     if (parts.length !== 1 || !part) throw new InvalidInputError(msg`Send one file as \`file\`.`);
     if (isRefused(part)) throw part.refusal;
-    if (part.size > MOST_BYTES) {
+    if (part.size > MAX_BYTES) {
       throw new InvalidInputError(msg`The workbook is larger than 1 MiB. Split it.`);
     }
     return buffer(await this.storage.readReceived(part, { start: 0, end: part.size }));
@@ -131,20 +131,20 @@ export class UserImport {
     { roles: roleNames = '', password, sex, status, ...values }: Partial<UserRow>,
     { roles, mayUpdate }: { readonly roles: readonly Role[]; readonly mayUpdate: boolean },
   ): Promise<{ create: NewUserDto } | { update: ChangedUserDto }> {
-    const given = {
+    const fields = {
       ...values,
       ...(sex && { sex: SEX[sex.toLowerCase()] ?? sex }),
       ...(status && { status: STATUS[status.toLowerCase()] ?? status }),
       ...(roleNames && { roleIds: roleIdsOf(roleNames, roles) }),
     };
     const existing = await this.repository.byName(caller.tenantId, values.userName ?? '');
-    if (!existing) return { create: await this.input(NewUserDto, { ...given, password }) };
+    if (!existing) return { create: await this.input(NewUserDto, { ...fields, password }) };
     if (!mayUpdate) {
       throw new InvalidInputError(
         msg`there is a user of this name. Allow changes of existing users, or remove the row.`,
       );
     }
-    return { update: await this.input(ChangedUserDto, { ...given, userId: existing.id }) };
+    return { update: await this.input(ChangedUserDto, { ...fields, userId: existing.id }) };
   }
 
   private input<Dto>(metatype: Type<Dto>, value: object): Promise<Dto> {
@@ -185,17 +185,17 @@ function rowsOf(
       msg`The first row has no column "${COLUMNS.userName}". Use the headers of the template.`,
     );
   }
-  const found = rows.flatMap((cells, index) => {
+  const filledRows = rows.flatMap((cells, index) => {
     const values = cells.flatMap((cell, at) => {
       const field = fields[at];
       return field && cell !== '' ? [[field, cell] as const] : [];
     });
     return values.length === 0 ? [] : [[index + 2, Object.fromEntries(values)] as const];
   });
-  if (found.length === 0)
+  if (filledRows.length === 0)
     throw new InvalidInputError(msg`The workbook has no rows below its headers.`);
-  if (found.length <= MOST_ROWS) return found;
-  throw new InvalidInputError(msg`The workbook has more than ${MOST_ROWS} rows. Split it.`);
+  if (filledRows.length <= MAX_ROWS) return filledRows;
+  throw new InvalidInputError(msg`The workbook has more than ${MAX_ROWS} rows. Split it.`);
 }
 
 function fieldOf(header: string): keyof UserRow | undefined {

@@ -149,13 +149,13 @@ export class UserRepository {
 
 /** The users whose user name, display name or e-mail address has the keyword in it, among those of `where`. */
 function searching(keyword: string, where: FindOptionsWhere<User>): FindOptionsWhere<User>[] {
-  const found = containing(keyword);
+  const condition = containing(keyword);
   const { userName, nickName } = where as { userName?: FindOperator<string> } & {
     nickName?: FindOperator<string>;
   };
   return [
-    { ...where, userName: userName ? And(userName, found) : found },
-    { ...where, nickName: nickName ? And(nickName, found) : found },
-    { ...where, email: found },
+    { ...where, userName: userName ? And(userName, condition) : condition },
+    { ...where, nickName: nickName ? And(nickName, condition) : condition },
+    { ...where, email: condition },
   ];
 }

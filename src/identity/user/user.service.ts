@@ -79,11 +79,11 @@ export class UserService {
 
   async detail(caller: Caller, userId: number): Promise<UserDetailView> {
     const user = await this.users.users.get(caller.tenantId, userId);
-    const held = await this.roles.of(caller.tenantId, userId);
-    const heldIds = held.map(({ id }) => id);
+    const userRoles = await this.roles.of(caller.tenantId, userId);
+    const heldIds = userRoles.map(({ id }) => id);
     const shown = await this.assignableBy(caller, heldIds);
     return {
-      user: viewFor(caller, user, held, await this.avatars.addresses()),
+      user: viewFor(caller, user, userRoles, await this.avatars.addresses()),
       roleIds: heldIds,
       roles: shown.map((role) => toRoleView(role, heldIds.includes(role.id))),
       ...noPosts,
@@ -91,18 +91,18 @@ export class UserService {
   }
 
   /** `passwordHash` where the password has been hashed already. */
-  async create(caller: Caller, given: NewUserDto, passwordHash?: string): Promise<void> {
-    const { roleIds = [], nickName = '' } = given;
-    const shownName = isBlank(nickName) ? given.userName : nickName;
+  async create(caller: Caller, input: NewUserDto, passwordHash?: string): Promise<void> {
+    const { roleIds = [], nickName = '' } = input;
+    const shownName = isBlank(nickName) ? input.userName : nickName;
     await this.policy.assignable(caller, roleIds);
-    const account = { ...given, nickName: shownName, roleIds };
+    const account = { ...input, nickName: shownName, roleIds };
     await this.createAccount(caller, account, 'create', passwordHash);
   }
 
-  async createService(caller: Caller, given: NewServiceAccountDto): Promise<number> {
-    const { roleIds = [], nickName = '', ...values } = given;
+  async createService(caller: Caller, input: NewServiceAccountDto): Promise<number> {
+    const { roleIds = [], nickName = '', ...values } = input;
     await this.policy.assignable(caller, roleIds);
-    const shownName = isBlank(nickName) ? given.userName : nickName;
+    const shownName = isBlank(nickName) ? input.userName : nickName;
     const account = { ...values, nickName: shownName, userType: SERVICE_ACCOUNT };
     return this.insert(caller, { ...account, passwordHash: NO_PASSWORD }, roleIds, 'create');
   }
@@ -143,8 +143,8 @@ export class UserService {
     );
   }
 
-  async update(caller: Caller, given: ChangedUserDto): Promise<void> {
-    const { userId, revision, roleIds, status, ...values } = given;
+  async update(caller: Caller, input: ChangedUserDto): Promise<void> {
+    const { userId, revision, roleIds, status, ...values } = input;
     await this.change.apply(
       caller,
       async () => {
@@ -202,9 +202,9 @@ export class UserService {
   /** Ends the lock after too many wrong passwords, as a new password would, for a user whose password the caller may set. */
   async unlock(caller: Caller, userName: string): Promise<void> {
     const { tenantId } = caller;
-    const found = await this.users.byName(tenantId, userName);
-    if (!found) throw new NotFoundError(phrase`The user`);
-    const user = await this.policy.manageableOne(caller, found.id);
+    const sameName = await this.users.byName(tenantId, userName);
+    if (!sameName) throw new NotFoundError(phrase`The user`);
+    const user = await this.policy.manageableOne(caller, sameName.id);
     // A wrong password that counts may be as old as the lock that it has begun.
     const since = new Date(Date.now() - 2 * this.passwords.lockSeconds * 1_000);
     const ips = await this.audit.failedSignIns(tenantId, user.userName, since);
@@ -238,11 +238,11 @@ export class UserService {
   /** The user, and all roles of the tenant with those of the user flagged. */
   async rolesOf(caller: Caller, userId: number): Promise<UserRolesView> {
     const user = await this.users.users.get(caller.tenantId, userId);
-    const held = await this.roles.of(caller.tenantId, userId);
+    const userRoles = await this.roles.of(caller.tenantId, userId);
     const all = await this.roles.all(caller.tenantId);
-    const heldIds = new Set(held.map(({ id }) => id));
+    const heldIds = new Set(userRoles.map(({ id }) => id));
     return {
-      user: toUserView(user, held, 'masked', await this.avatars.addresses()),
+      user: toUserView(user, userRoles, 'masked', await this.avatars.addresses()),
       roles: all.map((role) => toRoleView(role, heldIds.has(role.id))),
     };
   }
@@ -306,14 +306,14 @@ export class UserService {
     roleIds: readonly number[],
   ): Promise<AuditRecord[]> {
     const { tenantId } = caller;
-    const held = await this.roles.of(tenantId, user.id);
-    const given = await this.policy.assignable(caller, roleIds);
-    const before = new Set(held.map(({ id }) => id));
-    const after = new Set(given.map(({ id }) => id));
+    const currentRoles = await this.roles.of(tenantId, user.id);
+    const requestedRoles = await this.policy.assignable(caller, roleIds);
+    const before = new Set(currentRoles.map(({ id }) => id));
+    const after = new Set(requestedRoles.map(({ id }) => id));
     if (before.size === after.size && [...before].every((id) => after.has(id))) return [];
     requireNotSelf(caller, [user.id], phrase`change the roles of`);
     await this.roles.replaceOf(tenantId, user.id, [...after]);
-    if (held.some(({ roleKey, id }) => roleKey === SUPERADMIN_ROLE && !after.has(id))) {
+    if (currentRoles.some(({ roleKey, id }) => roleKey === SUPERADMIN_ROLE && !after.has(id))) {
       await this.policy.requireSuperAdminWithout(tenantId, [user.id]);
     }
     const detail = { before: [...before], after: [...after] };

@@ -188,8 +188,8 @@ export class DirectRoutes implements OnApplicationBootstrap {
       (target) =>
         (Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, target) ?? []) as Type<ExceptionFilter>[],
     );
-    const own = declared.map((type) => this.modules.get(type, { strict: false }));
-    return [...own, ...this.config.getGlobalFilters()].map((filter) => ({
+    const routeFilters = declared.map((type) => this.modules.get(type, { strict: false }));
+    return [...routeFilters, ...this.config.getGlobalFilters()].map((filter) => ({
       filter,
       catches: (Reflect.getMetadata(FILTER_CATCH_EXCEPTIONS, filter.constructor) ??
         []) as CatchingFilter['catches'],
@@ -218,10 +218,10 @@ function pathOf(controller: Type, handler: Method): string {
 
 /** What only the router runs. */
 function refuseOwnSteps(controller: Type, handler: Method): void {
-  const own = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA].some((key) =>
+  const hasOwnSteps = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA].some((key) =>
     [controller, handler].some((target) => Reflect.hasMetadata(key, target)),
   );
-  if (own || !hasNoEnvelope(controller, handler)) {
+  if (hasOwnSteps || !hasNoEnvelope(controller, handler)) {
     throw new Error(
       `${controller.name}.${handler.name} cannot be a direct route: it needs NoEnvelope, and no guards, interceptors or pipes of its own.`,
     );

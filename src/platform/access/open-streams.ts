@@ -51,7 +51,7 @@ const CHECK_MS = 15_000;
 /** The clocks of process and database may differ: a stream that is still valid at its end is checked again after this time. */
 const EXPIRY_RETRY_MS = 250;
 /** A timer of Node cannot run for more than 24 days. */
-const LONGEST_TIMER_MS = 86_400_000;
+const MAX_TIMER_MS = 86_400_000;
 
 /**
  * The open streams of this process. A stream ends when its sign-in ends, its user is disabled or loses a permission:
@@ -127,7 +127,7 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
     if (validUntil === undefined || !this.streams.has(place)) return;
     const left = Math.max(EXPIRY_RETRY_MS, validUntil - Date.now());
     const check = (): void => void this.checkGroup([place]);
-    place.expiry = setTimeout(check, Math.min(left, LONGEST_TIMER_MS)).unref();
+    place.expiry = setTimeout(check, Math.min(left, MAX_TIMER_MS)).unref();
   }
 
   /** How many streams of the kind each user has open. */

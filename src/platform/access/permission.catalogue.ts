@@ -177,10 +177,13 @@ export function isKeyPermission(permission: string): boolean {
   return ofKeys.has(permission);
 }
 
-const known = new Set([ALL_PERMISSIONS, ...permissionCatalogue.map((info) => info.permission)]);
+const knownPermissions = new Set([
+  ALL_PERMISSIONS,
+  ...permissionCatalogue.map((info) => info.permission),
+]);
 
 export function isKnownPermission(permission: string): boolean {
-  return known.has(permission);
+  return knownPermissions.has(permission);
 }
 
 /** Stands for every action of a group, or of several: `system:info:*`, `system:*:*`. */

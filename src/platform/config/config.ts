@@ -157,8 +157,8 @@ function certificatesIn(name: string, path: string): string[] {
 
 /** The secret variables that are set, and the passwords in addresses. */
 function secretTexts(values: Values): string[] {
-  const given = Object.entries<Variable>(variables).filter(([, about]) => about.secret);
-  return given.flatMap(([name]) => {
+  const secretVariables = Object.entries<Variable>(variables).filter(([, about]) => about.secret);
+  return secretVariables.flatMap(([name]) => {
     const value = values[name as keyof Values];
     if (typeof value !== 'string') return [];
     const password = URL.canParse(value) ? new URL(value).password : '';

@@ -32,12 +32,12 @@ export function closeDataDir(dataDir: string, embedded: boolean, chmod = chmodSy
   // Windows has no such modes: there a folder has the permissions of the one it is in.
   if (process.platform === 'win32') return;
   if (embedded) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const found = statSync(dataDir, { throwIfNoEntry: false });
-  if (!found) return;
-  const open = found.mode & (embedded ? GROUP_AND_OTHERS : OTHERS);
+  const stats = statSync(dataDir, { throwIfNoEntry: false });
+  if (!stats) return;
+  const open = stats.mode & (embedded ? GROUP_AND_OTHERS : OTHERS);
   if (open === 0) return;
-  const mode = octal(found.mode & ~open);
-  const shown = `DATA_DIR ${dataDir} is open to other users of this machine (mode ${octal(found.mode)})`;
+  const mode = octal(stats.mode & ~open);
+  const shown = `DATA_DIR ${dataDir} is open to other users of this machine (mode ${octal(stats.mode)})`;
   const foreign = readdirSync(dataDir).find((name) => !OWN.has(name));
   if (foreign !== undefined) {
     throw new ConfigError(
@@ -49,7 +49,7 @@ export function closeDataDir(dataDir: string, embedded: boolean, chmod = chmodSy
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     // The group is the operator's choice where the folder belongs to another user, such as a volume of Kubernetes.
-    if ((found.mode & OTHERS) === 0) return;
+    if ((stats.mode & OTHERS) === 0) return;
     const remedy = changeOfOwner(dataDir) ?? `Run as its owner: chmod ${mode} ${quoted(dataDir)}`;
     throw new ConfigError(`${shown}, and this process may not change that (${code}). ${remedy}`);
   }

@@ -108,8 +108,8 @@ export class Database {
   }
 
   private nameOf(text: string): string {
-    const known = this.names.get(text);
-    if (known !== undefined) return known;
+    const existingName = this.names.get(text);
+    if (existingName !== undefined) return existingName;
     const name = createHash('sha256').update(text).digest('hex').slice(0, 32);
     this.names.set(text, name);
     return name;

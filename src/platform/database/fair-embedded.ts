@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PGlite } from '@electric-sql/pglite';
 
 /** Statements may go on this long before timers and sockets have their turn. */
-const LONGEST_RUN_MS = 5;
+const MAX_RUN_MS = 5;
 
 /**
  * The embedded database as its driver sees it, with pauses. PGlite answers within microtasks, and so does the pool that
@@ -11,7 +11,7 @@ const LONGEST_RUN_MS = 5;
 export function fairEmbedded(database: PGlite): PGlite {
   let turned = performance.now();
   const execute: PGlite['execProtocolStream'] = async (message, options) => {
-    if (performance.now() - turned > LONGEST_RUN_MS) {
+    if (performance.now() - turned > MAX_RUN_MS) {
       await nextTurn();
       turned = performance.now();
     }

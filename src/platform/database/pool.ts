@@ -33,8 +33,8 @@ export function postgresDriver(settings: DriverSettings = {}): typeof pg {
 
   class Pool extends pg.Pool {
     constructor(options: pg.PoolConfig = {}) {
-      const own = embedded && embeddedOptions(embedded);
-      super(Object.assign({}, options, own, { Client }));
+      const embeddedSettings = embedded && embeddedOptions(embedded);
+      super(Object.assign({}, options, embeddedSettings, { Client }));
       if (!server) return;
       this.on('acquire', (client) => server.idle.delete(client));
       this.on('release', (error: Error | undefined, client) => !error && server.idle.add(client));

@@ -10,7 +10,7 @@ import type {
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import { NotFoundError } from '../error/index.js';
 import type { Phrase } from '../message/index.js';
-import { MOST_CHOICES, orderOf, Page, rowsOf } from '../http/index.js';
+import { MAX_CHOICES, orderOf, Page, rowsOf } from '../http/index.js';
 import type { PageQuery } from '../http/index.js';
 import type { Database } from './database.js';
 import { requireRevision } from './revision.js';
@@ -44,9 +44,9 @@ export class TenantScoped<E extends TenantOwned> {
     return this.rows.find({ where: within(tenantId, where), ...(order && { order }) });
   }
 
-  /** The first MOST_CHOICES rows, for a list that a form shows whole. */
+  /** The first MAX_CHOICES rows, for a list that a form shows whole. */
   async choices(tenantId: string, where: Where<E>, order: FindOptionsOrder<E>): Promise<E[]> {
-    return this.rows.find({ where: within(tenantId, where), order, take: MOST_CHOICES });
+    return this.rows.find({ where: within(tenantId, where), order, take: MAX_CHOICES });
   }
 
   async findOne(tenantId: string, where: Where<E>, order?: FindOptionsOrder<E>): Promise<E | null> {

@@ -52,12 +52,13 @@ export class RateLimiter implements OnApplicationShutdown {
   /** Takes one point; TooManyRequestsError says how long to wait. */
   async consume(limit: RateLimit, key: string): Promise<void> {
     await this.sharing;
-    const own = this.ownOf(limit);
+    const localLimiter = this.ownOf(limit);
     const state = await this.redis.run(
-      async (redis) => seen(own, key, await stateAfter(this.sharedOf(limit, redis).consume(key))),
+      async (redis) =>
+        seen(localLimiter, key, await stateAfter(this.sharedOf(limit, redis).consume(key))),
       () => {
         this.note(limit, key, 'point');
-        return stateAfter(own.consume(key));
+        return stateAfter(localLimiter.consume(key));
       },
     );
     if (state.consumedPoints > limit.points) throw refusal(state);
@@ -66,15 +67,15 @@ export class RateLimiter implements OnApplicationShutdown {
   /** Throws TooManyRequestsError when no point is left, without taking one. */
   async check(limit: RateLimit, key: string): Promise<void> {
     await this.sharing;
-    const own = this.ownOf(limit);
+    const localLimiter = this.ownOf(limit);
     const state = await this.redis.run(
       async (redis) => {
-        const found = await this.sharedOf(limit, redis).get(key);
-        if (found) return seen(own, key, found);
-        await own.delete(key);
+        const consumed = await this.sharedOf(limit, redis).get(key);
+        if (consumed) return seen(localLimiter, key, consumed);
+        await localLimiter.delete(key);
         return null;
       },
-      () => own.get(key),
+      () => localLimiter.get(key),
     );
     if (state && state.consumedPoints > limit.points - 1) throw refusal(state);
   }

@@ -67,12 +67,12 @@ export class OpenFolder {
 
   /** The entries of the folder, ordered by name; undefined when there are more than the limit. */
   async entries(limit: number): Promise<Dirent[] | undefined> {
-    const found: Dirent[] = [];
+    const entries: Dirent[] = [];
     for await (const entry of await opendir(this.way)) {
-      if (found.length === limit) return undefined;
-      found.push(entry);
+      if (entries.length === limit) return undefined;
+      entries.push(entry);
     }
-    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** The entry of that name; for a link, the link itself. */

@@ -89,8 +89,8 @@ export class Spool<T> {
     const names = await orIfMissing(readdir(this.folder), []);
     const files = await Promise.all(
       names.map(async (name) => {
-        const found = await orIfMissing(stat(join(this.folder, name)), undefined);
-        return found?.isFile() ? [{ name, size: found.size, changed: found.mtimeMs }] : [];
+        const stats = await orIfMissing(stat(join(this.folder, name)), undefined);
+        return stats?.isFile() ? [{ name, size: stats.size, changed: stats.mtimeMs }] : [];
       }),
     );
     return files.flat();

@@ -28,7 +28,7 @@ import { workbook } from './workbook.js';
 import type { Sheet } from './workbook.js';
 
 /** Rows of one export at most. */
-const MOST_EXPORTED = 50_000;
+const MAX_EXPORTED_ROWS = 50_000;
 
 /** Rows that are read and held at a time. */
 const ROWS_AT_ONCE = 500;
@@ -117,19 +117,19 @@ async function* rowsOf(
   const [key] = sheet.columns;
   const isNew = (row: unknown): boolean => {
     const before = seen.size;
-    if (before < MOST_EXPORTED) seen.add(key?.read(row));
+    if (before < MAX_EXPORTED_ROWS) seen.add(key?.read(row));
     return seen.size > before;
   };
   for (let page = first, pageNum = 1; page.rows.length > 0; pageNum += 1) {
     yield page.rows.filter(isNew);
-    if (page.rows.length < ROWS_AT_ONCE || seen.size >= MOST_EXPORTED) return;
+    if (page.rows.length < ROWS_AT_ONCE || seen.size >= MAX_EXPORTED_ROWS) return;
     page = await read({ pageNum: pageNum + 1, pageSize: ROWS_AT_ONCE });
   }
 }
 
 function remark(total: number): string | undefined {
-  if (total <= MOST_EXPORTED) return undefined;
-  return `These are the first ${MOST_EXPORTED} of ${total} rows. Narrow the filter to export the others.`;
+  if (total <= MAX_EXPORTED_ROWS) return undefined;
+  return `These are the first ${MAX_EXPORTED_ROWS} of ${total} rows. Narrow the filter to export the others.`;
 }
 
 /**
@@ -144,7 +144,7 @@ export function AnswersWorkbook<Row>(sheet: Sheet<Row>): MethodDecorator {
     ApiConsumes('application/x-www-form-urlencoded', 'application/json'),
     AnswersFile(
       XLSX,
-      `A workbook with the rows of the list, ${MOST_EXPORTED} at most; pageNum and pageSize are ignored`,
+      `A workbook with the rows of the list, ${MAX_EXPORTED_ROWS} at most; pageNum and pageSize are ignored`,
     ),
   );
 }

@@ -361,8 +361,8 @@ function Clearable(): PropertyDecorator {
 
 /** The values that are given: without those that are undefined. */
 export function defined<Values extends object>(values: Values): Partial<Values> {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as Partial<Values>;
+  const presentEntries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(presentEntries) as Partial<Values>;
 }
 
 function field(

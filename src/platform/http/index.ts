@@ -69,8 +69,8 @@ export { ICON } from './icon.js';
 export { checkShape, IdPipe, IdsPipe, inputPipe, Nested, StrictFields } from './input.pipe.js';
 export {
   isWholeList,
-  MOST_CHOICES,
-  MOST_ROWS,
+  MAX_CHOICES,
+  MAX_ROWS,
   orderOf,
   pageFields,
   PageQuery,

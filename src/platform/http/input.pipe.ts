@@ -61,7 +61,7 @@ export function unknownFieldsOf(value: unknown, type: Type<object>, path = ''): 
   }
   if (typeof value !== 'object' || value === null) return [];
   const names = new Set(fieldsOf(type));
-  const known = [...names].map((name) => `${path}${name}`);
+  const knownNames = [...names].map((name) => `${path}${name}`);
   const unknown = Object.keys(value)
     .filter((name) => !names.has(name))
     .map((name) => `${path}${name.slice(0, MAX_NAME_CHARS)}`);
@@ -69,7 +69,7 @@ export function unknownFieldsOf(value: unknown, type: Type<object>, path = ''): 
     const typeOfPart = names.has(name) ? nestedType(type, name) : undefined;
     return typeOfPart ? unknownFieldsOf(part, typeOfPart, `${path}${name}.`) : [];
   });
-  return unknown.length > 0 ? [{ unknown, known }, ...nested] : nested;
+  return unknown.length > 0 ? [{ unknown, known: knownNames }, ...nested] : nested;
 }
 
 /** Names the unknown fields and those that there are; `problems` are what else is wrong with the request. */

@@ -7,19 +7,19 @@ import { Input, Text, Whole } from './field.js';
 import type { Field } from './field.js';
 
 /** What clients send for "all"; the rows to skip still fit into PostgreSQL's bigint. */
-const MOST = 2_147_483_647;
+const MAX_PAGE_NUMBER = 2_147_483_647;
 
 /** Rows of one answer at most. A client that needs more asks page by page, or exports the list. */
-export const MOST_ROWS = 1_000;
+export const MAX_ROWS = 1_000;
 
 /** Entries of a list for a choice at most; such a list has no pages. */
-export const MOST_CHOICES = 10_000;
+export const MAX_CHOICES = 10_000;
 
 /** The fields by which rows can be found and ordered are part of what a list discloses: only fields of its answer. */
 type Sortable = string | Readonly<Record<string, string>>;
 
 /**
- * Paging and order of a list: MOST_ROWS a page unless pageSize is smaller. `sortable` are the fields of the answer that
+ * Paging and order of a list: MAX_ROWS a page unless pageSize is smaller. `sortable` are the fields of the answer that
  * the client may order by: a name where the column has the same one, else an object of names and columns. After
  * validation, orderByColumn has the names of the columns.
  */
@@ -27,14 +27,14 @@ export function pageFields(...sortable: readonly Sortable[]) {
   return {
     pageNum: Whole({
       optional: true,
-      max: MOST,
+      max: MAX_PAGE_NUMBER,
       description: 'Page, counted from 1; below 1 means 1',
     }),
     pageSize: Whole({
       optional: true,
       min: 1,
-      max: MOST,
-      description: `Rows per page; ${MOST_ROWS} when absent or larger. total counts all rows`,
+      max: MAX_PAGE_NUMBER,
+      description: `Rows per page; ${MAX_ROWS} when absent or larger. total counts all rows`,
     }),
     orderByColumn: SortField(
       new Map(
@@ -53,11 +53,11 @@ export function pageFields(...sortable: readonly Sortable[]) {
 export class PageQuery extends Input(pageFields()) {}
 
 /** The rows of the page, as TypeORM names them. */
-export function rowsOf({ pageNum = 1, pageSize = MOST_ROWS }: PageQuery): {
+export function rowsOf({ pageNum = 1, pageSize = MAX_ROWS }: PageQuery): {
   take: number;
   skip: number;
 } {
-  const take = Math.min(pageSize, MOST_ROWS);
+  const take = Math.min(pageSize, MAX_ROWS);
   return { take, skip: (Math.max(1, pageNum) - 1) * take };
 }
 
@@ -84,7 +84,7 @@ export function orderOf(query: PageQuery): readonly (readonly [string, Direction
 
 function SortField(columns: ReadonlyMap<string, string>): Field<string, true> {
   const names = [...columns.keys()].join(', ');
-  const known = new Set(columns.values());
+  const sortableColumns = new Set(columns.values());
   return applyDecorators(
     // Above Text, so that it reads what Text has made: class-transformer applies the lowest last.
     Transform(({ value }: { value: unknown }) =>
@@ -103,7 +103,8 @@ function SortField(columns: ReadonlyMap<string, string>): Field<string, true> {
       name: 'sortable',
       validator: {
         validate: (value) =>
-          typeof value !== 'string' || splitList(value).every((column) => known.has(column)),
+          typeof value !== 'string' ||
+          splitList(value).every((column) => sortableColumns.has(column)),
         defaultMessage: () => msg`orderByColumn must be a comma list of these fields: ${names}`,
       },
     }),

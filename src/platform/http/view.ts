@@ -16,10 +16,10 @@ export function View<Fields extends AnyFields>(fields: Fields): ViewClass<ViewOf
   const names = Object.keys(fields);
   class Described {
     static of(source: object, beside: object = {}): object {
-      const known: Readonly<Record<string, unknown>> = { ...source, ...beside };
-      const present = names.filter((name) => known[name] !== undefined);
+      const values: Readonly<Record<string, unknown>> = { ...source, ...beside };
+      const present = names.filter((name) => values[name] !== undefined);
       return Object.fromEntries(
-        present.map((name) => [name, onWire(known[name], fields[name]?.schema.type)]),
+        present.map((name) => [name, onWire(values[name], fields[name]?.schema.type)]),
       );
     }
   }

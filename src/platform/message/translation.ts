@@ -188,8 +188,8 @@ class Reading {
   ) {}
 
   translate(text: string): string | undefined {
-    const found = this.read(text, 0);
-    return this.isGivenUp ? undefined : found?.text;
+    const reading = this.read(text, 0);
+    return this.isGivenUp ? undefined : reading?.text;
   }
 
   private get isGivenUp(): boolean {
@@ -230,10 +230,10 @@ class Reading {
   private one(text: string, depth: number): Translated | undefined {
     let best: Translated | undefined;
     for (const { translation, values, fixed } of this.matches(this.messages, text)) {
-      const found = this.written(translation, values, { fixed, depth });
-      if (!found) continue;
-      const isSure = values.size === 0 || found.fixed >= MIN_FIXED_CHARS;
-      if (isSure && found.fixed > (best?.fixed ?? 0)) best = found;
+      const candidate = this.written(translation, values, { fixed, depth });
+      if (!candidate) continue;
+      const isSure = values.size === 0 || candidate.fixed >= MIN_FIXED_CHARS;
+      if (isSure && candidate.fixed > (best?.fixed ?? 0)) best = candidate;
     }
     return best;
   }
@@ -294,15 +294,15 @@ interface Division {
 }
 
 function placesOf(text: string, most: number): readonly Place[] {
-  const found = [...text.matchAll(SEPARATOR)].map(({ index, 0: separator }) => ({
+  const separators = [...text.matchAll(SEPARATOR)].map(({ index, 0: separator }) => ({
     before: index,
     start: index + separator.length,
     separator,
   }));
   // A space divides only sentences.
   const isEnd = ({ before }: Place): boolean => /[.?!…]/.test(text.charAt(before - 1));
-  const ends = found.filter((place) => place.separator === '\n' || isEnd(place));
-  const all = found.filter((place) => place.separator !== ' ' || isEnd(place));
+  const ends = separators.filter((place) => place.separator === '\n' || isEnd(place));
+  const all = separators.filter((place) => place.separator !== ' ' || isEnd(place));
   const places = [all, ends].find(({ length }) => length <= most) ?? [];
   return [{ before: 0, start: 0, separator: '' }, ...places];
 }

@@ -82,8 +82,8 @@ export class HealthService {
     // Concurrent probes share one check, so that this public route cannot load the stores.
     this.running ??= this.checkAll().finally(() => (this.running = undefined));
     const checks = await this.running;
-    const found = [checks.store, checks.queue, checks.vectorStore].map(({ status }) => status);
-    const worst = (['down', 'degraded'] as const).find((status) => found.includes(status));
+    const statuses = [checks.store, checks.queue, checks.vectorStore].map(({ status }) => status);
+    const worst = (['down', 'degraded'] as const).find((status) => statuses.includes(status));
     return { status: this.shutdown.stopping ? 'stopping' : (worst ?? 'up'), checks };
   }
 

@@ -12,9 +12,9 @@ export function startFailure(error: unknown, config?: Config): string {
   if (error instanceof DomainError) {
     return withoutSecretsInText(`Plinth could not start: ${error.message}`);
   }
-  const known = config && isSystemError(error) ? systemFailure(error, config) : undefined;
+  const systemReason = config && isSystemError(error) ? systemFailure(error, config) : undefined;
   const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return known ?? withoutSecretsInText(`Plinth could not start: ${cause}`);
+  return systemReason ?? withoutSecretsInText(`Plinth could not start: ${cause}`);
 }
 
 interface SystemError extends Error {

@@ -16,7 +16,7 @@ import { ExpiredAddressError } from './storage.errors.js';
 const VALID_SECONDS = 3_600;
 
 /** Longest name in an address, after encoding. */
-const LONGEST_NAME = 200;
+const MAX_NAME_CHARS = 200;
 
 /** Makes and reads addresses that open one file without a sign-in. */
 @Injectable()
@@ -63,5 +63,5 @@ export class FileAddresses {
 /** A name that is long after encoding is replaced, but for its suffix, by which clients recognise images. */
 function nameInAddress(name: string): string {
   const encoded = encodeURIComponent(name.toWellFormed());
-  return encoded.length <= LONGEST_NAME ? encoded : `file${encodeURIComponent(suffixOf(name))}`;
+  return encoded.length <= MAX_NAME_CHARS ? encoded : `file${encodeURIComponent(suffixOf(name))}`;
 }

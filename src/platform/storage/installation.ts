@@ -144,8 +144,14 @@ export class Installation implements OnModuleInit {
 
   private async take(id: string, present: string, marker?: Marker): Promise<void> {
     const newestFile = await this.repository.newestFile();
-    const known = marker?.installation === id ? marker : undefined;
-    await this.write({ installation: id, newestFile, restored: false, shared: false, ...known });
+    const ownMarker = marker?.installation === id ? marker : undefined;
+    await this.write({
+      installation: id,
+      newestFile,
+      restored: false,
+      shared: false,
+      ...ownMarker,
+    });
     await this.repository.save(id, present);
   }
 

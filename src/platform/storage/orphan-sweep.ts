@@ -58,13 +58,13 @@ export class OrphanSweep extends HourlyRound {
     const prefix = await this.keys.prefix();
     const isDry = this.config.ORPHAN_SWEEP === 'dry-run';
     const orphans = new Action(isDry, (key) => this.files.quarantine(key));
-    const found = new Action(isDry, (key) => this.files.restore(key));
+    const restored = new Action(isDry, (key) => this.files.restore(key));
     const outdated = new Action(isDry, (key) => this.files.remove(key));
     const removed = isDry ? 0 : await this.files.removeUnfinished(before);
 
     for await (const keys of batches(this.files.listQuarantined(prefix, new Date()), ending)) {
-      const known = await this.repository.knownKeys(keys);
-      await found.on(keys.filter((key) => known.has(key)));
+      const storedKeys = await this.repository.knownKeys(keys);
+      await restored.on(keys.filter((key) => storedKeys.has(key)));
     }
     for await (const keys of batches(this.files.listQuarantined(prefix, expired), ending)) {
       await outdated.on(await this.unknown(keys));
@@ -72,24 +72,24 @@ export class OrphanSweep extends HourlyRound {
     for await (const keys of batches(this.files.list(prefix, before), ending)) {
       await orphans.on(await this.unknown(keys));
     }
-    if (isDry && orphans.count + found.count + outdated.count > 0) {
+    if (isDry && orphans.count + restored.count + outdated.count > 0) {
       this.logger.log({
         msg: 'Dry run of the orphan sweep',
         quarantine: orphans.shown,
-        restore: found.shown,
+        restore: restored.shown,
         remove: outdated.shown,
       });
     }
     return {
       quarantined: orphans.count,
-      restored: found.count,
+      restored: restored.count,
       removed: removed + outdated.count,
     };
   }
 
   private async unknown(keys: readonly string[]): Promise<string[]> {
-    const known = await this.repository.knownKeys(keys);
-    return keys.filter((key) => !known.has(key));
+    const storedKeys = await this.repository.knownKeys(keys);
+    return keys.filter((key) => !storedKeys.has(key));
   }
 
   /** One line for each change of the reason. */

@@ -64,8 +64,8 @@ export class StorageService {
 
   /** The files that the caller may read, in the requested order. */
   async listByIds(caller: Caller, ids: readonly number[]): Promise<StoredFileView[]> {
-    const found = await this.visible(caller, ids);
-    const byId = new Map(found.map((file) => [file.id, file]));
+    const files = await this.visible(caller, ids);
+    const byId = new Map(files.map((file) => [file.id, file]));
     const sorted = ids.map((id) => byId.get(id)).filter((file) => file !== undefined);
     return this.viewsOf(caller.tenantId, sorted);
   }
@@ -101,8 +101,8 @@ export class StorageService {
   async discardUnrecorded(received: readonly UploadedPart[]): Promise<void> {
     const keys = received.flatMap((part) => (isRefused(part) ? [] : [part.storageKey]));
     if (keys.length === 0) return;
-    const known = await this.repository.knownKeys(keys);
-    await this.discard(keys.filter((key) => !known.has(key)));
+    const storedKeys = await this.repository.knownKeys(keys);
+    await this.discard(keys.filter((key) => !storedKeys.has(key)));
   }
 
   /** A part of a received file, before or after it has a record. The caller reads it to the end or destroys it. */
@@ -154,8 +154,8 @@ export class StorageService {
     ids: readonly number[],
     kind: string,
   ): Promise<StoredFileInfo[]> {
-    const found = await this.repository.ofUploader(caller, ids, kind);
-    const byId = new Map(found.map((file) => [file.id, infoOf(file)]));
+    const files = await this.repository.ofUploader(caller, ids, kind);
+    const byId = new Map(files.map((file) => [file.id, infoOf(file)]));
     return ids.map((id) => {
       const file = byId.get(id);
       if (!file) throw new NotFoundError(phrase`The file`);

@@ -121,8 +121,8 @@ const signals = new WeakMap<Request, AbortSignal>();
 
 /** Aborts when the connection closes before the request is complete; the same signal for all its files. */
 function leaving(request: Request): AbortSignal {
-  const given = signals.get(request);
-  if (given) return given;
+  const signal = signals.get(request);
+  if (signal) return signal;
   const controller = new AbortController();
   signals.set(request, controller.signal);
   request.once('close', () => {

@@ -15,12 +15,12 @@ import { BullJobQueue } from './bull.job-queue.js';
 const LOCK_MS = 30_000;
 
 /** How many processes of one job may die before it is dropped: more than its row allows, which counts them, too. */
-const MOST_DEATHS = 20;
+const MAX_DEATHS = 20;
 
 /** A job that no process holds, such as one that got lost on its way to a process, is found after one to two of these. */
 const LOOK_EVERY_MS = 10_000;
 
-const LONGEST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 1_000;
 
 /** BullModule opens the connections, and closes them when the application has closed. */
 export function overRedis(kinds: JobKinds): Pick<DynamicModule, 'imports' | 'providers'> {
@@ -56,14 +56,14 @@ function bullOptions(config: QueueConfig): BullRootModuleOptions {
       enableReadyCheck: false,
       // A producer waits for its command, so it fails at the first attempt to reconnect. Bull's workers wait longer.
       maxRetriesPerRequest: 1,
-      retryStrategy: (times) => Math.min(times * 50, LONGEST_PAUSE_MS),
+      retryStrategy: (times) => Math.min(times * 50, MAX_PAUSE_MS),
     },
     // The row decides whether work is repeated. A job of a dead process runs again, so that the row is looked at.
     defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
     settings: {
       lockDuration: LOCK_MS,
       stalledInterval: LOOK_EVERY_MS,
-      maxStalledCount: MOST_DEATHS,
+      maxStalledCount: MAX_DEATHS,
     },
   };
 }
