@@ -8,7 +8,7 @@ import {
   integer,
   list,
   localized,
-  MOST_ROWS,
+  MAX_ROWS,
   nullable,
   number,
   object,
@@ -60,7 +60,7 @@ export class MessageListQuery extends Input({
   ),
   sessionId: Id({
     optional: true,
-    description: `The messages of this session, oldest first; without page and order its newest ${MOST_ROWS}`,
+    description: `The messages of this session, oldest first; without page and order its newest ${MAX_ROWS}`,
   }),
   all: Flag({
     optional: true,

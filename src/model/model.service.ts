@@ -118,7 +118,7 @@ export class ModelService {
 
   /**
    * Of each name the first shown model of an enabled provider, of one of the categories: what can be called by name. At most
-   * MOST_ROWS.
+   * MAX_ROWS.
    */
   async callable(caller: Caller, categories: readonly string[]): Promise<readonly CallableModel[]> {
     const { tenantId } = caller;

@@ -5,7 +5,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, LoginOnly, RequirePermission } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
-import { Answers, AnswersFile, MOST_ROWS, NoEnvelope } from '../platform/http/index.js';
+import { Answers, AnswersFile, MAX_ROWS, NoEnvelope } from '../platform/http/index.js';
 import { csvOf } from './usage.csv.js';
 import {
   filterOf,
@@ -75,7 +75,7 @@ export class UsageController {
   private async reportOf({ tenantId }: Caller, query: UsageQuery): Promise<UsageView> {
     const { groupBy, limit, ...filter } = query;
     const groups = groupsOf({ groupBy });
-    const asked = { groups, limit: limit ?? MOST_ROWS };
+    const asked = { groups, limit: limit ?? MAX_ROWS };
     const { total, rows, more } = await this.usage.report(tenantId, filterOf(filter), asked);
     return UsageView.of({
       total: UsageTotalView.of(total),

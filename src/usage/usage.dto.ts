@@ -9,7 +9,7 @@ import {
   Input,
   integer,
   list,
-  MOST_ROWS,
+  MAX_ROWS,
   nullable,
   number,
   object,
@@ -83,7 +83,7 @@ const groupFields = {
   limit: Whole({
     optional: true,
     min: 1,
-    max: MOST_ROWS,
+    max: MAX_ROWS,
     description: 'Rows at most',
   }),
 };
