@@ -3,7 +3,7 @@ import type { PipeTransform, Type } from '@nestjs/common';
 import { inspect } from 'node:util';
 import { request } from 'undici';
 import { DomainError, InvalidInputError } from '../../src/platform/error/index.js';
-import { isAsSent } from '../../src/platform/http/field.js';
+import { isAsSent } from '../../src/platform/http/input.js';
 import { inputPipe, PageQuery } from '../../src/platform/http/index.js';
 import { references } from '../support/isolation/references.js';
 import { COMMON_MODEL, createWorld } from '../support/isolation/world.js';

@@ -208,10 +208,10 @@ export abstract class ApiKeyCallers {
   ): Promise<Caller | undefined>;
 }
 
-export const TOKEN_ALGORITHM = 'HS256';
+const TOKEN_ALGORITHM = 'HS256';
 
 /** The claims of a login token. They prove nothing alone: the sign-in they name must still be open. */
-export const tokenClaims = z.object({
+const tokenClaims = z.object({
   sid: z.uuid(),
   tenantId: z.string(),
   userId: z.number(),
@@ -246,7 +246,7 @@ export type AccessRule =
 export const ACCESS_RULE = 'access:rule';
 
 /** Every API key may call the route. */
-export const ANY_KEY = 'any';
+const ANY_KEY = 'any';
 
 interface AccessOptions {
   /** Accept `Authorization` and `clientid` in the query, for addresses that a browser opens without headers. */
@@ -312,13 +312,13 @@ function declared(rule: AccessRule, shown: string): MethodDecorator & ClassDecor
 }
 
 /** A login token and the client that it is used with. */
-export interface Credentials {
+interface Credentials {
   readonly token: string;
   readonly clientId: string;
 }
 
 /** A request with the credentials and the caller that the authentication guard has read. */
-export interface AuthenticatedRequest extends Request {
+interface AuthenticatedRequest extends Request {
   credentials?: Credentials | undefined;
   caller?: Caller;
 }

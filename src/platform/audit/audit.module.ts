@@ -4,8 +4,7 @@ import { AuditEntry } from './audit.entity.js';
 import { AuditController } from './audit.controller.js';
 import { ConsoleLogController } from './console-log.controller.js';
 import { AuditNames } from './audit-names.repository.js';
-import { AuditLog } from './audit.log.js';
-import { AuditRepository } from './audit.repository.js';
+import { AuditLog, AuditRepository } from './audit.repository.js';
 
 /** Global, because every feature records its changes. */
 @Global()

@@ -1,6 +1,6 @@
 export * from './columns.js';
 export { createDataSource } from './data-source.js';
-export { Database } from './database.js';
+export { Database, SharedReads } from './database.js';
 export { DatabaseModule } from './database.module.js';
 export type { DatabaseOptions } from './database.module.js';
 export { DirectoryInUseError } from './directory-lock.js';
@@ -20,7 +20,6 @@ export {
   unavailableError,
 } from './violation.js';
 export { columnName } from './snake-naming.strategy.js';
-export { SharedReads } from './shared-reads.js';
 export { storableJson } from './storable.js';
 export { withLongStatements, withStatementLimit } from './statement-limit.js';
 export { acrossTenants, boundTenant, inTenant } from './tenant-check.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SharedReads } from './shared-reads.js';
+import { SharedReads } from './database.js';
 
 /** Reads that end when the test says so. */
 function started(): { read: () => Promise<number>; ends: PromiseWithResolvers<number>[] } {

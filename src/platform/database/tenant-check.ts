@@ -58,7 +58,7 @@ export function tablesOfTenants(entities: readonly MappedTable[]): string[] {
 }
 
 /** A statement that is not for the tenant, and that tenant alone, to which the running work is bound. */
-export class TenantMismatchError extends Error {
+class TenantMismatchError extends Error {
   override readonly name = 'TenantMismatchError';
 
   constructor(table: string, problem: string) {

@@ -54,7 +54,7 @@ export interface ShapedFailure {
 }
 
 /** How failures of a request are answered; undefined for the envelope. The first shape that fits counts. */
-export function shapeFor(
+function shapeFor(
   { path, headers }: Request,
   shapes: readonly FailureShape[],
 ): FailureShape | undefined {
@@ -87,7 +87,7 @@ export function answerRefusal(
 }
 
 /** An address of an interface with a protocol of its own, which no route has, or none with this method. */
-export class NoRouteError extends DomainError {
+class NoRouteError extends DomainError {
   constructor(
     readonly code: 404 | 405,
     message: Message,
@@ -99,7 +99,7 @@ export class NoRouteError extends DomainError {
 }
 
 /** What is wrong with the address or the method of a request that no route has taken. */
-export function noRouteError(request: Request, { advice }: FailureShape): NoRouteError {
+function noRouteError(request: Request, { advice }: FailureShape): NoRouteError {
   const { method, path } = request;
   // As the client wrote it, where it is another name of the path.
   const written = request.originalUrl.split('?', 1)[0] ?? path;
@@ -157,10 +157,10 @@ interface ErrorEnvelope {
 }
 
 /** The error to answer for one that is not a DomainError; undefined for an unexpected one. */
-export type ErrorTranslation = (error: unknown) => DomainError | undefined;
+type ErrorTranslation = (error: unknown) => DomainError | undefined;
 
 /** Answers a request that no route takes; false leaves it to the envelope. */
-export type NotFoundAnswer = (request: Request, response: Response) => boolean;
+type NotFoundAnswer = (request: Request, response: Response) => boolean;
 
 /**
  * Turns every error into the envelope `{code, msg, data}` with HTTP 200, or with its code for a client that prefers that. What is neither a DomainError nor translated

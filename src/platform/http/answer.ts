@@ -35,7 +35,7 @@ export class Answer<Data> {
 
 export const OK_MESSAGE = msg`Done.`;
 
-export interface Envelope extends Readonly<Record<string, unknown>> {
+interface Envelope extends Readonly<Record<string, unknown>> {
   readonly code: number;
   readonly msg: Message;
 }

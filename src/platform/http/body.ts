@@ -12,7 +12,7 @@ import type { Config } from '../config/index.js';
 import { DomainError, TooManyRequestsError } from '../error/index.js';
 import { clientNetwork } from './request.js';
 import { AroundInterceptor } from './answer.js';
-import { refuseFields } from './input.pipe.js';
+import { refuseFields } from './input.js';
 
 const KIB = 1_024;
 const RETRY_AFTER_SECONDS = 1;
@@ -25,7 +25,7 @@ const MAX_STRUCTURE_COUNT = 500_000;
 const [COMMA, COLON, BRACKET, BRACE] = [0x2c, 0x3a, 0x5b, 0x7b];
 
 /** How much of a body a route reads, in KiB: at least or at most so much, whatever the general limit is. */
-export interface BodyLimit {
+interface BodyLimit {
   readonly atLeastKb?: number;
   readonly atMostKb?: number;
 }
@@ -107,11 +107,11 @@ export class BodyBudget {
 }
 
 /** 8 MiB of images as base64 in JSON, and the longest text with them: the largest body that a route reads. */
-export const MAX_BODY_KB = 14 * KIB;
+const MAX_BODY_KB = 14 * KIB;
 
 /** Reads JSON bodies within limits of size and time, and within the budget of the process. */
 @Injectable()
-export class BodyReader {
+class BodyReader {
   private readonly generalLimit: number;
   private readonly idleMs: number;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ICON } from './icon.js';
+import { ICON } from './input.js';
 
 describe('an icon', () => {
   it.each([

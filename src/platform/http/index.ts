@@ -2,23 +2,30 @@ export {
   AnyObject,
   AsSent,
   BasedOnRevision,
+  checkShape,
   Decimal,
   defined,
   Flag,
   Given,
+  ICON,
   Id,
+  IdPipe,
   Ids,
+  IdsPipe,
   Input,
+  inputPipe,
   isBlank,
+  Nested,
   OneOf,
   Status,
+  StrictFields,
   Text,
   Texts,
   VISIBLE,
   Whole,
   ZeroOrOne,
-} from './field.js';
-export type { Field } from './field.js';
+} from './input.js';
+export type { Field } from './input.js';
 export {
   BodyBudget,
   BodyInterceptor,
@@ -44,7 +51,6 @@ export {
   requestContext,
   setIgnoredParameters,
 } from './request.js';
-export type { RequestContext } from './request.js';
 export { FormFiles, ReceivesForm } from './form.interceptor.js';
 export type { FormFile } from './form.interceptor.js';
 export {
@@ -65,16 +71,20 @@ export {
   FailsWith,
   FailsWithArray,
 } from './failure.view.js';
-export { ICON } from './icon.js';
-export { checkShape, IdPipe, IdsPipe, inputPipe, Nested, StrictFields } from './input.pipe.js';
 export {
+  GIVEN_TIME,
+  GIVEN_TIME_MESSAGE,
+  givenTime,
   isWholeList,
   MAX_CHOICES,
   MAX_ROWS,
   orderOf,
   pageFields,
   PageQuery,
+  readTimeRange,
   rowsOf,
+  TimeRange,
+  TimeRangeField,
 } from './page.query.js';
 export {
   Answers,
@@ -100,15 +110,6 @@ export {
 } from './stream.js';
 export type { Steps } from './stream.js';
 export {
-  GIVEN_TIME,
-  GIVEN_TIME_MESSAGE,
-  givenTime,
-  readTimeRange,
-  TimeRange,
-  TimeRangeField,
-  wireTime,
-} from './time.js';
-export {
   decimal,
   flag,
   integer,
@@ -130,6 +131,7 @@ export {
   timestamp,
   uuid,
   View,
+  wireTime,
   zeroOrOne,
 } from './view.js';
 export { AnswersWorkbook, WithExport } from './export.decorator.js';

@@ -91,7 +91,7 @@ export function bytesOfIpv6(address: string): Buffer {
 }
 
 /** The browser and the system of a client by name, as its User-Agent header reports them. */
-export interface ClientSoftware {
+interface ClientSoftware {
   /** Such as "Chrome 129"; for other programs the first word of the header; null without a header. */
   readonly browser: string | null;
   /** Such as "Windows 10"; null if the header does not say. */

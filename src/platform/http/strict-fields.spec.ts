@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { IsOptional } from 'class-validator';
 import { InvalidInputError } from '../error/index.js';
-import { Text, Whole } from './field.js';
-import { inputPipe, Nested, StrictFields } from './input.pipe.js';
+import { inputPipe, Nested, StrictFields, Text, Whole } from './input.js';
 
 class Part {
   @Whole({ optional: true, max: 9 }) size?: number;

@@ -46,7 +46,7 @@ const PLACE = /(\{\d+\}|\$property)/;
 const FIELD = /^[\w.[\]-]+$/;
 
 /** An English text with places for values, such as "The model {0} is disabled. Enable it." */
-export class Template {
+class Template {
   /** What is between the values; the first and the last can be empty. */
   private readonly literals: readonly string[];
   /** What stands for the values, such as {0}. */

@@ -43,7 +43,7 @@ const SECRETS_IN_TEXT: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What may be written of the fields of a log line. Never throws. */
-export function withoutSecrets(fields: object): Record<string, unknown> {
+function withoutSecrets(fields: object): Record<string, unknown> {
   try {
     return entriesOf(fields, MAX_DEPTH);
   } catch (error) {
@@ -174,7 +174,7 @@ function noticeOf(dropped: number): string {
 const SHOWN_FIRST = new Set(['time', 'level', 'msg', 'err', 'pid', 'hostname']);
 
 /** One JSON log line as text for people: time, level, message, then key=value; an error's stack below it. */
-export function asText(line: string): string {
+function asText(line: string): string {
   const fields = JSON.parse(line) as Record<string, unknown>;
   const { time, level, msg = '', err } = fields;
   const rest = Object.entries(fields)

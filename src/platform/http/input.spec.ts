@@ -6,13 +6,13 @@ import {
   Flag,
   Id,
   Ids,
+  inputPipe,
   OneOf,
   Text,
   Texts,
   Whole,
   ZeroOrOne,
-} from './field.js';
-import { inputPipe } from './input.pipe.js';
+} from './input.js';
 
 class Body {
   @Text({ max: 5 }) name?: string;
