@@ -31,7 +31,7 @@ import { UpstreamHealth } from './calls/upstream.health.js';
 import { ModelResolver } from './model.resolver.js';
 import { ModelService } from './model.service.js';
 import {
-  AsideView,
+  CooldownView,
   ModelEntryView,
   modelSheet,
   ModelView,
@@ -84,17 +84,17 @@ export class ModelController {
     return this.models.get(caller, id);
   }
 
-  /** The keys of a model that calls pass over at the moment, as the answering process knows it. */
-  @Get(':id/aside')
+  /** The keys of a model that cool down at the moment, as the answering process knows it. */
+  @Get(':id/cooldowns')
   @RequirePermission('system:model:query')
-  @AnswersArray(AsideView)
-  async aside(
+  @AnswersArray(CooldownView)
+  async cooldowns(
     @CurrentCaller() caller: Caller,
     @Param('id', IdPipe) id: number,
-  ): Promise<AsideView[]> {
-    const aside = this.health.asideOf(await this.resolver.keysOf(caller, id));
-    return aside.map(({ milliseconds, ...one }) => {
-      return AsideView.of({ ...one, seconds: Math.ceil(milliseconds / 1_000) });
+  ): Promise<CooldownView[]> {
+    const cooldowns = this.health.cooldownsOf(await this.resolver.keysOf(caller, id));
+    return cooldowns.map(({ milliseconds, ...one }) => {
+      return CooldownView.of({ ...one, seconds: Math.ceil(milliseconds / 1_000) });
     });
   }
 

@@ -99,7 +99,7 @@ export function toModelView(model: Model, keys: readonly ModelKey[]): ModelView 
 }
 
 /** What calls pass over at the moment, as this process knows it. */
-export class AsideView extends View({
+export class CooldownView extends View({
   keyId: nullable(integer({ description: 'Of a further key; null: the key of the model' })),
   reason: oneOf(['busy', 'refused', 'failing'], {
     description:

@@ -92,7 +92,7 @@ describe.each(redisUrl ? [inProcess, overRedis] : [inProcess])('events $name', (
     expect(heard).not.toContain('there 000000 8');
   });
 
-  it('tell other processes which keys and addresses of models are put aside', async () => {
+  it('tell other processes which keys and addresses of models cool down', async () => {
     const { here, there } = await open();
     const [ours, theirs] = [new TestHealth(here), new TestHealth(there)];
     const model = { tenantId: '000000', id: 1, connection: { address: randomUUID() } } as never;
@@ -105,7 +105,7 @@ describe.each(redisUrl ? [inProcess, overRedis] : [inProcess])('events $name', (
       () => [model, other].map((one) => theirs.isAvailable(one)),
       (available) => !available.includes(true),
     );
-    expect(theirs.asideOf([model, other])).toMatchObject([
+    expect(theirs.cooldownsOf([model, other])).toMatchObject([
       { reason: 'busy', milliseconds: 60_000 },
       { reason: 'failing', milliseconds: 30_000 },
     ]);

@@ -22,7 +22,7 @@ export function newBus(): EventBus {
   return new InProcessEventBus();
 }
 
-/** What is put aside, by a clock and a chance of the test's own. */
+/** Cooldowns by a clock and a chance of the test's own. */
 export class TestHealth extends UpstreamHealth {
   time = 1_000;
   chance = 0;

@@ -41,11 +41,11 @@ interface Chosen<M> {
 
 /**
  * Where the attempts of one call go: the keys of its model, then its fallbacks in their order, each as often as a model is
- * tried. What is put aside is passed over while there is something else, and tried when there is not. A model without further
+ * tried. A failing key or address cools down and is skipped while others are available. A model without further
  * keys and fallbacks is called again as pauseBeforeRetry says.
  */
 export class CallRoute<M extends ResolvedModel> {
-  /** Whether the attempt that runs tries an address again that was put aside. */
+  /** Whether the attempt that runs tries an address again that cooled down. */
   isProbe = false;
   /** Whether an attempt of this call went to the model of the attempt that runs before. */
   isRepeat = false;
@@ -172,7 +172,7 @@ export class CallRoute<M extends ResolvedModel> {
     else throw this.failure(error);
   }
 
-  /** The first model that may be tried: of those that are not put aside, or of all, with those first that were not tried. */
+  /** The first model that may be tried: of those that do not cool down, or of all, with those first that were not tried. */
   private async find(
     onlyAvailable: boolean,
     mayBe: (stage: Stage<M>) => boolean = () => true,

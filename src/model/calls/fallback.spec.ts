@@ -293,13 +293,13 @@ describe('several keys', () => {
     },
   );
 
-  it('are passed over while they are put aside, and tried when there is nothing else', async () => {
+  it('are passed over while they cool down, and tried when there is nothing else', async () => {
     const busy = withKeys(modelOf('sim--status-429--retryafter-60'), [1, 1]);
     await run(busy, { fallbacks: [] });
     expect(keysSent(first)).toEqual(['Bearer key-0']);
     await run(busy, { fallbacks: [] });
     expect(keysSent(first)).toEqual(['Bearer key-0', 'Bearer key-1']);
-    expect(health.asideOf(busy.variants ?? [])).toMatchObject([
+    expect(health.cooldownsOf(busy.variants ?? [])).toMatchObject([
       { keyId: null, reason: 'busy', milliseconds: 60_000 },
       { keyId: 1, reason: 'busy', milliseconds: 60_000 },
     ]);
@@ -307,7 +307,7 @@ describe('several keys', () => {
     expect(third.failure).toMatchObject({ status: 429 });
     expect(first.requests).toHaveLength(3);
     health.time += 60_000;
-    expect(health.asideOf(busy.variants ?? [])).toEqual([]);
+    expect(health.cooldownsOf(busy.variants ?? [])).toEqual([]);
   });
 });
 
@@ -410,7 +410,7 @@ describe('an address that fails', () => {
   it('is told to other processes without its address or key, and so is its recovery', async () => {
     const bus = newBus();
     const sent: unknown[] = [];
-    bus.subscribe('upstream.aside', (event) => sent.push(event));
+    bus.subscribe('upstream.cooldown', (event) => sent.push(event));
     health = new TestHealth(bus);
     const other = new TestHealth(bus);
     for (let at = 0; at < 5; at++) await run(broken());
@@ -420,7 +420,7 @@ describe('an address that fails', () => {
     expect(other.isAvailable(modelOf(ANSWER))).toBe(true);
     const refused = withKeys(modelOf('sim--status-401'), [1]);
     await run(refused, { fallbacks: [] });
-    expect(other.asideOf(refused.variants ?? [])).toMatchObject([{ reason: 'refused' }]);
+    expect(other.cooldownsOf(refused.variants ?? [])).toMatchObject([{ reason: 'refused' }]);
     expect(sent).toHaveLength(3);
     expect(JSON.stringify(sent)).not.toMatch(/key-0|127\.0\.0\.1/);
   });

@@ -14,12 +14,12 @@ const CIRCUIT_MS = 30_000;
 /** How long a key is passed over at most, whatever its service asks for. */
 const MAX_KEY_MS = 300_000;
 
-export type AsideReason = EventData<'upstream.aside'>['reason'];
+export type CooldownReason = EventData<'upstream.cooldown'>['reason'];
 
-/** A key that is put aside. */
-interface AsideKey {
+/** A key that cools down. */
+interface CoolingKey {
   readonly until: number;
-  readonly reason: AsideReason;
+  readonly reason: CooldownReason;
 }
 
 /** The calls of one address. Half-open when its time is over: one call may try it. */
@@ -30,27 +30,27 @@ interface Circuit {
   probedUntil: number;
 }
 
-/** What calls pass over, and for how long. */
-export interface Aside {
+/** What calls skip, and for how long. */
+export interface Cooldown {
   readonly keyId: number | null;
-  readonly reason: AsideReason;
+  readonly reason: CooldownReason;
   readonly milliseconds: number;
 }
 
-/** By hashes: neither addresses nor keys are in events. */
+/** Hashed, so that events reveal neither addresses nor keys. */
 interface Places {
   readonly key: string;
   readonly circuit: string;
 }
 
-/** More than are in use at the same time. */
-const MOST_PLACES = 10_000;
+/** More keys and addresses than are in use at the same time. */
+const MAX_PLACES = 10_000;
 
 /** Failures of the address, whatever is sent to it. */
 const BREAKING: readonly UpstreamErrorKind[] = ['connection', 'timeout', 'overloaded'];
 
 /**
- * Which keys and addresses of model services this process passes over while there are others: a key that was refused or whose
+ * Which keys and addresses of model services this process skips while others are available: a key that was refused or whose
  * service asks for a pause, and an address whose calls have failed several times in a row. Bound to the tenant, so that the
  * calls of one never decide where those of another go. Other processes are told by events; no call waits for them.
  */
@@ -58,8 +58,8 @@ const BREAKING: readonly UpstreamErrorKind[] = ['connection', 'timeout', 'overlo
 export class UpstreamHealth implements OnApplicationShutdown {
   /** Consecutive failures after which calls pass an address over. */
   maxFailures = 5;
-  private readonly keys = new LRUCache<string, AsideKey>({ max: MOST_PLACES });
-  private readonly circuits = new LRUCache<string, Circuit>({ max: MOST_PLACES });
+  private readonly keys = new LRUCache<string, CoolingKey>({ max: MAX_PLACES });
+  private readonly circuits = new LRUCache<string, Circuit>({ max: MAX_PLACES });
   private readonly places = new WeakMap<ResolvedModel, Places>();
   private readonly origin = randomUUID();
   private readonly unsubscribe: () => void;
@@ -68,7 +68,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
     private readonly bus: EventBus,
     metrics: Metrics,
   ) {
-    this.unsubscribe = bus.subscribe('upstream.aside', (event) => this.receive(event));
+    this.unsubscribe = bus.subscribe('upstream.cooldown', (event) => this.receive(event));
     metrics.gauge(
       'plinth_upstream_circuits_open',
       'Addresses of model services that calls pass over, in this process',
@@ -130,24 +130,24 @@ export class UpstreamHealth implements OnApplicationShutdown {
       this.left(model);
       return;
     }
-    if (isRefusal(error)) this.putAside(model, 'refused', MAX_KEY_MS);
+    if (isRefusal(error)) this.coolDown(model, 'refused', MAX_KEY_MS);
     else if (error.retryAfterMs !== undefined && isBusy(error)) {
-      this.putAside(model, 'busy', Math.min(error.retryAfterMs, MAX_KEY_MS));
+      this.coolDown(model, 'busy', Math.min(error.retryAfterMs, MAX_KEY_MS));
     }
     if (BREAKING.includes(error.kind)) this.countFailure(model);
     else this.succeeded(model);
   }
 
   /** What calls pass over of a model and its keys. */
-  asideOf(candidates: readonly ResolvedModel[]): readonly Aside[] {
+  cooldownsOf(candidates: readonly ResolvedModel[]): readonly Cooldown[] {
     const now = this.now();
     return candidates.flatMap((model) => {
       const { key, circuit } = this.placesOf(model);
       const keyId = model.keyId ?? null;
-      const aside = this.keys.get(key);
+      const cooldown = this.keys.get(key);
       const state = this.circuits.get(circuit);
       return [
-        ...(aside ? [{ keyId, reason: aside.reason, milliseconds: aside.until - now }] : []),
+        ...(cooldown ? [{ keyId, reason: cooldown.reason, milliseconds: cooldown.until - now }] : []),
         ...(state && this.isBroken(state)
           ? [{ keyId, reason: 'failing' as const, milliseconds: state.openUntil - now }]
           : []),
@@ -155,7 +155,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
     });
   }
 
-  /** By which a key is known without naming it. */
+  /** Identifies a key without naming it. */
   keyPlace(model: ResolvedModel): string {
     return this.placesOf(model).key;
   }
@@ -180,7 +180,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
     ).length;
   }
 
-  private putAside(model: ResolvedModel, reason: AsideReason, milliseconds: number): void {
+  private coolDown(model: ResolvedModel, reason: CooldownReason, milliseconds: number): void {
     const { key } = this.placesOf(model);
     const until = this.now() + milliseconds;
     if (until <= (this.keys.get(key)?.until ?? 0)) return;
@@ -207,14 +207,14 @@ export class UpstreamHealth implements OnApplicationShutdown {
   private publish(
     kind: 'key' | 'circuit',
     place: string,
-    reason: AsideReason,
+    reason: CooldownReason,
     milliseconds: number,
   ): void {
     const { origin } = this;
-    void this.bus.publish('upstream.aside', { origin, kind, place, reason, milliseconds });
+    void this.bus.publish('upstream.cooldown', { origin, kind, place, reason, milliseconds });
   }
 
-  private receive(event: EventData<'upstream.aside'>): void {
+  private receive(event: EventData<'upstream.cooldown'>): void {
     const { origin, kind, place, reason, milliseconds } = event;
     if (origin === this.origin) return;
     const longest = kind === 'key' ? MAX_KEY_MS : CIRCUIT_MS;
@@ -228,8 +228,8 @@ export class UpstreamHealth implements OnApplicationShutdown {
   }
 
   private placesOf(model: ResolvedModel): Places {
-    const known = this.places.get(model);
-    if (known) return known;
+    const cachedPlaces = this.places.get(model);
+    if (cachedPlaces) return cachedPlaces;
     const { tenantId, id, keyId, keyVersion, connection } = model;
     const places = {
       key: hashOf([tenantId, connection.address, id, keyId ?? '', keyVersion ?? '']),

@@ -21,10 +21,10 @@ export const events = {
   /** A response in the background has new events, or has ended. */
   'response.event': z.object({ tenantId: z.string(), responseId: z.string() }),
   /**
-   * A key or an address of a model service is put aside for a time; 0 milliseconds: it is not any more. Nothing in the database
+   * A key or an address of a model service cools down; 0 milliseconds end that. Nothing in the database
    * says so: a process that misses it finds out by its own calls.
    */
-  'upstream.aside': z.object({
+  'upstream.cooldown': z.object({
     origin: z.string(),
     kind: z.enum(['key', 'circuit']),
     place: z.string(),

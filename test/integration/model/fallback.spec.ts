@@ -391,10 +391,10 @@ describe('further keys of a model', () => {
     expect(reply.error).toBeUndefined();
     const sent = simulator.requests.map(({ headers }) => headers['authorization']);
     expect(sent.toSorted()).toEqual([`Bearer ${own}`, `Bearer ${key?.apiKey}`].toSorted());
-    const aside = await admin.get<object[]>(`/system/model/${data.id}/aside`);
-    expect(aside.data).toMatchObject([{ reason: 'refused', seconds: expect.any(Number) }]);
+    const cooldowns = await admin.get<object[]>(`/system/model/${data.id}/cooldowns`);
+    expect(cooldowns.data).toMatchObject([{ reason: 'refused', seconds: expect.any(Number) }]);
     const list = await admin.get(`/system/model/list?modelName=${modelName}`);
-    expect(JSON.stringify([data, aside, list])).not.toContain(key?.apiKey);
+    expect(JSON.stringify([data, cooldowns, list])).not.toContain(key?.apiKey);
   });
 
   it('stay where they are not sent, are changed by id, and go with an empty list', async () => {

@@ -290,7 +290,7 @@ export const references: Record<string, Record<string, Reference>> = {
   'DELETE /system/provider/:ids': { ids: { kind: provider, several: true } },
 
   'GET /system/model/:id': { id: { kind: model } },
-  'GET /system/model/:id/aside': { id: { kind: model } },
+  'GET /system/model/:id/cooldowns': { id: { kind: model } },
   'POST /system/model': {
     providerCode: {
       kind: providerCode,

@@ -43,7 +43,7 @@ export function Alternatives({ form, modelId, disabled }: Props) {
       </Text>
       <Fallbacks form={form} modelId={modelId} disabled={disabled} />
       <Keys form={form} />
-      {modelId !== undefined && <Aside modelId={modelId} keys={form.values.keys} />}
+      {modelId !== undefined && <Cooldowns modelId={modelId} keys={form.values.keys} />}
     </Stack>
   );
 }
@@ -162,24 +162,24 @@ function Keys({ form }: Pick<Props, 'form'>) {
   );
 }
 
-interface AsideProps {
+interface CooldownsProps {
   readonly modelId: number;
   readonly keys: ModelValues['keys'];
 }
 
 /** The keys that calls pass over at the moment. */
-function Aside({ modelId, keys }: AsideProps) {
+function Cooldowns({ modelId, keys }: CooldownsProps) {
   const { t } = useTranslation('model');
   const { data = [] } = useQuery({
-    queryKey: ['models', String(modelId), 'aside'],
-    queryFn: ({ signal }) => plinth.modelAside({ path: { id: modelId }, signal }),
+    queryKey: ['models', String(modelId), 'cooldowns'],
+    queryFn: ({ signal }) => plinth.modelCooldowns({ path: { id: modelId }, signal }),
     refetchInterval: 10_000,
   });
   if (data.length === 0) return null;
   const nameOf = (keyId: number | null): string =>
     keys.find(({ id }) => id === keyId)?.label ?? t('alternatives.ownKey');
   return (
-    <ul className={styles['aside']} aria-label={t('alternatives.aside')}>
+    <ul className={styles['cooldowns']} aria-label={t('alternatives.cooldowns')}>
       {data.map(({ keyId, reason, seconds }) => (
         <li key={`${keyId ?? ''} ${reason}`}>
           {t(`alternatives.${reason}`, { name: nameOf(keyId), seconds: number(seconds) })}
