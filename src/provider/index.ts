@@ -81,7 +81,7 @@ export { RERANK_DIALECT } from './adapter/rerank/query-documents.protocol.js';
 export { FILLED_IN } from './adapter/missing-state.js';
 export { NOT_OPENED, OPENED_FINDING } from './adapter/chat/think-tags.js';
 export type { Findings, FindingValue, ServiceFindings } from './adapter/refused-parameters.js';
-export { MaskedText } from './adapter/masked-text.js';
+export { secretForms } from './adapter/safe-text.js';
 export type { AdapterNames } from './adapter/named-adapter.js';
 export type { RankedDocument, RerankAdapter, RerankCall } from './adapter/rerank/rerank.adapter.js';
 export { pauseBeforeRetry, retryBeforeFirstPart, retryCall } from './adapter/retry.js';

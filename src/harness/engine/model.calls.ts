@@ -11,7 +11,6 @@ import type {
   ChatCall,
   ChatPart,
   Finish,
-  MaskedText,
   ProviderState,
   ToolCall,
   Usage,
@@ -30,6 +29,7 @@ import type { HarnessRun } from '../store/harness.entity.js';
 import type { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
+import type { MaskedText } from '../store/secret-mask.js';
 import { storableText } from '../store/columns.repository.js';
 import { ToolRegistry } from '../tool/tools.js';
 import { RunStore } from '../store/run.store.js';

@@ -6,11 +6,11 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { boundTenant } from '../../platform/database/index.js';
 import { DomainError } from '../../platform/error/index.js';
-import { MaskedText } from '../../provider/index.js';
+import { secretForms } from '../../provider/index.js';
 import type { HarnessRun } from './harness.entity.js';
 
-/** Shorter ones would mask ordinary words. */
-const SHORTEST = 8;
+/** Shorter secrets would mask ordinary words. */
+const MIN_SECRET_CHARS = 8;
 const MASK = '[secret]';
 
 /** Keys of model services that are remembered; those that were not used for longest are forgotten first. */
@@ -113,20 +113,70 @@ function masked(text: string, secrets: readonly string[]): string {
   return result;
 }
 
+/**
+ * Masks a text that comes in pieces, also where a secret lies in several of them: put together, what is answered is the
+ * text masked as a whole. What may be the beginning of a secret is held back until more has come.
+ */
+export class MaskedText {
+  private held = '';
+
+  /** `secrets` answers those that are known now, `apply` masks what is certain. */
+  constructor(
+    private readonly secrets: () => readonly string[],
+    private readonly apply: (text: string) => string,
+  ) {}
+
+  /** What can be shown of the text so far and was not yet. */
+  add(piece: string): string {
+    const text = this.held + piece;
+    const end = this.certain(text);
+    this.held = text.slice(end);
+    return this.apply(text.slice(0, end));
+  }
+
+  /** The rest, once nothing more comes. */
+  end(): string {
+    const rest = this.held;
+    this.held = '';
+    return this.apply(rest);
+  }
+
+  /** Where the text can be cut: what follows does not touch a secret that begins before. */
+  private certain(text: string): number {
+    const secrets = this.secrets();
+    let end = text.length;
+    for (const secret of secrets) end = Math.min(end, openingIn(text, secret));
+    if (end === text.length) return end;
+    for (let before = -1; before !== end;) {
+      before = end;
+      for (const secret of secrets) {
+        const at = end === 0 ? -1 : text.lastIndexOf(secret, end - 1);
+        if (at >= 0 && at + secret.length > end) end = at;
+      }
+    }
+    return end;
+  }
+}
+
+/** Where the end of the text is the beginning of the secret, and not yet the whole of it; the text's length if nowhere. */
+function openingIn(text: string, secret: string): number {
+  const first = secret.charAt(0);
+  let at = text.indexOf(first, Math.max(0, text.length - secret.length + 1));
+  while (at >= 0 && !secret.startsWith(text.slice(at))) at = text.indexOf(first, at + 1);
+  return at < 0 ? text.length : at;
+}
+
 /** By UTF-16 units, so that twice is the same again. */
 function reversed(text: string): string {
   return text.split('').reverse().join('');
 }
 
-/**
- * Also as they are written in JSON, in which arguments of tools are. The longest first, so that an address is masked as a
- * whole before the password in it.
- */
+/** The secrets in every form in which they are written. The longest first, so that an address is masked before the password in it. */
 function usable(secrets: readonly string[]): string[] {
-  const long = secrets.filter((secret) => secret.length >= SHORTEST);
-  return [...new Set(long.flatMap((one) => [one, JSON.stringify(one).slice(1, -1)]))].sort(
-    (a, b) => b.length - a.length,
+  const forms = secrets.flatMap((credential) =>
+    secretForms({ credential, address: '' }, MIN_SECRET_CHARS),
   );
+  return [...new Set(forms)].sort((a, b) => b.length - a.length);
 }
 
 /** Acquaints this process with the key of a run's model, which it need not have worked with itself. */

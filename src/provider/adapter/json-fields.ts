@@ -40,37 +40,3 @@ export function recordsIn(record: JsonRecord, field: string): readonly JsonRecor
   const value = record[field];
   return Array.isArray(value) ? value.filter((item) => isRecord(item)) : [];
 }
-
-/** Names of places deeper than this, and longer ones, are cut: both are of what a service sends. */
-const DEEPEST_PLACE = 8;
-const LONGEST_NAME = 60;
-
-/**
- * The texts in a value of parsed JSON, each with its place: the names that lead there. Elements of a list share a place, unless
- * their `index` tells them apart.
- */
-export function* textsIn(
-  value: unknown,
-  place: string,
-): Generator<[place: string, text: string], void> {
-  const open: { readonly at: string; readonly depth: number; readonly one: unknown }[] = [
-    { at: place, depth: 0, one: value },
-  ];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { at, depth, one } = next;
-    if (typeof one === 'string') yield [at, one];
-    if (typeof one !== 'object' || one === null) continue;
-    const isList = Array.isArray(one);
-    // The last first, because the last one that is added is the next.
-    for (const [name, inner] of Object.entries(one).reverse()) {
-      const step = isList ? indexOf(inner) : name.slice(0, LONGEST_NAME);
-      const isNamed = step !== '' && depth < DEEPEST_PLACE;
-      open.push({ at: isNamed ? `${at} ${step}`.trimStart() : at, depth: depth + 1, one: inner });
-    }
-  }
-}
-
-function indexOf(element: unknown): string {
-  const index = isRecord(element) ? wholeNumberIn(element, 'index') : undefined;
-  return index === undefined ? '' : String(index);
-}

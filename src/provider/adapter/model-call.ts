@@ -9,7 +9,6 @@ import { AdaptedBody, MAX_REPEATS } from './refused-parameters.js';
 import type { ServiceFindings } from './refused-parameters.js';
 import { cutError, parseJson, errorOfAnswer, upstreamErrorOf } from './upstream.error.js';
 import type { UpstreamError } from './upstream.error.js';
-import { KeyFilter } from './key-filter.js';
 import { retryAfterMs } from './retry-after.js';
 import type { Secrets } from './safe-text.js';
 
@@ -152,7 +151,7 @@ export async function getJson(
 ): Promise<unknown> {
   const answer = await exchange(http, { ...request, method: 'GET' }, options);
   if (answer.failure) throw answer.failure.error;
-  return jsonOf(answer.response, request.secrets, maxBytes);
+  return jsonOf(answer.response, maxBytes);
 }
 
 type Exchanged =
@@ -175,7 +174,7 @@ async function exchange(
     known = call.secrets;
     const sent = { ...request, headers: call.headers };
     const response = await http.request(url, { ...sent, signal, timeouts: limits });
-    onRateLimits?.(rateLimitsIn(response.headers, known));
+    onRateLimits?.(rateLimitsIn(response.headers));
     if (response.status < 400) return { response };
     const { status, headers } = response;
     const text = await errorText(response);
@@ -197,18 +196,10 @@ const RATE_LIMIT = /^(x-|anthropic-)?ratelimit-[a-z-]{1,60}$/;
 const RATE_VALUE = /^\d[\dA-Za-z.:+-]{0,39}$/;
 const MAX_RATE_LIMITS = 32;
 
-/** None that repeats the key of the call. */
-function rateLimitsIn(
-  headers: OutboundResponse['headers'],
-  secrets: Secrets,
-): Readonly<Record<string, string>> {
-  const filter = KeyFilter.of(secrets);
+function rateLimitsIn(headers: OutboundResponse['headers']): Readonly<Record<string, string>> {
   const named = Object.entries(headers).filter(
     (entry): entry is [string, string] =>
-      RATE_LIMIT.test(entry[0]) &&
-      typeof entry[1] === 'string' &&
-      RATE_VALUE.test(entry[1]) &&
-      (filter?.text(entry[1]) ?? entry[1]) === entry[1],
+      RATE_LIMIT.test(entry[0]) && typeof entry[1] === 'string' && RATE_VALUE.test(entry[1]),
   );
   return Object.fromEntries(named.slice(0, MAX_RATE_LIMITS));
 }
@@ -219,17 +210,15 @@ export async function postForJson(
   request: ModelRequest,
   options: ModelCallOptions,
 ): Promise<unknown> {
-  return jsonOf(await postToModel(http, request, options), request.secrets);
+  return jsonOf(await postToModel(http, request, options));
 }
 
-/** An answer's body as parsed JSON, without the key of the call. Fails with UpstreamError. */
+/** An answer's body as parsed JSON. Fails with UpstreamError. */
 export async function jsonOf(
   response: OutboundResponse,
-  secrets: Secrets,
   maxBytes = MAX_ANSWER_BYTES,
 ): Promise<unknown> {
-  const answer = parseJson(await jsonTextOf(response, maxBytes));
-  return KeyFilter.of(secrets)?.json(answer) ?? answer;
+  return parseJson(await jsonTextOf(response, maxBytes));
 }
 
 /** What JSON ends with, by what it begins with. */

@@ -9,11 +9,11 @@ export interface Secrets {
   readonly address: string;
 }
 
-const LONGEST_TEXT = 300;
+const MAX_TEXT_CHARS = 300;
 /** Shorter ones are placeholders such as "x", and would hit ordinary words. */
-const SHORTEST_CREDENTIAL = 4;
+const MIN_CREDENTIAL_CHARS = 4;
 /** Vendors echo the first or last characters of a key; this many in a row are no accident. */
-const SHORTEST_ECHO = 6;
+const MIN_ECHO_CHARS = 6;
 
 /** Masked echoes of a key: sk-ab****cd, sk-ab...cd, sk-ab…cd */
 const MASKED: readonly RegExp[] = [
@@ -45,14 +45,14 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
 export function safeText(text: string, secrets: Secrets): string {
   if (isWebPage(text)) return '';
   // Enough for the answer after removals, and it bounds the work on a hostile text.
-  let safe = withoutForms(text.slice(0, 4 * LONGEST_TEXT), secrets);
+  let safe = withoutForms(text.slice(0, 4 * MAX_TEXT_CHARS), secrets);
   for (const pattern of MASKED) safe = safe.replace(pattern, '[removed]');
   safe = withoutEchoes(safe, secrets);
   const host = URL.parse(secrets.address)?.hostname ?? '';
   if (host !== '') safe = safe.replaceAll(anyCase(host), '[address]');
   for (const [pattern, replacement] of PATTERNS) safe = safe.replace(pattern, replacement);
   safe = safe.replace(/[\p{Cc}\s]+/gu, ' ').trim();
-  return safe.length <= LONGEST_TEXT ? safe : `${safe.slice(0, LONGEST_TEXT - 1)}…`;
+  return safe.length <= MAX_TEXT_CHARS ? safe : `${safe.slice(0, MAX_TEXT_CHARS - 1)}…`;
 }
 
 /** The text without the credential and the token, be they plain, encoded or repeated in part; the rest as it is. */
@@ -89,10 +89,21 @@ function decoded(text: string): string {
 
 function withoutForms(text: string, secrets: Secrets): string {
   let safe = text;
-  for (const form of secretForms(secrets, SHORTEST_CREDENTIAL)) {
+  for (const form of secretForms(secrets, MIN_CREDENTIAL_CHARS)) {
     safe = safe.replaceAll(form, '[removed]');
   }
   return safe;
+}
+
+/** Shorter keys are placeholders such as "ollama", which a text may hold for good reason. */
+const MIN_KEY_CHARS = 8;
+
+/** The text without the token and the credential in any form; the rest as it is. */
+export function maskSecrets(text: string, secrets: Secrets): string {
+  return secretForms(secrets, MIN_KEY_CHARS).reduce(
+    (masked, form) => masked.replaceAll(form, '[removed]'),
+    text,
+  );
 }
 
 /** The token and the credential in every form in which they are repeated, each once; none of those that are shorter. */
@@ -139,7 +150,7 @@ function withoutEchoes(text: string, { token, credential }: Secrets): string {
   let safe = text;
   for (const secret of [token, credential]) {
     const plain = secret?.trim() ?? '';
-    for (let length = plain.length - 1; length >= SHORTEST_ECHO; length--) {
+    for (let length = plain.length - 1; length >= MIN_ECHO_CHARS; length--) {
       safe = safe.replaceAll(plain.slice(0, length), '[removed]');
       safe = safe.replaceAll(plain.slice(-length), '[removed]');
     }

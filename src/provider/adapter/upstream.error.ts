@@ -5,7 +5,7 @@ import type { OutboundErrorKind } from '../../platform/outbound/index.js';
 import { asMessage, msg } from '../../platform/message/index.js';
 import { isRecord } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
-import { repeatsSecret, safeText } from './safe-text.js';
+import { maskSecrets, repeatsSecret, safeText } from './safe-text.js';
 import type { Secrets } from './safe-text.js';
 import { errorIn, isWebPage, meaningOf, readVendorError } from './vendor-error.js';
 import type { VendorError, VendorMeaning } from './vendor-error.js';
@@ -195,8 +195,8 @@ function leadOfStatus(status: number): Message {
 }
 
 /**
- * Translates a failure of the call itself. A refused address stays what it is. The address of a redirect, which is the
- * service's own text, is left out when it repeats the key of the call.
+ * Translates a failure of the call itself. A refused address stays what it is. With `secrets`, the message is without the key
+ * of the call; the address of a redirect, which is the service's own text, is left out when it repeats the key.
  */
 export function upstreamErrorOf(failure: unknown, secrets?: Secrets): Error {
   const error = secrets === undefined ? failure : withoutKey(failure, secrets);
@@ -213,6 +213,10 @@ export function upstreamErrorOf(failure: unknown, secrets?: Secrets): Error {
 }
 
 function withoutKey(error: unknown, secrets: Secrets): unknown {
+  if (error instanceof UpstreamError) {
+    const message = maskSecrets(error.message, secrets);
+    return message === error.message ? error : error.withMessage(asMessage(message));
+  }
   if (!(error instanceof OutboundError) || !repeatsSecret(error.message, secrets)) return error;
   return new OutboundError(error.kind, { retryable: error.retryable });
 }

@@ -195,13 +195,6 @@ describe('POST /v1/completions', () => {
     await expect(reading).rejects.toThrow(/ended the answer/);
   });
 
-  it('never repeats the key of the model', async () => {
-    simulator.script({ match: { path: '/completions' }, text: `It is ${KEY}.` });
-    const { choices } = await client.completions.create({ model: 'sim-text', prompt: PROMPT });
-
-    expect(choices[0]?.text).toBe('It is [removed].');
-  });
-
   it('refuses what is wrong, by its name, and an agent', async () => {
     const asked = { model: 'sim-text', prompt: PROMPT };
 

@@ -266,22 +266,6 @@ describe('a relayed answer', () => {
       expect(relayed.text).toContain('message_stop');
     }
   });
-
-  it('ends before an event that repeats the key of the service, whole or in pieces', async () => {
-    for (const text of [
-      `It is ${SERVICE_KEY}.`,
-      `It is ${SERVICE_KEY.slice(0, 9)} ${SERVICE_KEY}`,
-    ]) {
-      simulator.script({ text });
-      const { text: answer } = await program.raw('POST', '/v1/messages', {
-        ...asked(RELAYED),
-        stream: true,
-      });
-      expect(answer).not.toContain(SERVICE_KEY);
-      expect(answer).toContain('event: error');
-      expect(answer).not.toContain('message_stop');
-    }
-  });
 });
 
 describe.each([RELAYED, ...TRANSLATED])('the model %s', (name) => {

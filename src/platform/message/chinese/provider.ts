@@ -17,8 +17,6 @@ export const provider: Texts = {
     'The provider answered no times, which subtitles need. Ask for the format json.':
       '供应商没有返回字幕所需的时间。请改用 json 格式。',
     'The provider answered no transcript.': '供应商没有返回文字记录。',
-    'The provider’s answer repeats the API key of the model, so it ends here. Ask an administrator to change the key.':
-      '供应商的回答重复了模型的 API 密钥，因此到此结束。请联系管理员更换密钥。',
     'The service address does not match the protocol. Choose the provider of the other protocol, or enter the base address.':
       '服务地址与协议不符。请选择另一种协议的供应商，或输入基础地址。',
     'Enter the service address, for example https://api.example.com/v1.':

@@ -10,7 +10,6 @@ import {
   recordIn,
   recordsIn,
   textIn,
-  textsIn,
 } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
@@ -69,8 +68,6 @@ export function chatCompletions({
     relayed: {
       body: (body) => toRelayedBody(body, dialect),
       headers: [],
-      textPlace: 'content',
-      piecesIn,
       isUsageAlone,
     },
     answerStream: (secrets, withThinking, { omittedCalls }) =>
@@ -152,14 +149,6 @@ export function toRelayedBody(
     ...(limit !== undefined && { [maxOutputField]: limit }),
     ...(asksUsage && { stream_options: { ...options, include_usage: true } }),
   };
-}
-
-/** The places of the first answer are those of its delta, of which most services send one alone. */
-function* piecesIn(chunk: JsonRecord): Generator<[place: string, piece: string]> {
-  for (const choice of recordsIn(chunk, 'choices')) {
-    const index = wholeNumberIn(choice, 'index') ?? 0;
-    yield* textsIn(choice['delta'], index === 0 ? '' : `choice ${index}`);
-  }
 }
 
 function isUsageAlone({ usage: counted, choices }: JsonRecord): boolean {

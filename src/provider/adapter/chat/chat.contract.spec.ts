@@ -13,7 +13,6 @@ import { chatAdapters } from '../../adapter.registries.js';
 import type { ChatAdapter, ChatCall, ChatPart, ContentPart } from './chat.adapter.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c';
-const NOTE = { name: 'note', description: 'Takes a note', inputSchema: { type: 'object' } };
 const wordsOf = (count: number): string =>
   Array.from({ length: count }, (_, at) => `tok${at}`).join(' ');
 const WORDS_20 = wordsOf(20);
@@ -361,39 +360,6 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
         expect(failure).toBeInstanceOf(UpstreamError);
         expect(String(failure)).not.toMatch(/canary|127\.0\.0\.1|http:/);
       }
-    });
-
-    it('takes the key out of everything it answers', async () => {
-      const escaped = [...CREDENTIAL]
-        .map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
-        .join('');
-      const toolCalls = [
-        { name: 'note', id: CREDENTIAL, arguments: `{"${CREDENTIAL}":["${escaped}", 1]}` },
-      ];
-      const text = `It is ${CREDENTIAL}, and ${CREDENTIAL.slice(0, 9)} too. ${CREDENTIAL}${CREDENTIAL}`;
-      const step = { text, reasoning: `Is it ${CREDENTIAL}?`, toolCalls };
-      const shown = `It is [removed], and ${CREDENTIAL.slice(0, 9)} too. [removed][removed]`;
-      simulator.script(step, step, step);
-      for (const model of ['sim', 'sim--bytesplit']) {
-        const { parts, text: answered, failure } = await run(model, { tools: [NOTE] });
-        expect(failure).toBeUndefined();
-        expect(JSON.stringify(parts)).not.toContain(CREDENTIAL);
-        expect(answered.trim()).toBe(shown);
-        const [call] = parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCall] : []));
-        expect(call?.input).toEqual({ '[removed]': ['[removed]', 1] });
-        expect(JSON.parse(call?.arguments ?? '')).toEqual(call?.input);
-      }
-      const completion = await complete('sim', { tools: [NOTE] });
-      expect(JSON.stringify(completion)).not.toContain(CREDENTIAL);
-      expect(completion.text.trim()).toBe(shown);
-      expect(completion.toolCalls[0]?.input).toEqual({ '[removed]': ['[removed]', 1] });
-    });
-
-    it('loses nothing of what looks like the beginning of a key, and shows no half of one', async () => {
-      const text = `one can`;
-      simulator.script({ text }, { text: `half ${CREDENTIAL.slice(0, -1)}` });
-      expect((await run('sim')).text.trim()).toBe(text);
-      expect((await run('sim')).text.trim()).toBe('half [removed]');
     });
 
     it('can be tried again before the first part', async () => {

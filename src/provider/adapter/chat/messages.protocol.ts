@@ -3,7 +3,7 @@ import { endpointOf, MESSAGES_FAMILY } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, errorInAnswer, throwIfError } from '../upstream.error.js';
-import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn, textsIn } from '../json-fields.js';
+import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
@@ -47,8 +47,6 @@ export function messages(own: Vendor['address']): ChatProtocol {
     relayed: {
       body: (body) => body,
       headers: ['anthropic-version', 'anthropic-beta'],
-      textPlace: 'block 0 text',
-      piecesIn,
       isUsageAlone: () => false,
     },
     countEndpoint: (address) =>
@@ -56,18 +54,6 @@ export function messages(own: Vendor['address']): ChatProtocol {
       endpointOf(address, form).replace(/\/messages(?=\?|$)/, '/messages/count_tokens'),
   };
 }
-
-/** A block may begin with the first piece of its text. */
-function* piecesIn(event: JsonRecord): Generator<[place: string, piece: string]> {
-  const field = PIECES.get(event['type']);
-  if (field !== undefined) yield* textsIn(event[field], `block ${String(event['index'])}`);
-}
-
-/** The field that adds to a block, by the type of the event. */
-const PIECES = new Map<unknown, string>([
-  ['content_block_start', 'content_block'],
-  ['content_block_delta', 'delta'],
-]);
 
 function headersOf({ credential, protocolVersion }: ModelConnection): Record<string, string> {
   const key = credential?.trim() ?? '';

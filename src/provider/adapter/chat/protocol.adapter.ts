@@ -5,15 +5,12 @@ import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
 import { AWS_EVENT_STREAM, serverSentEvents } from '../aws-event-stream.js';
 import { bearerOf, postForJson, jsonOf, jsonTextOf, postToModel } from '../model-call.js';
-import { KeyFilter } from '../key-filter.js';
 import { besideEndpoint, listModels, MAX_OFFERED_MODELS } from '../model-list.js';
 import type { OfferedModel } from '../model-list.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
 import { parseJson, protocolError, UpstreamError, upstreamErrorOf } from '../upstream.error.js';
-import { AnswerFilter, cleanedState, cleanedToolCall } from './answer-filter.js';
-import type { ReadParts } from './answer-filter.js';
 import type {
   ChatAdapter,
   ChatCall,
@@ -117,7 +114,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     answer.expect({ ...expectationOf(call), beginsInside: isInside });
     const response = await postToModel(this.http, request, options);
     if (!streams(response)) {
-      const json = await jsonOf(response, connection);
+      const json = await jsonOf(response);
       yield partsOf(
         completionIn(protocol, json, connection, { call, origin, beginsInside: isInside }),
       );
@@ -125,17 +122,15 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     }
     // One generator, not several in a row: each would cost every read of the stream a few promises.
     const reader = new AnswerReader(response, answer, options.signal);
-    const filter = AnswerFilter.of(connection);
     try {
       for (;;) {
-        const read = await reader.next();
-        const { parts, failure, isLast } = filter === undefined ? read : filter.read(read);
+        const { parts, failure, isLast } = await reader.next();
         if (isLast && failure === undefined && answer.beganInside !== undefined) {
           await findings?.keep(openedFinding(answer.beganInside));
         }
         // The state comes with the finish or after it.
         if (parts.length > 0) yield answer.isFinished ? stamped(parts, origin) : parts;
-        if (failure !== undefined) throw failure;
+        if (failure !== undefined) throw upstreamErrorOf(failure, connection);
         if (isLast) return;
       }
     } finally {
@@ -212,7 +207,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     });
     const response = await postToModel(this.http, request, options);
     if (!streams(response)) {
-      const json = await jsonOf(response, connection);
+      const json = await jsonOf(response);
       yield {
         bytes: undefined,
         parts: partsOf(
@@ -229,9 +224,9 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     try {
       for (;;) {
         const { parts, failure, isLast } = await reader.next();
-        const bytes = relay.take(failure !== undefined);
+        const bytes = relay.take();
         if (bytes.length > 0 || parts.length > 0) yield { bytes, parts };
-        if (failure !== undefined) throw failure;
+        if (failure !== undefined) throw upstreamErrorOf(failure, connection);
         if (isLast) return;
       }
     } finally {
@@ -257,7 +252,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
       origin: () => '',
       isRelayed: true,
     });
-    return { text: withoutKey(text, answer, connection), usage };
+    return { text, usage };
   }
 
   async relayCount(
@@ -301,15 +296,6 @@ const tokenCountSchema = z.looseObject({ input_tokens: z.number().int().min(0) }
 
 /** How services answer a path that they do not have. */
 const NO_COUNT: ReadonlySet<number> = new Set([404, 405, 501]);
-
-/** The text of an answer as it is, unless it repeats the key of the call. */
-function withoutKey(text: string, answer: unknown, connection: ModelConnection): string {
-  const filter = KeyFilter.of(connection);
-  if (!filter) return text;
-  // The second spelling is without escapes.
-  const isClean = [text, JSON.stringify(answer)].every((one) => filter.text(one) === one);
-  return isClean ? text : JSON.stringify(filter.json(answer));
-}
 
 /** What a relayed answer is read with: its request is not read, and the client judges the tool calls in it. */
 const RELAYED_CALL: ChatCall = { model: '', messages: [], omittedCalls: 'unusable' };
@@ -360,36 +346,26 @@ interface ReadCompletion {
   readonly beginsInside?: boolean;
 }
 
-/** The completion in an answer. Only its calls of tools can still hold the key, in escapes. */
+/** The completion in an answer. */
 function completionIn(
   protocol: ChatProtocol,
   answer: unknown,
   connection: ModelConnection,
   { call, origin, isRelayed, beginsInside: isInside = false }: ReadCompletion,
 ): ChatCompletion {
-  const filter = KeyFilter.of(connection);
   try {
     const read = protocol.toCompletion(answer, connection, call);
     const whole = isInside && !call.responseFormat ? withUnfinishedThinking(read) : read;
     if (!isRelayed && isEmpty(whole)) throwIfEmpty(whole.finish.reason, expectationOf(call));
-    const completion = {
+    return {
       ...stoppedCompletion(whole, call.stop),
       ...(call.thinking === false && { reasoning: '' }),
       ...(whole.providerState && {
         providerState: { ...whole.providerState, origin: origin() },
       }),
     };
-    if (filter === undefined) return completion;
-    const toolCalls = completion.toolCalls.map((call) => cleanedToolCall(call, filter));
-    const { providerState } = completion;
-    return {
-      ...completion,
-      toolCalls,
-      ...(providerState && { providerState: cleanedState(providerState, filter) }),
-    };
   } catch (error) {
-    const failure = upstreamErrorOf(error);
-    throw filter?.error(failure) ?? failure;
+    throw upstreamErrorOf(error, connection);
   }
 }
 
@@ -481,6 +457,13 @@ function placedRequest(
   stream: boolean,
 ): ModelRequest {
   return protocol.placed?.(request, stream ? 'stream' : 'whole') ?? request;
+}
+
+/** What one read brought. What came before a failure is part of the answer, so it is kept beside it. */
+interface ReadParts {
+  readonly parts: readonly ChatPart[];
+  readonly failure?: Error;
+  readonly isLast: boolean;
 }
 
 /** Reads a streamed answer to its end: the protocol's mark, or soon after the finish reason, or the connection's. */

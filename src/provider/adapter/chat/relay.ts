@@ -1,11 +1,7 @@
-import { msg } from '../../../platform/message/index.js';
-import { KeyFilter } from '../key-filter.js';
-import type { KeyWatch } from '../key-filter.js';
-import { textsIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import { endOfEvent, tooLarge } from '../stream-decoder.js';
-import { cutError, isJson, parseRecord, UpstreamError } from '../upstream.error.js';
+import { cutError, isJson, parseRecord } from '../upstream.error.js';
 import type { ChatPart, RelayedBody } from './chat.adapter.js';
 import { isEndMark } from './stream-mapping.js';
 import type { AnswerStream } from './stream-mapping.js';
@@ -19,9 +15,6 @@ const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
 const USAGE = '"usage"';
-/** Texts of one answer that are watched apart; further ones are watched as one. */
-const MOST_PLACES = 500;
-const FURTHER = 'further';
 
 /** What is special about a protocol when its requests and answers are passed on. */
 export interface RelayForm {
@@ -29,10 +22,6 @@ export interface RelayForm {
   body(body: RelayedBody): RelayedBody;
   /** Headers of the client's request that go to the service as well, in lower case. */
   readonly headers: readonly string[];
-  /** The place of the text of the answer. */
-  readonly textPlace: string;
-  /** What an event adds to the texts of the answer, each with its place. */
-  piecesIn(event: JsonRecord): Iterable<readonly [place: string, piece: string]>;
   /** Whether an event says nothing but usage. */
   isUsageAlone(event: JsonRecord): boolean;
 }
@@ -49,24 +38,16 @@ export type ReadAnswer = Pick<AnswerStream, 'isOver' | 'isFinished' | 'read' | '
 
 /**
  * Passes the events of a stream on as they came, and maps them on the way. Only whole events are passed on,
- * so that a failure never stands in the middle of one. An event that repeats the key of the call ends the answer, and those
- * that may begin a key wait for the next one.
+ * so that a failure never stands in the middle of one.
  */
 export class EventRelay implements ReadAnswer {
-  private readonly filter: KeyFilter | undefined;
-  private readonly watches = new Map<string, KeyWatch>();
   private pending: Buffer = Buffer.alloc(0);
-  /** Passed on once it is certain that they do not begin a key. */
-  private held: Buffer[] = [];
   private ready: Buffer[] = [];
-  private hasKey = false;
 
   constructor(
     private readonly answer: AnswerStream,
     private readonly settings: RelaySettings,
-  ) {
-    this.filter = KeyFilter.of(settings.secrets);
-  }
+  ) {}
 
   get isOver(): boolean {
     return this.answer.isOver;
@@ -106,31 +87,22 @@ export class EventRelay implements ReadAnswer {
 
   end(parts: ChatPart[]): void {
     this.flush(parts);
-    if (this.mayEndInKey) throw repeatedKey();
-    this.ready.push(...this.held.splice(0));
     this.answer.end(parts);
   }
 
-  /** The events that can be passed on now; often none. After a failure also those before it that waited. */
-  take(hasFailed: boolean): Buffer {
-    if (hasFailed && !this.hasKey && !this.mayEndInKey) this.ready.push(...this.held.splice(0));
+  /** The events that can be passed on now; often none. */
+  take(): Buffer {
     const [first = NOTHING] = this.ready;
     const bytes = this.ready.length > 1 ? Buffer.concat(this.ready) : first;
     this.ready = [];
     return bytes;
   }
 
-  private get mayEndInKey(): boolean {
-    return [...this.watches.values()].some((watch) => watch.endsInKey);
-  }
-
   /** The end of the event that begins at `start`; 0 where it is not complete. */
   private readNext(data: Buffer, start: number, parts: ChatPart[]): number {
-    // All but its text has been looked at before.
     const repeated = this.answer.readRepeated(data, start, parts);
     if (repeated > 0) {
-      this.watch(this.answer.repeatedText);
-      this.pass(data.subarray(start, repeated));
+      this.ready.push(data.subarray(start, repeated));
       return repeated;
     }
     const end = endOfEvent(data, start);
@@ -142,31 +114,10 @@ export class EventRelay implements ReadAnswer {
     const text = event.toString('utf8');
     const data = dataOf(text);
     const record = this.map(data, parts);
-    if (this.filter && this.repeatsKey(text, record, parts)) this.endAtKey();
     const { withUsage, form } = this.settings;
     // Only the service itself wanted it.
     if (!withUsage && record && text.includes(USAGE) && form.isUsageAlone(record)) return;
-    this.pass(event);
-  }
-
-  private pass(event: Buffer): void {
-    for (const watch of this.watches.values()) {
-      if (watch.isUnsure) {
-        this.held.push(event);
-        return;
-      }
-    }
-    if (this.held.length > 0) this.ready.push(...this.held.splice(0));
     this.ready.push(event);
-  }
-
-  private watch(text: string): void {
-    if (this.filter && !this.watchOf(this.settings.form.textPlace).add(text)) this.endAtKey();
-  }
-
-  private endAtKey(): never {
-    this.hasKey = true;
-    throw repeatedKey();
   }
 
   /** The object in the data of an event, mapped; undefined for the end mark and a comment. */
@@ -179,42 +130,6 @@ export class EventRelay implements ReadAnswer {
     const record = parseRecord(data, this.settings.secrets);
     this.answer.readParsed(record, data, parts);
     return record;
-  }
-
-  /** Also of a key that several pieces of a text, or of the arguments of a call, spell together. */
-  private repeatsKey(
-    text: string,
-    record: JsonRecord | undefined,
-    parts: readonly ChatPart[],
-  ): boolean {
-    if (this.filter?.text(text) !== text) return true;
-    if (record && text.includes('\\') && this.holdsKey(record)) return true;
-    for (const [place, piece] of record ? this.settings.form.piecesIn(record) : []) {
-      if (!this.watchOf(place).add(piece)) return true;
-    }
-    const calls = parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCall] : []));
-    return calls.some(({ input }) => {
-      const normal = JSON.stringify(input);
-      return this.filter?.text(normal) !== normal;
-    });
-  }
-
-  /** Also of a key that JSON has escaped. */
-  private holdsKey(record: JsonRecord): boolean {
-    for (const [, text] of textsIn(record, '')) {
-      if (this.filter?.text(text) !== text) return true;
-    }
-    return false;
-  }
-
-  private watchOf(place: string): KeyWatch {
-    const known = this.watches.get(place);
-    if (known) return known;
-    if (this.watches.size >= MOST_PLACES && place !== FURTHER) return this.watchOf(FURTHER);
-    if (!this.filter) throw new Error('A call without a key has nothing to watch.');
-    const watch = this.filter.watch();
-    this.watches.set(place, watch);
-    return watch;
   }
 }
 
@@ -248,11 +163,4 @@ function dataOf(event: string): string {
     .filter((line) => line.startsWith(DATA))
     .map((line) => line.slice(DATA.length).trimStart())
     .join('\n');
-}
-
-function repeatedKey(): UpstreamError {
-  return new UpstreamError({
-    kind: 'content',
-    message: msg`The provider’s answer repeats the API key of the model, so it ends here. Ask an administrator to change the key.`,
-  });
 }

@@ -45,8 +45,6 @@ export function responses(form: Vendor['address']): ChatProtocol {
     relayed: {
       body: (body) => body,
       headers: [],
-      textPlace: 'item 0 response.output_text.delta',
-      piecesIn,
       isUsageAlone: () => false,
     },
     answerStream: (secrets, withThinking, { omittedCalls }) =>
@@ -58,14 +56,6 @@ export function responses(form: Vendor['address']): ChatProtocol {
 /** Whether the address names the endpoint of the protocol itself. */
 export function isResponsesAddress(pathname: string): boolean {
   return /\/responses\/*$/.test(pathname);
-}
-
-/** Events that end in `.delta` add to one text; all others repeat it whole. */
-function* piecesIn(event: JsonRecord): Generator<[place: string, piece: string]> {
-  const type = textIn(event, 'type') ?? '';
-  const delta = textIn(event, 'delta');
-  if (delta === undefined || !type.endsWith('.delta')) return;
-  yield [`item ${String(event['output_index'])} ${type}`, delta];
 }
 
 /** The API refuses a lower limit. */

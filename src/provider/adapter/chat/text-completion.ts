@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { OutboundResponse } from '../../../platform/outbound/index.js';
-import { KeyFilter } from '../key-filter.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
 import {
@@ -129,13 +128,10 @@ export async function* readTextCompletion(
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 class TextReader {
-  private readonly masked;
   private finish: string | undefined;
   private isOver = false;
 
-  constructor(private readonly connection: ModelConnection) {
-    this.masked = KeyFilter.of(connection)?.pieces();
-  }
+  constructor(private readonly connection: ModelConnection) {}
 
   read(data: string): ChatPart[] {
     if (data.trim() === '') return [];
@@ -148,15 +144,14 @@ class TextReader {
     if (read.error) throw errorInAnswer(read.error, this.connection);
     const [choice] = read.choices ?? [];
     if (choice?.finish_reason) this.finish = choice.finish_reason;
-    const piece = choice?.text ?? choice?.delta?.content ?? choice?.message?.content ?? '';
-    const text = this.masked?.add(piece) ?? piece;
+    const text = choice?.text ?? choice?.delta?.content ?? choice?.message?.content ?? '';
     return [...textPart(text), ...usagePart(read.usage)];
   }
 
   end(isWhole: boolean): ChatPart[] {
     if (!isWhole && !this.isOver && this.finish === undefined) throw cutError();
     const reason = FINISH[this.finish ?? ''] ?? 'stop';
-    return [...textPart(this.masked?.end() ?? ''), { type: 'finish', reason }];
+    return [{ type: 'finish', reason }];
   }
 }
 

@@ -81,7 +81,7 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
       },
     };
     const response = await namingPath(request, () => postFormToModel(this.http, request, options));
-    return toImageResults(await jsonOf(response, connection), connection);
+    return toImageResults(await jsonOf(response), connection);
   }
 
   async speech(
@@ -92,7 +92,7 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
     const request = { ...requestTo('/audio/speech', connection), body: toSpeechBody(call) };
     const response = await postForMedium(this.http, request, options);
     if (/json|^text\//.test(response.headers['content-type'] ?? '')) {
-      throw emptyResult('audio', await jsonOf(response, connection), connection);
+      throw emptyResult('audio', await jsonOf(response), connection);
     }
     const format = textOr(call.responseFormat, DEFAULT_FORMAT);
     return toSpeechResult(await soundIn(response), format, connection);

@@ -3,8 +3,6 @@ import { msg } from '../../../platform/message/index.js';
 import type { OutboundResponse } from '../../../platform/outbound/index.js';
 import { isRecord } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
-import { KeyFilter } from '../key-filter.js';
-import type { MaskedText } from '../masked-text.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../stream-decoder.js';
@@ -74,23 +72,23 @@ export async function readTranscript(
   const sent = await bodyOf(response);
   const type = response.headers['content-type'] ?? '';
   if (/^text\/html/i.test(type)) throw protocolError(msg`The address answered with a web page.`);
-  const filter = KeyFilter.of(connection);
   const looksJson =
     /json/i.test(type) || (!isTextFormat(format) && sent.trimStart().startsWith('{'));
   if (!looksJson) {
-    const text = filter?.text(sent) ?? sent;
-    return { content: isTextFormat(format) ? text : { text }, text: plainText(text, format) };
+    return {
+      content: isTextFormat(format) ? sent : { text: sent },
+      text: plainText(sent, format),
+    };
   }
   const answer = parseJson(sent);
-  const clean = filter?.json(answer) ?? answer;
   // Some services answer text formats as a JSON text.
-  if (typeof clean === 'string')
+  if (typeof answer === 'string')
     return {
-      content: isTextFormat(format) ? clean : { text: clean },
-      text: plainText(clean, format),
+      content: isTextFormat(format) ? answer : { text: answer },
+      text: plainText(answer, format),
     };
-  if (!isRecord(clean)) throw noTranscript(clean, connection);
-  return transcriptIn(clean, format, connection);
+  if (!isRecord(answer)) throw noTranscript(answer, connection);
+  return transcriptIn(answer, format, connection);
 }
 
 function transcriptIn(answer: JsonRecord, format: TranscriptFormat, secrets: Secrets): Transcript {
@@ -195,28 +193,22 @@ export async function readTranscriptStream(
   } catch (error) {
     throw upstreamErrorOf(error);
   }
-  await passOn(reader.end());
+  reader.end();
   return reader.transcript();
 }
 
-/** One stream while it is read. What it answers is without the key of the call. */
+/** One stream while it is read. */
 class TranscriptReader {
-  private readonly filter: KeyFilter | undefined;
-  private readonly masked: MaskedText | undefined;
   private text = '';
   private last: JsonRecord = {};
   private isOver = false;
 
-  constructor(private readonly secrets: Secrets) {
-    this.filter = KeyFilter.of(secrets);
-    this.masked = this.filter?.pieces();
-  }
+  constructor(private readonly secrets: Secrets) {}
 
   read(data: string): TranscriptEvent[] {
     if (data.trim() === '[DONE]') this.isOver = true;
     if (data.trim() === '[DONE]' || data.trim() === '') return [];
-    const raw = parseRecord(data);
-    const event = this.filter?.json({ ...raw }) ?? raw;
+    const event = parseRecord(data);
     const { type, error } = event;
     if (error !== undefined && error !== null) throw errorInAnswer(error, this.secrets);
     if (type === 'error') throw errorInAnswer(event, this.secrets);
@@ -230,15 +222,16 @@ class TranscriptReader {
     }
     if (typeof type === 'string' && DELTAS.includes(type)) {
       const { logprobs } = event;
-      return this.piece(raw['delta'] ?? raw['text'], logprobs === undefined ? {} : { logprobs });
+      return this.piece(
+        event['delta'] ?? event['text'],
+        logprobs === undefined ? {} : { logprobs },
+      );
     }
-    return this.chunk(raw);
+    return this.chunk(event);
   }
 
-  end(): TranscriptEvent[] {
+  end(): void {
     if (!this.isOver) throw cutError();
-    const rest = this.masked?.end() ?? '';
-    return this.delta(rest, {});
   }
 
   transcript(): Transcript {
@@ -258,12 +251,7 @@ class TranscriptReader {
   }
 
   private piece(text: unknown, beside: object): TranscriptEvent[] {
-    if (typeof text !== 'string') return [];
-    return this.delta(this.masked?.add(text) ?? text, beside);
-  }
-
-  private delta(text: string, beside: object): TranscriptEvent[] {
-    if (text === '') return [];
+    if (typeof text !== 'string' || text === '') return [];
     this.text += text;
     return [{ type: 'transcript.text.delta', delta: text, ...beside }];
   }
