@@ -147,7 +147,9 @@ export class UpstreamHealth implements OnApplicationShutdown {
       const cooldown = this.keys.get(key);
       const state = this.circuits.get(circuit);
       return [
-        ...(cooldown ? [{ keyId, reason: cooldown.reason, milliseconds: cooldown.until - now }] : []),
+        ...(cooldown
+          ? [{ keyId, reason: cooldown.reason, milliseconds: cooldown.until - now }]
+          : []),
         ...(state && this.isBroken(state)
           ? [{ keyId, reason: 'failing' as const, milliseconds: state.openUntil - now }]
           : []),
