@@ -13,7 +13,8 @@ import type { Plan } from '../../protocol/plan.js';
 import { sha256 } from '../../protocol/values.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { SeenFiles } from '../../workspace/file-operation.js';
-import type { FilePlan, FileTool } from '../tool.js';
+import type { FilePlan, FileTool, HarnessTool } from '../tool.js';
+import { toolProviders } from '../tools.js';
 import { ApplyPatchTool } from './apply-patch.tool.js';
 import { DeleteFileTool, EditFileTool, WriteFileTool } from './edit.tools.js';
 
@@ -420,6 +421,16 @@ const calls: readonly Call[] = [
     },
   },
 ];
+
+it('has a call of every tool that changes files', () => {
+  const changing = toolProviders
+    .filter((provider) => typeof provider === 'function')
+    .map((tool) => Reflect.construct(tool, []) as HarnessTool)
+    .filter(({ effectClass }) => effectClass === 'FILE')
+    .map(({ name }) => name);
+  // Without one the attacks below would pass the tool by.
+  expect(new Set(calls.map(({ name }) => name.split(',')[0]))).toEqual(new Set(changing));
+});
 
 function inEnvelope(...parts: string[]): string {
   return ['*** Begin Patch', ...parts, '*** End Patch'].join('\n');
