@@ -63,7 +63,7 @@ class Workers {
     const texts = drafts.map(({ data }) => ('delta' in data ? data.delta : ''));
     try {
       if (kind === 'as-other') {
-        await this.run.ledger.asOther(tenantId, runId, (writer) => writer.events(drafts));
+        await this.run.ledger.updateRun(tenantId, runId, (writer) => writer.events(drafts));
       } else if (kind === 'append' && lease) await this.run.ledger.append(lease, drafts);
       else if (lease) {
         await this.run.ledger.asOwner(lease, (writer) => {
@@ -82,7 +82,7 @@ class Workers {
   private async claim(worker: 0 | 1): Promise<void> {
     const { tenantId, runId } = this.run.lease;
     const owner = randomUUID();
-    await this.run.ledger.asOther(tenantId, runId, (writer) => {
+    await this.run.ledger.updateRun(tenantId, runId, (writer) => {
       // That a run is given up in the end is another test's.
       if (claimOf(writer.current) !== 'claim') return;
       writer.claim(owner, 'test');

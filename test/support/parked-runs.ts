@@ -189,7 +189,7 @@ export class ParkedRuns {
 
   /** Settles a call as a tool that has succeeded does. */
   async settle(tenantId: string, { runId }: ParkedRun, toolCallId: string): Promise<void> {
-    await this.ledger.asOther(tenantId, runId, async (writer) => {
+    await this.ledger.updateRun(tenantId, runId, async (writer) => {
       const effect = await this.effects.find(writer.run, toolCallId);
       if (!effect) throw new Error('There is no such call.');
       const outcome = { state: 'SUCCEEDED', result: 'done' } as const;
@@ -243,7 +243,7 @@ export class ParkedRuns {
     const runId = newId();
     return this.database.transaction(async () => {
       const tenantId = await this.insert(sessionId, runId, waitKind);
-      return this.ledger.asOther(tenantId, runId, async (writer) => {
+      return this.ledger.updateRun(tenantId, runId, async (writer) => {
         writer.claim(newId(), 'test');
         await this.messages.append(writer.run, { role: 'USER', content: 'Fix add()' });
         return { sessionId, runId, toolCallIds: await work(writer) };

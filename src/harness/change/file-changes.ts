@@ -10,7 +10,7 @@ import type { FileDiff } from './diff/unified-diff.js';
 import { WorkerThread } from './worker-thread.js';
 import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
 import type { FilesFound } from '../protocol/run.state.js';
-import { cutLines, inTurns } from '../protocol/values.js';
+import { cutLines, yieldingChunks } from '../protocol/values.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import { FileChangeRepository } from '../store/effect.repository.js';
 import type { NewFileChange } from '../store/effect.repository.js';
@@ -77,7 +77,7 @@ export async function netChanges<Change extends Recorded>(
   changes: readonly Change[],
 ): Promise<NetChange<Change>[]> {
   const byPath = new Map<string, Change[]>();
-  for await (const piece of inTurns(changes)) {
+  for await (const piece of yieldingChunks(changes)) {
     for (const change of piece) {
       const ofPath = byPath.get(change.path);
       if (ofPath) ofPath.push(change);
@@ -85,7 +85,7 @@ export async function netChanges<Change extends Recorded>(
     }
   }
   const nets: NetChange<Change>[] = [];
-  for await (const piece of inTurns([...byPath.values()])) {
+  for await (const piece of yieldingChunks([...byPath.values()])) {
     for (const ofPath of piece) {
       const net = netChangeOf(ofPath);
       if (net) nets.push(net);
@@ -111,7 +111,7 @@ export function netChangeOf<Change extends Recorded>(
 
 export async function etagOf(nets: readonly NetChange<unknown>[]): Promise<string> {
   const hash = createHash('sha256');
-  for await (const piece of inTurns(nets)) {
+  for await (const piece of yieldingChunks(nets)) {
     hash.update(JSON.stringify(piece.map(({ path, before, after }) => [path, before, after])));
   }
   return hash.digest('hex');
@@ -289,7 +289,7 @@ export class FileChanges implements OnApplicationShutdown {
     const earlier = await this.repository.ofRun(run.tenantId, run.id);
     const rows: Recorded[] = earlier.filter(({ undone }) => !undone);
     const files: DescribedChange[] = [];
-    for await (const piece of inTurns(operations)) {
+    for await (const piece of yieldingChunks(operations)) {
       for (const operation of piece) {
         const file = { operation, ...(compared[files.length] ?? NOT_COMPARED) };
         files.push(file);
@@ -309,7 +309,7 @@ export class FileChanges implements OnApplicationShutdown {
     { files, totals }: DescribedChanges,
   ): Promise<EventDraft[]> {
     if (files.length === 0) return [];
-    for await (const piece of inTurns(files, INSERTED_AT_ONCE)) {
+    for await (const piece of yieldingChunks(files, INSERTED_AT_ONCE)) {
       await this.repository.insert(piece.map((file) => rowOf(run, toolCallId, file)));
     }
     const subject = { toolCallId };
@@ -380,7 +380,7 @@ export class FileChanges implements OnApplicationShutdown {
   ): Promise<Comparison[]> {
     const compared: Comparison[] = [];
     let room = ALL_DIFF_BYTES;
-    for await (const piece of inTurns(files, COMPARED_AT_ONCE)) {
+    for await (const piece of yieldingChunks(files, COMPARED_AT_ONCE)) {
       if (Date.now() >= deadline) break;
       const job = { tasks: piece.map(taskOf), deadline, withDiffs: room > 0 };
       for (const found of await this.thread.run('compare', job)) {

@@ -39,7 +39,7 @@ export class RunEnding {
     caller: Caller,
     { tenantId, id }: Pick<HarnessRun, 'tenantId' | 'id'>,
   ): Promise<{ changed: boolean }> {
-    return this.store.ledger.asOther(tenantId, id, async (writer) => {
+    return this.store.ledger.updateRun(tenantId, id, async (writer) => {
       if (isEnded(writer.run.status)) return { changed: false };
       if (endsAtOnce(writer.current)) {
         await this.cancel(writer);

@@ -397,7 +397,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     const due = await this.store.approvals.dueRuns(AT_ONCE);
     const runs = due.map(({ tenantId, runId: id }) => ({ tenantId, id }));
     await this.forEach(runs, 'Failed to expire approval', ({ tenantId, id }) =>
-      this.store.ledger.asOtherIfFree(tenantId, id, (writer) => this.ending.expire(writer)),
+      this.store.ledger.tryUpdateRun(tenantId, id, (writer) => this.ending.expire(writer)),
     );
   }
 
@@ -405,7 +405,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   async forceCancels(): Promise<void> {
     const slow = await this.store.runs.slowCancels(CANCEL_SECONDS, AT_ONCE);
     await this.forEach(slow, 'Failed to end cancelled run', ({ tenantId, id }) =>
-      this.store.ledger.asOtherIfFree(tenantId, id, async (writer) => {
+      this.store.ledger.tryUpdateRun(tenantId, id, async (writer) => {
         if (!isEnded(writer.run.status)) await this.ending.cancel(writer);
       }),
     );
@@ -510,8 +510,8 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       await lease.end();
       if (lease.cause === 'lost') {
         // Tells the next owner that this process no longer acts, so that it need not wait before it looks at the files.
-        const renounce = () => this.store.effects.renounce(due, processId);
-        await this.attempts.try('Failed to renounce tool calls', renounce, id);
+        const release = () => this.store.effects.releaseToolCalls(due, processId);
+        await this.attempts.try('Failed to release tool calls', release, id);
       } else await this.store.locks.releaseUnused(due);
     }
   }
@@ -521,7 +521,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     tenantId,
     id,
   }: DueRun): Promise<{ readonly claim: RunClaim; readonly run: HarnessRun } | undefined> {
-    return this.store.ledger.asOther(tenantId, id, async (writer) => {
+    return this.store.ledger.updateRun(tenantId, id, async (writer) => {
       const what = claimOf(writer.current);
       if (what === 'cancel') await this.ending.cancel(writer);
       if (what === 'give-up') await this.giveUp(writer);

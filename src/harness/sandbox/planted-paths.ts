@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, cp, lstat, mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { inTurns } from '../protocol/values.js';
+import { yieldingChunks } from '../protocol/values.js';
 import { bufferOf, bytesOf, entriesIn, joined, plantedPathsIn, textOf } from './workspace-scan.js';
 import type { BytePath, ProtectedPath } from './workspace-scan.js';
 
@@ -48,7 +48,7 @@ export async function removePlantedPaths(
       return { removed, opened: hasOpened };
     }
     await moveAll(bytesOf(root), planted, { into, signal });
-    for await (const piece of inTurns(planted)) removed.push(...piece.map(textOf));
+    for await (const piece of yieldingChunks(planted)) removed.push(...piece.map(textOf));
   }
 }
 

@@ -10,7 +10,7 @@ import {
   stat,
 } from 'node:fs/promises';
 import { ToolError } from '../fault/tool.error.js';
-import { inTurns } from '../protocol/values.js';
+import { yieldingChunks } from '../protocol/values.js';
 import {
   classifyName,
   isHead,
@@ -203,7 +203,7 @@ export async function plantedPathsIn(
   const scan = new Scan(bytesOf(root), signal, limits, await KnownPaths.of(before));
   await scan.run();
   const planted: BytePath[] = [];
-  for await (const piece of inTurns([...scan.planted])) {
+  for await (const piece of yieldingChunks([...scan.planted])) {
     for (const path of piece) {
       if (!foldersAbove(path).some((above) => scan.planted.has(above))) planted.push(path);
     }
@@ -222,7 +222,7 @@ class KnownPaths {
   static async of(before: readonly ProtectedPath[]): Promise<KnownPaths> {
     const paths = new Set<string>();
     const partsByFolder = new Map<BytePath, ProtectedPath[]>();
-    for await (const piece of inTurns(before)) {
+    for await (const piece of yieldingChunks(before)) {
       for (const known of piece) {
         paths.add(knownKey(known));
         const name = nameOf(known[0]);
@@ -234,7 +234,7 @@ class KnownPaths {
       }
     }
     const ofRepositories = new Set<string>();
-    for await (const piece of inTurns([...partsByFolder.values()])) {
+    for await (const piece of yieldingChunks([...partsByFolder.values()])) {
       for (const parts of piece) {
         if (!isRepository(parts.map(([path]) => textOf(nameOf(path))))) continue;
         for (const part of parts) ofRepositories.add(knownKey(part));
@@ -316,7 +316,7 @@ class Scan {
     const entries = await this.list(folder.path);
     // What a repository could be made of later is noted as well, to be told from what makes it one.
     const parts: Dirent[] = [];
-    for await (const piece of inTurns(entries)) {
+    for await (const piece of yieldingChunks(entries)) {
       if (piece.some(({ name }) => this.isTooLong(joined(folder.path, name)))) {
         if (this.covers) throw tooLarge(`has a path of more than ${PATH_BYTES} bytes`);
         if (folder.path !== '') this.planted.add(folder.path);
@@ -333,7 +333,7 @@ class Scan {
     const covered = folder.covered || (isBare && folder.path !== '');
     const parent = textOf(nameOf(folder.path));
     const below: Folder[] = [];
-    for await (const piece of inTurns(entries)) {
+    for await (const piece of yieldingChunks(entries)) {
       for (const entry of piece) {
         // Folders above that count for themselves are hidden or covered already.
         const name = textOf(entry.name);

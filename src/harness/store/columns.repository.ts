@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataArgsStorage } from 'typeorm';
 import { storableJson as jsonOf } from '../../platform/database/index.js';
-import { inTurns } from '../protocol/values.js';
+import { yieldingChunks } from '../protocol/values.js';
 
 /** Text that PostgreSQL can hold: it has neither NUL nor half a character. */
 export function storableText(text: string): string {
@@ -16,7 +16,7 @@ export function storableJson(value: unknown): string {
 /** A list as `storableJson`, made in pieces, so that a long one does not block the process. */
 export async function storableList(list: readonly unknown[]): Promise<string> {
   const pieces: string[] = [];
-  for await (const piece of inTurns(list)) pieces.push(storableJson(piece).slice(1, -1));
+  for await (const piece of yieldingChunks(list)) pieces.push(storableJson(piece).slice(1, -1));
   return `[${pieces.join(',')}]`;
 }
 

@@ -268,7 +268,7 @@ export class EffectRepository {
   }
 
   /** Records that the process no longer acts for what it has started and not finished. */
-  async renounce({ tenantId, id: runId }: RunKey, boot: string): Promise<void> {
+  async releaseToolCalls({ tenantId, id: runId }: RunKey, boot: string): Promise<void> {
     const started = { tenantId, runId, boot, state: 'STARTED', iteration: MoreThan(0) } as const;
     await this.database.repository(HarnessEffect).update(started, { boot: null });
   }

@@ -98,7 +98,7 @@ export class RunLedger {
   }
 
   /** A write of any other caller, such as an approver. NotFoundError when there is no such run. */
-  async asOther<T>(tenantId: string, runId: string, work: Work<T>): Promise<T> {
+  async updateRun<T>(tenantId: string, runId: string, work: Work<T>): Promise<T> {
     return this.database.transaction(async () => {
       const row = await this.rows.lock(tenantId, runId);
       if (!row) throw new NotFoundError(phrase`The run`);
@@ -107,7 +107,7 @@ export class RunLedger {
   }
 
   /** The same, or undefined while the run is locked. */
-  async asOtherIfFree<T>(tenantId: string, runId: string, work: Work<T>): Promise<T | undefined> {
+  async tryUpdateRun<T>(tenantId: string, runId: string, work: Work<T>): Promise<T | undefined> {
     return this.database.transaction(async () => {
       const row = await this.rows.lockIfFree(tenantId, runId);
       return row && this.write(row, work, false);

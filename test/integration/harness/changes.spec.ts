@@ -380,7 +380,7 @@ describe('what a change is told as', () => {
     );
     const toolCallId = newId();
     const ledger = plinth.app.get(RunLedger, { strict: false });
-    return ledger.asOther(TENANT, on.runId, async (writer) => {
+    return ledger.updateRun(TENANT, on.runId, async (writer) => {
       const events = await changes.record(key, toolCallId, described);
       writer.events(events);
       expect(events.every(({ subject }) => subject?.toolCallId === toolCallId)).toBe(true);

@@ -61,7 +61,7 @@ const redis = process.env['REDIS_URL'];
       ]);
       const write = async (by: typeof run): Promise<void> => {
         for (let turn = 0; turn < 100; turn += 1) {
-          await by.ledger.asOther(tenantId, run.runId, (writer) =>
+          await by.ledger.updateRun(tenantId, run.runId, (writer) =>
             writer.events(deltas(1 + (turn % 4), String)),
           );
         }

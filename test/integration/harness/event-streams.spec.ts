@@ -130,7 +130,7 @@ describe('the stream of a run', () => {
       const answer = await user.session.raw('GET', run.stream + query);
       expect(answer).toMatchObject({ status: 204, text: '' });
     }
-    await run.ledger.asOther(run.lease.tenantId, run.runId, (writer) =>
+    await run.ledger.updateRun(run.lease.tenantId, run.runId, (writer) =>
       writer.event('limit.warning', { kind: 'after', count: 1, limit: 1 }),
     );
     const later = await watched.open(run, '?afterSequence=700');
@@ -247,7 +247,7 @@ describe('the stream of several runs', () => {
       writer.event('run.waiting_for_input', { ...writer.statusData, reason: 'question' });
     });
     await reader.counts(1);
-    await run.ledger.asOther(run.lease.tenantId, run.runId, (writer) => {
+    await run.ledger.updateRun(run.lease.tenantId, run.runId, (writer) => {
       writer.end({ status: 'CANCELLED', stopReason: 'USER_CANCEL' });
     });
     await reader.counts(0);

@@ -61,7 +61,7 @@ describe('the events of a run', () => {
       for (let turn = 0; turn < 25; turn += 1) {
         const texts = deltas(1 + (turn % 3), (number) => `${name}.${turn}.${number}`);
         if (name % 2 === 0) await ledger.append(lease, texts);
-        else await ledger.asOther(tenantId, runId, (writing) => writing.events(texts));
+        else await ledger.updateRun(tenantId, runId, (writing) => writing.events(texts));
       }
     };
     await Promise.all([0, 1, 2, 3].map(writer));

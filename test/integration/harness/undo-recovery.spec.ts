@@ -67,7 +67,7 @@ async function interrupted(run: RunView, boot = endedProcess()): Promise<string>
     files: files.map(({ path }) => path),
     conflicts: [],
   };
-  await service(RunLedger).asOther(TENANT, run.runId, async (writer) => {
+  await service(RunLedger).updateRun(TENANT, run.runId, async (writer) => {
     const { id: runId, tenantId, fence } = writer.run;
     const workspace = harness.workspace;
     await service(WorkspaceLockRepository).take({ tenantId, workspace, runId, fence });

@@ -180,7 +180,7 @@ export class ApprovalController {
     @Body() body: ResolveApprovalBody,
   ): Promise<RunView> {
     const { session, run } = await this.runs.own(caller, sessionId, runId);
-    const late = await this.ledger.asOther(run.tenantId, run.id, async (writer) => {
+    const late = await this.ledger.updateRun(run.tenantId, run.id, async (writer) => {
       const approval = await this.approvals.find(run, approvalId);
       if (!approval) throw new NotFoundError(phrase`The approval`);
       if (approval.argumentsSha256 !== body.argumentsSha256.toLowerCase()) {
@@ -426,7 +426,7 @@ export class PlanController {
   ): Promise<RunView> {
     const { run, session } = await this.runs.own(caller, shown.sessionId, shown.runId);
     requireWrite(caller, run);
-    await this.ledger.asOther(run.tenantId, run.id, async (writer) => {
+    await this.ledger.updateRun(run.tenantId, run.id, async (writer) => {
       const { plan, planReceipt } = writer.run;
       const isSame = planReceipt?.decision === receipt.decision && planReceipt.key === receipt.key;
       if (plan && isSame) {

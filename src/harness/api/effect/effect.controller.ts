@@ -128,7 +128,7 @@ export class EffectController {
     // Diffs are made from stored contents, which takes too long for a transaction.
     const executed = body.resolution === 'EXECUTED';
     const described = executed ? await this.described(seen, session) : undefined;
-    return this.ledger.asOther(run.tenantId, run.id, async (writer) => {
+    return this.ledger.updateRun(run.tenantId, run.id, async (writer) => {
       const effect = await this.effects.find(run, toolCallId);
       if (!effect) throw new NotFoundError(phrase`The tool call`);
       if (effect.state !== 'UNCERTAIN') {

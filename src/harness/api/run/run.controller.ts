@@ -86,7 +86,7 @@ export class RunController {
   ): Promise<RunView> {
     const { session, run } = await this.runs.own(caller, sessionId, runId);
     requireWrite(caller, run);
-    const stored = await this.ledger.asOther(run.tenantId, run.id, (writer) => {
+    const stored = await this.ledger.updateRun(run.tenantId, run.id, (writer) => {
       return this.store(writer, body, session.deletedAt !== null);
     });
     const { kind, content: requirement, idempotencyKey } = body;
@@ -135,7 +135,7 @@ export class RunController {
     const { session, run } = await this.runs.own(caller, sessionId, runId);
     requireWrite(caller, run);
     if (session.deletedAt) throw new SessionDeletedError();
-    await this.ledger.asOther(run.tenantId, run.id, (writer) => {
+    await this.ledger.updateRun(run.tenantId, run.id, (writer) => {
       const { status, waitKind } = writer.current;
       if (waitKind === 'EFFECT') throw new EffectsUnresolvedError();
       if (waitKind !== 'PROVIDER') throw new NotResumableError(status);

@@ -8,7 +8,7 @@ import { msg, phrase } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { blobRoot } from '../blob.path.js';
-import { inTurns } from '../../protocol/values.js';
+import { yieldingChunks } from '../../protocol/values.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
 import { WorkerThread } from '../worker-thread.js';
@@ -107,7 +107,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     if (found?.isLost) this.taken.delete(keyOf(target));
     if (!found) return undefined;
     const operations: FileOperation[] = [];
-    for await (const [piece] of inTurns(found.operations, 1)) {
+    for await (const [piece] of yieldingChunks(found.operations, 1)) {
       if (piece) operations.push(...operationsIn(piece));
     }
     return operations;

@@ -271,7 +271,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   /** Write-ahead: commits what is about to happen, with the workspace locked. */
   private async begin(undo: StartedUndo, session: SessionRow, caller: Caller): Promise<void> {
     const { tenantId, runId, toolCallId, direction, input, operations } = undo;
-    await this.ledger.asOther(tenantId, runId, async (writer) => {
+    await this.ledger.updateRun(tenantId, runId, async (writer) => {
       const { run } = writer;
       await this.requireIdle(run);
       await this.requireUnmarked(undo);
@@ -452,7 +452,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     { tenantId, runId }: StartedUndo,
     work: (writer: RunWriter) => Promise<void>,
   ): Promise<void> {
-    await this.ledger.asOther(tenantId, runId, async (writer) => {
+    await this.ledger.updateRun(tenantId, runId, async (writer) => {
       await work(writer);
       await this.locks.release(writer.run);
     });

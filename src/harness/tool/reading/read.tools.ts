@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { PolicySubject } from '../../protocol/policy.js';
-import { inTurns, utf8Text } from '../../protocol/values.js';
+import { yieldingChunks, utf8Text } from '../../protocol/values.js';
 import { SecretMask } from '../../store/secret-mask.js';
 import { clipped, counted, pathText, ShownLines, shownList, sizeOf, TimeLimit } from '../text.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
@@ -365,7 +365,7 @@ async function similarNames(
   wanted: string,
 ): Promise<readonly string[]> {
   const similar: { readonly shown: string; readonly distance: number }[] = [];
-  for await (const piece of inTurns(entries, COMPARED_AT_ONCE)) {
+  for await (const piece of yieldingChunks(entries, COMPARED_AT_ONCE)) {
     for (const { name, kind } of piece) {
       if (Math.max(wanted.length, name.length) > COMPARED_CHARACTERS) continue;
       const distance = editDistance(wanted.toLowerCase(), name.toLowerCase());
