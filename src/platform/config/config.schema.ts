@@ -21,7 +21,7 @@ import {
 import type { Variable } from './variable.js';
 
 /**
- * Every variable that Plinth reads, in the order of the table in docs/CONFIGURATION.md, which is generated from here.
+ * Every variable that Plinth reads. The tables of docs/CONFIGURATION.md are generated from here.
  * A secret has no default: it is set, or generated once in DATA_DIR.
  */
 export const variables = {
@@ -398,6 +398,90 @@ export const variables = {
   ),
   ...harnessVariables,
 } satisfies Record<string, Variable>;
+
+/** The groups of docs/CONFIGURATION.md; what is in none of them is rarely set. */
+export const variableGroups = {
+  Needed: [
+    'PORT',
+    'HOST',
+    'ROLE',
+    'DATA_DIR',
+    'DATABASE_URL',
+    'REDIS_URL',
+    'QDRANT_URL',
+    'QDRANT_API_KEY',
+    'SECRET_KEY',
+    'ADMIN_PASSWORD',
+    'PUBLIC_URL',
+    'TRUST_PROXY',
+    'CORS_ORIGINS',
+    'ALLOW_PRIVATE_MODEL_HOSTS',
+    'HTTPS_PROXY',
+    'HTTP_PROXY',
+    'NO_PROXY',
+    'TZ',
+    'LOG_LEVEL',
+    'LOG_FORMAT',
+  ],
+  Sizes: [
+    'DATABASE_POOL_SIZE',
+    'EXACT_VECTOR_MEMORY_MB',
+    'UPLOAD_LIMIT_MB',
+    'API_FILES_MB_PER_USER',
+    'REQUEST_BODY_LIMIT_KB',
+    'REQUEST_BODY_BUDGET_MB',
+    'PARSE_WORKERS',
+    'PARSE_MEMORY_MB',
+    'PARSE_PAGES',
+    'PARSE_UNPACKED_MB',
+    'OCR_PAGES',
+    'OCR_CONCURRENCY',
+    'CHAT_STREAMS',
+    'CHAT_STREAMS_PER_USER',
+    'CHAT_FILE_TOKENS',
+    'CHAT_IMAGES',
+    'CHAT_IMAGE_MB',
+    'CHAT_IMAGES_MB',
+    'AGENT_MAX_STEPS',
+    'AGENT_MAX_TOOL_CALLS',
+    'AGENT_MAX_TOKENS',
+    'EMBEDDING_BATCH_SIZE',
+    'EMBEDDING_CONCURRENCY',
+    'MEDIA_REQUESTS_PER_MINUTE',
+    'MEDIA_CONTENT_MEMORY_MB',
+    'LOGIN_ATTEMPTS_PER_MINUTE',
+    'EVALUATION_QUERIES',
+    'HARNESS_RUNS',
+    'HARNESS_RUNS_PER_USER',
+    'HARNESS_QUEUE_SIZE',
+    'HARNESS_MAX_STEPS',
+    'HARNESS_STREAMS_PER_USER',
+    'HARNESS_ARTIFACT_MB',
+    'HARNESS_COMMAND_MEMORY_MB',
+  ],
+  Features: [
+    'DEMO',
+    'CONSOLE',
+    'CAPTCHA',
+    'HARNESS_ROOTS',
+    'HARNESS_ASK_USER',
+    'OCR_TESSERACT',
+    'OCR_LANGUAGES',
+    'PARSE_OFFICE',
+    'HOST_IDENTITY_TENANTS',
+    'OUTBOUND_ALLOWED_HOSTS',
+    'OUTBOUND_CA_FILE',
+    'IMAGE_SDK_URL',
+    'MEDIA_CONTENT_HOSTS',
+  ],
+  Retention: [
+    'USAGE_DETAIL_DAYS',
+    'USAGE_RETENTION_DAYS',
+    'RESPONSE_RETENTION_DAYS',
+    'HARNESS_RETENTION_DAYS',
+    'ORPHAN_SWEEP',
+  ],
+} satisfies Record<string, readonly (keyof typeof variables)[]>;
 
 function isTimeZone(zone: string): boolean {
   try {

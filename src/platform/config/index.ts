@@ -5,5 +5,5 @@ export { ConfigModule } from './config.module.js';
 export { dataDirProblem } from './data-dir.js';
 export { hideVariables } from './hide-variables.js';
 export { TextSealer } from './text-sealer.js';
-export { variables } from './config.schema.js';
+export { variableGroups, variables } from './config.schema.js';
 export type { Variable } from './variable.js';
