@@ -1,6 +1,6 @@
-export type { ModelUse } from './calls/model-use.js';
-export { CallTrail } from './calls/call.trail.js';
-export type { MadeAttempt } from './calls/call.trail.js';
+export type { ModelUse } from './calls/attempt.js';
+export { CallTrail } from './calls/attempt.js';
+export type { MadeAttempt } from './calls/attempt.js';
 export type { CallOptions, RelaySettings } from './calls/upstream.calls.js';
 export { UpstreamCalls } from './calls/upstream.calls.js';
 export { inBatches } from './in-batches.js';

@@ -40,7 +40,7 @@ export type {
 } from './adapter/chat/chat.adapter.js';
 export { DEFAULT_MAX_TOKENS } from './adapter/chat/messages.protocol.js';
 export { partsOf } from './adapter/chat/protocol.adapter.js';
-export { readToolCall } from './adapter/chat/read-tool-call.js';
+export { readToolCall } from './adapter/chat/tool-calls.js';
 export { formatInstruction } from './adapter/chat/response-format.js';
 export type {
   EmbeddingAdapter,

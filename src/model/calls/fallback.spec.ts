@@ -15,7 +15,7 @@ import type { CallLimits, ChatCall, ChatPart } from '../../provider/index.js';
 import type { ResolvedChatModel, ResolvedEmbeddingModel } from '../model.resolver.js';
 import { LimitReachedError } from '../../usage/index.js';
 import type { LimitedCall, UsageEntry } from '../../usage/index.js';
-import { CallTrail } from './call.trail.js';
+import { CallTrail } from './attempt.js';
 import type { UpstreamCalls } from './upstream.calls.js';
 import { weighted } from './upstream.health.js';
 

@@ -58,18 +58,18 @@ import {
   textsAtMost,
 } from '../tokens/worst-case.js';
 import { Attempt } from './attempt.js';
-import { estimateBodyTokens } from './body-tokens.js';
-import { CallRoute } from './call.route.js';
-import type { ModelUse } from './model-use.js';
 import {
   bodyFor,
   callFor,
   canAnswer,
+  estimateBodyTokens,
   needsOfBody,
   needsOfCall,
   relaysAlike,
   tokensOfCall,
 } from './suitable.js';
+import { CallRoute } from './call.route.js';
+import type { ModelUse } from './attempt.js';
 import { UpstreamHealth } from './upstream.health.js';
 
 /** Attempts of one call over all keys and models; those of the model itself are made in any case. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ChatCall, ChatCompletion } from '../../provider/index.js';
-import type { ModelUse } from '../calls/model-use.js';
+import type { ModelUse } from '../calls/attempt.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
 import { estimateMessageTokens, estimateTokens } from '../model-window.js';
 import type { ResolvedChatModel } from '../model.resolver.js';

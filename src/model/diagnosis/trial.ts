@@ -4,7 +4,7 @@ import type { Message } from '../../platform/message/index.js';
 import { asMessage, msg, phrase } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { ChatPart } from '../../provider/index.js';
-import type { ModelUse } from '../calls/model-use.js';
+import type { ModelUse } from '../calls/attempt.js';
 import type { UpstreamCalls } from '../calls/upstream.calls.js';
 import type {
   ResolvedChatModel,

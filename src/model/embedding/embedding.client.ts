@@ -6,7 +6,7 @@ import { abortedError, UpstreamError } from '../../provider/index.js';
 import type { CallLimits, EmbeddingAnswer, EmbeddingCall } from '../../provider/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
-import type { ModelUse } from '../calls/model-use.js';
+import type { ModelUse } from '../calls/attempt.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
 import { learnBatchSize } from '../batch-limits.js';
 import { ModelFindings } from '../findings/model.findings.js';

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { CallLimits, RankedDocument } from '../../provider/index.js';
-import type { ModelUse } from '../calls/model-use.js';
+import type { ModelUse } from '../calls/attempt.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
 import { learnBatchSize } from '../batch-limits.js';
 import { ModelFindings } from '../findings/model.findings.js';

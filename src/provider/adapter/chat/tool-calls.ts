@@ -4,7 +4,6 @@ import type { Message } from '../../../platform/message/index.js';
 import { UpstreamError } from '../upstream.error.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { FinishReason, OmittedCalls, ToolCall } from './chat.adapter.js';
-import { readToolCall } from './read-tool-call.js';
 
 /** One piece of a call as the wire has it. */
 export interface ToolCallPiece {
@@ -189,4 +188,23 @@ function cutCall(reason: FinishReason): UpstreamError {
 
 function contentError(message: Message): UpstreamError {
   return new UpstreamError({ kind: 'content', message });
+}
+
+/** A tool call with its arguments parsed strictly. Never throws: a call whose arguments are not a JSON object is marked as invalid. */
+export function readToolCall(call: Pick<ToolCall, 'id' | 'name' | 'arguments'>): ToolCall {
+  const { id, name, arguments: text } = call;
+  const input = objectIn(text.trim() === '' ? '{}' : text);
+  return input
+    ? { id, name, arguments: text, input }
+    : { id, name, arguments: text, input: {}, invalid: true };
+}
+
+function objectIn(json: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { estimateTokens, IMAGE_TOKENS } from '../model-window.js';
-import { estimateBodyTokens } from './body-tokens.js';
+import { estimateBodyTokens } from './suitable.js';
 
 const WORDS = 'What is to be seen here?';
 const ONE = estimateTokens(WORDS);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readToolCall } from './read-tool-call.js';
+import { readToolCall } from './tool-calls.js';
 
 describe('a tool call', () => {
   it.each([
