@@ -10,6 +10,7 @@ import {
   UpdateTime,
   Varchar,
   nullable,
+  Timestamp,
 } from '../platform/database/index.js';
 
 /** One piece of an attachment's text: what is embedded, indexed and found. Replaced as a set at each parse. */
@@ -56,4 +57,30 @@ export class Fragment {
   @Varchar(500, nullable) remark: string | null;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
+}
+
+/** Vectors that a committed deletion still has to remove from their store. */
+@Entity({ name: 'vector_removal' })
+export class VectorRemoval {
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+
+  /** The base may be deleted already, and so may the document. */
+  @Bigint() knowledgeId: number;
+
+  /** Code of the store that holds them. */
+  @Varchar(20) store: string;
+
+  /** What of the base is removed, by at most one of these; all of it without any. */
+  @Bigint(nullable) attachmentId: number | null;
+  @Bigint({ ...nullable, array: true }) fragmentIds: number[] | null;
+  /** The highest id of a fragment whose vector is removed. */
+  @Bigint(nullable) upTo: number | null;
+
+  /** Those that failed. */
+  @Integer({ default: 0 }) attempts: number;
+
+  /** Not before this time. */
+  @Timestamp() dueAt: Date;
+  @CreateTime() createTime: Date;
 }

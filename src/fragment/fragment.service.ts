@@ -12,7 +12,7 @@ import type { KnowledgeBase } from '../knowledge/index.js';
 import type { CreateFragmentBody, FragmentListQuery, UpdateFragmentBody } from './fragment.dto.js';
 import type { Fragment } from './fragment.entity.js';
 import { FragmentRepository } from './fragment.repository.js';
-import { FragmentVectors } from './fragment.vectors.js';
+import { FragmentVectors } from './vector-removals.js';
 import { toFragmentView } from './fragment.view.js';
 import type { FragmentView } from './fragment.view.js';
 import type { AnalysedText } from './keyword/text-analysis.js';

@@ -1,5 +1,5 @@
-export { DocumentRepository } from './document.repository.js';
-export type { DocumentFragment, DocumentInfo, FragmentRange } from './document.repository.js';
+export { DocumentRepository } from './fragment.repository.js';
+export type { DocumentFragment, DocumentInfo, FragmentRange } from './fragment.repository.js';
 export { FragmentModule } from './fragment.module.js';
 export { FragmentService } from './fragment.service.js';
 export type { AnalysedText } from './keyword/text-analysis.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../platform/database/index.js';
 import type { VectorScope } from '../vector-store/index.js';
-import type { VectorRemoval } from './vector-removal.entity.js';
+import type { VectorRemoval } from './fragment.entity.js';
 
 /** What is removed of a base: all of it where nothing is named. */
 export type RemovalTarget = Partial<

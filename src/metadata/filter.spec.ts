@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidInputError } from '../platform/error/index.js';
-import { allOf, keysOf, readFilter, readFilterText } from './filter.js';
+import { allOf, keysOf, readFilter, readFilterText, jsonPathOf } from './filter.js';
 import type { MetadataFilter } from './filter.js';
-import { jsonPathOf } from './filter.path.js';
 
 function nested(depth: number): object {
   const inner = { key: 'a', op: 'exists', value: true };

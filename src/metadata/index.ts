@@ -9,7 +9,7 @@ export {
   readFilterText,
 } from './filter.js';
 export type { MetadataFilter } from './filter.js';
-export { jsonPathOf } from './filter.path.js';
+export { jsonPathOf } from './filter.js';
 export { METADATA_TYPES, readMetadata, readMetadataText, shownMetadata } from './metadata.js';
 export type { Metadata, StoredMetadata } from './metadata.js';
 export { MetadataModule } from './metadata.module.js';

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../platform/database/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
+import { jsonPathOf } from './filter.js';
 import type { MetadataFilter } from './filter.js';
-import { jsonPathOf } from './filter.path.js';
 import { METADATA_TYPES } from './metadata.js';
 
 /** A key that documents have, with one type of its values. */

@@ -1,5 +1,5 @@
-export { fragmentReference, inTurn } from './found-fragments.js';
-export type { CitableFragment, FragmentReference } from './found-fragments.js';
+export { fragmentReference, inTurn } from './retrieval.js';
+export type { CitableFragment, FragmentReference } from './retrieval.js';
 export { Neighbourhood, NeighbourService } from './neighbours.js';
 export type { RetrievalOverrides, RetrievalResult, RetrievedFragment } from './retrieval.js';
 export { RetrievalModule } from './retrieval.module.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { split } from '../fragment/splitter/index.js';
-import type { NeighbourFragment } from './neighbour.repository.js';
+import type { NeighbourFragment } from './retrieval.repository.js';
 import { joined, Neighbourhood } from './neighbours.js';
 import type { NeighbourSettings } from './neighbours.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { KnowledgeBase } from '../knowledge/index.js';
-import { NeighbourRepository } from './neighbour.repository.js';
-import type { IndexRange, NeighbourFragment } from './neighbour.repository.js';
+import { NeighbourRepository } from './retrieval.repository.js';
+import type { IndexRange, NeighbourFragment } from './retrieval.repository.js';
 import type { RetrievedFragment } from './retrieval.js';
 
 /** A fragment with those around it, as one text in the order of the document. */

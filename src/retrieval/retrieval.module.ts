@@ -8,19 +8,15 @@ import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { Evaluation, TestQuery } from './test-set/test-set.entity.js';
-import { NeighbourRepository } from './neighbour.repository.js';
+import { NeighbourRepository, RetrievalRepository } from './retrieval.repository.js';
 import { NeighbourService } from './neighbours.js';
 import { RetrievalService } from './retrieval.service.js';
 import { RetrievalController } from './retrieval.controller.js';
-import { RetrievalRepository } from './retrieval.repository.js';
-import { EvaluationController } from './test-set/evaluation.controller.js';
-import { EvaluationRepository } from './test-set/evaluation.repository.js';
+import { EvaluationController, TestSetController } from './test-set/test-set.controller.js';
+import { EvaluationRepository, TestSetRepository } from './test-set/test-set.repository.js';
 import { EvaluationService } from './test-set/evaluation.service.js';
-import { Expectations } from './test-set/expectations.js';
-import { TestSetController } from './test-set/test-set.controller.js';
+import { Expectations, TestSetService } from './test-set/test-set.service.js';
 import { TestSetImport } from './test-set/test-set.import.js';
-import { TestSetRepository } from './test-set/test-set.repository.js';
-import { TestSetService } from './test-set/test-set.service.js';
 
 @Module({
   imports: [

@@ -1,4 +1,4 @@
-export { AbsentStoreError } from './absent.vector-store.js';
+export { AbsentStoreError } from './vector-stores.js';
 export { VectorStoreError, VectorStore } from './vector-store.js';
 export { VectorStoreModule } from './vector-store.module.js';
 export type { VectorEntry, VectorHit, VectorQuery, VectorScope } from './vector-store.js';

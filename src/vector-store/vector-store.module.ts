@@ -5,12 +5,14 @@ import type { Config } from '../platform/config/index.js';
 import { HealthService } from '../platform/observability/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { FragmentVector, VectorRevision } from './exact/fragment-vector.entity.js';
-import { ExactRepository } from './exact/exact.repository.js';
+import {
+  ExactRepository,
+  PgvectorRepository,
+  QdrantPointsRepository,
+} from './vector.repository.js';
 import { ExactVectorStore } from './exact/exact.vector-store.js';
-import { PgvectorRepository } from './pgvector/pgvector.repository.js';
-import { PgvectorVectorStore } from './pgvector/pgvector.vector-store.js';
-import { QdrantPointsRepository } from './qdrant/qdrant-points.repository.js';
-import { QdrantFactory } from './qdrant/qdrant.factory.js';
+import { PgvectorVectorStore } from './relational.vector-store.js';
+import { QdrantFactory } from './qdrant/qdrant.vector-store.js';
 import { VectorErasure, VectorStores } from './vector-stores.js';
 
 /** Chooses the stores at the start: Qdrant where it is configured, pgvector where it is installed, exact always. */

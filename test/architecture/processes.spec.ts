@@ -7,12 +7,12 @@ const source = fileURLToPath(new URL('../../src', import.meta.url));
 
 /** The files that start programs, and what they start. Each has one place that does it. */
 const STARTERS = [
+  // The parser of documents: the service's own code.
+  'attach/parser/document-parser.ts',
   // LibreOffice where the operator has it, with limits, for one document in a folder of its own.
   'attach/parser/office-program.ts',
-  // The parser of documents: the service's own code.
-  'attach/parser/parser-process.ts',
   // The program tesseract, which gets images on its input and none of this process's environment.
-  'attach/recognition/tesseract-recognition.ts',
+  'attach/recognition/text-recognition.ts',
   // The simulator of the demo: the service's own code.
   'demo/demo.simulator.ts',
   // Commands of the coding harness, in bwrap and nowhere else.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { acrossTenants, Database } from '../../src/platform/database/index.js';
 import { migrations } from '../../src/platform/database/migrations.js';
-import { PgvectorVectorStore } from '../../src/vector-store/pgvector/pgvector.vector-store.js';
+import { PgvectorVectorStore } from '../../src/vector-store/relational.vector-store.js';
 import { Plinth } from '../support/plinth.js';
 import { tablesOfTenants } from '../../src/platform/database/tenant-check.js';
 

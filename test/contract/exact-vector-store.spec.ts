@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { VectorStoreError } from '../../src/vector-store/index.js';
 import type { VectorEntry, VectorScope } from '../../src/vector-store/index.js';
-import { ExactRepository } from '../../src/vector-store/exact/exact.repository.js';
+import { ExactRepository } from '../../src/vector-store/vector.repository.js';
 import { ExactVectorStore } from '../../src/vector-store/exact/exact.vector-store.js';
 import { unitVector } from '../support/vectors/unit-vector.js';
 import { openVectorDatabase } from '../support/vectors/vector-database.js';

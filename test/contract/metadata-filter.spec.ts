@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { KeywordIndex } from '../../src/fragment/index.js';
 import { MetadataRepository, readFilter, readMetadata } from '../../src/metadata/index.js';
-import { jsonPathOf } from '../../src/metadata/filter.path.js';
+import { jsonPathOf } from '../../src/metadata/filter.js';
 import { Dependency } from '../../src/platform/dependency/index.js';
 import { Database, inTenant } from '../../src/platform/database/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';

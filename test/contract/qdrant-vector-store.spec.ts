@@ -5,7 +5,7 @@ import { Dependency } from '../../src/platform/dependency/index.js';
 import { UnavailableError } from '../../src/platform/error/index.js';
 import { VectorStoreError } from '../../src/vector-store/index.js';
 import { QdrantVectorStore } from '../../src/vector-store/qdrant/qdrant.vector-store.js';
-import type { VectorInstallation } from '../../src/vector-store/qdrant/qdrant.ownership.js';
+import type { VectorInstallation } from '../../src/vector-store/qdrant/qdrant.collections.js';
 import type { QdrantSettings } from '../../src/vector-store/qdrant/qdrant.vector-store.js';
 import { INSTALLATION } from '../support/qdrant/installation.js';
 import { QdrantStandIn } from '../support/qdrant/qdrant-stand-in.js';

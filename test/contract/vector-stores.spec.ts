@@ -10,7 +10,7 @@ import { VectorRemovals } from '../../src/fragment/vector-removals.js';
 import { Database } from '../../src/platform/database/index.js';
 import { OK_MESSAGE } from '../../src/platform/http/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
-import { PgvectorVectorStore } from '../../src/vector-store/pgvector/pgvector.vector-store.js';
+import { PgvectorVectorStore } from '../../src/vector-store/relational.vector-store.js';
 import { canary } from '../support/canary.js';
 import { sendChat } from '../support/chat.js';
 import { attachmentsOf, createKnowledge, PARSED, settled, upload } from '../support/knowledge.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { fromBufferPromise } from 'yauzl';
 import { docxParts, xlsxParts, zipOf } from '../../../test/support/documents/office.js';
 import { typeOf } from '../../platform/storage/index.js';
-import { refusalOf } from './file-refusal.js';
+import { refusalOf } from './document.errors.js';
 
 function refusal(content: string | Buffer, name: string): Promise<string | undefined> {
   const bytes = typeof content === 'string' ? Buffer.from(content, 'hex') : content;

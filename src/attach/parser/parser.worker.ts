@@ -6,7 +6,7 @@ import { split } from '../../fragment/splitter/index.js';
 import type { FragmentDraft } from '../../fragment/splitter/index.js';
 import { readDocument } from './format/read-document.js';
 import { Refusal } from './format/document-source.js';
-import { failureOf } from './parse-failure.js';
+import { failureOf } from './document.errors.js';
 import type { ParseAnswer, ParseOutcome, ParserTask, ParseTask, RenderTask } from './parse-task.js';
 
 /**

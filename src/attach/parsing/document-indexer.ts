@@ -21,7 +21,7 @@ import type { VectorEntry, VectorScope, VectorStore } from '../../vector-store/i
 import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
 import { TextRecognitions } from '../recognition/index.js';
-import { ContextWriter } from './context-writer.js';
+import { ContextWriter } from './fragment-context.js';
 import { FragmentEmbedder } from './fragment-embedder.js';
 import { LostVectors } from './lost-vectors.js';
 import { PageReader } from './page-reader.js';

@@ -8,8 +8,8 @@ import { Metrics } from '../../platform/observability/index.js';
 import { Installation } from '../../platform/storage/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorScope } from '../../vector-store/index.js';
-import { LostVectorsRepository } from './lost-vectors.repository.js';
-import type { IndexedBase } from './lost-vectors.repository.js';
+import { LostVectorsRepository } from './vectors.repository.js';
+import type { IndexedBase } from './vectors.repository.js';
 import { ParsingQueue } from './parsing.queue.js';
 import { VectorHomes } from './vector-homes.js';
 

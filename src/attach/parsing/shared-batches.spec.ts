@@ -2,8 +2,8 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
-import { SharedBatches } from './shared-batches.js';
-import type { SharedBatchSettings } from './shared-batches.js';
+import { SharedBatches } from './fragment-embedder.js';
+import type { SharedBatchSettings } from './fragment-embedder.js';
 
 interface Call {
   readonly texts: readonly string[];

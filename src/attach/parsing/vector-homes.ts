@@ -5,7 +5,7 @@ import { HealthService, Metrics } from '../../platform/observability/index.js';
 import type { VectorNotice } from '../../platform/observability/index.js';
 import { AbsentStoreError, VectorStores } from '../../vector-store/index.js';
 import type { StoreOfBase, VectorScope } from '../../vector-store/index.js';
-import { VectorHomesRepository } from './vector-homes.repository.js';
+import { VectorHomesRepository } from './vectors.repository.js';
 
 /** How long the counts of bases are reused, because readiness is public and asked often. */
 const COUNTED_FOR_MS = 5_000;

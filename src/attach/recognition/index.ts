@@ -1,2 +1,2 @@
 export type { PageText, TextRecognition } from './text-recognition.js';
-export { TextRecognitions } from './text-recognitions.js';
+export { TextRecognitions } from './text-recognition.js';

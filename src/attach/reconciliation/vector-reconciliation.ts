@@ -10,7 +10,7 @@ import { Installation } from '../../platform/storage/index.js';
 import { VectorStoreError, VectorStores } from '../../vector-store/index.js';
 import type { VectorScope, VectorStore } from '../../vector-store/index.js';
 import { LostVectors } from '../parsing/lost-vectors.js';
-import type { IndexedBase } from '../parsing/lost-vectors.repository.js';
+import type { IndexedBase } from '../parsing/vectors.repository.js';
 import { VectorHomes } from '../parsing/vector-homes.js';
 import { ReconciliationRepository } from './reconciliation.repository.js';
 

@@ -1,5 +1,5 @@
 import { francAll } from 'franc-min';
-import { FUNCTION_WORDS } from './function-words.js';
+import { FUNCTION_WORDS } from './words.js';
 import type { TextWords } from './words.js';
 
 /** The writing systems whose words PostgreSQL can stem, in blocks of Unicode; every other one is `other`. */

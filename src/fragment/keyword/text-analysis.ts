@@ -12,8 +12,7 @@ import {
   shared,
 } from './language.js';
 import type { BaseVotes, Evidence, Script } from './language.js';
-import { spellingsOf } from './spellings.js';
-import { readWords } from './words.js';
+import { spellingsOf, readWords } from './words.js';
 import type { JoinedWords, TextWords, Word } from './words.js';
 
 /** Answers the stem by one of PostgreSQL's dictionaries, '' for a stop word. */

@@ -11,15 +11,14 @@ import type { KnowledgeBase } from '../../knowledge/index.js';
 import { settingsOf } from '../retrieval.js';
 import type { RetrievalOverrides } from '../retrieval.js';
 import { RetrievalService } from '../retrieval.service.js';
-import type { EvaluateBody, EvaluationListQuery } from './evaluation.dto.js';
-import { EvaluationRepository } from './evaluation.repository.js';
-import type { EvaluationValues } from './evaluation.repository.js';
-import { MeasuredSettingsView, toEvaluationView, toNewEvaluationView } from './evaluation.view.js';
-import type { EvaluationView, NewEvaluationView } from './evaluation.view.js';
+import type { EvaluateBody, EvaluationListQuery } from './test-set.dto.js';
+import { EvaluationRepository, TestSetRepository } from './test-set.repository.js';
+import type { EvaluationValues } from './test-set.repository.js';
+import { MeasuredSettingsView, toEvaluationView, toNewEvaluationView } from './test-set.view.js';
+import type { EvaluationView, NewEvaluationView } from './test-set.view.js';
 import { judge, mean, ndcg, recall, reciprocalRank } from './judgement.js';
 import type { MeasuredSettings, QueryResult, TestQuery } from './test-set.entity.js';
 import { EmptyTestSetError } from './beir.js';
-import { TestSetRepository } from './test-set.repository.js';
 
 /** Default cut-off k of the metrics, as in BEIR. */
 const DEFAULT_K = 10;

@@ -12,6 +12,7 @@ import {
   IdsPipe,
   NoEnvelope,
   ReadsJson,
+  WhileConnected,
 } from '../../platform/http/index.js';
 import type { Answer, Page } from '../../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles } from '../../platform/storage/index.js';
@@ -22,10 +23,13 @@ import {
   ImportTestSetBody,
   TestQueryListQuery,
   UpdateTestQueryBody,
+  EvaluateBody,
+  EvaluationListQuery,
 } from './test-set.dto.js';
 import { TestSetImport } from './test-set.import.js';
 import { TestSetService } from './test-set.service.js';
-import { ImportView, TestQueryView } from './test-set.view.js';
+import { ImportView, TestQueryView, EvaluationView, NewEvaluationView } from './test-set.view.js';
+import { EvaluationService } from './evaluation.service.js';
 
 @ApiTags('retrieval test sets')
 @Controller('system/info/:knowledgeId/testset')
@@ -113,5 +117,39 @@ export class TestSetController {
     @Param('ids', IdsPipe) ids: number[],
   ): Promise<void> {
     return this.testSets.remove(caller, knowledgeId, ids);
+  }
+}
+
+@ApiTags('retrieval test sets')
+@Controller('system/info/:knowledgeId')
+export class EvaluationController {
+  constructor(private readonly evaluations: EvaluationService) {}
+
+  /**
+   * Runs the test set with the given settings and answers nDCG, recall and MRR with the difference to the run before. It
+   * runs as long as its queries and ends when the client disconnects; `msg` has notices about the run.
+   */
+  @Post('evaluate')
+  @RequirePermission('system:info:edit')
+  @Answers(NewEvaluationView)
+  run(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Body() body: EvaluateBody,
+    @WhileConnected() signal: AbortSignal,
+  ): Promise<Answer<NewEvaluationView>> {
+    return this.evaluations.evaluate(caller, knowledgeId, { body, signal });
+  }
+
+  /** The runs of a test set, newest first; the last hundred are kept. */
+  @Get('evaluation/list')
+  @RequirePermission('system:info:query')
+  @AnswersPage(EvaluationView)
+  list(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Query() query: EvaluationListQuery,
+  ): Promise<Page<EvaluationView>> {
+    return this.evaluations.list(caller, knowledgeId, query);
   }
 }

@@ -7,11 +7,10 @@ import { FileStorage, isRefused, StorageService } from '../../platform/storage/i
 import type { UploadedPart } from '../../platform/storage/index.js';
 import { readJudgements, readQueries, IncompleteImportError, ImportTooLargeError } from './beir.js';
 import type { BeirJudgement } from './beir.js';
-import { distinct, Expectations } from './expectations.js';
+import { distinct, Expectations, TestSetService } from './test-set.service.js';
 import type { ImportTestSetBody } from './test-set.dto.js';
 import type { Expected } from './test-set.entity.js';
 import type { Scope, TestQueryValues } from './test-set.repository.js';
-import { TestSetService } from './test-set.service.js';
 import { toImportAnswer } from './test-set.view.js';
 import type { ImportView } from './test-set.view.js';
 

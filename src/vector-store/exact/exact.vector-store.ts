@@ -1,15 +1,24 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
-import { RelationalVectorStore } from '../relational/relational.vector-store.js';
+import { RelationalVectorStore } from '../relational.vector-store.js';
 import { VectorStoreError } from '../vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
-import { ExactRepository } from './exact.repository.js';
-import { MemoryThread, KeyedMutex } from './memory-thread.js';
+import { ExactRepository } from '../vector.repository.js';
 import { keyOf } from './vector-memory.js';
-import type { SetVectors, VectorSet } from './vector-memory.js';
+import type {
+  SetVectors,
+  VectorSet,
+  ForgetTask,
+  MissingTask,
+  SearchAnswer,
+  SearchTask,
+  UpdateTask,
+} from './vector-memory.js';
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
 
 const MIB = 1_048_576;
 /** Bytes of vectors read by one statement; more would delay other requests. */
@@ -160,5 +169,73 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     throw new VectorStoreError(
       msg`A knowledge base can have ${most} fragments of ${dimension} dimensions in the exact vector store. Split it, or ask an administrator to increase EXACT_VECTOR_MEMORY_MB or to set up Qdrant or pgvector.`,
     );
+  }
+}
+
+const WORKER = fileURLToPath(new URL('./vector-memory.worker.js', import.meta.url));
+
+/**
+ * The one thread that keeps vectors in memory and searches them, one task at a time. It starts with the first search.
+ * If it fails, the next search starts a new one with an empty memory.
+ */
+export class MemoryThread {
+  private readonly logger = new Logger(MemoryThread.name);
+  private pool: Piscina | undefined;
+
+  search(task: SearchTask): Promise<SearchAnswer | undefined> {
+    return this.run('search', task) as Promise<SearchAnswer | undefined>;
+  }
+
+  missing(task: MissingTask): Promise<number[]> {
+    return this.run('missing', task) as Promise<number[]>;
+  }
+
+  /** Transfers the added vectors to the thread: they are unusable here afterwards. */
+  update(task: UpdateTask): Promise<VectorHit[] | undefined> {
+    return this.run('update', task, [task.added.vectors.buffer as ArrayBuffer]) as Promise<
+      VectorHit[] | undefined
+    >;
+  }
+
+  async forget(task: ForgetTask): Promise<void> {
+    if (this.pool) await this.run('forget', task);
+  }
+
+  async stop(): Promise<void> {
+    await this.pool?.destroy();
+  }
+
+  private run(name: string, task: object, transferList: ArrayBuffer[] = []): Promise<unknown> {
+    this.pool ??= this.start();
+    return this.pool.run(task, { name, transferList });
+  }
+
+  private start(): Piscina {
+    const pool = new Piscina({
+      filename: WORKER,
+      minThreads: 1,
+      maxThreads: 1,
+      idleTimeout: Infinity,
+    });
+    // A failure between tasks; during a task the task is rejected.
+    return pool.on('error', (error: unknown) => {
+      this.logger.error({ msg: 'Vector search thread failed', err: error });
+    });
+  }
+}
+
+/** Runs one piece of work per key at a time, in the order of the calls. */
+export class KeyedMutex {
+  private readonly last = new Map<string, Promise<unknown>>();
+
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.last.get(key)?.catch(() => undefined);
+    const mine = before ? before.then(work) : work();
+    this.last.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.last.get(key) === mine) this.last.delete(key);
+    }
   }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { orderedHits } from '../ordered-hits.js';
-import { VectorMemory } from './vector-memory.js';
+import { orderedHits, VectorMemory } from './vector-memory.js';
 import type { SetVectors, VectorSet } from './vector-memory.js';
 
 const DIMENSION = 3;

@@ -1,15 +1,18 @@
 import type { Schemas } from '@qdrant/js-client-rest';
+import { Dependencies } from '../../platform/dependency/index.js';
 import type { Dependency } from '../../platform/dependency/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
-import { orderedHits } from '../ordered-hits.js';
+import { orderedHits } from '../exact/vector-memory.js';
 import { assertNoneLeft, batchesOf, VectorStore, VectorStoreError } from '../vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
 import { QdrantCalls } from './qdrant.calls.js';
 import type { QdrantAddress } from './qdrant.calls.js';
-import { QdrantCollections } from './qdrant.collections.js';
-import { QdrantOwnership } from './qdrant.ownership.js';
-import type { VectorInstallation } from './qdrant.ownership.js';
-import type { PointPayload } from './qdrant.collections.js';
+import { QdrantCollections, QdrantOwnership } from './qdrant.collections.js';
+import type { PointPayload, VectorInstallation } from './qdrant.collections.js';
+import { Injectable } from '@nestjs/common';
+import type { Config } from '../../platform/config/index.js';
+import { Installation } from '../../platform/storage/index.js';
+import { QdrantPointsRepository } from '../vector.repository.js';
 
 /** Limits of one request: about 2 MB of JSON, far below the server's 32 MB. */
 const REQUEST = { entries: 1_000, numbers: 100_000 };
@@ -273,4 +276,35 @@ function pointOf(
 ): Schemas['PointStruct'] {
   const payload: PointPayload = { tenantId, knowledgeId, attachmentId, fragmentId };
   return { id: fragmentId, vector: [...vector], payload: { ...payload } };
+}
+
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Opens Qdrant for this installation. */
+@Injectable()
+export class QdrantFactory {
+  constructor(
+    private readonly dependencies: Dependencies,
+    private readonly installation: Installation,
+    private readonly points: QdrantPointsRepository,
+  ) {}
+
+  /** Undefined without QDRANT_URL. */
+  async open(config: Config): Promise<QdrantVectorStore | undefined> {
+    if (config.QDRANT_URL === undefined) return undefined;
+    const { id, vectorPrefix } = await this.installation.identity();
+    const settings = {
+      url: config.QDRANT_URL,
+      apiKey: config.QDRANT_API_KEY,
+      prefix: config.QDRANT_PREFIX ?? vectorPrefix,
+      timeoutMs: REQUEST_TIMEOUT_MS,
+    };
+    const owner = {
+      id,
+      takesOver: config.INSTALLATION_RENEW,
+      countKnown: (...[points]: Parameters<QdrantPointsRepository['countKnown']>) =>
+        this.points.countKnown(points),
+    };
+    return new QdrantVectorStore(settings, owner, this.dependencies.of('vectorStore'));
+  }
 }

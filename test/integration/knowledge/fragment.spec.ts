@@ -3,7 +3,7 @@ import { byTest } from '../../support/asked-by-test.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { FragmentService, KeywordIndex } from '../../../src/fragment/index.js';
 import type { NewFragment } from '../../../src/fragment/index.js';
-import { FragmentVectors } from '../../../src/fragment/fragment.vectors.js';
+import { FragmentVectors } from '../../../src/fragment/vector-removals.js';
 import { KnowledgeService } from '../../../src/knowledge/index.js';
 import { VectorStores } from '../../../src/vector-store/index.js';
 import { createKnowledge, upload } from '../../support/knowledge.js';

@@ -8,7 +8,7 @@ import type {
   PageRecognition,
   RecognisedPage,
 } from '../../../src/attach/parser/index.js';
-import { TesseractRecognition } from '../../../src/attach/recognition/tesseract-recognition.js';
+import { TesseractRecognition } from '../../../src/attach/recognition/text-recognition.js';
 import { TestParser } from '../../support/documents/parsing.js';
 import { pdfOf, scannedPdf } from '../../support/documents/pdf.js';
 

@@ -1,4 +1,4 @@
-import type { VectorInstallation } from '../../../src/vector-store/qdrant/qdrant.ownership.js';
+import type { VectorInstallation } from '../../../src/vector-store/qdrant/qdrant.collections.js';
 
 /** The installation of the suites that need no other one beside it; its database knows no fragment. */
 export const INSTALLATION: VectorInstallation = {

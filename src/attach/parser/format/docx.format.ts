@@ -1,6 +1,6 @@
 import { hex } from 'dingbat-to-unicode';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
-import { MathReader, ommlToLatex } from './formula/index.js';
+import { MathReader, ommlToLatex } from './formula.js';
 import { missingPart } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
 import { PAGE_NUMBER, runningLine } from './running-line.js';

@@ -2,7 +2,7 @@ import { Tokenizer, TokenizerMode } from 'parse5';
 import type { Token, TokenHandler } from 'parse5';
 import { CollapsedText } from './collapsed-text.js';
 import { hidingOf, SkippedElement } from './hidden-elements.js';
-import { MathReader, mathmlToLatex } from './formula/index.js';
+import { MathReader, mathmlToLatex } from './formula.js';
 import type { StructureWriter } from './structure-writer.js';
 import { storable } from './text/text-encoding.js';
 

@@ -6,7 +6,7 @@ import type { Address, Attachment, Email } from 'postal-mime';
 import { damaged } from './document-source.js';
 import { decodeMarkup } from './html.format.js';
 import { readRtf } from './rtf.format.js';
-import { encodingOfCodePage } from './text/code-pages.js';
+import { encodingOfCodePage } from './text/encoding-likelihood.js';
 
 const { default: MsgReader } = outlook;
 

@@ -1,4 +1,4 @@
-import { MathReader, ommlToLatex } from './formula/index.js';
+import { MathReader, ommlToLatex } from './formula.js';
 import { missingPart } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
 import type { ReadDocument, ReadLimits } from './document-source.js';

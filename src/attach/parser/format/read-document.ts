@@ -7,12 +7,11 @@ import type { Unpacked } from './document-package.js';
 import type { ReadDocument, ReadLimits, RecognisedPages, SourceFile } from './document-source.js';
 import { Refusal } from './document-source.js';
 import { decodeMarkup, looksLikeHtml, readHtml } from './html.format.js';
-import { isImage, readImage } from './image-file.js';
+import { isImage, readImage } from './page-image.js';
 import { refusalOfBinary, refuseMisnamedText } from './misnamed.js';
-import { withoutEscapes } from './text/json-escapes.js';
+import { withoutEscapes, languageOf, suffixOf } from './text/source-language.js';
 import { piecesOf } from './structure-writer.js';
 import type { Piece } from './structure-writer.js';
-import { languageOf, suffixOf } from './text/source-language.js';
 import type { DecodedText } from './text/text-encoding.js';
 
 const PDF = Buffer.from('%PDF-');

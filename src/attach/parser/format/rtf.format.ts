@@ -8,7 +8,7 @@ import { runningLine } from './running-line.js';
 import { StructureWriter } from './structure-writer.js';
 import type { Piece } from './structure-writer.js';
 import { BlockWriter } from './table-writer.js';
-import { encodingOfCodePage } from './text/code-pages.js';
+import { encodingOfCodePage } from './text/encoding-likelihood.js';
 import { storable } from './text/text-encoding.js';
 
 /** A token of RTF, as rtf-stream-parser gives it: its types are numbered in this order. */
