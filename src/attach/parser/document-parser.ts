@@ -292,7 +292,6 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
 
 const PROGRAM = fileURLToPath(new URL('./parser.worker.js', import.meta.url));
 
-
 /** What the buffers beside the heap may take, as a share of the heap's limit. */
 const BUFFER_SHARE = 0.5;
 

@@ -10,7 +10,7 @@ export class FragmentVector {
   @Bigint() attachmentId: number;
   @Integer() dimension: number;
 
-  /** A new random number of 48 bits each time the row is written; see exact.repository.ts. */
+  /** A new random number of 48 bits each time the row is written; see vector.repository.ts. */
   @Bigint() stamp: number;
 
   /** Little-endian 32-bit floats. */
