@@ -39,6 +39,8 @@ const features = [
   'harness',
   'compatible-api',
   'demo',
+  // Last, so that no other folder imports it.
+  'compat',
 ];
 const layers = [...platform.map((name) => `platform/${name}`), ...features];
 
@@ -70,8 +72,6 @@ const rooms = {
     'sign-in',
     'scim',
     'sso',
-    'menu',
-    'notice',
   ],
 };
 

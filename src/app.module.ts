@@ -14,6 +14,7 @@ import { DatabaseModule, unavailableError } from './platform/database/index.js';
 import type { DatabaseOptions } from './platform/database/index.js';
 import { DemoModule } from './demo/index.js';
 import { DictionaryModule } from './dictionary/index.js';
+import { CompatModule } from './compat/index.js';
 import { COMPATIBLE_API_FAILURES, CompatibleApiModule } from './compatible-api/index.js';
 import { ErrorFilter } from './platform/error/index.js';
 import type { FailureShape } from './platform/error/index.js';
@@ -100,6 +101,7 @@ export class AppModule {
         AgentModule,
         ApiKeyModule,
         HarnessModule,
+        ...CompatModule.for(config),
         ...DemoModule.for(config),
       ],
       providers: [

@@ -18,11 +18,9 @@ import {
   AgentOptionView,
   agentSheet,
   AgentView,
-  McpToolView,
   RuntimeOptionView,
   SkillOptionView,
   ToolOptionView,
-  WorkflowsView,
 } from './agent.view.js';
 
 @ApiTags('agents')
@@ -112,31 +110,5 @@ export class AgentController {
   @AnswersStatus()
   remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
     return this.agents.remove(caller, ids);
-  }
-}
-
-/** The agent form of existing clients requests this list (docs/WIRE.md, Agents). */
-@ApiTags('agents')
-@Controller('mcp/tool')
-export class McpToolController {
-  /** The MCP tools that an agent can bind. The list is empty: there are none yet. */
-  @Get('all')
-  @RequirePermission('agent:agent:list')
-  @AnswersArray(McpToolView)
-  list(): McpToolView[] {
-    return [];
-  }
-}
-
-/** Existing end-user apps request this list beside the agents (docs/WIRE.md, Agents). */
-@ApiTags('agents')
-@Controller('workflow/public')
-export class WorkflowController {
-  /** The public workflows. The list is empty: there are none yet. */
-  @Get('search')
-  @LoginOnly({ apiKey: 'chat:chat:use' })
-  @Answers(WorkflowsView)
-  search(): WorkflowsView {
-    return { records: [], total: 0 };
   }
 }

@@ -9,7 +9,7 @@ import { ModelModule } from '../model/index.js';
 import { RetrievalModule } from '../retrieval/index.js';
 import { SkillModule } from '../skill/index.js';
 import { Agent } from './agent.entity.js';
-import { AgentController, McpToolController, WorkflowController } from './agent.controller.js';
+import { AgentController } from './agent.controller.js';
 import { AgentBases } from './agent.bases.js';
 import { AgentRepository } from './agent.repository.js';
 import { AgentService } from './agent.service.js';
@@ -28,7 +28,7 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
     RetrievalModule,
     SkillModule,
   ],
-  controllers: [AgentController, McpToolController, WorkflowController],
+  controllers: [AgentController],
   providers: [
     AgentBases,
     AgentRepository,

@@ -3,7 +3,6 @@ import {
   flag,
   integer,
   integers,
-  list,
   nullable,
   oneOf,
   schema,
@@ -153,20 +152,4 @@ export class RuntimeOptionView extends View({
   usesTools: flag({
     description: 'It offers tools and skills to the model, which must support tools',
   }),
-}) {}
-
-export class McpToolView extends View({
-  id: integer({ example: 1 }),
-  name: text({ example: 'search' }),
-}) {}
-
-export class WorkflowView extends View({
-  uuid: text({ example: '018f6a2e-0000-7000-8000-000000000000' }),
-  title: text({ example: 'Report' }),
-  remark: text({ example: '' }),
-}) {}
-
-export class WorkflowsView extends View({
-  records: list(WorkflowView, { example: [] }),
-  total: integer({ example: 0 }),
 }) {}

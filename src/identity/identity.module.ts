@@ -15,9 +15,6 @@ import { ClientService } from './client/client.service.js';
 import { IdentitySeed } from './identity.seed.js';
 import { LoginSessionRepository } from './login-session/login-session.repository.js';
 import { LoginSessionService } from './login-session/login-session.service.js';
-import { ConsoleSettingController } from './menu/console-setting.controller.js';
-import { MenuController } from './menu/menu.controller.js';
-import { NoticeController } from './notice/notice.controller.js';
 import { Passwords } from './password/passwords.js';
 import { RoleController } from './role/role.controller.js';
 import { RoleRepository } from './role/role.repository.js';
@@ -25,7 +22,6 @@ import { RoleService } from './role/role.service.js';
 import { Captcha, CaptchaStore } from './sign-in/captcha.js';
 import { AuthController } from './sign-in/auth.controller.js';
 import { LoginService } from './sign-in/login.service.js';
-import { OtherSignInsController } from './sign-in/other-sign-ins.controller.js';
 import { SessionCallerResolver } from './sign-in/session.caller-resolver.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInService } from './sign-in/sign-in.service.js';
@@ -55,14 +51,12 @@ import { TenantController } from './tenant/tenant.controller.js';
 import { TenantRepository } from './tenant/tenant.repository.js';
 import { TenantService } from './tenant/tenant.service.js';
 import { Avatars } from './user/avatars.js';
-import { PostController } from './user/post.controller.js';
 import { ProfileController } from './user/profile.controller.js';
 import { ProfileService } from './user/profile.service.js';
 import { RoleMemberController } from './user/role-member.controller.js';
 import { UserAccessPolicy } from './user/user.access-policy.js';
 import { UserCallers } from './user/user.callers.js';
 import { UserController } from './user/user.controller.js';
-import { UserUnlockController } from './user/user-unlock.controller.js';
 import { UserImport } from './user/user.import.js';
 import { UserRepository } from './user/user.repository.js';
 import { UserService } from './user/user.service.js';
@@ -89,11 +83,9 @@ import { UserService } from './user/user.service.js';
   ],
   controllers: [
     AuthController,
-    OtherSignInsController,
     // Before the users, whose route `:userId` matches its paths.
     ProfileController,
     UserController,
-    UserUnlockController,
     RoleMemberController,
     RoleController,
     TenantController,
@@ -103,10 +95,6 @@ import { UserService } from './user/user.service.js';
     SsoController,
     SsoUserController,
     ScimController,
-    MenuController,
-    ConsoleSettingController,
-    PostController,
-    NoticeController,
   ],
   providers: [
     AccessChange,
@@ -150,7 +138,7 @@ import { UserService } from './user/user.service.js';
     SessionCallerResolver,
     { provide: CallerResolver, useExisting: SessionCallerResolver },
   ],
-  exports: [AccessChange, CallerResolver, UserAccessPolicy, UserCallers],
+  exports: [AccessChange, CallerResolver, RoleService, UserAccessPolicy, UserCallers, UserService],
 })
 export class IdentityModule {
   constructor(names: AuditNames) {

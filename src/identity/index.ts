@@ -2,6 +2,8 @@ export { AccessChange, requireHeld } from './access/access.change.js';
 export { IdentityModule } from './identity.module.js';
 export { IdentitySeed } from './identity.seed.js';
 export type { InitialLogin } from './identity.seed.js';
+export { PermissionNodeView, RolePermissionsView } from './role/permission-tree.js';
+export { RoleService } from './role/role.service.js';
 export { SCIM_TYPE, scimFailures } from './scim/scim.errors.js';
 export { ScimFailureView } from './scim/scim.view.js';
 export { ssoFailures } from './sso/sso.failure-shape.js';

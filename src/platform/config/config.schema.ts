@@ -299,6 +299,12 @@ export const variables = {
     description:
       'Text recognition: languages of the program tesseract, whose data must be installed',
   }),
+  EXISTING_CONSOLES: variable(onOff, {
+    default: 'on',
+    example: 'off',
+    description:
+      'Routes that only existing consoles and apps call (menu, posts, event stream of notices, unavailable ways to sign in); off: 404 and absent from the OpenAPI document',
+  }),
   CAPTCHA: variable(onOff, {
     default: 'off',
     example: 'on',

@@ -30,8 +30,6 @@ export const identity: Texts = {
     'You are signed in with this client and would lock yourself out. Use another client.':
       '您正通过此客户端登录，这样会把自己锁在外面。请使用其他客户端操作。',
     'grantTypeList must contain one or more of {0}.': 'grantTypeList 必须包含以下一项或多项：{0}。',
-    'You have {0} streams open, as many as one user may have at the same time. Close one and try again. An operator can raise the limit with CHAT_STREAMS_PER_USER.':
-      '您已打开 {0} 个流，已达到每个用户同时打开的上限。请关闭一个后重试。运维人员可通过 CHAT_STREAMS_PER_USER 提高上限。',
     'Too many sign-ins at the same time. Try again in {0} second.':
       '同时登录的人数过多。请 {0} 秒后再试。',
     'The user name or the password is wrong.': '用户名或密码错误。',
@@ -58,12 +56,6 @@ export const identity: Texts = {
     'Send one image as `avatarfile`.': '请以 `avatarfile` 上传一张图片。',
     'The file is not a PNG, JPEG, GIF, WebP or BMP image. Choose another one.':
       '该文件不是 PNG、JPEG、GIF、WebP 或 BMP 图片。请选择其他文件。',
-    'Signing in with a QR code is not available. Use your user name and password.':
-      '不支持扫码登录。请使用用户名和密码登录。',
-    'Accounts of other services cannot be used here. Ask an administrator about single sign-on.':
-      '此处不能使用第三方账号。如需单点登录，请联系管理员。',
-    'Codes by e-mail are not available: this service sends no mail. Ask an administrator for an account.':
-      '无法使用邮件验证码：此服务不发送邮件。请联系管理员开通账号。',
     'Registration is disabled here. Ask an administrator for an account.':
       '此处未开放注册。请联系管理员开通账号。',
     'Registration is not set up here: there is no role with the key {0}. Ask an administrator.':

@@ -19,6 +19,7 @@ import { apikey } from './apikey.js';
 import { chat } from './chat.js';
 import { harness } from './harness.js';
 import { compatibleApi } from './compatible-api.js';
+import { compat } from './compat.js';
 
 /** By the folder in which a template stands first; test/architecture/messages.spec.ts compares them with the sources. */
 export const parts: readonly Texts[] = [
@@ -42,6 +43,7 @@ export const parts: readonly Texts[] = [
   chat,
   harness,
   compatibleApi,
+  compat,
 ];
 
 export const chinese: Texts = {

@@ -1,12 +1,7 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiProperty, ApiTags } from '@nestjs/swagger';
-import {
-  CurrentCaller,
-  LoginOnly,
-  mayAny,
-  RequirePermission,
-} from '../../platform/access/index.js';
-import type { Caller } from '../../platform/access/index.js';
+import { CurrentCaller, LoginOnly, mayAny, RequirePermission } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import {
   Answers,
   AnswersArray,
@@ -16,9 +11,8 @@ import {
   optional,
   text,
   View,
-} from '../../platform/http/index.js';
-import { PermissionNodeView, RolePermissionsView } from '../role/permission-tree.js';
-import { RoleService } from '../role/role.service.js';
+} from '../platform/http/index.js';
+import { PermissionNodeView, RolePermissionsView, RoleService } from '../identity/index.js';
 
 export class RouteMetaView extends View({
   title: text({ example: 'Models' }),
@@ -39,7 +33,7 @@ export class RouteView extends View({
   children?: RouteView[];
 }
 
-@ApiTags('own account')
+@ApiTags('existing consoles')
 @Controller('system/menu')
 export class MenuController {
   constructor(private readonly roles: RoleService) {}

@@ -1,7 +1,7 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { LoginOnly } from '../../platform/access/index.js';
-import { AnswersText } from '../../platform/http/index.js';
+import { LoginOnly } from '../platform/access/index.js';
+import { AnswersText } from '../platform/http/index.js';
 
 /**
  * Settings that existing consoles ask for. This service has no table of settings: what it knows is fixed, and every other key
@@ -14,7 +14,7 @@ const SETTINGS: ReadonlyMap<string, string> = new Map([
   ['sys.user.initPassword', ''],
 ]);
 
-@ApiTags('own account')
+@ApiTags('existing consoles')
 @Controller('system/config')
 export class ConsoleSettingController {
   /** The value of a setting; empty for a key that is not set. */

@@ -1,9 +1,9 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { LoginOnly, Public } from '../../platform/access/index.js';
-import { ConflictError } from '../../platform/error/index.js';
-import { AnswersArray, AnswersStatus, text, time, View } from '../../platform/http/index.js';
-import { msg } from '../../platform/message/index.js';
+import { LoginOnly, Public } from '../platform/access/index.js';
+import { ConflictError } from '../platform/error/index.js';
+import { AnswersArray, AnswersStatus, text, time, View } from '../platform/http/index.js';
+import { msg } from '../platform/message/index.js';
 
 class EmailUnavailableError extends ConflictError {
   constructor() {
@@ -37,7 +37,7 @@ export class LinkedAccountView extends View({
 }) {}
 
 /** Ways to sign in that existing clients offer and this service does not have. They show the message of the answer. */
-@ApiTags('sign-in')
+@ApiTags('existing consoles')
 @Controller()
 export class OtherSignInsController {
   /** A code by e-mail for the registration form. Always refused, because this service sends no mail. */

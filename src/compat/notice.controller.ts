@@ -7,18 +7,18 @@ import {
   OpenStreams,
   OptionalCaller,
   Public,
-} from '../../platform/access/index.js';
-import type { Caller } from '../../platform/access/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
-import { TooManyRequestsError } from '../../platform/error/index.js';
-import { AnswersRaw, AnswersStatus, NoEnvelope, SseWriter } from '../../platform/http/index.js';
-import { msg } from '../../platform/message/index.js';
+} from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { TooManyRequestsError } from '../platform/error/index.js';
+import { AnswersRaw, AnswersStatus, NoEnvelope, SseWriter } from '../platform/http/index.js';
+import { msg } from '../platform/message/index.js';
 
 const PING_MS = 30_000;
 
 /** The event streams of existing consoles. They carry comments only: consoles show each event as a notification. */
-@ApiTags('own account')
+@ApiTags('existing consoles')
 @Controller('resource/sse')
 export class NoticeController {
   private readonly writers = new Map<string, Set<SseWriter>>();
