@@ -1,4 +1,4 @@
-import type { Texts } from '../catalogue.js';
+import type { Texts } from '../message.js';
 
 export const compat: Texts = {
   messages: {
