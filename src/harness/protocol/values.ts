@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { v7 } from 'uuid';
 
@@ -16,23 +15,6 @@ export function sha256(content: string | Uint8Array): string {
 /** Tells whether a repeated key comes with the same request: what is not given counts like null. */
 export function requestHash(fields: readonly unknown[]): string {
   return sha256(JSON.stringify(fields));
-}
-
-/** So many entries take a few milliseconds. */
-const PIECE = 1_000;
-
-/**
- * The list in pieces. Between two of them the process does what else there is to do, so that a list of any length does not
- * block it.
- */
-export async function* yieldingChunks<T>(
-  list: readonly T[],
-  piece = PIECE,
-): AsyncGenerator<readonly T[]> {
-  for (let at = 0; at < list.length; at += piece) {
-    if (at > 0) await nextTurn();
-    yield list.slice(at, at + piece);
-  }
 }
 
 /** The bytes as text, a byte order mark included; undefined for binary content and for other encodings. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, cp, lstat, mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { yieldingChunks } from '../protocol/values.js';
+import { yieldingChunks } from '../protocol/yielding-chunks.js';
 import { bufferOf, bytesOf, entriesIn, joined, plantedPathsIn, textOf } from './workspace-scan.js';
 import type { BytePath, ProtectedPath } from './workspace-scan.js';
 

@@ -10,7 +10,7 @@ import {
   stat,
 } from 'node:fs/promises';
 import { ToolError } from '../fault/tool.error.js';
-import { yieldingChunks } from '../protocol/values.js';
+import { yieldingChunks } from '../protocol/yielding-chunks.js';
 import {
   classifyName,
   isHead,

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataArgsStorage } from 'typeorm';
 import { storableJson as jsonOf } from '../../platform/database/index.js';
-import { yieldingChunks } from '../protocol/values.js';
+import { yieldingChunks } from '../protocol/yielding-chunks.js';
 
 /** Text that PostgreSQL can hold: it has neither NUL nor half a character. */
 export function storableText(text: string): string {

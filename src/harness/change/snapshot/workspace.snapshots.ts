@@ -8,7 +8,7 @@ import { msg, phrase } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { blobRoot } from '../blob.path.js';
-import { yieldingChunks } from '../../protocol/values.js';
+import { yieldingChunks } from '../../protocol/yielding-chunks.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
 import { WorkerThread } from '../worker-thread.js';
