@@ -10,7 +10,6 @@ import {
   requiredLine,
   whole,
 } from './setting.kinds.js';
-import type { ShownOf, StoredOf } from './setting.kinds.js';
 
 /** The language of each text is recognised. */
 export const AUTOMATIC = 'auto';
@@ -49,7 +48,6 @@ export const KNOWLEDGE_LANGUAGES = [
 
 /** `adjacent`: the fragments before and after a hit; `section`: those of its section. */
 export const neighbourModes = ['none', 'adjacent', 'section'] as const;
-export type NeighbourMode = (typeof neighbourModes)[number];
 
 /** The largest retrieveLimit, and the largest topK of a request. */
 export const MAX_RETRIEVED = 200;
@@ -201,9 +199,6 @@ export const KNOWLEDGE_SETTINGS = {
     example: 2_000,
   }),
 };
-
-export type KnowledgeSettings = StoredOf<typeof KNOWLEDGE_SETTINGS>;
-export type ShownKnowledgeSettings = ShownOf<typeof KNOWLEDGE_SETTINGS>;
 
 /** The settings on which the fragments of a document and their terms depend. */
 export const FRAGMENT_SETTINGS = entries(KNOWLEDGE_SETTINGS)

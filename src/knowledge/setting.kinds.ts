@@ -38,10 +38,10 @@ interface ModelSetting<Stored> extends Setting<Stored, string | null, string> {
 }
 
 export type Settings = Readonly<Record<string, Setting>>;
-export type StoredOf<Table extends Settings> = {
+type StoredOf<Table extends Settings> = {
   -readonly [Name in keyof Table]: Table[Name] extends Setting<infer Stored> ? Stored : never;
 };
-export type ShownOf<Table extends Settings> = {
+type ShownOf<Table extends Settings> = {
   [Name in keyof Table]: Table[Name] extends Setting<unknown, unknown, infer Shown> ? Shown : never;
 };
 
