@@ -59,15 +59,15 @@ export class AgentBases {
     if (!agent?.knowledgeIds.some((id) => knowledgeIds.includes(id))) {
       return readableBy(caller, await this.knowledge.ofTenant(tenantId, knowledgeIds));
     }
-    const [found = []] = await this.of(tenantId, [{ ...agent, knowledgeIds }]);
-    return found;
+    const [readableBases = []] = await this.of(tenantId, [{ ...agent, knowledgeIds }]);
+    return readableBases;
   }
 
   /** The names of the agents that have the base bound and do not pass it on; at most 1,000 are looked at. */
   async withoutAccessTo({ tenantId, id }: KnowledgeBase): Promise<string[]> {
     const bound = await this.agents.boundTo(tenantId, id, MAX_LOOKED_AT);
     const agents = bound.map(({ userId }) => ({ userId, knowledgeIds: [id] }));
-    const found = await this.of(tenantId, agents);
-    return bound.filter((_, place) => found[place]?.length === 0).map(({ name }) => name);
+    const accessibleBases = await this.of(tenantId, agents);
+    return bound.filter((_, place) => accessibleBases[place]?.length === 0).map(({ name }) => name);
   }
 }

@@ -27,22 +27,26 @@ export class AgentModelError extends InvalidInputError {
 }
 
 export class TooManyBoundError extends InvalidInputError {
-  constructor(what: Phrase, given: number, limit: number) {
-    super(msg`An agent can have at most ${limit} ${what}, and ${given} were given. Remove some.`);
+  constructor(what: Phrase, count: number, limit: number) {
+    super(msg`An agent can have at most ${limit} ${what}, and ${count} were given. Remove some.`);
   }
 }
 
 export class UnknownSkillError extends InvalidInputError {
-  constructor(unknown: readonly string[], known: readonly string[]) {
+  constructor(unknown: readonly string[], existingNames: readonly string[]) {
     const names = unknown.slice(0, 5).map((name) => `"${name.slice(0, 64)}"`);
-    super(msg`There is no skill named ${names.join(', ')}. The skills are ${known.join(', ')}.`);
+    super(
+      msg`There is no skill named ${names.join(', ')}. The skills are ${existingNames.join(', ')}.`,
+    );
   }
 }
 
 export class UnknownToolError extends InvalidInputError {
-  constructor(unknown: readonly string[], known: readonly string[]) {
+  constructor(unknown: readonly string[], existingNames: readonly string[]) {
     const names = unknown.slice(0, 5).map((name) => `"${name.slice(0, 64)}"`);
-    super(msg`There is no tool named ${names.join(', ')}. The tools are ${known.join(', ')}.`);
+    super(
+      msg`There is no tool named ${names.join(', ')}. The tools are ${existingNames.join(', ')}.`,
+    );
   }
 }
 

@@ -204,11 +204,14 @@ export class AgentService {
     caller: Caller,
     body: CreateAgentBody | AgentChange,
   ): Promise<AgentValues> {
-    const { responseFormat: given, filter, ...fields } = body;
+    const { responseFormat: requestedFormat, filter, ...fields } = body;
     const values = readAgent(fields);
     if (filter !== undefined) values.filter = filter && readFilter(filter);
-    if (given === undefined) return values;
-    return { ...values, responseFormat: given && (await this.formats.read(caller, given)) };
+    if (requestedFormat === undefined) return values;
+    return {
+      ...values,
+      responseFormat: requestedFormat && (await this.formats.read(caller, requestedFormat)),
+    };
   }
 
   /**
@@ -234,17 +237,17 @@ export class AgentService {
     if (names.length > MAX_SKILLS) {
       throw new TooManyBoundError(phrase`skills`, names.length, MAX_SKILLS);
     }
-    const known = this.skills.documents.map(({ name }) => name);
-    const unknown = names.filter((name) => !known.includes(name));
-    if (unknown.length > 0) throw new UnknownSkillError(unknown, known);
+    const existingSkills = this.skills.documents.map(({ name }) => name);
+    const unknown = names.filter((name) => !existingSkills.includes(name));
+    if (unknown.length > 0) throw new UnknownSkillError(unknown, existingSkills);
   }
 
   private checkTools(names: readonly string[]): void {
     if (names.length > MAX_TOOLS)
       throw new TooManyBoundError(phrase`tools`, names.length, MAX_TOOLS);
-    const known = this.toolOptions().map(({ name }) => name);
-    const unknown = names.filter((name) => !known.includes(name));
-    if (unknown.length > 0) throw new UnknownToolError(unknown, known);
+    const existingTools = this.toolOptions().map(({ name }) => name);
+    const unknown = names.filter((name) => !existingTools.includes(name));
+    if (unknown.length > 0) throw new UnknownToolError(unknown, existingTools);
   }
 
   /** The model as it is with the change. One that the agent keeps may have been deleted. */
@@ -302,7 +305,7 @@ function changeForAudit(before: Agent, values: AgentValues): Record<string, unkn
   const fields = (Object.keys(values) as (keyof AgentValues)[]).filter(
     (field) => JSON.stringify(values[field]) !== JSON.stringify(before[field]),
   );
-  const shown = [
+  const auditedFields = [
     'status',
     'modelId',
     'knowledgeIds',
@@ -314,7 +317,9 @@ function changeForAudit(before: Agent, values: AgentValues): Record<string, unkn
   return {
     fields,
     ...Object.fromEntries(
-      shown.filter((field) => fields.includes(field)).map((field) => [field, values[field]]),
+      auditedFields
+        .filter((field) => fields.includes(field))
+        .map((field) => [field, values[field]]),
     ),
   };
 }

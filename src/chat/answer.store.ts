@@ -37,10 +37,10 @@ const KEPT_AT_ONCE = 500;
 /** Failures after which the rest waits for the next interval, because the database is away. */
 const FAILURES = 3;
 
-const SPOOL_BYTES = 256 * 1024 * 1024;
+const MAX_SPOOL_BYTES = 256 * 1024 * 1024;
 
 /** Limits of the answers that no file could take: characters in all, and how long they are tried. */
-const MEMORY_CHARACTERS = 32 * 1024 * 1024;
+const MAX_MEMORY_CHARS = 32 * 1024 * 1024;
 const MEMORY_MS = 10 * 60_000;
 
 /** `kept` will be stored when the database is back; `refused` never. */
@@ -103,7 +103,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
     private readonly shutdown: Shutdown,
     metrics: Metrics,
   ) {
-    this.spool = new Spool(join(config.DATA_DIR, 'answers'), SPOOL_BYTES, (value) =>
+    this.spool = new Spool(join(config.DATA_DIR, 'answers'), MAX_SPOOL_BYTES, (value) =>
       keptAnswer.parse(value),
     );
     metrics.gauge(
@@ -120,26 +120,27 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
 
   async beforeApplicationShutdown(): Promise<void> {
     await this.retries?.stop();
-    for (const kept of this.remembered.values()) {
-      if ((await this.attempt(kept)) === 'unavailable') await this.writeFile(kept);
+    for (const pendingAnswer of this.remembered.values()) {
+      if ((await this.attempt(pendingAnswer)) === 'unavailable')
+        await this.writeFile(pendingAnswer);
     }
   }
 
   /** Resolves within seconds. An answer of a session, user or tenant that was deleted meanwhile is dropped as stored. */
   async store(owner: AnswerOwner, answer: TurnAnswer): Promise<StoreResult> {
-    const kept = { owner, answer };
-    const first = await this.attempt(kept);
-    const result = first === 'unavailable' ? await this.tryAgain(kept) : first;
-    return result === 'unavailable' ? this.keep(kept) : result;
+    const pendingAnswer = { owner, answer };
+    const first = await this.attempt(pendingAnswer);
+    const result = first === 'unavailable' ? await this.tryAgain(pendingAnswer) : first;
+    return result === 'unavailable' ? this.keep(pendingAnswer) : result;
   }
 
   /** Tries for some seconds, or until the process has to stop. */
-  private async tryAgain(kept: KeptAnswer): Promise<Attempt> {
+  private async tryAgain(pendingAnswer: KeptAnswer): Promise<Attempt> {
     const limit = AbortSignal.any([AbortSignal.timeout(WAIT_MS), this.shutdown.graceOver]);
     let delayMs = FIRST_RETRY_MS;
     while (!limit.aborted) {
       await sleep(delayMs, undefined, { signal: limit }).catch(() => undefined);
-      const result = await this.attempt(kept);
+      const result = await this.attempt(pendingAnswer);
       if (result !== 'unavailable') return result;
       delayMs = Math.min(delayMs * 2, MAX_RETRY_MS);
     }
@@ -169,23 +170,23 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
     await this.turns.finish(owner, answer);
   }
 
-  private async keep(kept: KeptAnswer): Promise<StoreResult> {
-    if (await this.writeFile(kept)) return 'kept';
-    const characters = charactersOf(kept);
-    const { turnId } = kept.answer;
-    if (this.shutdown.graceOver.aborted || this.characters + characters > MEMORY_CHARACTERS) {
+  private async keep(pendingAnswer: KeptAnswer): Promise<StoreResult> {
+    if (await this.writeFile(pendingAnswer)) return 'kept';
+    const characters = charactersOf(pendingAnswer);
+    const { turnId } = pendingAnswer.answer;
+    if (this.shutdown.graceOver.aborted || this.characters + characters > MAX_MEMORY_CHARS) {
       this.logger.error({ msg: 'Answer lost', turnId });
       return 'refused';
     }
-    this.remembered.set(turnId, { ...kept, since: Date.now() });
+    this.remembered.set(turnId, { ...pendingAnswer, since: Date.now() });
     this.characters += characters;
     return 'kept';
   }
 
-  private async writeFile(kept: KeptAnswer): Promise<boolean> {
-    const { turnId } = kept.answer;
+  private async writeFile(pendingAnswer: KeptAnswer): Promise<boolean> {
+    const { turnId } = pendingAnswer.answer;
     try {
-      await this.spool.write(turnId, kept);
+      await this.spool.write(turnId, pendingAnswer);
       this.logger.warn({ msg: 'Answer kept in DATA_DIR', turnId });
       return true;
     } catch (error) {
@@ -206,13 +207,14 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
   /** False when the database is away. */
   private async storeRemembered(stopping: AbortSignal): Promise<boolean> {
     let isAway = false;
-    for (const kept of this.remembered.values()) {
+    for (const pendingAnswer of this.remembered.values()) {
       if (stopping.aborted) return false;
-      const result: Attempt = isAway ? 'unavailable' : await this.attempt(kept);
+      const result: Attempt = isAway ? 'unavailable' : await this.attempt(pendingAnswer);
       isAway ||= result === 'unavailable';
-      const isLost = result === 'refused' || (isAway && Date.now() - kept.since > MEMORY_MS);
-      if (isLost) this.logger.error({ msg: 'Answer lost', turnId: kept.answer.turnId });
-      if (isLost || result === 'stored') this.forget(kept);
+      const isLost =
+        result === 'refused' || (isAway && Date.now() - pendingAnswer.since > MEMORY_MS);
+      if (isLost) this.logger.error({ msg: 'Answer lost', turnId: pendingAnswer.answer.turnId });
+      if (isLost || result === 'stored') this.forget(pendingAnswer);
     }
     return !isAway;
   }
@@ -221,10 +223,10 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
     let failures = 0;
     for (const name of await this.spool.names(KEPT_AT_ONCE)) {
       if (stopping.aborted || failures === FAILURES) return;
-      const kept = await this.readFile(name);
-      if (!kept) continue;
-      const { turnId } = kept.answer;
-      const result: Attempt = await this.attempt(kept);
+      const pendingAnswer = await this.readFile(name);
+      if (!pendingAnswer) continue;
+      const { turnId } = pendingAnswer.answer;
+      const result: Attempt = await this.attempt(pendingAnswer);
       if (result === 'unavailable') failures += 1;
       else if (result === 'stored') {
         await this.spool.remove(name);
@@ -246,8 +248,9 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
     }
   }
 
-  private forget(kept: Remembered): void {
-    if (this.remembered.delete(kept.answer.turnId)) this.characters -= charactersOf(kept);
+  private forget(pendingAnswer: Remembered): void {
+    if (this.remembered.delete(pendingAnswer.answer.turnId))
+      this.characters -= charactersOf(pendingAnswer);
   }
 }
 

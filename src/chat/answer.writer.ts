@@ -166,18 +166,19 @@ export class AnswerWriter {
   /** Tokens of all calls of the model in the turn, the first of which was sent `messages`. */
   usageFor(messages: readonly ChatMessage[]): TurnUsage {
     if (!this.hasSteps) return turnUsage(this.usage, messages, this.text + this.reasoning);
-    const sent = [...messages];
+    const sentMessages = [...messages];
     const usages = this.steps.map((step): TurnUsage => {
       const [answer, ...results] = stepMessages(step);
-      const inputTokens = step.inputTokens ?? tokensOf(sent);
+      const inputTokens = step.inputTokens ?? tokensOf(sentMessages);
       const outputTokens = step.outputTokens ?? (answer ? estimateMessageTokens(answer) : 0);
       const estimated = step.inputTokens === null || step.outputTokens === null;
-      sent.push(...(answer ? [answer] : []), ...results);
+      sentMessages.push(...(answer ? [answer] : []), ...results);
       return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, estimated };
     });
     const last = this.lastText + this.lastReasoning;
     // A turn that ended in a tool did not call the model again.
-    if (this.usage !== undefined || last !== '') usages.push(turnUsage(this.usage, sent, last));
+    if (this.usage !== undefined || last !== '')
+      usages.push(turnUsage(this.usage, sentMessages, last));
     return usages.reduce((sum, usage) => ({
       inputTokens: sum.inputTokens + usage.inputTokens,
       outputTokens: sum.outputTokens + usage.outputTokens,
@@ -368,12 +369,12 @@ export function sumOfUsages(one: Usage | undefined, other: Usage): Usage {
 /** The provider's counts; missing ones are estimated from the texts and marked as estimated. */
 export function turnUsage(
   usage: Usage | undefined,
-  sent: readonly ChatMessage[],
+  messages: readonly ChatMessage[],
   answer: string,
 ): TurnUsage {
   const inputTokens = usage?.inputTokens;
   const outputTokens = usage?.outputTokens;
-  const input = inputTokens ?? tokensOf(sent);
+  const input = inputTokens ?? tokensOf(messages);
   const output = outputTokens ?? estimateTokens(answer);
   return {
     inputTokens: input,

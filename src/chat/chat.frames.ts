@@ -178,8 +178,10 @@ function thinkingBlock(reasoning: string): string {
 /** The cited sources, or all if the answer cites none. */
 function sourceParagraphs(sources: readonly StoredSource[]): string[] {
   const cited = sources.filter((source) => source.cited);
-  const shown = cited.length > 0 ? cited : sources;
-  return shown.length === 0 ? [] : [`Sources:\n${shown.map(sourceLine).join('\n')}`];
+  const listedSources = cited.length > 0 ? cited : sources;
+  return listedSources.length === 0
+    ? []
+    : [`Sources:\n${listedSources.map(sourceLine).join('\n')}`];
 }
 
 function sourceLine({ number, document, page, location }: StoredSource): string {

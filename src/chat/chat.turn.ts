@@ -88,7 +88,7 @@ interface Turn extends RunningTurn {
   readonly plan: TurnPlan;
   /** The files of the question. */
   readonly files: readonly ChatFile[];
-  readonly begun: BegunTurn;
+  readonly begunTurn: BegunTurn;
   /** Undefined for a question that continues the current branch. */
   readonly placement: Placement | undefined;
 }
@@ -155,15 +155,17 @@ export class ChatTurn {
 
   private async run(
     place: StreamPlace,
-    sent: SendBody,
+    originalBody: SendBody,
     key: RequestKey | undefined,
     client: SseWriter,
   ): Promise<void> {
     const { caller } = place;
 
     // Plan: the place of the question in its session, the model, the knowledge bases and the files.
-    const placement = isPlaced(sent) ? await this.branches.placementOf(caller, sent) : undefined;
-    const body = placement ? { ...sent, content: placement.content } : sent;
+    const placement = isPlaced(originalBody)
+      ? await this.branches.placementOf(caller, originalBody)
+      : undefined;
+    const body = placement ? { ...originalBody, content: placement.content } : originalBody;
     const plan = await this.planner.plan(caller, body);
     const answer = new AnswerWriter(client);
     const fileIds = placement?.files?.map(({ id }) => id) ?? body.files;
@@ -186,9 +188,9 @@ export class ChatTurn {
       modelName: plan.model.modelName,
     };
     const insert = (): Promise<BegunTurn | undefined> => this.turns.begin(caller, question);
-    const begun = await (body.files ? this.files.begin(caller, files, insert) : insert());
-    if (begun === undefined) throw await this.refusal(caller, body);
-    const turn = { id, caller, body, plan, files, placement, begun, answer };
+    const begunTurn = await (body.files ? this.files.begin(caller, files, insert) : insert());
+    if (begunTurn === undefined) throw await this.refusal(caller, body);
+    const turn = { id, caller, body, plan, files, placement, begunTurn, answer };
 
     // From here on the turn ends with an answer that is stored, or kept until the database is back.
     place.onEnd((reason) => answer.stop(reason));
@@ -228,7 +230,7 @@ export class ChatTurn {
     const read = hasFiles ? await this.readFiles(turn, stored) : undefined;
     const bases = [...plan.bases, ...(read?.bases ?? [])];
     if (stored.length === 0 && bases.length === 0 && files.length === 0) return undefined;
-    const { messages, found } = await this.planner.messages({
+    const { messages, augmentation } = await this.planner.messages({
       caller,
       plan,
       history: read?.history ?? stored,
@@ -241,17 +243,17 @@ export class ChatTurn {
       bases,
       signal: answer.signal,
     });
-    if (found) answer.writeSources(found.sources, found);
+    if (augmentation) answer.writeSources(augmentation.sources, augmentation);
     return messages;
   }
 
   /** A runtime without tools gets the texts alone: not every service takes calls of tools in a request without tools. */
-  private async historyOf({ id, caller, body, plan, begun }: Turn): Promise<StoredMessage[]> {
+  private async historyOf({ id, caller, body, plan, begunTurn }: Turn): Promise<StoredMessage[]> {
     if (body.sessionId === undefined) return [];
     const stored = await this.turns.history(caller, body.sessionId, {
       turnId: id,
       limit: MAX_HISTORY_MESSAGES,
-      before: begun.before,
+      before: begunTurn.before,
     });
     if (!plan.runtime.usesTools) {
       return stored.map((message) => ({ ...message, providerState: null }));
@@ -265,14 +267,14 @@ export class ChatTurn {
 
   /** Reads the files, and tells the client which of them the answer goes on without. */
   private async readFiles(turn: Turn, stored: readonly StoredMessage[]): Promise<TurnFiles> {
-    const { caller, plan, body, files, placement, begun, answer } = turn;
+    const { caller, plan, body, files, placement, begunTurn, answer } = turn;
     const hasDocuments = files.some(({ kind }) => kind === 'document');
     const counter = hasDocuments ? await tokenCounter(plan.model.modelName) : estimatingCounter;
     const read = await this.files.ofTurn(
       {
         caller,
         files,
-        questionId: placement?.place.kind === 'answer' ? placement.place.questionId : begun.id,
+        questionId: placement?.place.kind === 'answer' ? placement.place.questionId : begunTurn.id,
         storedFiles: placement?.files ?? [],
         sessionId: body.sessionId,
         model: plan.model,
@@ -293,13 +295,13 @@ export class ChatTurn {
   }
 
   private async saveStep(
-    { id, caller, plan, begun, answer }: Turn,
+    { id, caller, plan, begunTurn, answer }: Turn,
     step: StoredStep,
   ): Promise<void> {
     const { tenantId } = caller;
     const { text: content, reasoning } = answer;
     const { modelName } = plan.model;
-    const owner = { tenantId, turnId: id, questionId: begun.id, content, reasoning, modelName };
+    const owner = { tenantId, turnId: id, questionId: begunTurn.id, content, reasoning, modelName };
     await this.steps.save(owner, step);
   }
 
@@ -325,7 +327,7 @@ export class ChatTurn {
       { tenantId, userId },
       {
         turnId: turn.id,
-        questionId: turn.begun.id,
+        questionId: turn.begunTurn.id,
         sessionId: body.sessionId,
         content: answer.text,
         reasoning: answer.reasoning,

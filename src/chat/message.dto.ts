@@ -240,13 +240,13 @@ export function toMessageView(
   message: ChatMessage,
   { siblings, feedback, steps }: MessageSurroundings,
 ): MessageView {
-  const own = feedback.get(message.id);
+  const ownFeedback = feedback.get(message.id);
   return MessageView.of(message, {
     id: String(message.id),
     sessionId: message.sessionId === null ? null : String(message.sessionId),
     parentId: message.parentId === null ? null : String(message.parentId),
     siblings: (siblings.get(message.id) ?? [message.id]).map(String),
-    feedback: own ? { vote: own.vote, text: own.comment } : null,
+    feedback: ownFeedback ? { vote: ownFeedback.vote, text: ownFeedback.comment } : null,
     reasoningContent: message.reasoning,
     error: localized(message.error),
     sources: message.sources ?? [],

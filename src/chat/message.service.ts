@@ -59,8 +59,8 @@ export class MessageService {
     const { rows, total } = await this.messages.page(tenantId, query, where, { id: order });
     const steps = await this.steps.listed(tenantId, answersAmong(rows));
     const surroundings = await this.surroundings(caller, rows, steps);
-    const shown = inline === false ? NOTHING_INLINE : caller.inline;
-    const views = rows.map((row) => toListedMessageView(row, surroundings, shown));
+    const inlineFields = inline === false ? NOTHING_INLINE : caller.inline;
+    const views = rows.map((row) => toListedMessageView(row, surroundings, inlineFields));
     return new Page(isConversation ? views.reverse() : views, total);
   }
 

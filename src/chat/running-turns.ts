@@ -28,7 +28,7 @@ export interface RunningTurn {
   readonly caller: Pick<Caller, 'tenantId'>;
   readonly body: Pick<SendBody, 'sessionId'>;
   readonly plan: { readonly model: { readonly modelName: string } };
-  readonly begun: BegunTurn;
+  readonly begunTurn: BegunTurn;
   readonly answer: AnswerWriter;
 }
 
@@ -116,9 +116,9 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     const sessionless = turns.filter(({ body }) => body.sessionId === undefined);
     if (sessionless.length > 0) {
       await this.repository.renewSessionless(
-        sessionless.map(({ begun, caller }) => ({
+        sessionless.map(({ begunTurn, caller }) => ({
           tenantId: caller.tenantId,
-          questionId: begun.id,
+          questionId: begunTurn.id,
         })),
       );
     }
@@ -174,10 +174,10 @@ function batchesOf(due: readonly TurnEntry[]): TurnEntry[][] {
   return batches;
 }
 
-function partialAnswer({ caller, begun, answer, plan }: RunningTurn): PartialAnswer {
+function partialAnswer({ caller, begunTurn, answer, plan }: RunningTurn): PartialAnswer {
   return {
     tenantId: caller.tenantId,
-    questionId: begun.id,
+    questionId: begunTurn.id,
     content: answer.text,
     reasoning: answer.reasoning,
     modelName: plan.model.modelName,

@@ -30,14 +30,14 @@ export class SessionListQuery extends Input({
 }) {}
 
 /** Existing clients send the first message as the content, which may be longer. */
-const CONTENT_LENGTH = 100_000;
+const MAX_CONTENT_CHARS = 100_000;
 
 const sessionFields = {
   sessionTitle: Text({ optional: true, max: 255, example: 'Holiday plans' }),
   sessionContent: Text({
     optional: true,
-    cut: CONTENT_LENGTH,
-    description: `Cut after ${CONTENT_LENGTH} characters`,
+    cut: MAX_CONTENT_CHARS,
+    description: `Cut after ${MAX_CONTENT_CHARS} characters`,
   }),
   conversationId: Text({ optional: true, max: 64 }),
   remark: Text({ optional: true, max: 500 }),

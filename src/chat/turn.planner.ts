@@ -87,7 +87,7 @@ export interface TurnMessagesInput {
 /** The messages for the model; `found` only where knowledge bases were searched. */
 export interface TurnMessages {
   readonly messages: ChatMessage[];
-  readonly found?: Augmented;
+  readonly augmentation?: Augmented;
 }
 
 /** What a runtime is called with beside the plan. */
@@ -141,27 +141,27 @@ export class TurnPlanner {
     const { caller, plan, history, question, bases, signal } = input;
     const { bare, addedTokens } = question;
     const limits = historyLimits(plan);
-    const asked = { message: question.messageOf(question.text), addedTokens, bare };
-    if (bases.length === 0) return { messages: historyWindow(history, asked, limits) };
+    const originalQuestion = { message: question.messageOf(question.text), addedTokens, bare };
+    if (bases.length === 0) return { messages: historyWindow(history, originalQuestion, limits) };
     const counter = await tokenCounter(plan.model.modelName);
     const withoutPrompt = { ...limits, systemPrompt: undefined };
-    const found = await this.augmentation.augment(caller, {
+    const augmentation = await this.augmentation.augment(caller, {
       question: question.text,
       bases,
       filter: plan.filter,
-      history: historyWindow(history, asked, withoutPrompt).slice(0, -1),
+      history: historyWindow(history, originalQuestion, withoutPrompt).slice(0, -1),
       model: plan.model,
       agentId: plan.agentId,
-      room: addableTokens(asked, limits, counter),
+      room: addableTokens(originalQuestion, limits, counter),
       counter,
       signal,
     });
-    const sent = {
-      message: question.messageOf(found.question),
-      addedTokens: addedTokens + found.addedTokens,
+    const augmentedQuestion = {
+      message: question.messageOf(augmentation.question),
+      addedTokens: addedTokens + augmentation.addedTokens,
       bare,
     };
-    return { messages: historyWindow(history, sent, limits), found };
+    return { messages: historyWindow(history, augmentedQuestion, limits), augmentation };
   }
 
   /** The parts of the answer of the plan's runtime. With a response format, its text comes once it fits. */
@@ -222,7 +222,7 @@ export function historyLimits(plan: TurnPlan): HistoryLimits {
 
 function planOf(
   body: PlannedBody,
-  found: {
+  resolved: {
     readonly runtime: AgentRuntime;
     readonly model: ResolvedChatModel;
     readonly bases: readonly KnowledgeBase[];
@@ -231,7 +231,7 @@ function planOf(
     readonly format: ResponseFormat | null | undefined;
   },
 ): TurnPlan {
-  const { runtime, model, bases, agent, format } = found;
+  const { runtime, model, bases, agent, format } = resolved;
   const { tools = [], skills = [], maxSteps } = agent ?? {};
   // A message narrows what its agent may search, and never widens it.
   const filter = allOf(agent?.filter, body.filter && readFilter(body.filter));
@@ -313,14 +313,14 @@ export function historyWindow(
   if (stored.length === 0) return [...system, message];
   const free = freeTokens([...system, bare], limits) - addedTokens;
   let room = limits.forSteps === true ? Math.floor(free / 2) : free;
-  const kept: ChatMessage[] = [];
+  const recentMessages: ChatMessage[] = [];
   for (const { messages, texts } of exchanges(stored).reverse()) {
     const fitting = [messages, texts].find((one) => one && tokensOf(one) <= room);
     if (!fitting) break;
     room -= tokensOf(fitting);
-    kept.unshift(...fitting);
+    recentMessages.unshift(...fitting);
   }
-  return [...system, ...kept, message];
+  return [...system, ...recentMessages, message];
 }
 
 /** Counts roughly, so that a text that may fit is not refused. */

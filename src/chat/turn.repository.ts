@@ -249,8 +249,8 @@ export class TurnRepository {
    * free or not the caller's.
    */
   async begin(caller: Caller, question: Question): Promise<BegunTurn | undefined> {
-    const begun = await this.insertQuestion(caller, question);
-    if (begun !== undefined || question.sessionId === undefined) return begun;
+    const begunTurn = await this.insertQuestion(caller, question);
+    if (begunTurn !== undefined || question.sessionId === undefined) return begunTurn;
     // The session may have a turn whose process died, which must not end without an answer.
     await this.sweep(false);
     return this.insertQuestion(caller, question);

@@ -64,7 +64,7 @@ describe('a request that is longer than the context window', () => {
 
   it('has that code in a response that has failed', () => {
     const model = 'm';
-    const context = { earlier: [], own: [], hasStored: false, keep: undefined };
+    const context = { earlier: [], requestItems: [], hasStored: false, keep: undefined };
     const request = new ResponsesRequest({ model }, { model, input: 'x' }, context);
     expect(request.failureEvent(failureWith(OPENAI_TEXT))).toContain(
       '"error":{"code":"context_length_exceeded"',

@@ -117,9 +117,9 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
     input: BaseLanguageModelInput,
     options?: Partial<PlinthChatCallOptions>,
   ): Promise<IterableReadableStream<AIMessageChunk>> {
-    const left = new AbortController();
+    const abandoned = new AbortController();
     const config = ensureConfig<Partial<PlinthChatCallOptions>>(options);
-    const signal = eitherOf(config.signal, left.signal);
+    const signal = eitherOf(config.signal, abandoned.signal);
     const chunks = await super.stream(input, { ...config, signal });
     return new IterableReadableStream<AIMessageChunk>({
       pull: async (controller) => {
@@ -128,7 +128,7 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
         else controller.enqueue(next.value);
       },
       cancel: async () => {
-        left.abort();
+        abandoned.abort();
         await chunks.return();
       },
     });
@@ -188,12 +188,12 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
 
   /** Nothing is sent before the parts are read. Throws InvalidInputError for what cannot be sent. */
   private call(messages: readonly BaseMessage[], options: this['ParsedCallOptions']): ModelCall {
-    const { calls, model: known, options: own } = this;
-    const { use, limits, attempts, onParts, window } = own;
+    const { calls, model: resolvedModel, options: modelOptions } = this;
+    const { use, limits, attempts, onParts, window } = modelOptions;
     const request = this.requestOf(messages, options);
     const fitted = window?.call(request.messages);
-    const signal = eitherOf(own.signal, options.signal);
-    let { modelName } = known;
+    const signal = eitherOf(modelOptions.signal, options.signal);
+    let { modelName } = resolvedModel;
     const callOf = (model: ResolvedChatModel): Omit<ChatCall, 'model'> => {
       ({ modelName } = model);
       requireAbilities(model, request);
@@ -202,7 +202,7 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
     async function* read(): AsyncGenerator<readonly ChatPart[]> {
       const overflow = defined({ overflow: fitted?.overflow });
       const call = { use, limits, signal, attempts, ...overflow };
-      for await (const parts of calls.stream(known, callOf, call)) {
+      for await (const parts of calls.stream(resolvedModel, callOf, call)) {
         await onParts?.(parts);
         yield parts;
       }
@@ -243,7 +243,10 @@ function requireAbilities(model: ResolvedChatModel, request: Omit<ChatCall, 'mod
   if (hasImages) throw ModelAbilityError.images(modelName);
 }
 
-function eitherOf(own: AbortSignal | undefined, call: AbortSignal | undefined): AbortSignal {
-  if (own && call) return AbortSignal.any([own, call]);
-  return own ?? call ?? new AbortController().signal;
+function eitherOf(
+  modelSignal: AbortSignal | undefined,
+  callSignal: AbortSignal | undefined,
+): AbortSignal {
+  if (modelSignal && callSignal) return AbortSignal.any([modelSignal, callSignal]);
+  return modelSignal ?? callSignal ?? new AbortController().signal;
 }

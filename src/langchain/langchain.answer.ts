@@ -37,8 +37,8 @@ class AnswerChunk extends AIMessageChunk {
 
   override concat(chunk: AIMessageChunk): this {
     const joined = super.concat(chunk);
-    const { invalid_tool_calls: own = [] } = this;
-    joined.invalid_tool_calls = [...own, ...(chunk.invalid_tool_calls ?? [])];
+    const { invalid_tool_calls: invalidCalls = [] } = this;
+    joined.invalid_tool_calls = [...invalidCalls, ...(chunk.invalid_tool_calls ?? [])];
     return joined;
   }
 }

@@ -119,7 +119,9 @@ export function readSkillText(bytes: Uint8Array): SkillText {
     body,
     warnings: [
       ...warnings,
-      ...(unknown.length > 0 ? [msg`Fields without effect: ${shown(unknown.join(', '))}.`] : []),
+      ...(unknown.length > 0
+        ? [msg`Fields without effect: ${quoteForMessage(unknown.join(', '))}.`]
+        : []),
       ...(/-$|--/.test(name)
         ? [msg`Other implementations refuse a name with -- or a trailing hyphen.`]
         : []),
@@ -181,7 +183,7 @@ function fieldsOf(frontmatter: string): {
       };
     } catch {
       throw new InvalidSkillError(
-        msg`The frontmatter is not valid YAML: ${shown(messageOf(error))}`,
+        msg`The frontmatter is not valid YAML: ${quoteForMessage(messageOf(error))}`,
       );
     }
   }
@@ -227,6 +229,6 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function shown(text: string): string {
+function quoteForMessage(text: string): string {
   return text.replace(/\s+/g, ' ').slice(0, 200);
 }

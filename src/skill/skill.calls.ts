@@ -46,18 +46,18 @@ export function resourcePart(
   { path, offset, bytes }: { path: string; offset: number; bytes: number },
 ): TextPart {
   if (offset > 0 && offset >= text.length) throw new SkillOffsetError(path, text.length, offset);
-  const shown = firstBytes(text.slice(offset), bytes);
-  const end = offset + shown.length;
+  const visibleText = firstBytes(text.slice(offset), bytes);
+  const end = offset + visibleText.length;
   if (text === '') return { content: '[The file is empty.]', isCut: false, end };
-  if (end >= text.length) return { content: shown, isCut: false, end };
+  if (end >= text.length) return { content: visibleText, isCut: false, end };
   const missing = `${text.length - end} of ${text.length} characters are missing`;
-  const content = `${shown}\n[Cut: ${missing}. Call again with offset ${end}.]`;
+  const content = `${visibleText}\n[Cut: ${missing}. Call again with offset ${end}.]`;
   return { content, isCut: true, end };
 }
 
 /** The answer to a name that no skill has. */
-export function unknownSkill(name: string, known: readonly string[], none: string): string {
-  const names = known.length === 0 ? none : `There are: ${known.join(', ')}.`;
+export function unknownSkill(name: string, skillNames: readonly string[], none: string): string {
+  const names = skillNames.length === 0 ? none : `There are: ${skillNames.join(', ')}.`;
   return `There is no skill "${name.slice(0, 64)}". ${names}`;
 }
 

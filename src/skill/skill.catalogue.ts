@@ -13,7 +13,7 @@ const DOCUMENTS: SkillRoot = {
 /** The available skills. */
 @Injectable()
 export class SkillCatalogue implements OnModuleInit {
-  private found: readonly SkillInfo[] = [];
+  private skills: readonly SkillInfo[] = [];
 
   /** Missing built-in skills mean an incomplete build, which fails the start. */
   async onModuleInit(): Promise<void> {
@@ -24,12 +24,12 @@ export class SkillCatalogue implements OnModuleInit {
         `The built-in skills in ${DOCUMENTS.base} cannot be read. Build again. ${problems}`,
       );
     }
-    this.found = skills;
+    this.skills = skills;
   }
 
   /** The built-in skills for documents (docx, pdf, xlsx), which agents may bind. */
   get documents(): readonly SkillInfo[] {
-    return this.found;
+    return this.skills;
   }
 
   /** Scans for skills; see scanSkills. */

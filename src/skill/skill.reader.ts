@@ -14,8 +14,8 @@ import type { SkillInfo, SkillText } from './skill-text.js';
 import { ENTRY_FILE } from './skill.scan.js';
 
 /** The limits of Linux. */
-const PATH_BYTES = 4_096;
-const NAME_BYTES = 255;
+const MAX_PATH_BYTES = 4_096;
+const MAX_NAME_BYTES = 255;
 
 /**
  * The segments of a path inside a skill; the last one is the file. Nothing is decoded or normalised: a different
@@ -26,15 +26,16 @@ export function resourceNames(path: string): readonly string[] {
     throw new SkillResourcePathError(path, why);
   };
   if (path === '') refuse(phrase`is empty`);
-  if (Buffer.byteLength(path) > PATH_BYTES) refuse(phrase`is longer than ${PATH_BYTES} bytes`);
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES)
+    refuse(phrase`is longer than ${MAX_PATH_BYTES} bytes`);
   if (/[\x00-\x1f\x7f]/.test(path)) refuse(phrase`contains a control character`);
   if (path.includes('\\')) refuse(phrase`contains a backslash; separate names with /`);
   if (path.startsWith('/') || /^[a-z]:/i.test(path)) refuse(phrase`is absolute`);
   const names = path.split('/').filter((name) => name !== '.');
   if (names.includes('..')) refuse(phrase`contains ..`);
   if (names.length === 0 || names.includes('')) refuse(phrase`does not name a file`);
-  if (names.some((name) => Buffer.byteLength(name) > NAME_BYTES)) {
-    refuse(phrase`contains a name of more than ${NAME_BYTES} bytes`);
+  if (names.some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) {
+    refuse(phrase`contains a name of more than ${MAX_NAME_BYTES} bytes`);
   }
   return names;
 }

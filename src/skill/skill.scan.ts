@@ -14,7 +14,7 @@ import type { SkillInfo, SkillProblem, SkillRoot, SkillScan } from './skill-text
 export const ENTRY_FILE = 'SKILL.md';
 
 /** At most this many problems are reported. */
-const PROBLEMS = 100;
+const MAX_PROBLEMS = 100;
 
 const REASONS: Readonly<Record<Obstacle, Message>> = {
   missing: msg`It was removed, or its name is not valid UTF-8. Rename it.`,
@@ -168,7 +168,7 @@ class Scan {
 
   /** The time limit was reached: the skills found so far are kept. */
   timedOut(): void {
-    this.skipped.splice(PROBLEMS - 1);
+    this.skipped.splice(MAX_PROBLEMS - 1);
     this.skip(
       this.at,
       msg`The scan for skills took longer than ${SKILL_LIMITS.seconds} s and ended here. Move files that are not skills elsewhere.`,
@@ -206,11 +206,11 @@ class Scan {
   }
 
   private skip(path: readonly string[], reason: Message): void {
-    if (this.skipped.length < PROBLEMS) this.skipped.push({ path: path.join('/'), reason });
+    if (this.skipped.length < MAX_PROBLEMS) this.skipped.push({ path: path.join('/'), reason });
   }
 
   private end(path: readonly string[], reason: Message): never {
-    this.skipped.splice(PROBLEMS - 1);
+    this.skipped.splice(MAX_PROBLEMS - 1);
     this.skip(path, reason);
     throw new ScanLimitReached();
   }
@@ -218,7 +218,7 @@ class Scan {
 
 async function hasEntryFile(folder: OpenFolder): Promise<boolean> {
   return folder.stat(ENTRY_FILE).then(
-    (found) => found.isFile(),
+    (entry) => entry.isFile(),
     () => false,
   );
 }

@@ -64,9 +64,9 @@ export class FairQueue {
   }
 
   private leave(user: string, waiting: Waiting): void {
-    const own = this.waiting.get(user);
-    own?.delete(waiting);
-    if (own?.size === 0) this.waiting.delete(user);
+    const waitingOfUser = this.waiting.get(user);
+    waitingOfUser?.delete(waiting);
+    if (waitingOfUser?.size === 0) this.waiting.delete(user);
   }
 
   private startNext(): void {

@@ -29,8 +29,10 @@ export class InvalidResponseFormatError extends InvalidInputError {
 /** The schema of a response format that cannot be used; names the path and the rule of each problem. */
 export class InvalidSchemaError extends InvalidResponseFormatError {
   constructor(problems: readonly Problem[]) {
-    const shown = problems.slice(0, SHOWN).map(({ path, message }) => `${path || '/'} ${message}`);
-    super(({ schema }) => msg`${schema} cannot be used: ${shown.join('; ')}.`);
+    const listedProblems = problems
+      .slice(0, SHOWN)
+      .map(({ path, message }) => `${path || '/'} ${message}`);
+    super(({ schema }) => msg`${schema} cannot be used: ${listedProblems.join('; ')}.`);
   }
 }
 

@@ -59,9 +59,9 @@ export class ResponseFormats implements OnApplicationShutdown {
   /** Null for the type `text`, which asks for no format. Throws InvalidResponseFormatError. */
   async read(
     caller: Caller,
-    given: Readonly<Record<string, unknown>>,
+    requestedFormat: Readonly<Record<string, unknown>>,
   ): Promise<ResponseFormat | null> {
-    const format = this.unchecked(given);
+    const format = this.unchecked(requestedFormat);
     if (!format) return null;
     const task: SchemaTask = { schema: JSON.stringify(format.schema), limitMs: LIMIT_MS };
     const problems = (await this.run(caller, 'checkSchema', task)) as readonly Problem[];
@@ -70,8 +70,8 @@ export class ResponseFormats implements OnApplicationShutdown {
   }
 
   /** The same, but for errors in the schema. */
-  unchecked(given: Readonly<Record<string, unknown>>): ResponseFormat | null {
-    const { type, name = DEFAULT_NAME, schema } = given;
+  unchecked(format: Readonly<Record<string, unknown>>): ResponseFormat | null {
+    const { type, name = DEFAULT_NAME, schema } = format;
     if (type === 'text') return null;
     if (type !== 'json_schema') {
       throw new InvalidResponseFormatError(

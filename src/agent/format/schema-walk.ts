@@ -13,7 +13,7 @@ export const TOO_SLOW = 'too-slow';
 /** Characters of a schema as JSON text, which is sent to the model with every answer. */
 export const MAX_SCHEMA_CHARS = 32_000;
 /** Objects and lists in each other, the schema itself included. */
-const DEEPEST = 16;
+const MAX_DEPTH = 16;
 const MAX_PATTERN_CHARS = 1_000;
 
 /** Keywords whose value is a schema, a list of schemas or an object of schemas. */
@@ -65,7 +65,7 @@ export function problemsOfSchema(
   isKnown: (keyword: string) => boolean,
 ): Problem[] {
   const deep = tooDeep(root);
-  if (deep !== undefined) return [problem(deep, 'depth', `is nested more than ${DEEPEST} deep`)];
+  if (deep !== undefined) return [problem(deep, 'depth', `is nested more than ${MAX_DEPTH} deep`)];
   if (root['type'] !== 'object') {
     return [problem('/type', 'type', 'must be "object": the answer is one JSON object')];
   }
@@ -136,23 +136,23 @@ function walk(schema: unknown, path: string, visit: Visit): void {
 /** The path to the first value that is too deep. The body of a request is not deep enough to exhaust the stack. */
 function tooDeep(value: unknown, path = '', depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  if (depth >= DEEPEST) return path;
+  if (depth >= MAX_DEPTH) return path;
   for (const [name, part] of Object.entries(value)) {
-    const found = tooDeep(part, at(path, name), depth + 1);
-    if (found !== undefined) return found;
+    const deepPath = tooDeep(part, at(path, name), depth + 1);
+    if (deepPath !== undefined) return deepPath;
   }
   return undefined;
 }
 
 function resolves(root: unknown, reference: string): boolean {
-  let found: unknown = root;
+  let target: unknown = root;
   for (const token of reference.split('/').slice(1)) {
     const name = nameOf(token);
-    if (name === undefined || typeof found !== 'object' || found === null) return false;
-    if (!Object.hasOwn(found, name)) return false;
-    found = (found as Readonly<Record<string, unknown>>)[name];
+    if (name === undefined || typeof target !== 'object' || target === null) return false;
+    if (!Object.hasOwn(target, name)) return false;
+    target = (target as Readonly<Record<string, unknown>>)[name];
   }
-  return isRecord(found) || typeof found === 'boolean';
+  return isRecord(target) || typeof target === 'boolean';
 }
 
 function nameOf(token: string): string | undefined {

@@ -114,8 +114,8 @@ function isTimeout(error: unknown): boolean {
 
 function validatorOf(schema: string, allErrors: boolean): ValidateFunction {
   const key = `${allErrors}${schema}`;
-  const known = validators.get(key);
-  if (known) return known;
+  const cachedValidator = validators.get(key);
+  if (cachedValidator) return cachedValidator;
   const parsed = JSON.parse(schema) as Record<string, unknown>;
   const validate = ajvOf(parsed, allErrors).compile(parsed);
   const [oldest] = validators.keys();
@@ -156,11 +156,11 @@ function problemsOf(errors: readonly ErrorObject[] | null | undefined): Problem[
 
 /** Names what the message of the library leaves out. */
 function describe({ keyword, message = 'does not fit', params }: ErrorObject): string {
-  const given = params as Readonly<Record<string, unknown>>;
-  const name = given['additionalProperty'] ?? given['unevaluatedProperty'];
+  const errorParams = params as Readonly<Record<string, unknown>>;
+  const name = errorParams['additionalProperty'] ?? errorParams['unevaluatedProperty'];
   if (typeof name === 'string') return `${message}: ${JSON.stringify(name.slice(0, 100))}`;
-  if (keyword === 'enum') return `${message}: ${shortened(given['allowedValues'])}`;
-  if (keyword === 'const') return `${message}: ${shortened(given['allowedValue'])}`;
+  if (keyword === 'enum') return `${message}: ${shortened(errorParams['allowedValues'])}`;
+  if (keyword === 'const') return `${message}: ${shortened(errorParams['allowedValue'])}`;
   return message;
 }
 

@@ -6,7 +6,7 @@ import type { TokenCounter } from '../../model/index.js';
 
 /** Counts the messages of one turn; each of them once. */
 export class ContextWindow {
-  private readonly known = new WeakMap<BaseMessage, number>();
+  private readonly tokenCounts = new WeakMap<BaseMessage, number>();
 
   constructor(readonly counter: TokenCounter) {}
 
@@ -29,14 +29,14 @@ export class ContextWindow {
   }
 
   private tokensOfOne(message: BaseMessage): number {
-    const known = this.known.get(message);
-    if (known !== undefined) return known;
+    const cachedCount = this.tokenCounts.get(message);
+    if (cachedCount !== undefined) return cachedCount;
     const { counter } = this;
     const tokens = toChatMessages([message]).reduce(
       (sum, one) => sum + estimateMessageTokens(one, (text) => counter.count(text)),
       0,
     );
-    this.known.set(message, tokens);
+    this.tokenCounts.set(message, tokens);
     return tokens;
   }
 }

@@ -4,9 +4,9 @@ import type { Phrase } from '../../platform/message/index.js';
 import type { LimitReached } from './agent-runtime.js';
 
 export class UnknownRuntimeError extends InvalidInputError {
-  constructor(code: string, known: readonly string[]) {
+  constructor(code: string, existingCodes: readonly string[]) {
     super(
-      msg`There is no runtime named "${code.slice(0, 40)}". The runtimes are ${known.join(', ')}.`,
+      msg`There is no runtime named "${code.slice(0, 40)}". The runtimes are ${existingCodes.join(', ')}.`,
     );
   }
 }

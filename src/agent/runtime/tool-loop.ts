@@ -135,10 +135,10 @@ export class ToolLoop {
     this.usage = undefined;
     const room = this.room();
     const messages = this.window.within(request.messages, room);
-    const sent = this.window.tokensOf(messages);
+    const estimatedInput = this.window.tokensOf(messages);
     const answer = await handler({ ...request, messages, ...(reached && { toolChoice: 'none' }) });
     this.resultTokens = this.roomForResults(room, [...messages, answer]);
-    this.tokens += this.tokensOfCall(sent, answer);
+    this.tokens += this.tokensOfCall(estimatedInput, answer);
     if (!reached) {
       if (this.toolCalls.length > 0) await this.decide();
       // LangChain waits for the result of an invalid call only if it is among the others.
@@ -211,9 +211,9 @@ export class ToolLoop {
     return Math.max(free, Math.min(Math.floor(room / 2), room - this.window.tokensOf(fixed)));
   }
 
-  private tokensOfCall(sent: number, answer: AIMessage): number {
+  private tokensOfCall(estimatedInput: number, answer: AIMessage): number {
     const {
-      inputTokens = sent,
+      inputTokens = estimatedInput,
       outputTokens = this.window.tokensOf([answer]),
       totalTokens,
     } = this.usage ?? {};

@@ -7,7 +7,7 @@ import type { SkillInfo } from '../../skill/index.js';
 import type { TurnSources } from './sources.js';
 
 /** Characters of what a tool answers to the model. AgentTools cuts what is longer and says so. */
-export const CONTENT_CHARACTERS = 32_000;
+export const MAX_CONTENT_CHARS = 32_000;
 
 /** What the answer of a tool may take in the window of the model. */
 export interface AnswerRoom {

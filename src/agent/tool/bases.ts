@@ -42,8 +42,8 @@ export function chosenBases(
   if (chosen === undefined) return bases;
   const text = String(chosen).trim().toLowerCase();
   const named = bases.filter(({ name }) => name.trim().toLowerCase() === text);
-  const found = named.length > 0 ? named : bases.filter(({ id }) => String(id) === text);
-  if (found.length > 0) return found;
+  const matches = named.length > 0 ? named : bases.filter(({ id }) => String(id) === text);
+  if (matches.length > 0) return matches;
   throw new ToolFailure(
     `There is no knowledge base "${shownName(String(chosen))}". The knowledge bases are ${listOf(bases)}. Give one of these names or ids, or leave it out to search all.`,
   );

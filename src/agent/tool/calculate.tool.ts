@@ -68,7 +68,7 @@ export class CalculateTool implements AgentTool<Input> {
   async run({ expression }: Input): Promise<ToolOutcome> {
     const text = withPlainOperators(expression.trim());
     check(text);
-    const result = shown(evaluated(text));
+    const result = formatNumber(evaluated(text));
     return { content: `${text} = ${result}`, summary: `${text} = ${result}` };
   }
 }
@@ -116,7 +116,7 @@ function depthOf(text: string): number {
 const parser = calculator();
 
 function calculator(): Parser {
-  const made = new Parser({
+  const arithmetic = new Parser({
     allowMemberAccess: false,
     operators: {
       assignment: false,
@@ -132,10 +132,10 @@ function calculator(): Parser {
     },
   });
   // Named functions are operators of the parser otherwise, which bind without parentheses: sqrt 4 ^ 2.
-  made.unaryOps = pick(made.unaryOps as Record<string, unknown>, ['-', '+']);
-  made.functions = { ...FUNCTIONS };
-  made.consts = { ...CONSTANTS };
-  return made;
+  arithmetic.unaryOps = pick(arithmetic.unaryOps as Record<string, unknown>, ['-', '+']);
+  arithmetic.functions = { ...FUNCTIONS };
+  arithmetic.consts = { ...CONSTANTS };
+  return arithmetic;
 }
 
 function pick(all: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
@@ -176,6 +176,6 @@ function exactly(value: number): number {
   return Number(value.toPrecision(DIGITS));
 }
 
-function shown(value: number): string {
+function formatNumber(value: number): string {
   return Number.isSafeInteger(value) ? String(value) : String(exactly(value));
 }

@@ -47,7 +47,7 @@ const ANY_NUMBER = 999;
 /** Tokens between two quoted fragments: two line feeds. */
 const BETWEEN: TextRoom = { characters: 2, tokens: 1 };
 /** Characters of a fragment; a beginning of fewer is not worth a source. */
-const LEAST_BEGINNING = 80;
+const MIN_BEGINNING_CHARS = 80;
 /** Share of the room for the best fragment when it does not fit as a whole; the others share the rest. */
 const BEST_SHARE = 0.5;
 /** Parts of what a base allows for neighbours, tried one after the other until they fit. */
@@ -67,8 +67,8 @@ export function quoteFragments<Fragment extends CitableFragment>(
   const choice = new Choice(turn, room, options);
   for (const fragment of ranked) choice.consider(fragment);
   const chosen = choice.end();
-  const quoted = chosen.map(({ fragment, sent, content }) => {
-    const source = turn.add(sent);
+  const quoted = chosen.map(({ fragment, sentFragment, content }) => {
+    const source = turn.add(sentFragment);
     return { source, text: textOf(fragment, source, content, options) };
   });
   return {
@@ -81,7 +81,7 @@ export function quoteFragments<Fragment extends CitableFragment>(
 /** A fragment that is sent. */
 interface Chosen<Fragment> {
   readonly fragment: Fragment;
-  readonly sent: SentFragment;
+  readonly sentFragment: SentFragment;
   /** What the model reads of it, with its neighbours. */
   readonly content: string;
   readonly size: TextRoom;
@@ -92,7 +92,7 @@ class Choice<Fragment extends CitableFragment> {
   private readonly chosen: Chosen<Fragment>[] = [];
   /** The best fragment, when it does not fit as a whole. */
   private tooLong: Fragment | undefined;
-  private left: TextRoom;
+  private remainingSpace: TextRoom;
   private vacancies: number;
   private isClosed = false;
   private considered = 0;
@@ -102,7 +102,7 @@ class Choice<Fragment extends CitableFragment> {
     private readonly room: QuoteRoom,
     private readonly options: QuoteOptions<Fragment>,
   ) {
-    this.left = room;
+    this.remainingSpace = room;
     this.vacancies = turn.vacancies;
   }
 
@@ -116,11 +116,11 @@ class Choice<Fragment extends CitableFragment> {
     }
     const size = this.isClosed ? undefined : this.fittingSize(fragment);
     if (size) {
-      this.left = minus(this.left, size);
-      this.chosen.push({ fragment, sent: fragment, content: fragment.content, size });
+      this.remainingSpace = minus(this.remainingSpace, size);
+      this.chosen.push({ fragment, sentFragment: fragment, content: fragment.content, size });
     } else if (this.considered === 1) {
       this.tooLong = fragment;
-      this.left = share(this.left, 1 - BEST_SHARE);
+      this.remainingSpace = share(this.remainingSpace, 1 - BEST_SHARE);
     } else {
       this.leftOut.push({ fragment, reason: 'room' });
       this.isClosed ||= this.options.isOrdered === true;
@@ -134,11 +134,11 @@ class Choice<Fragment extends CitableFragment> {
     const best = this.tooLong;
     if (best) {
       const used = this.chosen.reduce((sum, { size }) => plus(sum, size), NOTHING);
-      this.left = minus(this.room, used);
+      this.remainingSpace = minus(this.room, used);
       const cut = this.cut(best);
       if (cut) {
         this.chosen.unshift(cut);
-        this.left = minus(this.left, cut.size);
+        this.remainingSpace = minus(this.remainingSpace, cut.size);
       } else this.leftOut.unshift({ fragment: best, reason: 'room' });
     }
     const { neighbours } = this.options;
@@ -149,31 +149,36 @@ class Choice<Fragment extends CitableFragment> {
     const { counter } = this.options;
     const { content } = fragment;
     const cutFrom = content.length;
-    const room = minus(this.left, BETWEEN);
+    const room = minus(this.remainingSpace, BETWEEN);
     const beginning = longestBeginning(content, room, counter, (part) =>
       this.text({ ...fragment, cutFrom }, part, fragment),
     );
-    if (beginning.length < Math.min(LEAST_BEGINNING, cutFrom)) return undefined;
-    const sent = { ...fragment, content: beginning, cutFrom };
-    return { fragment, sent, content: beginning, size: this.sizeOf(fragment, beginning, sent) };
+    if (beginning.length < Math.min(MIN_BEGINNING_CHARS, cutFrom)) return undefined;
+    const sentFragment = { ...fragment, content: beginning, cutFrom };
+    return {
+      fragment,
+      sentFragment,
+      content: beginning,
+      size: this.sizeOf(fragment, beginning, sentFragment),
+    };
   }
 
   private withNeighbours(neighbours: Neighbourhood): readonly Chosen<Fragment>[] {
     neighbours.reserve(this.chosen.map(({ fragment }) => fragment.fid));
     return this.chosen.map((one) => {
-      const { fragment, sent } = one;
-      if (sent.cutFrom !== undefined) return one;
+      const { fragment, sentFragment } = one;
+      if (sentFragment.cutFrom !== undefined) return one;
       for (const part of NEIGHBOUR_SHARES) {
-        const found = neighbours.around(fragment.fid, part);
-        if (!found) break;
-        const { content, firstIndex, lastIndex } = found;
-        const wider = { ...sent, firstIndex, lastIndex };
+        const surroundings = neighbours.around(fragment.fid, part);
+        if (!surroundings) break;
+        const { content, firstIndex, lastIndex } = surroundings;
+        const wider = { ...sentFragment, firstIndex, lastIndex };
         const size = this.sizeOf(fragment, content, wider);
         const more = minus(size, one.size);
-        if (!fits(more, this.left)) continue;
-        this.left = minus(this.left, more);
-        neighbours.take(found);
-        return { fragment, sent: wider, content, size };
+        if (!fits(more, this.remainingSpace)) continue;
+        this.remainingSpace = minus(this.remainingSpace, more);
+        neighbours.take(surroundings);
+        return { fragment, sentFragment: wider, content, size };
       }
       return one;
     });
@@ -181,17 +186,21 @@ class Choice<Fragment extends CitableFragment> {
 
   /** A text that has too many characters is not counted. */
   private fittingSize(fragment: Fragment): TextRoom | undefined {
-    if (fragment.content.length > this.left.characters) return undefined;
+    if (fragment.content.length > this.remainingSpace.characters) return undefined;
     const size = this.sizeOf(fragment, fragment.content);
-    return fits(size, this.left) ? size : undefined;
+    return fits(size, this.remainingSpace) ? size : undefined;
   }
 
-  private sizeOf(fragment: Fragment, content: string, sent: SentFragment = fragment): TextRoom {
-    return plus(sizeOf(this.text(sent, content, fragment), this.options.counter), BETWEEN);
+  private sizeOf(
+    fragment: Fragment,
+    content: string,
+    sentFragment: SentFragment = fragment,
+  ): TextRoom {
+    return plus(sizeOf(this.text(sentFragment, content, fragment), this.options.counter), BETWEEN);
   }
 
-  private text(sent: SentFragment, content: string, fragment: Fragment): string {
-    return textOf(fragment, sourceOf(sent, ANY_NUMBER), content, this.options);
+  private text(sentFragment: SentFragment, content: string, fragment: Fragment): string {
+    return textOf(fragment, sourceOf(sentFragment, ANY_NUMBER), content, this.options);
   }
 }
 

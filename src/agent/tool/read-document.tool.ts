@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DocumentRepository } from '../../fragment/index.js';
 import type { DocumentFragment, DocumentInfo, FragmentRange } from '../../fragment/index.js';
 import { AgentBases } from '../agent.bases.js';
-import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
+import { MAX_CONTENT_CHARS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { currentBases, listOf, shownName, withoutBases } from './bases.js';
 import { HOW_TO_USE, quoteFragments, TurnFullError, WindowFullError } from './quoted-fragments.js';
@@ -69,19 +69,19 @@ export class ReadDocumentTool implements AgentTool<Input> {
 
   private async find(named: string, context: ToolContext): Promise<DocumentInfo> {
     const bases = await currentBases(this.bases, context);
-    const found = await this.documents.find(
+    const matches = await this.documents.find(
       context.caller.tenantId,
       bases.map(({ id }) => id),
       { text: named, filter: context.filter, limit: MAX_DOCUMENTS },
     );
-    const [document, ...others] = found;
+    const [document, ...others] = matches;
     if (!document) {
       throw new ToolFailure(
         `There is no document "${shownName(named)}" in the knowledge bases. Give the docId or the name that search_knowledge shows.`,
       );
     }
     if (others.length > 0) {
-      const list = found.map(({ docId, name }) => `${docId} "${shownName(name)}"`).join(', ');
+      const list = matches.map(({ docId, name }) => `${docId} "${shownName(name)}"`).join(', ');
       throw new ToolFailure(
         `Several documents fit "${shownName(named)}": ${list}. Call read_document again with one of these docIds.`,
       );
@@ -163,7 +163,7 @@ function shownOf(
     sources,
     {
       pieces: MAX_FRAGMENTS,
-      characters: CONTENT_CHARACTERS - REMARKS,
+      characters: MAX_CONTENT_CHARS - REMARKS,
       tokens: tokens - REMARK_TOKENS,
     },
     { counter, facts: ({ docId, idx }) => ({ docId, index: idx }), isOrdered: true },
@@ -183,13 +183,13 @@ function answer(
   document: DocumentInfo,
   { lastIdx, lastPage }: Extent,
   range: FragmentRange,
-  shown: Shown,
+  quotedRange: Shown,
 ): ToolOutcome {
-  const { first, last, next, texts } = shown;
+  const { first, last, next, texts } = quotedRange;
   const name = shownName(document.name);
   const part = first === last ? `fragment ${first}` : `fragments ${first} to ${last}`;
   const remarks = [
-    ...(shown.isBeginning ? [`[Fragment ${first} is too long and was cut.]`] : []),
+    ...(quotedRange.isBeginning ? [`[Fragment ${first} is too long and was cut.]`] : []),
     ...(next === undefined
       ? []
       : [`[The document goes on. Call read_document again with ${rest(document, range, next)}.]`]),

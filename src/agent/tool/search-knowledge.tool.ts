@@ -20,7 +20,7 @@ import type {
   RetrievalResult,
   RetrievedFragment,
 } from '../../retrieval/index.js';
-import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
+import { MAX_CONTENT_CHARS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { chosenBases, currentBases, listOf, shownName, withoutBases } from './bases.js';
 import {
@@ -135,12 +135,12 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     return `The knowledge bases, by id and name: ${listOf(bases)}.`;
   }
 
-  async run(given: Input, context: ToolContext): Promise<ToolOutcome> {
-    const { query, knowledge, limit } = given;
+  async run(input: Input, context: ToolContext): Promise<ToolOutcome> {
+    const { query, knowledge, limit } = input;
     const chosen = chosenBases(await currentBases(this.bases, context), knowledge);
-    const keys = given.filter && (await this.keys(chosen, context));
-    const filter = allOf(context.filter, filterOf(given, keys));
-    const among = await this.named(chosen, given, { ...context, filter });
+    const keys = input.filter && (await this.keys(chosen, context));
+    const filter = allOf(context.filter, filterOf(input, keys));
+    const among = await this.named(chosen, input, { ...context, filter });
     const bases = among ? chosen.filter(({ id }) => among.has(id)) : chosen;
     context.signal.throwIfAborted();
     const searches = await Promise.all(
@@ -148,11 +148,12 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
         this.search(base, { query, limit, filter, ...among?.get(base.id) }, context),
       ),
     );
-    const found = searches.filter((search) => 'result' in search);
-    const isEmpty = found.every(({ result }) => result.fragments.length === 0);
+    const successful = searches.filter((search) => 'result' in search);
+    const isEmpty = successful.every(({ result }) => result.fragments.length === 0);
     const remarks = [remarksOf(searches), ...(keys && isEmpty ? [listOfKeys(keys)] : [])].join(' ');
-    if (found.length === 0) throw new ToolFailure(`${remarks} Answer without them, and say so.`);
-    const quoted = await this.quoted(found, limit ?? DEFAULT_LIMIT, context);
+    if (successful.length === 0)
+      throw new ToolFailure(`${remarks} Answer without them, and say so.`);
+    const quoted = await this.quoted(successful, limit ?? DEFAULT_LIMIT, context);
     return answer({ query, bases, quoted, remarks });
   }
 
@@ -179,24 +180,24 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     const { tenantId } = caller;
     const ids = bases.map(({ id }) => id);
     const search = { text: document, filter, limit: MAX_DOCUMENTS + 1 };
-    const found = await this.documents.find(tenantId, ids, search);
+    const matches = await this.documents.find(tenantId, ids, search);
     const name = shownName(document);
-    if (found.length === 0) {
+    if (matches.length === 0) {
       throw new ToolFailure(
         `There is no document "${name}" in these knowledge bases. Search without document to see the names of documents.`,
       );
     }
-    if (found.length > MAX_DOCUMENTS) {
+    if (matches.length > MAX_DOCUMENTS) {
       throw new ToolFailure(
         `More than ${MAX_DOCUMENTS} documents fit "${name}". Give more of the name, or search without document.`,
       );
     }
     if (!hasPages) {
-      if (found.some(({ fragmentCount }) => fragmentCount > 0)) return byBase(found);
+      if (matches.some(({ fragmentCount }) => fragmentCount > 0)) return byBase(matches);
       throw new ToolFailure(`The document "${name}" has no text yet. Search without document.`);
     }
     const pages = { fromPage, toPage };
-    const fragments = await this.documents.fragmentIds(tenantId, found, pages, MAX_FILTERED + 1);
+    const fragments = await this.documents.fragmentIds(tenantId, matches, pages, MAX_FILTERED + 1);
     const count = [...fragments.values()].reduce((sum, { length }) => sum + length, 0);
     if (count > MAX_FILTERED) {
       throw new ToolFailure(
@@ -248,7 +249,7 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
       sources,
       {
         pieces: Math.min(limit, MAX_QUOTED_FRAGMENTS),
-        characters: Math.min(MAX_QUOTED_CHARS, CONTENT_CHARACTERS - REMARKS),
+        characters: Math.min(MAX_QUOTED_CHARS, MAX_CONTENT_CHARS - REMARKS),
         tokens: tokens - REMARK_TOKENS,
       },
       { counter, neighbours, facts: ({ docId, idx }) => ({ docId, index: idx }) },
@@ -266,17 +267,17 @@ function filterOf(
   keys: readonly MetadataKey[] = [],
 ): MetadataFilter | undefined {
   const all = conditions.map((one, place) => readFilter(one, `filter[${place}]`));
-  const known = new Set(keys.map(({ key }) => key));
-  const unknown = all.flatMap(keysOf).find((key) => !known.has(key));
+  const existingKeys = new Set(keys.map(({ key }) => key));
+  const unknown = all.flatMap(keysOf).find((key) => !existingKeys.has(key));
   if (unknown === undefined) return allOf(...all);
   throw new ToolFailure(`No document has the key "${shownName(unknown)}". ${listOfKeys(keys)}`);
 }
 
 function listOfKeys(keys: readonly MetadataKey[]): string {
   if (keys.length === 0) return 'The documents have no metadata. Search without filter.';
-  const shown = keys.slice(0, MAX_KEYS).map(({ key, type }) => `${key} (${type})`);
+  const listedKeys = keys.slice(0, MAX_KEYS).map(({ key, type }) => `${key} (${type})`);
   const rest = keys.length > MAX_KEYS ? ' and others' : '';
-  return `The keys of the metadata are ${shown.join(', ')}${rest}.`;
+  return `The keys of the metadata are ${listedKeys.join(', ')}${rest}.`;
 }
 
 function byBase(documents: readonly DocumentInfo[]): ReadonlyMap<number, Among> {

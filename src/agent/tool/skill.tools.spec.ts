@@ -6,7 +6,7 @@ import { systemCaller } from '../../platform/access/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { estimatingCounter } from '../../model/index.js';
 import type { SkillInfo } from '../../skill/index.js';
-import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
+import { MAX_CONTENT_CHARS, ToolFailure } from './agent-tool.js';
 import type { ToolContext } from './agent-tool.js';
 import { ActivateSkillTool, ReadSkillResourceTool } from './skill.tools.js';
 import { TurnSources } from './sources.js';
@@ -87,7 +87,7 @@ describe('the skill tools of agents', () => {
 
   it('give a long body and a long file in parts that make up the whole', async () => {
     const { content } = await activate.run({ name: 'long' }, context);
-    expect(content.length).toBeLessThanOrEqual(CONTENT_CHARACTERS);
+    expect(content.length).toBeLessThanOrEqual(MAX_CONTENT_CHARS);
     const [, shown = '', offset] =
       /^([^]*)\n\[Cut\. Read the rest with read_skill_resource, path SKILL\.md and offset (\d+)\.\]$/.exec(
         content,
@@ -100,7 +100,7 @@ describe('the skill tools of agents', () => {
     let whole = '';
     for (let offset = from; ;) {
       const { content } = await read.run({ name, path, offset }, context);
-      expect(content.length).toBeLessThanOrEqual(CONTENT_CHARACTERS);
+      expect(content.length).toBeLessThanOrEqual(MAX_CONTENT_CHARS);
       const cut = /\n\[Cut: \d+ of \d+ characters are missing\. Call again with offset (\d+)\.\]$/;
       const next = cut.exec(content);
       whole += content.replace(cut, '');

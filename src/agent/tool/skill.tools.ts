@@ -12,10 +12,10 @@ import { ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 
 /** Less than an answer may have, so that the remark about the cut fits. */
-const SHOWN_BYTES = 31_000;
+const MAX_PART_BYTES = 31_000;
 const ENTRY_FILE = 'SKILL.md';
 /** Characters of each description in the list of the skills. */
-const DESCRIPTION_CHARACTERS = 300;
+const MAX_DESCRIPTION_CHARS = 300;
 
 /** Gives the model the instructions of a skill. */
 @Injectable()
@@ -36,7 +36,7 @@ export class ActivateSkillTool implements AgentTool<ActivateSkillInput> {
     const skill = skillOf(name, context);
     const { body } = await readSkill(skill, context.signal);
     const summary = `activated ${name}`;
-    const part = resourcePart(body, { path: ENTRY_FILE, offset: 0, bytes: SHOWN_BYTES });
+    const part = resourcePart(body, { path: ENTRY_FILE, offset: 0, bytes: MAX_PART_BYTES });
     if (!part.isCut) return { content: part.content, summary };
     const whole = await readSkillResource(skill, ENTRY_FILE, context.signal);
     const next = whole.length - body.length + part.end;
@@ -60,7 +60,7 @@ export class ReadSkillResourceTool implements AgentTool<SkillResourceInput> {
   ): Promise<ToolOutcome> {
     const skill = skillOf(name, context);
     const text = await readSkillResource(skill, path, context.signal);
-    const { content } = resourcePart(text, { path, offset, bytes: SHOWN_BYTES });
+    const { content } = resourcePart(text, { path, offset, bytes: MAX_PART_BYTES });
     return { content, summary: `read ${path} of ${name}` };
   }
 }
@@ -78,7 +78,7 @@ function withoutSkills({ skills }: ToolTurn): string | undefined {
 
 function short(description: string): string {
   const line = description.replaceAll(/\s+/g, ' ');
-  return line.length > DESCRIPTION_CHARACTERS
-    ? `${line.slice(0, DESCRIPTION_CHARACTERS).toWellFormed()}…`
+  return line.length > MAX_DESCRIPTION_CHARS
+    ? `${line.slice(0, MAX_DESCRIPTION_CHARS).toWellFormed()}…`
     : line;
 }

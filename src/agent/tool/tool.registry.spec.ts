@@ -6,7 +6,7 @@ import { InvalidInputError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { estimatingCounter } from '../../model/index.js';
 import type { AgentTool, ToolContext, ToolOutcome } from './agent-tool.js';
-import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
+import { MAX_CONTENT_CHARS, ToolFailure } from './agent-tool.js';
 import { AgentTools } from './tool.registry.js';
 import type { CallContext, ToolResult } from './tool.registry.js';
 import { TurnSources } from './sources.js';
@@ -206,15 +206,15 @@ describe('a call', () => {
 
   it('has its answer cut at 32,000 characters, and its summary to one line', async () => {
     const long = await call(async () => ({
-      content: '𠮷'.repeat(CONTENT_CHARACTERS),
+      content: '𠮷'.repeat(MAX_CONTENT_CHARS),
       summary: `two\nlines ${'x'.repeat(400)}`,
     }));
-    expect(long.content.length).toBeLessThanOrEqual(CONTENT_CHARACTERS);
+    expect(long.content.length).toBeLessThanOrEqual(MAX_CONTENT_CHARS);
     expect(long.content).toMatch(/\[The answer was cut here\. Ask for less\.\]$/);
     expect(long.content.isWellFormed()).toBe(true);
     expect(long.summary).toHaveLength(300);
     expect(long.summary).toMatch(/^two lines x+…$/);
-    const whole = 'x'.repeat(CONTENT_CHARACTERS);
+    const whole = 'x'.repeat(MAX_CONTENT_CHARS);
     expect((await call(async () => ({ content: whole, summary: '' }))).content).toBe(whole);
   });
 });

@@ -8,7 +8,7 @@ import { unlessAborted } from '../../platform/dependency/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { estimatingCounter, fits, longestBeginning, sizeOf } from '../../model/index.js';
 import type { ToolDefinition } from '../../provider/index.js';
-import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
+import { MAX_CONTENT_CHARS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, AnswerRoom, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { CalculateTool } from './calculate.tool.js';
 import { CurrentTimeTool } from './current-time.tool.js';
@@ -120,8 +120,8 @@ export class AgentTools {
     const tool = this.byName.get(name);
     if (!tool || !context.offered.includes(name)) {
       const offered = context.offered.join(', ');
-      const known = offered === '' ? 'There are no tools.' : `The tools are: ${offered}.`;
-      throw new ToolFailure(`There is no tool "${name.slice(0, 64)}". ${known}`);
+      const toolList = offered === '' ? 'There are no tools.' : `The tools are: ${offered}.`;
+      throw new ToolFailure(`There is no tool "${name.slice(0, 64)}". ${toolList}`);
     }
     const refusal = tool.refusal?.(context);
     if (refusal !== undefined) throw new ToolFailure(refusal);
@@ -150,26 +150,26 @@ const STOPPED: ToolOutcome = {
 
 /** The end of one call: the signal of the turn, or a time. */
 class CallLimit {
-  private readonly own = new AbortController();
+  private readonly abort = new AbortController();
   private readonly timer: NodeJS.Timeout;
-  private readonly stop = (): void => this.own.abort(this.outer.reason);
+  private readonly stop = (): void => this.abort.abort(this.outer.reason);
 
   constructor(
     private readonly outer: AbortSignal,
     milliseconds: number,
   ) {
-    this.timer = setTimeout(() => this.own.abort(new Error('Time limit reached')), milliseconds);
+    this.timer = setTimeout(() => this.abort.abort(new Error('Time limit reached')), milliseconds);
     if (outer.aborted) this.stop();
     else outer.addEventListener('abort', this.stop, { once: true });
   }
 
   get signal(): AbortSignal {
-    return this.own.signal;
+    return this.abort.signal;
   }
 
   /** Whether only the time is over. */
   get isOver(): boolean {
-    return this.own.signal.aborted && !this.outer.aborted;
+    return this.abort.signal.aborted && !this.outer.aborted;
   }
 
   clear(): void {
@@ -238,16 +238,16 @@ function schemaOf(input: AgentTool['input']): Record<string, unknown> {
 const CUT = '\n[The answer was cut here. Ask for less.]';
 
 function withinLimit(content: string, { tokens, counter }: AnswerRoom): string {
-  const room = { characters: CONTENT_CHARACTERS, tokens };
+  const room = { characters: MAX_CONTENT_CHARS, tokens };
   if (fits(sizeOf(content, counter), room)) return content;
   return longestBeginning(content, room, counter, (beginning) => beginning + CUT) + CUT;
 }
 
-const SUMMARY_CHARACTERS = 300;
+const MAX_SUMMARY_CHARS = 300;
 
 function oneLine(text: string): string {
   const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line.length > SUMMARY_CHARACTERS
-    ? `${line.slice(0, SUMMARY_CHARACTERS - 1).toWellFormed()}…`
+  return line.length > MAX_SUMMARY_CHARS
+    ? `${line.slice(0, MAX_SUMMARY_CHARS - 1).toWellFormed()}…`
     : line;
 }

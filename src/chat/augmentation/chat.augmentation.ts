@@ -87,7 +87,7 @@ export class ChatAugmentation {
     try {
       const query = await this.standalone(caller, at);
       const searched = await this.search(caller, query, at);
-      const neighbours = await this.neighbours.of(caller.tenantId, searched.found);
+      const neighbours = await this.neighbours.of(caller.tenantId, searched.hits);
       return this.augmented(at, searched, neighbours);
     } catch (error) {
       at.signal.throwIfAborted();
@@ -99,11 +99,11 @@ export class ChatAugmentation {
 
   private augmented(
     at: AugmentationInput,
-    { found, incomplete }: Searched,
+    { hits, incomplete }: Searched,
     neighbours: Neighbourhood | undefined,
   ): Augmented {
     const { counter } = at;
-    const ranked = [...inRankOrder(found.map(({ fragments }) => fragments))];
+    const ranked = [...inRankOrder(hits.map(({ fragments }) => fragments))];
     const room = {
       pieces: MAX_QUOTED_FRAGMENTS,
       characters: MAX_QUOTED_CHARS,
@@ -152,11 +152,11 @@ export class ChatAugmentation {
   private async search(
     caller: Caller,
     query: string,
-    { bases, filter: given, agentId, signal }: AugmentationInput,
+    { bases, filter: turnFilter, agentId, signal }: AugmentationInput,
   ): Promise<Searched> {
     const outcomes = await Promise.allSettled(
       bases.map((knowledge) => {
-        const filter = isOfSession(knowledge) ? undefined : given;
+        const filter = isOfSession(knowledge) ? undefined : turnFilter;
         return this.retrieval.retrieve({ caller, agentId, knowledge, query, filter, signal });
       }),
     );
@@ -177,7 +177,7 @@ export class ChatAugmentation {
         : [];
     });
     return {
-      found: results.map(({ knowledge, result }) => ({ knowledge, fragments: result.fragments })),
+      hits: results.map(({ knowledge, result }) => ({ knowledge, fragments: result.fragments })),
       incomplete: results.some(({ result }) => result.channels.vector.incomplete === true),
     };
   }
@@ -190,7 +190,7 @@ interface BaseHits {
 }
 
 interface Searched {
-  readonly found: readonly BaseHits[];
+  readonly hits: readonly BaseHits[];
   /** Augmented.incomplete. */
   readonly incomplete: boolean;
 }

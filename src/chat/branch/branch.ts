@@ -34,25 +34,26 @@ export function withoutMessages(
 ): Detachment {
   const parents = new Map(links.map(({ id, parentId }) => [id, parentId]));
   const remaining = (id: number | null): number | null => {
-    let found = id;
-    while (found !== null && deleted.has(found)) found = parents.get(found) ?? null;
-    return found;
+    let ancestorId = id;
+    while (ancestorId !== null && deleted.has(ancestorId))
+      ancestorId = parents.get(ancestorId) ?? null;
+    return ancestorId;
   };
-  const kept = links
+  const remainingLinks = links
     .filter(({ id }) => !deleted.has(id))
     .map(({ id, parentId }) => ({ id, parentId: remaining(parentId) }));
   return {
-    links: kept,
-    moved: kept.filter(({ id, parentId }) => parents.get(id) !== parentId),
+    links: remainingLinks,
+    moved: remainingLinks.filter(({ id, parentId }) => parents.get(id) !== parentId),
     leaf: leaf !== null && deleted.has(leaf) ? remaining(leaf) : undefined,
   };
 }
 
 function childrenOf(links: readonly Link[]): Map<number | null, number[]> {
-  const known = new Set(links.map(({ id }) => id));
+  const ids = new Set(links.map(({ id }) => id));
   const children = new Map<number | null, number[]>();
   for (const { id, parentId } of links) {
-    const parent = parentId !== null && known.has(parentId) ? parentId : null;
+    const parent = parentId !== null && ids.has(parentId) ? parentId : null;
     const siblings = children.get(parent);
     if (siblings) siblings.push(id);
     else children.set(parent, [id]);

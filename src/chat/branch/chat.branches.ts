@@ -35,10 +35,10 @@ export class ChatBranches {
   /** Undefined for a message that continues the current branch. */
   async placementOf(caller: Caller, body: SendBody): Promise<Placement | undefined> {
     const { sessionId, regenerate, editOf, parentId, content } = body;
-    const given = [regenerate, editOf, parentId].filter((id) => id !== undefined);
-    const [id] = given;
+    const placementIds = [regenerate, editOf, parentId].filter((id) => id !== undefined);
+    const [id] = placementIds;
     if (id === undefined) return undefined;
-    if (given.length > 1) {
+    if (placementIds.length > 1) {
       throw new InvalidInputError(msg`Send only one of regenerate, editOf and parentId.`);
     }
     if (sessionId === undefined) {

@@ -40,18 +40,18 @@ export class FeedbackRepository {
   async put(
     { tenantId, userId }: Caller,
     answer: ChatMessage,
-    given: { readonly vote: Vote; readonly comment: string | null },
+    rating: { readonly vote: Vote; readonly comment: string | null },
   ): Promise<void> {
     const { id, agentId, modelName } = answer;
-    const values = [tenantId, userId, id, given.vote, given.comment, agentId, modelName];
+    const values = [tenantId, userId, id, rating.vote, rating.comment, agentId, modelName];
     await this.database.query(PUT, values);
   }
 
   /** The caller's own of a message, or NotFoundError. */
   async remove({ tenantId, userId }: Caller, messageId: number): Promise<void> {
-    const own = await this.feedback.findOne(tenantId, { userId, messageId });
-    if (!own) throw new NotFoundError(phrase`The feedback`);
-    await this.feedback.remove(tenantId, [own.id], { userId });
+    const ownFeedback = await this.feedback.findOne(tenantId, { userId, messageId });
+    if (!ownFeedback) throw new NotFoundError(phrase`The feedback`);
+    await this.feedback.remove(tenantId, [ownFeedback.id], { userId });
   }
 
   /** The caller's own, by the ids of the messages. */
@@ -60,8 +60,11 @@ export class FeedbackRepository {
     messageIds: readonly number[],
   ): Promise<ReadonlyMap<number, Feedback>> {
     if (messageIds.length === 0) return new Map();
-    const own = await this.feedback.find(tenantId, { userId, messageId: anyOf(messageIds) });
-    return new Map(own.map((one) => [one.messageId, one]));
+    const ownFeedback = await this.feedback.find(tenantId, {
+      userId,
+      messageId: anyOf(messageIds),
+    });
+    return new Map(ownFeedback.map((one) => [one.messageId, one]));
   }
 
   async page(tenantId: string, query: FeedbackListQuery): Promise<Page<Feedback>> {

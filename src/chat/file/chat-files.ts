@@ -191,11 +191,11 @@ export class ChatFiles {
     insert: () => Promise<Begun | undefined>,
   ): Promise<Begun | undefined> {
     return this.database.transaction(async () => {
-      const begun = await insert();
-      if (begun === undefined) return undefined;
+      const begunTurn = await insert();
+      if (begunTurn === undefined) return undefined;
       await this.storage.claim(caller, idsOf(files), CHAT_FILE_KIND);
-      await this.repository.setFiles(caller.tenantId, begun.id, files);
-      return begun;
+      await this.repository.setFiles(caller.tenantId, begunTurn.id, files);
+      return begunTurn;
     });
   }
 
@@ -250,10 +250,10 @@ export class ChatFiles {
       await this.storage.lock(caller, ids);
       const unused = await this.repository.unusedDocuments(caller, before);
       await this.attachments.removeOfSession(caller, unused);
-      const kept = await this.repository.referenced(caller, ids);
+      const referencedIds = await this.repository.referenced(caller, ids);
       await this.storage.removeOwned(
         caller,
-        ids.filter((id) => !kept.has(id)),
+        ids.filter((id) => !referencedIds.has(id)),
       );
     });
   }
@@ -306,7 +306,7 @@ export class ChatFiles {
     const outcome = (): ChatFile[] =>
       files.map((file) => done.get(file.id) ?? failures.applyTo(file));
     // What was ever read of a file stays part of the conversation.
-    const kept = (file: ChatFile): ChatFile => {
+    const withStoredState = (file: ChatFile): ChatFile => {
       const stored = storedFiles.find(({ id }) => id === file.id);
       const isRead =
         stored !== undefined && stored.state !== 'failed' && stored.state !== 'reading';
@@ -314,7 +314,7 @@ export class ChatFiles {
       return read ?? (failures.has(file.id) ? failures.applyTo(file) : (stored ?? file));
     };
     const store = (): Promise<void> =>
-      this.repository.setFiles(caller.tenantId, questionId, files.map(kept));
+      this.repository.setFiles(caller.tenantId, questionId, files.map(withStoredState));
     try {
       const texts = await this.readAll(turn, done, failures);
       failures.throwUnlessAny(files.filter((file) => !isFailed(file) && !failures.has(file.id)));
@@ -379,13 +379,13 @@ export class ChatFiles {
     if (sessionId !== undefined && (await this.isSearched(caller, sessionId, info))) {
       return undefined;
     }
-    const known = (await this.repository.texts(tenantId, [file.id])).get(file.id);
+    const storedText = (await this.repository.texts(tenantId, [file.id])).get(file.id);
     const isLong = info.mimeType.startsWith('text/') && file.size > room * MAX_CHARS_PER_TOKEN;
-    const text = isLong ? undefined : (known ?? (await this.textOf(tenantId, file, signal)));
+    const text = isLong ? undefined : (storedText ?? (await this.textOf(tenantId, file, signal)));
     const isCounted = text !== undefined && text.length <= room * MAX_CHARS_PER_TOKEN;
     const tokens = isCounted ? fileTokens(turn, file, text) : undefined;
     if (text !== undefined && tokens !== undefined && tokens <= room) {
-      if (known === undefined) await this.repository.keepText(tenantId, file.id, text);
+      if (storedText === undefined) await this.repository.keepText(tenantId, file.id, text);
       return text;
     }
     if (sessionId === undefined) throw new LargeFileError(file.name, tokens, Math.max(0, room));
@@ -420,8 +420,8 @@ export class ChatFiles {
     { name }: ChatFile,
   ): Promise<KnowledgeBase> {
     if (sessionId === undefined) throw new LargeFileError(name, undefined, room);
-    const known = await this.knowledge.ofSession(caller, sessionId);
-    if (known) return known;
+    const existingBase = await this.knowledge.ofSession(caller, sessionId);
+    if (existingBase) return existingBase;
     const model = await this.models.firstEmbedding(caller);
     return this.knowledge.createOfSession(caller, sessionId, model ?? '');
   }
@@ -485,9 +485,9 @@ export class ChatFiles {
         if (file.state === 'failed') notes.push(failedNote(file.name));
         if (file.kind !== 'image' || file.state === 'failed') continue;
         const fits = room.count > 0 && room.bytes >= file.size && model.supportsVision !== false;
-        const found = fits ? await this.historyImage(caller, file, room) : [];
-        images.push(...found);
-        if (found.length === 0) notes.push(leftOutNote(file.name));
+        const fittingImages = fits ? await this.historyImage(caller, file, room) : [];
+        images.push(...fittingImages);
+        if (fittingImages.length === 0) notes.push(leftOutNote(file.name));
       }
       const documents = files.flatMap(({ id, name }): QuotedFile[] => {
         const text = texts.get(id);

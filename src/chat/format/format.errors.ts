@@ -3,7 +3,7 @@ import { msg } from '../../platform/message/index.js';
 import type { Problem } from '../../agent/index.js';
 
 const SHOWN = 3;
-const REFUSAL_CHARACTERS = 200;
+const MAX_REFUSAL_CHARS = 200;
 
 /** An answer that does not have the form that was asked for. The message names why, with path and rule. */
 export class ResponseFormatError extends DomainError {
@@ -29,9 +29,9 @@ export class AnswerCutError extends ResponseFormatError {
 /** `words` are those with which the model declined; a provider that filters an answer gives none. */
 export class AnswerRefusedError extends ResponseFormatError {
   constructor(words: string) {
-    const said = words.trim().slice(0, REFUSAL_CHARACTERS);
+    const refusalText = words.trim().slice(0, MAX_REFUSAL_CHARS);
     super(
-      msg`The model declined to answer (finishReason content-filter), so there is no JSON. ${said === '' ? msg`Rephrase the message.` : msg`It said: ${said}`}`,
+      msg`The model declined to answer (finishReason content-filter), so there is no JSON. ${refusalText === '' ? msg`Rephrase the message.` : msg`It said: ${refusalText}`}`,
     );
   }
 }

@@ -59,21 +59,26 @@ export class StructuredAnswers {
     let parts = first;
     try {
       for (;;) {
-        const held = new HeldAnswer();
-        calls.push(held);
-        yield* held.read(parts);
-        const finish = held.finish ? [held.finish] : [];
-        if (passesUnfinished && held.isUnfinished) {
-          yield [...held.rest(), ...usageOf(calls), ...finish];
+        const heldAnswer = new HeldAnswer();
+        calls.push(heldAnswer);
+        yield* heldAnswer.read(parts);
+        const finish = heldAnswer.finish ? [heldAnswer.finish] : [];
+        if (passesUnfinished && heldAnswer.isUnfinished) {
+          yield [...heldAnswer.rest(), ...usageOf(calls), ...finish];
           return;
         }
-        const { problems, json } = await this.formats.check(caller, format, answerOf(held), signal);
+        const { problems, json } = await this.formats.check(
+          caller,
+          format,
+          answerOf(heldAnswer),
+          signal,
+        );
         if (json !== undefined) {
           yield [{ type: 'text-delta', text: json }, ...usageOf(calls), ...finish];
           return;
         }
         if (calls.length === CALLS) throw new AnswerDoesNotFitError(problems);
-        parts = correct(correction(held.text, problems));
+        parts = correct(correction(heldAnswer.text, problems));
       }
     } catch (error) {
       const usage = usageOf(calls);
@@ -105,8 +110,8 @@ class HeldAnswer {
   /** Reads to the end and passes on what is not kept back. */
   async *read(parts: Parts): AsyncGenerator<readonly TurnPart[]> {
     for await (const some of parts) {
-      const shown = this.take(some);
-      if (shown.length > 0) yield shown;
+      const releasedParts = this.take(some);
+      if (releasedParts.length > 0) yield releasedParts;
     }
   }
 

@@ -53,7 +53,7 @@ export class AgentAnswers {
     const plan = { ...planned, systemPrompt: prompt.join('\n\n') || undefined };
     const { model, bases } = plan;
     noteIgnored(call, model, request.names, ignored);
-    const { messages, found } = await this.planner.messages({
+    const { messages, augmentation } = await this.planner.messages({
       caller,
       plan,
       history,
@@ -61,7 +61,7 @@ export class AgentAnswers {
       bases,
       signal,
     });
-    const sources = new TurnSources(found?.sources);
+    const sources = new TurnSources(augmentation?.sources);
     const parts = this.planner.answer(plan, {
       caller,
       messages,
@@ -71,7 +71,7 @@ export class AgentAnswers {
       passesUnfinished: true,
       ...(trail && { trail }),
     });
-    return { parts, context: () => ({ sent: messages, sources: sources.all }) };
+    return { parts, context: () => ({ messages, sources: sources.all }) };
   }
 }
 

@@ -76,13 +76,13 @@ export class ApiAnswers {
       place.onEnd((why) => answer.end(why));
       await write(answer);
     } catch (error) {
-      const shown = answer.errorFor(error);
-      if (shown === undefined) return;
+      const clientError = answer.errorFor(error);
+      if (clientError === undefined) return;
       if (!answer.hasBegun) {
         answer.setHeaders();
-        throw shown;
+        throw clientError;
       }
-      const failure = this.failureOf(shown);
+      const failure = this.failureOf(clientError);
       answer.fail(failure.code, request.failureEvent(failure));
     } finally {
       this.streams.release(place);
@@ -229,7 +229,7 @@ export class ApiAnswers {
       ask: parts,
       onMissing: () => answer.ignored.addOfModel('tool_choice'),
     });
-    return { parts: chosen, context: () => ({ sent: messages }) };
+    return { parts: chosen, context: () => ({ messages }) };
   }
 
   private parts(
@@ -391,5 +391,5 @@ async function* toAsyncIterable<T>(list: readonly T[]): AsyncGenerator<T> {
 
 /** What a relayed request was answered from: its messages are not read. */
 function contextOf({ body }: ApiRequest): AnswerContext {
-  return { sent: [{ role: 'user', content: JSON.stringify(body['messages']) }] };
+  return { messages: [{ role: 'user', content: JSON.stringify(body['messages']) }] };
 }

@@ -105,10 +105,10 @@ const UPSTREAM_STATUSES: Readonly<Record<UpstreamErrorKind, number>> = {
 
 /** The HTTP status for the client. */
 export function statusOfUpstream({ kind, status: answered }: UpstreamError): number {
-  const known = UPSTREAM_STATUSES[kind];
-  if (kind === 'context-length') return known;
+  const mappedStatus = UPSTREAM_STATUSES[kind];
+  if (kind === 'context-length') return mappedStatus;
   // 413 and 422 tell the client more than 400.
-  return known === 400 && answered !== undefined && answered < 500 ? answered : known;
+  return mappedStatus === 400 && answered !== undefined && answered < 500 ? answered : mappedStatus;
 }
 
 /** For the header Retry-After. */

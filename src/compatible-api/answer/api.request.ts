@@ -56,7 +56,7 @@ export interface AnswerWriter {
 /** What an answer was made from. */
 export interface AnswerContext {
   /** The messages that were sent to the model, for counts that the service does not report. */
-  readonly sent: readonly ChatMessage[];
+  readonly messages: readonly ChatMessage[];
   /** The fragments that an agent was given; undefined for a model. */
   readonly sources?: readonly Source[] | undefined;
 }

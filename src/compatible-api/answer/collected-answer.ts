@@ -39,10 +39,10 @@ export class CollectedAnswer {
     switch (part.type) {
       case 'text-delta': {
         const isBetween = this.isNewStep && this.text !== '';
-        const seen = isBetween ? { ...part, text: BETWEEN_STEPS + part.text } : part;
+        const visiblePart = isBetween ? { ...part, text: BETWEEN_STEPS + part.text } : part;
         this.isNewStep = false;
-        this.text += seen.text;
-        return seen;
+        this.text += visiblePart.text;
+        return visiblePart;
       }
       case 'reasoning-delta':
         this.reasoning += part.text;
@@ -75,9 +75,9 @@ export class CollectedAnswer {
   }
 
   /** As the service counted, or estimated. */
-  usageOf({ sent }: AnswerContext): AnswerUsage {
+  usageOf({ messages }: AnswerContext): AnswerUsage {
     const written = this.text + this.reasoning + this.calls.map((call) => call.arguments).join('');
-    const { inputTokens, outputTokens, totalTokens } = turnUsage(this.usage, sent, written);
+    const { inputTokens, outputTokens, totalTokens } = turnUsage(this.usage, messages, written);
     const { cachedInputTokens, reasoningTokens } = this.usage ?? {};
     return { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens };
   }

@@ -7,11 +7,11 @@ import type { TranslatedCall } from './api.request.js';
 import type { FormValue } from '../../provider/index.js';
 
 /** What a request may hold at most. */
-export const MOST_MESSAGES = 10_000;
-export const MOST_TOOLS = 128;
+export const MAX_MESSAGES = 10_000;
+export const MAX_TOOLS = 128;
 
 /** Longest name of a parameter that is repeated to the client. */
-const LONGEST_NAME = 200;
+const MAX_NAME_CHARS = 200;
 
 /**
  * Reads the parameters of a request. Throws ParameterError for the first that is wrong, and UnsupportedParameterError for one
@@ -48,7 +48,7 @@ export function parameters<Schema extends z.ZodType>(
 /** How much a model is to think: a word of its service, which refuses those that it does not know. */
 export const effort = z.string().regex(/^[a-z]{1,20}$/, 'it must be a word such as low or high');
 
-const LONGEST_MODEL = 200;
+const MAX_MODEL_CHARS = 200;
 
 /** A text that is not empty. PostgreSQL takes no NUL in a text, and no half of a surrogate pair. */
 export const plainText = (longest: number) =>
@@ -60,7 +60,7 @@ export const plainText = (longest: number) =>
     .transform((text) => text.toWellFormed());
 
 /** The name of a model. */
-export const modelName = plainText(LONGEST_MODEL)
+export const modelName = plainText(MAX_MODEL_CHARS)
   .transform((name) => name.trim())
   .refine((name) => name !== '', 'it must not be blank');
 
@@ -166,7 +166,7 @@ function nameOf(path: readonly PropertyKey[]): string {
       typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${String(part)}`,
     )
     .join('');
-  return name === '' ? 'body' : name.slice(0, LONGEST_NAME);
+  return name === '' ? 'body' : name.slice(0, MAX_NAME_CHARS);
 }
 
 /** Null stands for a parameter that is not given. */

@@ -68,8 +68,8 @@ export class RequestFiles {
   ): Promise<string> {
     const digest = createHash('sha256').update(content).digest('base64url');
     const key = `${tenantId} ${digest} ${name}`;
-    const kept = this.texts.get(key);
-    if (kept !== undefined) return kept;
+    const cachedText = this.texts.get(key);
+    if (cachedText !== undefined) return cachedText;
     try {
       const text = await this.documents.textOf(content, name, signal);
       this.texts.set(key, text);
@@ -155,7 +155,7 @@ export function filePartOf(
 
 function fileName(name: string | null | undefined, type = ''): string {
   const suffix = SUFFIXES[type.toLowerCase()] ?? 'pdf';
-  const given = name?.trim() ?? '';
-  if (given === '') return `document.${suffix}`;
-  return /\.\w{1,10}$/.test(given) ? given : `${given}.${suffix}`;
+  const trimmedName = name?.trim() ?? '';
+  if (trimmedName === '') return `document.${suffix}`;
+  return /\.\w{1,10}$/.test(trimmedName) ? trimmedName : `${trimmedName}.${suffix}`;
 }

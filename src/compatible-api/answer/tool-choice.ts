@@ -84,20 +84,20 @@ async function* firstCallOnly(answer: Parts): Parts {
 
 /** Held until a tool is called, because it is replaced where none is. */
 async function* calling(answer: Parts, { ask, onMissing }: Further): Parts {
-  const held: TurnPart[] = [];
+  const bufferedParts: TurnPart[] = [];
   let hasCalled = false;
   for await (const parts of answer) {
     hasCalled ||= parts.some(({ type }) => type === 'tool-call');
-    if (hasCalled) yield [...held.splice(0), ...parts];
-    else held.push(...parts);
+    if (hasCalled) yield [...bufferedParts.splice(0), ...parts];
+    else bufferedParts.push(...parts);
   }
   if (hasCalled) return;
-  const text = held.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
-  const finish = held.findLast((part) => part.type === 'finish');
+  const text = bufferedParts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
+  const finish = bufferedParts.findLast((part) => part.type === 'finish');
   // An answer that was cut or declined would be so again.
   if (finish?.reason !== 'stop') {
     onMissing();
-    yield held;
+    yield bufferedParts;
     return;
   }
   const again: TurnPart[] = [];
@@ -109,5 +109,5 @@ async function* calling(answer: Parts, { ask, onMissing }: Further): Parts {
   }
   if (!again.some(({ type }) => type === 'tool-call')) onMissing();
   // Both calls were paid for.
-  yield [...held.filter(({ type }) => type === 'usage'), ...again];
+  yield [...bufferedParts.filter(({ type }) => type === 'usage'), ...again];
 }

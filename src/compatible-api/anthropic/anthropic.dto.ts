@@ -1,19 +1,19 @@
 import { AsSent, Given, Input, Text, Whole } from '../../platform/http/index.js';
 
-const LONGEST_ID = 220;
+const MAX_ID_CHARS = 220;
 export const USUAL_MODELS_PAGE = 20;
-const LARGEST_MODELS_PAGE = 1_000;
+const MAX_MODELS_PAGE = 1_000;
 
 /** Read for clients that send anthropic-version. */
 export class ModelsQuery extends Input({
   limit: Whole({
     optional: true,
     min: 1,
-    max: LARGEST_MODELS_PAGE,
+    max: MAX_MODELS_PAGE,
     description: `Models of a page; default ${USUAL_MODELS_PAGE}. With anthropic-version alone, as the other two`,
   }),
-  after_id: Text({ optional: true, max: LONGEST_ID, description: 'The page after this model' }),
-  before_id: Text({ optional: true, max: LONGEST_ID, description: 'The page before this model' }),
+  after_id: Text({ optional: true, max: MAX_ID_CHARS, description: 'The page after this model' }),
+  before_id: Text({ optional: true, max: MAX_ID_CHARS, description: 'The page before this model' }),
 }) {}
 
 const OBJECT = { type: 'object', additionalProperties: true } as const;

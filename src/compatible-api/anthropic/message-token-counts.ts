@@ -5,7 +5,7 @@ import { TurnPlanner } from '../../chat/index.js';
 import { estimateMessageTokens, ModelResolver, tokenCounter } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ContentPart, RelayedBody, TokenCount } from '../../provider/index.js';
-import { agentIdIn, modelName, MOST_MESSAGES, parameters } from '../answer/parameters.js';
+import { agentIdIn, modelName, MAX_MESSAGES, parameters } from '../answer/parameters.js';
 import { UpstreamTokenCounts } from '../answer/token-counts.js';
 import type { CountOptions } from '../answer/token-counts.js';
 import { relayedBody } from './messages.protocol.js';
@@ -16,7 +16,7 @@ const countRequest = z.looseObject({
   messages: z
     .array(z.looseObject({ role: z.string(), content }))
     .min(1)
-    .max(MOST_MESSAGES),
+    .max(MAX_MESSAGES),
   system: content.optional(),
   tools: z.array(z.looseObject({})).optional(),
 });
@@ -69,9 +69,10 @@ async function estimated(
 type Content = z.output<typeof content>;
 
 /** What of a message takes tokens: files as images, and no thinking, which no model is told again. */
-function partsOf(given: Content): ContentPart[] {
-  if (typeof given === 'string') return given === '' ? [] : [{ type: 'text', text: given }];
-  return given.flatMap((block): ContentPart[] => {
+function partsOf(messageContent: Content): ContentPart[] {
+  if (typeof messageContent === 'string')
+    return messageContent === '' ? [] : [{ type: 'text', text: messageContent }];
+  return messageContent.flatMap((block): ContentPart[] => {
     switch (block.type) {
       case 'thinking':
       case 'redacted_thinking':

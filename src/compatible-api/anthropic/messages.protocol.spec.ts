@@ -5,20 +5,20 @@ import { MessagesRequest } from './messages.protocol.js';
 
 const asked = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] };
 const thinking = { type: 'adaptive' };
-const sent = [{ role: 'user', content: 'Hello' } as const];
+const messages = [{ role: 'user', content: 'Hello' } as const];
 const raw = undefined;
 
 /** The answer to the parts. */
 async function written(parts: TurnPart[], more: object = {}): Promise<object> {
   const writer = MessagesRequest.of({ ...asked, ...more }, {}).writer(false);
   writer.add(parts);
-  return writer.whole({ sent });
+  return writer.whole({ messages });
 }
 
 /** The names of the events of the parts. */
 async function eventsOf(parts: TurnPart[], more: object = {}): Promise<string[]> {
   const writer = MessagesRequest.of({ ...asked, ...more }, {}).writer(false);
-  const text = writer.add(parts) + (await writer.end({ sent }));
+  const text = writer.add(parts) + (await writer.end({ messages }));
   return [...text.matchAll(/^event: (\w+)$/gm)].map(([, name = '']) => name);
 }
 

@@ -19,8 +19,8 @@ import {
   effort,
   effortOf,
   modelName,
-  MOST_MESSAGES,
-  MOST_TOOLS,
+  MAX_MESSAGES,
+  MAX_TOOLS,
   parameters,
   withAssistantMessages,
 } from '../answer/parameters.js';
@@ -52,7 +52,7 @@ const anyRequest = z.looseObject({
   messages: z
     .array(z.looseObject({ role: z.string() }))
     .min(1)
-    .max(MOST_MESSAGES),
+    .max(MAX_MESSAGES),
   stream: z.boolean().optional(),
   thread: z.unknown().optional(),
 });
@@ -70,7 +70,7 @@ export class MessagesRequest implements ApiRequest {
     },
     parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
     imageDetail: 'messages',
-    strictTool: (index) => `tools[${ownToolPlaces(this.body)[index] ?? index}].strict`,
+    strictTool: (index) => `tools[${findClientTools(this.body)[index] ?? index}].strict`,
     effort: 'output_config.effort',
   };
   readonly relay: RelayedRequest;
@@ -80,11 +80,11 @@ export class MessagesRequest implements ApiRequest {
     readonly model: string,
     readonly stream: boolean,
     /** As the client sent it. */
-    private readonly sent: ApiRequest['body'],
+    private readonly clientBody: ApiRequest['body'],
     headers: RelayedRequest['headers'],
   ) {
     this.relay = { protocol: 'messages', headers };
-    this.body = relayedBody(sent);
+    this.body = relayedBody(clientBody);
   }
 
   /** Reads what Plinth itself needs of a request. Throws ParameterError. */
@@ -95,7 +95,7 @@ export class MessagesRequest implements ApiRequest {
   }
 
   translate(ignored: IgnoredParameters): TranslatedCall {
-    return translate(this.sent, ignored);
+    return translate(this.clientBody, ignored);
   }
 
   writer(isAgent: boolean): AnswerWriter {
@@ -165,7 +165,7 @@ const documentBlock = z.strictObject({
       type: z.literal('content'),
       content: z.union([
         z.string(),
-        z.array(z.discriminatedUnion('type', [textBlock, imageBlock])).max(MOST_MESSAGES),
+        z.array(z.discriminatedUnion('type', [textBlock, imageBlock])).max(MAX_MESSAGES),
       ]),
     }),
   ]),
@@ -179,7 +179,7 @@ const searchResultBlock = z.strictObject({
   type: z.literal('search_result'),
   source: z.string(),
   title: z.string(),
-  content: z.array(textBlock).max(MOST_MESSAGES),
+  content: z.array(textBlock).max(MAX_MESSAGES),
   citations: z.looseObject({}).nullish(),
   ...cache,
 });
@@ -190,7 +190,7 @@ const resultBlock = z.strictObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string().min(1),
   content: z
-    .union([z.string(), z.array(z.discriminatedUnion('type', [...shownBlocks])).max(MOST_MESSAGES)])
+    .union([z.string(), z.array(z.discriminatedUnion('type', [...shownBlocks])).max(MAX_MESSAGES)])
     .nullish(),
   is_error: z.boolean().nullish(),
   ...cache,
@@ -213,7 +213,7 @@ const thinkingBlocks = [
   z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() }),
 ] as const;
 
-const texts = z.union([z.string(), z.array(textBlock).max(MOST_MESSAGES)]);
+const texts = z.union([z.string(), z.array(textBlock).max(MAX_MESSAGES)]);
 const message = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('system'), content: texts }),
   z.strictObject({
@@ -223,7 +223,7 @@ const message = z.discriminatedUnion('role', [
       z
         .array(z.discriminatedUnion('type', [...shownBlocks, resultBlock]))
         .min(1)
-        .max(MOST_MESSAGES),
+        .max(MAX_MESSAGES),
     ]),
   }),
   z.strictObject({
@@ -232,7 +232,7 @@ const message = z.discriminatedUnion('role', [
       z.string(),
       z
         .array(z.discriminatedUnion('type', [textBlock, callBlock, ...thinkingBlocks]))
-        .max(MOST_MESSAGES),
+        .max(MAX_MESSAGES),
     ]),
   }),
 ]);
@@ -263,10 +263,10 @@ const outputFormat = z.strictObject({
 const translatedRequest = z.strictObject({
   model: z.string(),
   max_tokens: z.number().int().min(1).max(1_000_000),
-  messages: z.array(message).min(1).max(MOST_MESSAGES),
+  messages: z.array(message).min(1).max(MAX_MESSAGES),
   system: texts.optional(),
   stream: z.boolean().optional(),
-  tools: z.array(tool).max(MOST_TOOLS).optional(),
+  tools: z.array(tool).max(MAX_TOOLS).optional(),
   tool_choice: z
     .discriminatedUnion('type', [
       z.strictObject({ type: z.literal('auto'), ...oneByOne }),
@@ -316,13 +316,13 @@ function withoutServerTools(
 ): ApiRequest['body'] {
   const tools: unknown = body['tools'];
   if (!Array.isArray(tools)) return body;
-  const own = ownToolPlaces(body);
-  for (const at of tools.keys()) if (!own.includes(at)) ignored.add(`tools[${at}]`);
-  return { ...body, tools: own.map((at): unknown => tools[at]) };
+  const clientToolPlaces = findClientTools(body);
+  for (const at of tools.keys()) if (!clientToolPlaces.includes(at)) ignored.add(`tools[${at}]`);
+  return { ...body, tools: clientToolPlaces.map((at): unknown => tools[at]) };
 }
 
 /** Places in `tools` of those that the client runs itself. */
-function ownToolPlaces({ tools }: ApiRequest['body']): number[] {
+function findClientTools({ tools }: ApiRequest['body']): number[] {
   if (!Array.isArray(tools)) return [];
   return [...tools.keys()].filter(
     (at) => !SERVER_TOOL.test(String((tools[at] as { type?: unknown } | null)?.type)),
@@ -331,8 +331,8 @@ function ownToolPlaces({ tools }: ApiRequest['body']): number[] {
 
 function translate(body: ApiRequest['body'], ignored: IgnoredParameters): TranslatedCall {
   const neutral = withoutNeutral(withoutServerTools(body, ignored), WITHOUT_EFFECT);
-  const asked = withoutHints(neutral, MESSAGE_HINTS, ignored);
-  const request = parameters(translatedRequest, asked);
+  const checkedBody = withoutHints(neutral, MESSAGE_HINTS, ignored);
+  const request = parameters(translatedRequest, checkedBody);
   const { system, stop_sequences: stop } = request;
   const { output_config, output_format, thinking } = request;
   if (output_config?.task_budget) ignored.add('output_config.task_budget');
@@ -364,17 +364,17 @@ function translate(body: ApiRequest['body'], ignored: IgnoredParameters): Transl
 }
 
 function showsThinking({ thinking }: ApiRequest['body']): boolean {
-  const { type, display: shown } = (thinking ?? {}) as Record<string, unknown>;
-  return (type === 'enabled' || type === 'adaptive') && shown !== 'omitted';
+  const { type, display } = (thinking ?? {}) as Record<string, unknown>;
+  return (type === 'enabled' || type === 'adaptive') && display !== 'omitted';
 }
 
-function messagesOf(given: TranslatedRequest['messages']): TranslatedMessage[] {
-  if (given.at(-1)?.role === 'assistant') {
+function messagesOf(requestMessages: TranslatedRequest['messages']): TranslatedMessage[] {
+  if (requestMessages.at(-1)?.role === 'assistant') {
     // Another protocol begins a new answer instead of continuing this one.
     throw new ParameterError('messages', msg`The last message must be one of the user.`);
   }
   const names = new Map<string, string>();
-  return given.flatMap((one, at): TranslatedMessage[] => {
+  return requestMessages.flatMap((one, at): TranslatedMessage[] => {
     switch (one.role) {
       case 'system':
         return [{ role: 'system', content: joined(one.content) }];
@@ -416,16 +416,16 @@ function userMessages(
       );
     }
     const blocks = typeof result === 'string' ? [{ type: 'text', text: result } as const] : result;
-    const shown = (blocks ?? []).flatMap((one, index) =>
+    const resultParts = (blocks ?? []).flatMap((one, index) =>
       partsOf(one, `${param}.content[${index}]`),
     );
-    const text = shown
+    const text = resultParts
       .filter((part) => part.type === 'text')
       .map((part) => part.text)
       .join('\n');
-    const said = block.is_error ? `Error: ${text}` : text;
-    results.push({ role: 'tool', toolCallId, name, content: said });
-    parts.push(...shown.filter(({ type }) => type !== 'text'));
+    const resultText = block.is_error ? `Error: ${text}` : text;
+    results.push({ role: 'tool', toolCallId, name, content: resultText });
+    parts.push(...resultParts.filter(({ type }) => type !== 'text'));
   }
   if (parts.length === 0) return results;
   return [...results, { role: 'user', content: withoutParts(parts) }];
@@ -435,8 +435,8 @@ function userMessages(
 function withoutParts(
   parts: readonly (ContentPart | FilePart)[],
 ): string | readonly (ContentPart | FilePart)[] {
-  const found = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  return found.length === parts.length ? found.join('\n\n') : parts;
+  const textParts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return textParts.length === parts.length ? textParts.join('\n\n') : parts;
 }
 
 function partsOf(block: ShownBlock, param: string): (ContentPart | FilePart)[] {
@@ -625,12 +625,12 @@ class MessageWriter implements AnswerWriter {
   }
 
   private addPart(part: TurnPart): string {
-    const seen = this.answer.add(part);
-    switch (seen?.type) {
+    const visiblePart = this.answer.add(part);
+    switch (visiblePart?.type) {
       case undefined:
         return '';
       case 'text-delta': {
-        const { text } = seen;
+        const { text } = visiblePart;
         const opened = this.open({ type: 'text', text: '' });
         const block = this.content.at(-1);
         if (block?.type === 'text') block.text += text;
@@ -638,7 +638,7 @@ class MessageWriter implements AnswerWriter {
       }
       case 'reasoning-delta': {
         if (!this.withThinking) return '';
-        const { text: thinking } = seen;
+        const { text: thinking } = visiblePart;
         const opened = this.open({ type: 'thinking', thinking: '', signature: '' });
         const block = this.content.at(-1);
         if (block?.type === 'thinking') block.thinking += thinking;
@@ -658,10 +658,10 @@ class MessageWriter implements AnswerWriter {
     return state + calls.map((call) => this.callTool(call)).join('');
   }
 
-  private callTool({ id, name, input: given, arguments: text, invalid }: ToolCall): string {
+  private callTool({ id, name, input: parsedInput, arguments: text, invalid }: ToolCall): string {
     const call = { type: 'tool_use', id, name, caller: { type: 'direct' } } as const;
     const opened = this.open({ ...call, input: {} });
-    const input = invalid ? { [INVALID_JSON]: text } : given;
+    const input = invalid ? { [INVALID_JSON]: text } : parsedInput;
     this.content[this.content.length - 1] = { ...call, input };
     const json = invalid ? JSON.stringify(input) : text;
     return opened + this.delta({ type: 'input_json_delta', partial_json: json }) + this.close();

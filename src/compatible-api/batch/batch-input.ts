@@ -44,7 +44,7 @@ interface Problem {
 /** What is wrong with a file as far as it was read, and what its requests have in common. */
 export class BatchInput {
   private readonly ids = new Set<string>();
-  private readonly found: BatchProblem[] = [];
+  private readonly lineProblems: BatchProblem[] = [];
   private readonly models = new Set<unknown>();
   private lines = 0;
   private requests = 0;
@@ -80,9 +80,9 @@ export class BatchInput {
     }
     if (this.requests > MAX_LINES) {
       const message = msg`The file has more than ${MAX_LINES} requests. Make several batches.`;
-      return [problemOf({ code: 'too_many_tasks', message, param: null }), ...this.found];
+      return [problemOf({ code: 'too_many_tasks', message, param: null }), ...this.lineProblems];
     }
-    return this.found;
+    return this.lineProblems;
   }
 
   /** Null where the requests name several models, or none. */
@@ -145,7 +145,7 @@ export class BatchInput {
   }
 
   private add(problem: Problem, line: number): void {
-    if (this.found.length < MAX_PROBLEMS) this.found.push(problemOf(problem, line));
+    if (this.lineProblems.length < MAX_PROBLEMS) this.lineProblems.push(problemOf(problem, line));
   }
 }
 

@@ -56,7 +56,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
   private readonly logger = new Logger('Batches');
   private readonly stopping = new AbortController();
   /** What this process has leases of. */
-  private readonly held = new Map<string, AbortController>();
+  private readonly leases = new Map<string, AbortController>();
   private readonly running = new Set<Promise<void>>();
   private rounds: IntervalJob | undefined;
   private renewals: IntervalJob | undefined;
@@ -85,7 +85,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
   /** Lines that are answered are put back. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
-    for (const lease of this.held.values()) lease.abort();
+    for (const lease of this.leases.values()) lease.abort();
     await this.rounds?.stop();
     await Promise.all(this.running);
     await this.renewals?.stop();
@@ -268,11 +268,14 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
         ? await this.write(batch, 'errors', { statuses: OTHER_ENDS, signal })
         : undefined;
     const { outputSeconds } = batch;
-    const kept = { purpose: 'batch_output', keptSeconds: outputSeconds ?? undefined } as const;
+    const fileOptions = {
+      purpose: 'batch_output',
+      keptSeconds: outputSeconds ?? undefined,
+    } as const;
     const isEnded = await this.database
       .transaction(async () => {
-        const outputFile = output ? await this.files.add(owner, output, kept) : null;
-        const errorFile = errors ? await this.files.add(owner, errors, kept) : null;
+        const outputFile = output ? await this.files.add(owner, output, fileOptions) : null;
+        const errorFile = errors ? await this.files.add(owner, errors, fileOptions) : null;
         const status = statusOf(batch);
         const usage: BatchUsage | null = sum.input + sum.output > 0 ? sum : null;
         const isOurs = await this.repository.end(batch, { status, outputFile, errorFile, usage });
@@ -332,21 +335,21 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
   /** Runs the work while this process has the lease. */
   private async leased(token: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const lease = new AbortController();
-    this.held.set(token, lease);
+    this.leases.set(token, lease);
     if (this.stopping.signal.aborted) lease.abort();
     try {
       await work(lease.signal);
     } finally {
-      this.held.delete(token);
+      this.leases.delete(token);
     }
   }
 
   private async renew(): Promise<void> {
-    const tokens = [...this.held.keys()];
+    const tokens = [...this.leases.keys()];
     if (tokens.length === 0) return;
     try {
       const renewed = await this.repository.renew(tokens);
-      for (const token of tokens) if (!renewed.has(token)) this.held.get(token)?.abort();
+      for (const token of tokens) if (!renewed.has(token)) this.leases.get(token)?.abort();
     } catch (error) {
       if (!isOutage(error)) this.logger.warn({ msg: 'Failed to renew batches', err: error });
     }

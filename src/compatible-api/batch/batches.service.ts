@@ -131,7 +131,7 @@ export class Batches {
       }
     }
     await this.requirePlace(caller);
-    const kept = KEPT_HEADERS.flatMap((name) => {
+    const storedHeaders = KEPT_HEADERS.flatMap((name) => {
       const value = headers[name];
       return value === undefined ? [] : [[name, String(value)]];
     });
@@ -140,7 +140,7 @@ export class Batches {
     await this.database.transaction(async () => {
       const number = await this.repository.insert(caller, {
         ...{ id, protocol: 'messages', endpoint: MESSAGES_ENDPOINT, status: 'in_progress' },
-        headers: Object.fromEntries(kept) as Record<string, string>,
+        headers: Object.fromEntries(storedHeaders) as Record<string, string>,
         ...{ metadata: null, inputFile: null, outputSeconds: null, windowSeconds: DAY_SECONDS },
       });
       for (let from = 0; from < requests.length; from += LINES_AT_ONCE) {
@@ -169,12 +169,12 @@ export class Batches {
     { after, before, limit }: AskedPage,
     names: { readonly after: string; readonly before: string },
   ): Promise<{ readonly batches: readonly ApiBatch[]; readonly hasMore: boolean }> {
-    const asked: BatchPage = {
+    const pageQuery: BatchPage = {
       limit: limit + 1,
       after: after && (await this.numberOf(caller, protocol, after, names.after)),
       before: before && (await this.numberOf(caller, protocol, before, names.before)),
     } as BatchPage;
-    const rows = await this.repository.page(caller, protocol, asked);
+    const rows = await this.repository.page(caller, protocol, pageQuery);
     const hasMore = rows.length > limit;
     // The one too many is at the far end of the page.
     const batches = before && hasMore ? rows.slice(1) : rows.slice(0, limit);

@@ -82,14 +82,17 @@ export class ApiFiles {
   /** Throws ParameterError, FileTooLargeError and FileQuotaError. */
   async upload(caller: Caller, body: unknown, received: readonly UploadedPart[]): Promise<ApiFile> {
     const { purpose, expires_after: expires } = parameters(uploadRequest, body);
-    const known = PURPOSES.find((one) => one === purpose);
-    if (!known) {
+    const supportedPurpose = PURPOSES.find((one) => one === purpose);
+    if (!supportedPurpose) {
       throw new ParameterError(
         'purpose',
         msg`Files of the purpose ${purpose} are not supported. Send one of ${PURPOSES.join(', ')}.`,
       );
     }
-    return this.receive(caller, received, { purpose: known, keptSeconds: expires?.seconds });
+    return this.receive(caller, received, {
+      purpose: supportedPurpose,
+      keptSeconds: expires?.seconds,
+    });
   }
 
   /** The same in the form of Anthropic, whose files have no purpose. */
@@ -144,8 +147,8 @@ export class ApiFiles {
         msg`The parameter ${param} names no file of the list. Begin again with the first page.`,
       );
     }
-    const asked = { ...page, after: last?.number, limit: page.limit + 1 };
-    const rows = await this.repository.page(caller, asked);
+    const pageQuery = { ...page, after: last?.number, limit: page.limit + 1 };
+    const rows = await this.repository.page(caller, pageQuery);
     return { files: rows.slice(0, page.limit), hasMore: rows.length > page.limit };
   }
 

@@ -119,8 +119,8 @@ export class FileReferences {
 function hasParts({ content }: Json): boolean {
   if (!Array.isArray(content)) return false;
   return (content as readonly unknown[]).some((part) => {
-    const { file_id: own, file, source } = record(part);
-    return [own, record(file)['file_id'], record(source)['file_id']].some(isFileId);
+    const { file_id: fileId, file, source } = record(part);
+    return [fileId, record(file)['file_id'], record(source)['file_id']].some(isFileId);
   });
 }
 

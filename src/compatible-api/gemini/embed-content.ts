@@ -78,16 +78,17 @@ export class EmbedContent {
     const groups = Map.groupBy(requests.entries(), ([, one]) => dimensionsOf(one));
     for (const [dimensions, group] of groups) {
       const texts = group.map(([, one]) => textOf(one));
-      const asked = { model, texts, dimensions, param: DIMENSIONS };
-      const made = await this.embeddings.vectors(caller, asked, context);
-      for (const [index, [at]] of group.entries()) vectors[at] = [...(made.vectors[index] ?? [])];
+      const embeddingCall = { model, texts, dimensions, param: DIMENSIONS };
+      const embedded = await this.embeddings.vectors(caller, embeddingCall, context);
+      for (const [index, [at]] of group.entries())
+        vectors[at] = [...(embedded.vectors[index] ?? [])];
     }
     return vectors;
   }
 }
 
-function dimensionsOf(asked: EmbedRequest): number | undefined {
-  return asked[DIMENSIONS] ?? asked.embedContentConfig?.[DIMENSIONS];
+function dimensionsOf(request: EmbedRequest): number | undefined {
+  return request[DIMENSIONS] ?? request.embedContentConfig?.[DIMENSIONS];
 }
 
 function textOf({ content }: EmbedRequest): string {
@@ -95,10 +96,10 @@ function textOf({ content }: EmbedRequest): string {
 }
 
 /** What no other service has a word for. Texts that are too long are refused by some services and cut by others. */
-function noteHints(asked: EmbedRequest, ignored: IgnoredParameters): void {
-  for (const given of [asked, asked.embedContentConfig ?? {}]) {
+function noteHints(request: EmbedRequest, ignored: IgnoredParameters): void {
+  for (const options of [request, request.embedContentConfig ?? {}]) {
     for (const name of ['taskType', 'title', 'autoTruncate'] as const) {
-      if (given[name] !== undefined) ignored.add(name);
+      if (options[name] !== undefined) ignored.add(name);
     }
   }
 }

@@ -40,8 +40,8 @@ export const geminiFailures: FailureShape = {
 export function geminiFailure(failure: Failure): ShapedFailure {
   const { error } = failure;
   const isUpstream = error instanceof UpstreamError;
-  const own = isModelError(error) ? 404 : statusOf(failure);
-  const status = isUpstream ? statusOfUpstream(error) : own;
+  const failureStatus = isModelError(error) ? 404 : statusOf(failure);
+  const status = isUpstream ? statusOfUpstream(error) : failureStatus;
   const word = STATUSES[status] ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
   return {
     status,

@@ -57,24 +57,29 @@ export class Gemini {
     const [, name = '', method = call] = CALL.exec(call) ?? [];
     if (!METHODS.has(method)) throw new UnknownMethodError(method);
     const model = parameters(modelName, name);
-    const asked = parameters(ANY_BODY, body);
+    const checkedBody = parameters(ANY_BODY, body);
     const { alt } = response.req.query;
     if (alt !== undefined && alt !== 'json' && alt !== 'sse')
       throw new UnsupportedParameterError('alt');
     if (!method.endsWith('enerateContent')) {
       const answer = await reportingCall(caller, response, (named): Promise<object> => {
         const context = { ...named, signal: whileConnected(response) };
-        if (method === 'embedContent') return this.embeddings.one(caller, model, asked, context);
+        if (method === 'embedContent')
+          return this.embeddings.one(caller, model, checkedBody, context);
         return method === 'countTokens'
-          ? this.countTokens(caller, model, { body: asked, ignored: named.ignored })
-          : this.embeddings.several(caller, model, asked, context);
+          ? this.countTokens(caller, model, { body: checkedBody, ignored: named.ignored })
+          : this.embeddings.several(caller, model, checkedBody, context);
       });
       response.status(200).json(answer);
       return;
     }
     const pieces = alt === 'sse' ? 'events' : 'array';
     const form = method === 'generateContent' ? 'whole' : pieces;
-    await this.answers.answer(caller, new GenerateContentRequest(model, asked, form), response);
+    await this.answers.answer(
+      caller,
+      new GenerateContentRequest(model, checkedBody, form),
+      response,
+    );
   }
 
   /** By the vocabulary of the model or as an estimate; for an agent with its prompt, but without what it may find or call. */
@@ -84,17 +89,17 @@ export class Gemini {
     { body, ignored }: { readonly body: unknown; readonly ignored: IgnoredParameters },
   ): Promise<GeminiTokensView> {
     const { generateContentRequest, ...plain } = camelKeys(body ?? {}) as Record<string, unknown>;
-    const asked = body === undefined ? body : (generateContentRequest ?? plain);
-    const request = new GenerateContentRequest(model, asked, 'whole').translate(ignored);
+    const generateBody = body === undefined ? body : (generateContentRequest ?? plain);
+    const request = new GenerateContentRequest(model, generateBody, 'whole').translate(ignored);
     const agentId = agentIdIn(model);
     if (agentId === undefined) {
-      const { modelName: known } = await this.models.resolveChat(caller, model);
-      return { totalTokens: await estimateCallTokens(request, known) };
+      const { modelName: resolvedName } = await this.models.resolveChat(caller, model);
+      return { totalTokens: await estimateCallTokens(request, resolvedName) };
     }
-    const { model: own, systemPrompt } = await this.planner.plan(caller, { agentId });
+    const { model: agentModel, systemPrompt } = await this.planner.plan(caller, { agentId });
     const prompt = systemPrompt ? [{ role: 'system', content: systemPrompt } as const] : [];
     const messages = [...prompt, ...request.messages];
-    return { totalTokens: await estimateCallTokens({ messages }, own.modelName) };
+    return { totalTokens: await estimateCallTokens({ messages }, agentModel.modelName) };
   }
 
   /** A page of those that generate or embed content. Throws ParameterError for a token that is none of the list. */

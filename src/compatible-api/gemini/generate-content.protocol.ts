@@ -24,7 +24,7 @@ import type {
   TranslatedCall,
   TranslatedMessage,
 } from '../answer/api.request.js';
-import { effortOf, MOST_MESSAGES, MOST_TOOLS, parameters } from '../answer/parameters.js';
+import { effortOf, MAX_MESSAGES, MAX_TOOLS, parameters } from '../answer/parameters.js';
 import { encodeState, firstState } from '../answer/encoded-state.js';
 import { filePartOf, MAX_FILE_NAME_CHARS } from '../answer/request-files.js';
 import { CONTENT_HINTS, GENERATION_HINTS, withoutHints } from '../answer/hints.js';
@@ -194,7 +194,7 @@ const part = fields({
     response: values.optional(),
     parts: z
       .array(fields({ inlineData: blob }))
-      .max(MOST_MESSAGES)
+      .max(MAX_MESSAGES)
       .optional(),
     // Of calls that are answered several times, which no other protocol has.
     willContinue: z.literal(false).optional(),
@@ -207,7 +207,7 @@ const part = fields({
 
 type Part = z.output<typeof part>;
 
-const parts = z.array(part).max(MOST_MESSAGES).optional();
+const parts = z.array(part).max(MAX_MESSAGES).optional();
 
 const content = fields({ role: z.enum(['user', 'model', 'function']).optional(), parts });
 
@@ -227,18 +227,18 @@ const penalty = z.number().min(-2).max(2).optional();
 
 /** Every parameter that can be translated. */
 const request = z.strictObject({
-  contents: z.array(content).min(1).max(MOST_MESSAGES),
+  contents: z.array(content).min(1).max(MAX_MESSAGES),
   systemInstruction: z
     .union([z.string(), fields({ role: z.string().optional(), parts })])
     .optional(),
   tools: z
-    .array(fields({ functionDeclarations: z.array(declaration).max(MOST_TOOLS).optional() }))
-    .max(MOST_TOOLS)
+    .array(fields({ functionDeclarations: z.array(declaration).max(MAX_TOOLS).optional() }))
+    .max(MAX_TOOLS)
     .optional(),
   toolConfig: fields({
     functionCallingConfig: fields({
       mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']).optional(),
-      allowedFunctionNames: z.array(name).max(MOST_TOOLS).optional(),
+      allowedFunctionNames: z.array(name).max(MAX_TOOLS).optional(),
       streamFunctionCallArguments: z.boolean().optional(),
     }).optional(),
     includeServerSideToolInvocations: z.literal(false).optional(),
@@ -281,17 +281,17 @@ function configOf(body: Readonly<Record<string, unknown>>): Readonly<Record<stri
 
 /** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
 function translate(body: ApiRequest['body'], ignored: IgnoredParameters): TranslatedCall {
-  const asked = withoutHints(body, CONTENT_HINTS, ignored) as Record<string, unknown>;
-  if (CONFIG in asked) {
-    const config = camelKeys(asked[CONFIG]);
-    asked[CONFIG] = withoutHints(config, GENERATION_HINTS, ignored, `${CONFIG}.`);
+  const checkedBody = withoutHints(body, CONTENT_HINTS, ignored) as Record<string, unknown>;
+  if (CONFIG in checkedBody) {
+    const config = camelKeys(checkedBody[CONFIG]);
+    checkedBody[CONFIG] = withoutHints(config, GENERATION_HINTS, ignored, `${CONFIG}.`);
   }
   const {
     contents,
     systemInstruction,
     generationConfig = {},
     ...offered
-  } = parameters(request, asked);
+  } = parameters(request, checkedBody);
   refuseOthers(generationConfig);
   const system = systemOf(systemInstruction);
   const form = formOf(generationConfig);
@@ -351,9 +351,9 @@ function thinkingOf(
   return level.endsWith('UNSPECIFIED') ? {} : effortOf(level.toLowerCase());
 }
 
-function systemOf(given: Request['systemInstruction']): string {
-  if (given === undefined || typeof given === 'string') return given ?? '';
-  return (given.parts ?? [])
+function systemOf(instruction: Request['systemInstruction']): string {
+  if (instruction === undefined || typeof instruction === 'string') return instruction ?? '';
+  return (instruction.parts ?? [])
     .map(({ text, ...others }, at) => {
       const [other] = Object.keys(others).filter((key) => key !== 'thought');
       if (other !== undefined)
@@ -404,15 +404,19 @@ function messagesOf(contents: Request['contents']): TranslatedMessage[] {
   });
 }
 
-function modelMessages(given: readonly Part[], open: OpenCall[], place: string): ChatMessage[] {
+function modelMessages(
+  contentParts: readonly Part[],
+  open: OpenCall[],
+  place: string,
+): ChatMessage[] {
   let text = '';
   const toolCalls: ToolCall[] = [];
-  for (const [at, one] of given.entries()) {
-    const { text: said = '', thought, functionCall: call } = one;
+  for (const [at, one] of contentParts.entries()) {
+    const { text: partText = '', thought, functionCall: call } = one;
     const other = (['inlineData', 'fileData', 'functionResponse'] as const).find((key) => one[key]);
     if (other) throw new UnsupportedParameterError(`${place}[${at}].${other}`);
     // A model is told again what it thought only by the state in a signature.
-    if (thought !== true) text += said;
+    if (thought !== true) text += partText;
     if (!call) continue;
     const id = call.id ?? `${place}[${at}]`.replaceAll(/\W+/g, '_');
     open.push({ id, name: call.name });
@@ -422,7 +426,7 @@ function modelMessages(given: readonly Part[], open: OpenCall[], place: string):
   }
   if (text === '' && toolCalls.length === 0) return [];
   const providerState = firstState(
-    given.map(({ thoughtSignature }) => signedState(thoughtSignature)),
+    contentParts.map(({ thoughtSignature }) => signedState(thoughtSignature)),
   );
   return [
     {
@@ -436,27 +440,30 @@ function modelMessages(given: readonly Part[], open: OpenCall[], place: string):
 
 /** Results of tools are messages of their own, which hold text alone: their images and files follow in the message of the user. */
 function userMessages(
-  given: readonly Part[],
+  contentParts: readonly Part[],
   open: OpenCall[],
   place: string,
 ): TranslatedMessage[] {
   const results: ChatMessage[] = [];
-  const shown: (ContentPart | FilePart)[] = [];
-  for (const [at, one] of given.entries()) {
+  const userContent: (ContentPart | FilePart)[] = [];
+  for (const [at, one] of contentParts.entries()) {
     const { text, inlineData, fileData, functionCall, functionResponse: result } = one;
     const param = `${place}[${at}]`;
     if (functionCall) throw new UnsupportedParameterError(`${param}.functionCall`);
-    if (text !== undefined && text !== '') shown.push({ type: 'text', text });
-    if (inlineData) shown.push(filePart(inlineData, `${param}.inlineData`));
-    if (fileData) shown.push(linkedImage(fileData, `${param}.fileData`));
+    if (text !== undefined && text !== '') userContent.push({ type: 'text', text });
+    if (inlineData) userContent.push(filePart(inlineData, `${param}.inlineData`));
+    if (fileData) userContent.push(linkedImage(fileData, `${param}.fileData`));
     if (!result) continue;
     const { id: toolCallId, name: called } = takeCall(result, open, `${param}.functionResponse`);
     results.push({ role: 'tool', toolCallId, name: called, content: resultText(result.response) });
     for (const [index, { inlineData: more }] of (result.parts ?? []).entries()) {
-      shown.push(filePart(more, `${param}.functionResponse.parts[${index}].inlineData`));
+      userContent.push(filePart(more, `${param}.functionResponse.parts[${index}].inlineData`));
     }
   }
-  return [...results, ...(shown.length > 0 ? [{ role: 'user', content: shown } as const] : [])];
+  return [
+    ...results,
+    ...(userContent.length > 0 ? [{ role: 'user', content: userContent } as const] : []),
+  ];
 }
 
 /** By its id, or else the oldest open one of the function. */
@@ -537,11 +544,11 @@ class ResponseWriter implements AnswerWriter {
     private readonly form: Written,
   ) {}
 
-  add(given: readonly TurnPart[]): string {
+  add(turnParts: readonly TurnPart[]): string {
     const added: WrittenPart[] = [];
-    for (const one of given) {
-      const seen = this.answer.add(one);
-      const written = seen && this.written(seen);
+    for (const one of turnParts) {
+      const visiblePart = this.answer.add(one);
+      const written = visiblePart && this.written(visiblePart);
       if (!written) continue;
       append(added, written);
       append(this.content, written);
@@ -561,12 +568,12 @@ class ResponseWriter implements AnswerWriter {
   }
 
   /** Calls are written at the end, behind the state that belongs to them. */
-  private written(seen: SeenPart): WrittenPart | undefined {
-    switch (seen.type) {
+  private written(visiblePart: SeenPart): WrittenPart | undefined {
+    switch (visiblePart.type) {
       case 'text-delta':
-        return { text: takenOut(seen.text, this.form.inside) };
+        return { text: takenOut(visiblePart.text, this.form.inside) };
       case 'reasoning-delta':
-        return this.form.withThoughts ? { text: seen.text, thought: true } : undefined;
+        return this.form.withThoughts ? { text: visiblePart.text, thought: true } : undefined;
       case 'tool-call':
         return undefined;
     }

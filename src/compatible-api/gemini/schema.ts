@@ -26,8 +26,8 @@ const NOT_CHECKED: ReadonlySet<string> = new Set(['propertyOrdering', 'example',
 const COUNTS = /^(min|max)(Items|Length|Properties)$/;
 
 /** The JSON Schema of a Schema of Gemini, whose types are in capitals and which has `nullable`. */
-export function jsonSchemaOf(given: unknown): Record<string, unknown> {
-  const schema = camelKeys(given);
+export function jsonSchemaOf(geminiSchema: unknown): Record<string, unknown> {
+  const schema = camelKeys(geminiSchema);
   if (!isObject(schema)) return {};
   const read = Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
     if (NOT_CHECKED.has(name)) return [];

@@ -28,8 +28,8 @@ import {
   effort,
   effortOf,
   modelName,
-  MOST_MESSAGES,
-  MOST_TOOLS,
+  MAX_MESSAGES,
+  MAX_TOOLS,
   parameters,
   withAssistantMessages,
 } from '../answer/parameters.js';
@@ -50,7 +50,7 @@ const anyRequest = z.looseObject({
   messages: z
     .array(z.looseObject({ role: z.string() }))
     .min(1)
-    .max(MOST_MESSAGES),
+    .max(MAX_MESSAGES),
   stream: z.boolean().optional(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).optional(),
   n: z.number().optional(),
@@ -81,9 +81,9 @@ export class CompletionRequest implements ApiRequest {
     /** The client wants a chunk with the usage. */
     readonly withUsage: boolean,
     /** As the client sent it. */
-    private readonly sent: ApiRequest['body'],
+    private readonly clientBody: ApiRequest['body'],
   ) {
-    this.body = withAssistantMessages(sent, withoutOwnReasoning);
+    this.body = withAssistantMessages(clientBody, withoutOwnReasoning);
   }
 
   /** Reads what Plinth itself needs of a request. Throws ParameterError. */
@@ -96,7 +96,7 @@ export class CompletionRequest implements ApiRequest {
 
   /** Calls are written as function_call, and a model makes one at a time. */
   get isLegacy(): boolean {
-    return isLegacy(this.sent);
+    return isLegacy(this.clientBody);
   }
 
   get relay(): RelayedRequest {
@@ -104,7 +104,7 @@ export class CompletionRequest implements ApiRequest {
   }
 
   translate(ignored: IgnoredParameters): TranslatedCall {
-    return translate(this.sent, ignored);
+    return translate(this.clientBody, ignored);
   }
 
   writer(isAgent: boolean): CompletionWriter {
@@ -134,7 +134,7 @@ const WITHOUT_EFFECT: Hints = {
 };
 
 /** As long as the service of OpenAI takes it. */
-const LONGEST_SPEAKER = 64;
+const MAX_SPEAKER_CHARS = 64;
 
 const textPart = z.strictObject({ type: z.literal('text'), text: z.string(), ...cacheFields });
 const imagePart = z.strictObject({
@@ -163,7 +163,7 @@ const filePart = z.strictObject({
   }),
   ...cacheFields,
 });
-const texts = z.union([z.string(), z.array(textPart).max(MOST_MESSAGES)]);
+const texts = z.union([z.string(), z.array(textPart).max(MAX_MESSAGES)]);
 const toolCall = z.strictObject({
   id: z.string().min(1),
   type: z.literal('function'),
@@ -176,7 +176,7 @@ const toolCall = z.strictObject({
 });
 
 /** Of the participant, where a role has several. */
-const speaker = z.string().min(1).max(LONGEST_SPEAKER).nullish();
+const speaker = z.string().min(1).max(MAX_SPEAKER_CHARS).nullish();
 
 const message = z.discriminatedUnion('role', [
   z.strictObject({ role: z.enum(['system', 'developer']), name: speaker, content: texts }),
@@ -188,7 +188,7 @@ const message = z.discriminatedUnion('role', [
       z
         .array(z.discriminatedUnion('type', [textPart, imagePart, filePart]))
         .min(1)
-        .max(MOST_MESSAGES),
+        .max(MAX_MESSAGES),
     ]),
   }),
   z.strictObject({
@@ -208,7 +208,7 @@ const message = z.discriminatedUnion('role', [
     tool_calls: z.array(toolCall).nullish(),
     reasoning_details: z
       .array(z.looseObject({ type: z.string(), data: z.string().nullish() }))
-      .max(MOST_MESSAGES)
+      .max(MAX_MESSAGES)
       .nullish(),
     // Fields of answers, which clients send back. No model is told them again.
     reasoning: z.string().nullish(),
@@ -253,7 +253,7 @@ const toolChoice = z.union([
         type: z.literal('allowed_tools'),
         allowed_tools: z.strictObject({
           mode: z.enum(['auto', 'required']),
-          tools: z.array(namedFunction).min(1).max(MOST_TOOLS),
+          tools: z.array(namedFunction).min(1).max(MAX_TOOLS),
         }),
       })
       .transform(({ allowed_tools: { mode, tools } }): NamedTools => ({
@@ -286,7 +286,7 @@ const positive = z.number().int().min(1).max(1_000_000);
 /** Every parameter that can be translated. */
 const translatedRequest = z.strictObject({
   model: z.string(),
-  messages: z.array(message).min(1).max(MOST_MESSAGES),
+  messages: z.array(message).min(1).max(MAX_MESSAGES),
   stream: z.boolean().optional(),
   stream_options: z
     .strictObject({
@@ -294,7 +294,7 @@ const translatedRequest = z.strictObject({
       include_obfuscation: z.boolean().nullish(),
     })
     .optional(),
-  tools: z.array(tool).max(MOST_TOOLS).optional(),
+  tools: z.array(tool).max(MAX_TOOLS).optional(),
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   response_format: responseFormat.optional(),
@@ -320,8 +320,8 @@ type TranslatedRequest = z.output<typeof translatedRequest>;
 /** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
 function translate(body: ApiRequest['body'], ignored: IgnoredParameters): TranslatedCall {
   const neutral = withoutNeutral(withTools(body), WITHOUT_EFFECT);
-  const asked = withoutHints(neutral, COMPLETION_HINTS, ignored);
-  const request = parameters(translatedRequest, asked);
+  const checkedBody = withoutHints(neutral, COMPLETION_HINTS, ignored);
+  const request = parameters(translatedRequest, checkedBody);
   const { stop, parallel_tool_calls: parallelToolCalls } = request;
   return {
     messages: messagesOf(request.messages),
@@ -357,10 +357,10 @@ function thinkingOf(request: TranslatedRequest): ReturnType<typeof effortOf> {
   };
 }
 
-function messagesOf(given: TranslatedRequest['messages']): TranslatedMessage[] {
+function messagesOf(requestMessages: TranslatedRequest['messages']): TranslatedMessage[] {
   const names = new Map<string, string>();
-  const speakerIn = speakersOf(given);
-  return given.flatMap((one, at): TranslatedMessage | TranslatedMessage[] => {
+  const speakerIn = speakersOf(requestMessages);
+  return requestMessages.flatMap((one, at): TranslatedMessage | TranslatedMessage[] => {
     switch (one.role) {
       case 'system':
       case 'developer':
@@ -422,9 +422,9 @@ function markIn(content: z.output<typeof texts>): { readonly cache?: CacheMark }
  * What stands before the text of a message, which is the only place that other protocols have for a name. It tells
  * participants of one role apart: where all messages of a role are of one, it is left out, and no model repeats it.
  */
-function speakersOf(given: TranslatedRequest['messages']): (one: Message) => string {
+function speakersOf(requestMessages: TranslatedRequest['messages']): (one: Message) => string {
   const speakers = new Map<string, Set<string>>();
-  for (const { role, name } of given) {
+  for (const { role, name } of requestMessages) {
     speakers.set(role, (speakers.get(role) ?? new Set()).add(name ?? ''));
   }
   return ({ role, name }) => (name && (speakers.get(role)?.size ?? 0) > 1 ? `${name}: ` : '');
@@ -553,19 +553,19 @@ class CompletionWriter implements AnswerWriter {
   }
 
   private addPart(part: TurnPart): string {
-    const seen = this.answer.add(part);
-    switch (seen?.type) {
+    const visiblePart = this.answer.add(part);
+    switch (visiblePart?.type) {
       case undefined:
         return '';
       case 'text-delta':
-        return this.chunk({ content: seen.text });
+        return this.chunk({ content: visiblePart.text });
       case 'reasoning-delta':
-        return this.chunk({ reasoning_content: seen.text });
+        return this.chunk({ reasoning_content: visiblePart.text });
       case 'tool-call': {
         const index = this.answer.calls.length - 1;
         if (this.request.isLegacy)
-          return index > 0 ? '' : this.chunk(this.callsIn([seen.toolCall]));
-        return this.chunk({ tool_calls: [{ index, ...wireCall(seen.toolCall) }] });
+          return index > 0 ? '' : this.chunk(this.callsIn([visiblePart.toolCall]));
+        return this.chunk({ tool_calls: [{ index, ...wireCall(visiblePart.toolCall) }] });
       }
     }
   }

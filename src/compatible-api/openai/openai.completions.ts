@@ -183,7 +183,7 @@ class TextCompletionWriter {
   private text = '';
   private finish: FinishReason = 'stop';
   private usage: Usage | undefined;
-  private sent: readonly ChatMessage[] = [];
+  private messages: readonly ChatMessage[] = [];
   private echoed = '';
 
   constructor(private readonly request: CompletionRequest) {
@@ -192,8 +192,8 @@ class TextCompletionWriter {
     this.base = { id: `cmpl-${randomUUID()}`, object: 'text_completion', created, model };
   }
 
-  begin(sent: readonly ChatMessage[], echoed: string): string {
-    Object.assign(this, { text: '', finish: 'stop', usage: undefined, sent, echoed });
+  begin(messages: readonly ChatMessage[], echoed: string): string {
+    Object.assign(this, { text: '', finish: 'stop', usage: undefined, messages, echoed });
     return echoed === '' ? '' : this.chunk(echoed, null);
   }
 
@@ -212,8 +212,8 @@ class TextCompletionWriter {
   /** The end of the choice. Throws where the answer is not whole. */
   end(): string {
     if (this.finish === 'error') throw new UnfinishedAnswerError();
-    const { usage, sent, text, echoed } = this;
-    const read = sent.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+    const { usage, messages, text, echoed } = this;
+    const read = messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
     this.input += usage?.inputTokens ?? read;
     this.output += usage?.outputTokens ?? estimateTokens(text);
     const last = this.chunk('', FINISH_REASONS[this.finish]);

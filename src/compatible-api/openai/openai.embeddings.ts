@@ -14,13 +14,13 @@ import { EMBEDDING_HINTS, withoutHints } from '../answer/hints.js';
 import { modelName, parameters } from '../answer/parameters.js';
 import type { EmbeddingsView } from './openai.view.js';
 
-const MOST_INPUTS = 2_048;
-const LONGEST_INPUT = 1_000_000;
+const MAX_INPUTS = 2_048;
+const MAX_INPUT_CHARS = 1_000_000;
 /** Of one input; more than models read. */
-const MOST_TOKENS = 100_000;
+const MAX_TOKENS = 100_000;
 
-const text = z.string().min(1).max(LONGEST_INPUT);
-const tokens = z.array(z.number()).min(1).max(MOST_TOKENS);
+const text = z.string().min(1).max(MAX_INPUT_CHARS);
+const tokens = z.array(z.number()).min(1).max(MAX_TOKENS);
 const fields = {
   model: modelName,
   encoding_format: z.enum(['float', 'base64']).nullish(),
@@ -28,10 +28,10 @@ const fields = {
 };
 const ofTexts = z.strictObject({
   ...fields,
-  input: z.union([text.transform((one) => [one]), z.array(text).min(1).max(MOST_INPUTS)]),
+  input: z.union([text.transform((one) => [one]), z.array(text).min(1).max(MAX_INPUTS)]),
 });
 const ofTokens = z.strictObject({ ...fields, input: tokens.transform((one) => [one]) });
-const ofTokenLists = z.strictObject({ ...fields, input: z.array(tokens).max(MOST_INPUTS) });
+const ofTokenLists = z.strictObject({ ...fields, input: z.array(tokens).max(MAX_INPUTS) });
 
 /** By the first input, so that an error is that of the form which was meant. */
 function requestOf(body: unknown) {
@@ -64,11 +64,16 @@ export class OpenAiEmbeddings {
 
   /** The vectors as the service answers them. Fails like EmbeddingClient, and with ParameterError. */
   async embed(caller: Caller, body: unknown, context: EmbeddingContext): Promise<EmbeddingsView> {
-    const asked = withoutHints(body, EMBEDDING_HINTS, context.ignored);
-    const { model: id, input, encoding_format, dimensions } = requestOf(asked);
+    const checkedBody = withoutHints(body, EMBEDDING_HINTS, context.ignored);
+    const { model: id, input, encoding_format, dimensions } = requestOf(checkedBody);
     const texts = isText(input) ? input : await decoded(input);
-    const wanted = { model: id, texts, dimensions: dimensions ?? undefined, param: 'dimensions' };
-    const { vectors, inputTokens } = await this.vectors(caller, wanted, context);
+    const embeddingCall = {
+      model: id,
+      texts,
+      dimensions: dimensions ?? undefined,
+      param: 'dimensions',
+    };
+    const { vectors, inputTokens } = await this.vectors(caller, embeddingCall, context);
     const tokens = inputTokens ?? texts.reduce((sum, one) => sum + estimateTokens(one), 0);
     return {
       object: 'list',

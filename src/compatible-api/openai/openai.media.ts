@@ -23,18 +23,18 @@ import {
 } from '../answer/parameters.js';
 import type { ImagesView } from './openai.view.js';
 
-const LONGEST_TEXT = 100_000;
-const LONGEST_WORD = 200;
+const MAX_TEXT_CHARS = 100_000;
+const MAX_WORD_CHARS = 200;
 /** The size that a request leaves to the model. */
 const ANY_SIZE = 'auto';
 
 /** Images of one request at most, as at OpenAI. Each is a call of its own. */
 const MAX_IMAGES = 10;
 
-const word = plainText(LONGEST_WORD).nullish();
+const word = plainText(MAX_WORD_CHARS).nullish();
 const imageRequest = z.strictObject({
   model: modelName,
-  prompt: plainText(LONGEST_TEXT),
+  prompt: plainText(MAX_TEXT_CHARS),
   n: z.number().int().min(1).max(MAX_IMAGES).nullish(),
   size: word,
   seed: z.number().int().nullish(),
@@ -42,11 +42,11 @@ const imageRequest = z.strictObject({
 });
 const speechRequest = z.strictObject({
   model: modelName,
-  input: plainText(LONGEST_TEXT),
+  input: plainText(MAX_TEXT_CHARS),
   voice: word,
   response_format: word,
   speed: z.number().min(0.25).max(4).nullish(),
-  instructions: plainText(LONGEST_TEXT).nullish(),
+  instructions: plainText(MAX_TEXT_CHARS).nullish(),
   stream_format: z.literal('audio').nullish(),
 });
 
@@ -63,7 +63,7 @@ const imageReference = z.strictObject({ image_url: z.string().min(1) });
 /** Further parameters, such as quality, background and output_format, are those of the service. */
 const editRequest = z.looseObject({
   model: modelName,
-  prompt: plainText(LONGEST_TEXT),
+  prompt: plainText(MAX_TEXT_CHARS),
   n: formNumber(1, MAX_IMAGES_OF_A_CALL).pipe(z.number().int()).default(1),
   size: word,
   response_format: z.enum(['url', 'b64_json']).nullish(),
@@ -113,18 +113,18 @@ export class OpenAiMedia {
     const resolved = await this.models.resolveMedia(caller, model, ['image']);
     ignored.beginModel(resolved);
     if (count > 1) ignored.requireLenient('n');
-    const asked = {
+    const imageCall = {
       ...{ model, prompt },
       ...(size && size !== ANY_SIZE && { size }),
       ...(typeof seed === 'number' && { seed }),
     };
     const one = async (): Promise<MadeImage> => {
-      const begun = await this.media.image(caller, asked, disconnected, trail);
-      return this.media.finished(caller, model, begun, disconnected);
+      const generation = await this.media.image(caller, imageCall, disconnected, trail);
+      return this.media.finished(caller, model, generation, disconnected);
     };
-    const made = await Promise.allSettled(Array.from({ length: count }, one));
-    const images = made.flatMap((image) => (image.status === 'fulfilled' ? [image.value] : []));
-    const failed = made.find((image) => image.status === 'rejected');
+    const outcomes = await Promise.allSettled(Array.from({ length: count }, one));
+    const images = outcomes.flatMap((image) => (image.status === 'fulfilled' ? [image.value] : []));
+    const failed = outcomes.find((image) => image.status === 'rejected');
     if (failed && images.length === 0) throw failed.reason as Error;
     if (failed) ignored.add('n');
     return this.answerOf(images, { format, resolved, disconnected });
@@ -154,25 +154,27 @@ export class OpenAiMedia {
     } = request;
     if (stream) throw new UnsupportedParameterError('stream');
     const resolved = await this.models.resolveMedia(caller, model, ['image']);
-    const sent = files.filter(({ fieldname }) => /^image(\[\d*\])?$/.test(fieldname));
+    const uploadedImages = files.filter(({ fieldname }) => /^image(\[\d*\])?$/.test(fieldname));
     const addressed = images ?? [];
     const read = addressed.map((one, at) => this.imageAt(one, `images[${at}]`, disconnected));
-    const all = [...sent.map(({ buffer }) => buffer), ...(await Promise.all(read))];
+    const all = [...uploadedImages.map(({ buffer }) => buffer), ...(await Promise.all(read))];
     if (all.length === 0)
       throw new ParameterError('image', msg`The parameter ${'image'} is required.`);
     if (all.length > MAX_EDITED_IMAGES)
       throw new ParameterError('image', msg`At most ${MAX_EDITED_IMAGES} images can be sent.`);
     const masked = files.find(({ fieldname }) => fieldname === 'mask')?.buffer;
     const further = { ...rest, ...(size && size !== ANY_SIZE && { size }) };
-    const asked = {
+    const editCall = {
       ...{ model, prompt, n, files: all, fields: formFields(further), trail },
       mask: masked ?? (mask && (await this.imageAt(mask, 'mask', disconnected))),
     };
-    const made = await this.media.edit(caller, asked, disconnected).catch((error: unknown) => {
-      if (error instanceof NoImageError) throw new ParameterError(error.field, error.message);
-      throw reasonOf(error);
-    });
-    return this.answerOf(made, { format, resolved, disconnected });
+    const editedImages = await this.media
+      .edit(caller, editCall, disconnected)
+      .catch((error: unknown) => {
+        if (error instanceof NoImageError) throw new ParameterError(error.field, error.message);
+        throw reasonOf(error);
+      });
+    return this.answerOf(editedImages, { format, resolved, disconnected });
   }
 
   /** The bytes of an image that the client names. Never of the model's own service, which may be in a private network. */
@@ -193,10 +195,10 @@ export class OpenAiMedia {
   }
 
   private async answerOf(
-    made: readonly MadeImage[],
+    generatedImages: readonly MadeImage[],
     { format, resolved, disconnected }: ImageAnswer,
   ): Promise<ImagesView> {
-    const data = made.map(async ({ url, dataUrl, b64Json }) => {
+    const data = generatedImages.map(async ({ url, dataUrl, b64Json }) => {
       const address = url ?? dataUrl ?? '';
       const wantsAddress = format ? format === 'url' : url !== null;
       if (wantsAddress) return { url: address };
@@ -209,10 +211,10 @@ export class OpenAiMedia {
 
   /** Sound in its own type. Fails like MediaService and ContentService, and with ParameterError. */
   async speech(caller: Caller, body: unknown, { response, disconnected }: Listener): Promise<void> {
-    const made = await reportingCall(caller, response, (call) =>
+    const speechAudio = await reportingCall(caller, response, (call) =>
       this.sound(caller, body, { disconnected, ...call }),
     );
-    const { b64Json, mimeType, id } = made;
+    const { b64Json, mimeType, id } = speechAudio;
     if (b64Json !== null) {
       setEnvelopeCode(response, 200);
       response.status(200).type(mimeType ?? 'audio/mpeg');
@@ -225,7 +227,11 @@ export class OpenAiMedia {
         msg`The service of this model answers the address of a sound. Use POST /media/speech, or another model.`,
       );
     }
-    await this.contents.sendResult(id, { ...made, type: 'audio' }, { response, disconnected });
+    await this.contents.sendResult(
+      id,
+      { ...speechAudio, type: 'audio' },
+      { response, disconnected },
+    );
   }
 
   private async sound(
@@ -241,7 +247,7 @@ export class OpenAiMedia {
     // Services of predictions take a voice and a format, and nothing else.
     if (adapter.lookUpPrediction && speed) ignored.add('speed');
     if (adapter.lookUpPrediction && instructions) ignored.add('instructions');
-    const asked = {
+    const speechCall = {
       model,
       input,
       ...(voice && { voice }),
@@ -249,7 +255,10 @@ export class OpenAiMedia {
       ...(!adapter.lookUpPrediction && speed && { speed }),
       ...(!adapter.lookUpPrediction && instructions && { instructions }),
     };
-    const begun = await this.media.speech(caller, asked, disconnected, trail);
-    return { ...(await this.media.finished(caller, model, begun, disconnected)), id: begun.id };
+    const generation = await this.media.speech(caller, speechCall, disconnected, trail);
+    return {
+      ...(await this.media.finished(caller, model, generation, disconnected)),
+      id: generation.id,
+    };
   }
 }

@@ -49,11 +49,11 @@ export class OpenAiModeration {
     body: unknown,
     { signal, trail, ignored }: ReportedCall & { readonly signal: AbortSignal },
   ): Promise<object> {
-    const { input, model: asked } = parameters(
+    const { input, model: requestedModel } = parameters(
       moderationRequest,
       withoutHints(body, MODERATION_HINTS, ignored),
     );
-    const name = asked ?? (await this.usualModel(caller));
+    const name = requestedModel ?? (await this.usualModel(caller));
     const model = await this.models.resolveMedia(caller, name, ['moderation']);
     ignored.beginModel(model);
     const { adapter, connection, modelName: id } = model;

@@ -7,17 +7,17 @@ import { RERANK_HINTS, withoutHints } from '../answer/hints.js';
 import { modelName, parameters, plainText } from '../answer/parameters.js';
 import type { RerankView } from './openai.view.js';
 
-const MOST_DOCUMENTS = 1_000;
-const LONGEST_TEXT = 1_000_000;
+const MAX_DOCUMENTS = 1_000;
+const MAX_TEXT_CHARS = 1_000_000;
 
-const document = plainText(LONGEST_TEXT);
+const document = plainText(MAX_TEXT_CHARS);
 const rerankRequest = z.strictObject({
   model: modelName,
-  query: plainText(LONGEST_TEXT),
+  query: plainText(MAX_TEXT_CHARS),
   documents: z
     .array(z.union([document, z.strictObject({ text: document })]))
     .min(1)
-    .max(MOST_DOCUMENTS),
+    .max(MAX_DOCUMENTS),
   top_n: z.number().int().min(1).nullish(),
   return_documents: z.boolean().nullish(),
 });

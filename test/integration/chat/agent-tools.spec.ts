@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { AgentTools, CONTENT_CHARACTERS, TurnSources } from '../../../src/agent/index.js';
+import { AgentTools, MAX_CONTENT_CHARS, TurnSources } from '../../../src/agent/index.js';
 import type { CallContext, ToolResult } from '../../../src/agent/index.js';
 import { KnowledgeService } from '../../../src/knowledge/index.js';
 import { systemCaller, TenantRevision } from '../../../src/platform/access/index.js';
@@ -446,7 +446,7 @@ describe('the tools of agents', () => {
       let parts = 0;
       for (let from: number | undefined = 0; from !== undefined; parts += 1) {
         const { content } = await done('read_document', { document: 'ships.txt', from }, context);
-        expect(content.length).toBeLessThanOrEqual(CONTENT_CHARACTERS);
+        expect(content.length).toBeLessThanOrEqual(MAX_CONTENT_CHARS);
         indexes.push(...attributes(content, 'index').map(Number));
         const next = /Call read_document again with document "(\w+)", from (\d+)\.\]$/.exec(
           content,

@@ -115,7 +115,7 @@ export class ConversationRepository {
   }
 
   /** Items of any conversation of the user by their ids. */
-  async found({ tenantId, userId }: Owner, ids: readonly string[]): Promise<JsonObject[]> {
+  async itemsById({ tenantId, userId }: Owner, ids: readonly string[]): Promise<JsonObject[]> {
     const rows = await this.database.query<{ item: JsonObject }>(
       `SELECT i.item FROM response_conversation_item i JOIN response_conversation c ON c.id = i.conversation_id
         WHERE c.tenant_id = $1 AND c.user_id = $2 AND i.tenant_id = $1 AND i.id = ANY ($3::text[])

@@ -41,14 +41,14 @@ export class Conversations {
   constructor(private readonly stored: ConversationRepository) {}
 
   async create(caller: Caller, body: unknown): Promise<ConversationView> {
-    const { items = [], metadata: given = {} } = parameters(
+    const { items = [], metadata: newMetadata = {} } = parameters(
       newConversation,
       itemsTyped(body ?? {}),
     );
     const id = newId('conv');
-    const createTime = await this.stored.insert(caller, id, given);
+    const createTime = await this.stored.insert(caller, id, newMetadata);
     if (items.length > 0) await this.stored.append(caller, id, storedItems(items));
-    return viewOf({ id, createTime, metadata: given });
+    return viewOf({ id, createTime, metadata: newMetadata });
   }
 
   /** Throws UnknownConversationError. */
@@ -60,9 +60,9 @@ export class Conversations {
 
   async update(caller: Caller, id: string, body: unknown): Promise<ConversationView> {
     const existing = await this.get(caller, id);
-    const { metadata: given } = parameters(changed, body);
-    await this.stored.update(caller, id, given);
-    return { ...existing, metadata: given };
+    const { metadata: newMetadata } = parameters(changed, body);
+    await this.stored.update(caller, id, newMetadata);
+    return { ...existing, metadata: newMetadata };
   }
 
   async remove(caller: Caller, id: string): Promise<DeletedConversationView> {
@@ -111,8 +111,8 @@ export class Conversations {
     return this.stored.append(caller, id, items);
   }
 
-  found(caller: Caller, ids: readonly string[]): Promise<JsonObject[]> {
-    return this.stored.found(caller, ids);
+  itemsById(caller: Caller, ids: readonly string[]): Promise<JsonObject[]> {
+    return this.stored.itemsById(caller, ids);
   }
 }
 

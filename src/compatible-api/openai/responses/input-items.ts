@@ -203,7 +203,7 @@ export function referencesIn(input: string | readonly Item[]): string[] {
 export function loadedTools(items: readonly JsonObject[]): GivenTool[] {
   return items.flatMap((one) => {
     if (one['type'] !== 'tool_search_output' || !Array.isArray(one['tools'])) return [];
-    return one['tools'].flatMap((given) => tool.safeParse(given).data ?? []);
+    return one['tools'].flatMap((candidate) => tool.safeParse(candidate).data ?? []);
   });
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { ToolCall, ToolDefinition } from '../../../provider/index.js';
-import { MOST_TOOLS } from '../../answer/parameters.js';
+import { MAX_TOOLS } from '../../answer/parameters.js';
 import { functionFields, toolOf } from '../functions.js';
 import type { FunctionFields } from '../functions.js';
 
@@ -32,7 +32,7 @@ const namespaceTool = z.looseObject({
   name: functionFields.name,
   // Told to no model: no other protocol has a place for it.
   description: z.string().nullish(),
-  tools: z.array(z.discriminatedUnion('type', [functionTool, customTool])).max(MOST_TOOLS),
+  tools: z.array(z.discriminatedUnion('type', [functionTool, customTool])).max(MAX_TOOLS),
 });
 
 /** Tools of the protocol that the client itself runs. */
@@ -105,11 +105,11 @@ export class OfferedTools {
   private readonly named = new Map<string, CalledTool>();
 
   /** @param loaded Tools that the client has added on the way; those that are there already are passed over. */
-  constructor(given: readonly GivenTool[], loaded: readonly GivenTool[] = []) {
-    const offered = offeredIn(given);
+  constructor(requestTools: readonly GivenTool[], loaded: readonly GivenTool[] = []) {
+    const offered = offeredIn(requestTools);
     const existing = new Set(offered.map(({ called }) => keyOf(called)));
     for (const one of offeredIn(loaded)) {
-      if (existing.has(keyOf(one.called)) || offered.length >= MOST_TOOLS) continue;
+      if (existing.has(keyOf(one.called)) || offered.length >= MAX_TOOLS) continue;
       existing.add(keyOf(one.called));
       offered.push(one);
     }
@@ -152,8 +152,8 @@ interface OfferedTool {
   readonly place: string;
 }
 
-export function offeredIn(given: readonly GivenTool[]): OfferedTool[] {
-  return given.flatMap((one, at): OfferedTool[] => {
+export function offeredIn(requestTools: readonly GivenTool[]): OfferedTool[] {
+  return requestTools.flatMap((one, at): OfferedTool[] => {
     const place = `tools[${at}]`;
     switch (one.type) {
       case 'function':

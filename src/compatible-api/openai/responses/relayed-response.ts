@@ -18,17 +18,17 @@ const OWN_PARAMETERS: ReadonlySet<string> = new Set([
  * conversation where some of them are not in the request itself.
  */
 export function relayedBody(
-  sent: ApiRequest['body'],
+  clientBody: ApiRequest['body'],
   stored: readonly JsonObject[] | undefined,
 ): ApiRequest['body'] {
-  const { include, input } = sent;
+  const { include, input } = clientBody;
   const items: unknown = stored?.map(withoutOwnId) ?? input;
   const included = Array.isArray(include) ? (include as unknown[]) : [];
   // The next turn needs it, because the service does not keep what its model thought.
-  const isThinking = sent['reasoning'] !== undefined && sent['store'] !== false;
+  const isThinking = clientBody['reasoning'] !== undefined && clientBody['store'] !== false;
   const isMissing = isThinking && !included.includes(ENCRYPTED_REASONING);
   return {
-    ...Object.fromEntries(Object.entries(sent).filter(([name]) => !OWN_PARAMETERS.has(name))),
+    ...Object.fromEntries(Object.entries(clientBody).filter(([name]) => !OWN_PARAMETERS.has(name))),
     input: Array.isArray(items) ? items.filter(isReadable) : items,
     store: false,
     ...(isMissing && { include: [...included, ENCRYPTED_REASONING] }),

@@ -34,7 +34,7 @@ export interface ResponseContext {
   /** The items before it, oldest first. */
   readonly earlier: readonly JsonObject[];
   /** Its own items as they are stored, with those that it refers to. */
-  readonly own: readonly JsonObject[];
+  readonly requestItems: readonly JsonObject[];
   /** Some of the items are not in the request itself. */
   readonly hasStored: boolean;
   /** The id of the response where it is known before; one is made when absent. */
@@ -66,14 +66,14 @@ export class ResponsesRequest implements ApiRequest {
 
   constructor(
     /** As the client sent it. */
-    private readonly sent: ApiRequest['body'],
-    private readonly given: ResponseParameters,
+    private readonly clientBody: ApiRequest['body'],
+    private readonly params: ResponseParameters,
     private readonly context: ResponseContext,
   ) {
-    const { earlier, own, hasStored, keep } = context;
-    const items = [...earlier, ...own];
-    this.tools = new OfferedTools(given.tools ?? [], loadedTools(items));
-    this.body = relayedBody(sent, hasStored ? items : undefined);
+    const { earlier, requestItems, hasStored, keep } = context;
+    const items = [...earlier, ...requestItems];
+    this.tools = new OfferedTools(params.tools ?? [], loadedTools(items));
+    this.body = relayedBody(clientBody, hasStored ? items : undefined);
     this.relay = {
       protocol: 'responses',
       withUsage: true,
@@ -88,21 +88,21 @@ export class ResponsesRequest implements ApiRequest {
   }
 
   get model(): string {
-    return this.given.model;
+    return this.params.model;
   }
 
   get stream(): boolean {
-    return this.given.stream === true;
+    return this.params.stream === true;
   }
 
   translate(ignored: IgnoredParameters): TranslatedCall {
-    noteHints(this.sent, this.given, ignored);
-    const { earlier, own } = this.context;
-    return translate(this.given, earlier, own, this.tools);
+    noteHints(this.clientBody, this.params, ignored);
+    const { earlier, requestItems } = this.context;
+    return translate(this.params, earlier, requestItems, this.tools);
   }
 
   writer(isAgent: boolean): ResponseWriter {
-    this.answer = new ResponseWriter(this.given, this.tools, isAgent, this.context);
+    this.answer = new ResponseWriter(this.params, this.tools, isAgent, this.context);
     return this.answer;
   }
 
@@ -111,7 +111,7 @@ export class ResponsesRequest implements ApiRequest {
   }
 
   /** The response before anything of it is written. */
-  begun(): JsonObject {
+  initialResponse(): JsonObject {
     return this.writer(false).response({ status: 'in_progress' });
   }
 
@@ -196,15 +196,15 @@ class ResponseWriter implements AnswerWriter {
   private readonly showsSummary: boolean;
 
   constructor(
-    private readonly given: ResponseParameters,
+    private readonly params: ResponseParameters,
     private readonly tools: OfferedTools,
     isAgent: boolean,
     private readonly context: Pick<ResponseContext, 'id' | 'keep'>,
   ) {
     this.id = context.id ?? newId('resp');
     this.answer = new CollectedAnswer(isAgent);
-    this.showsState = given.include?.includes(ENCRYPTED_REASONING) === true;
-    this.showsSummary = !!given.reasoning?.summary;
+    this.showsState = params.include?.includes(ENCRYPTED_REASONING) === true;
+    this.showsSummary = !!params.reasoning?.summary;
   }
 
   add(parts: readonly TurnPart[]): string {
@@ -235,14 +235,14 @@ class ResponseWriter implements AnswerWriter {
   }
 
   private addPart(part: TurnPart): string {
-    const seen = this.answer.add(part);
-    switch (seen?.type) {
+    const visiblePart = this.answer.add(part);
+    switch (visiblePart?.type) {
       case undefined:
         return '';
       case 'text-delta':
-        return this.addText('message', seen.text);
+        return this.addText('message', visiblePart.text);
       case 'reasoning-delta':
-        return this.addText('reasoning', seen.text);
+        return this.addText('reasoning', visiblePart.text);
       case 'tool-call':
         // Written at the end, behind the state that belongs to it.
         return '';
@@ -271,10 +271,10 @@ class ResponseWriter implements AnswerWriter {
     this.open = item;
     this.output.push(item);
     const { part } = this.eventsOf(item);
-    const shown =
+    const emptyItem =
       item.type === 'message' || item.content ? { ...item, content: [] } : { ...item, summary: [] };
     return (
-      this.event('response.output_item.added', { ...this.at(), item: shown }) +
+      this.event('response.output_item.added', { ...this.at(), item: emptyItem }) +
       this.event(`${part}.added`, { ...this.inPart(item), part: this.partOf(item) })
     );
   }
@@ -301,8 +301,8 @@ class ResponseWriter implements AnswerWriter {
     this.output.push(item);
     return (
       before +
-      this.event('response.output_item.added', { ...this.at(), item: this.shown(item) }) +
-      this.event('response.output_item.done', { ...this.at(), item: this.shown(item) })
+      this.event('response.output_item.added', { ...this.at(), item: this.visibleItem(item) }) +
+      this.event('response.output_item.done', { ...this.at(), item: this.visibleItem(item) })
     );
   }
 
@@ -314,12 +314,16 @@ class ResponseWriter implements AnswerWriter {
     this.output.push(done);
     const place = { item_id: id, ...this.at() };
     const [event, field] = CALL_TEXTS[fields.type] ?? [];
-    const begun = { ...done, status: 'in_progress', ...(field !== undefined && { [field]: '' }) };
+    const startedItem = {
+      ...done,
+      status: 'in_progress',
+      ...(field !== undefined && { [field]: '' }),
+    };
     const { name, namespace } = fields as Partial<Record<'name' | 'namespace', unknown>>;
     const text = field === undefined ? undefined : fields[field];
     return [
       before,
-      this.event('response.output_item.added', { ...this.at(), item: begun }),
+      this.event('response.output_item.added', { ...this.at(), item: startedItem }),
       ...(event !== undefined && field !== undefined
         ? [
             this.event(`${event}.delta`, { ...place, delta: text }),
@@ -370,7 +374,7 @@ class ResponseWriter implements AnswerWriter {
         ...(isText && { logprobs: [] }),
       }),
       this.event(`${partEvent}.done`, { ...place, part }),
-      this.event('response.output_item.done', { ...this.at(), item: this.shown(item) }),
+      this.event('response.output_item.done', { ...this.at(), item: this.visibleItem(item) }),
     ].join('');
   }
 
@@ -396,7 +400,7 @@ class ResponseWriter implements AnswerWriter {
   }
 
   /** The item for the client, who is shown the state of the model only where they ask for it. */
-  private shown(item: Item): object {
+  private visibleItem(item: Item): object {
     return this.showsState ? item : withoutState(item);
   }
 
@@ -434,8 +438,12 @@ class ResponseWriter implements AnswerWriter {
 
   /** The response as it is now. */
   response(more: object): JsonObject {
-    const output = this.output.map((item) => this.shown(item));
-    return responseOf(this.given, { id: this.id, output }, { created_at: this.createdAt, ...more });
+    const output = this.output.map((item) => this.visibleItem(item));
+    return responseOf(
+      this.params,
+      { id: this.id, output },
+      { created_at: this.createdAt, ...more },
+    );
   }
 }
 
@@ -463,39 +471,39 @@ function errorOf(failure: Failure): { readonly code: string; readonly message: s
 }
 
 function responseOf(
-  given: ResponseParameters,
-  made: { readonly id: string; readonly output: readonly object[] },
+  params: ResponseParameters,
+  result: { readonly id: string; readonly output: readonly object[] },
   more: object,
 ): JsonObject {
-  const { conversation, text, reasoning } = given;
+  const { conversation, text, reasoning } = params;
   return {
-    id: made.id,
+    id: result.id,
     object: 'response',
     created_at: now(),
     completed_at: null,
-    background: given.background === true,
+    background: params.background === true,
     ...(conversation !== undefined && {
       conversation: { id: typeof conversation === 'string' ? conversation : conversation.id },
     }),
     error: null,
     incomplete_details: null,
-    instructions: given.instructions ?? null,
-    max_output_tokens: given.max_output_tokens ?? null,
+    instructions: params.instructions ?? null,
+    max_output_tokens: params.max_output_tokens ?? null,
     max_tool_calls: null,
-    metadata: given.metadata ?? {},
-    model: given.model,
-    output: made.output,
-    parallel_tool_calls: given.parallel_tool_calls ?? true,
-    previous_response_id: given.previous_response_id ?? null,
+    metadata: params.metadata ?? {},
+    model: params.model,
+    output: result.output,
+    parallel_tool_calls: params.parallel_tool_calls ?? true,
+    previous_response_id: params.previous_response_id ?? null,
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
     service_tier: 'default',
-    store: given.store !== false,
-    temperature: given.temperature ?? null,
+    store: params.store !== false,
+    temperature: params.temperature ?? null,
     text: { format: text?.format ?? { type: 'text' } },
-    tool_choice: given.tool_choice ?? 'auto',
-    tools: given.tools ?? [],
+    tool_choice: params.tool_choice ?? 'auto',
+    tools: params.tools ?? [],
     top_logprobs: 0,
-    top_p: given.top_p ?? null,
+    top_p: params.top_p ?? null,
     truncation: 'disabled',
     usage: null,
     ...more,

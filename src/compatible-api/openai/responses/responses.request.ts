@@ -4,7 +4,7 @@ import { generationIn } from '../../../provider/index.js';
 import type { RequestedGeneration } from '../../../provider/index.js';
 import { ParameterError } from '../../answer/api.errors.js';
 import type { TranslatedCall } from '../../answer/api.request.js';
-import { effort, effortOf, modelName, MOST_TOOLS, parameters } from '../../answer/parameters.js';
+import { effort, effortOf, modelName, MAX_TOOLS, parameters } from '../../answer/parameters.js';
 import { RESPONSE_HINTS, withoutHints } from '../../answer/hints.js';
 import type { IgnoredParameters } from '../../answer/answer.js';
 import { offeredTools } from '../../answer/tool-choice.js';
@@ -21,10 +21,10 @@ export const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 
 const tools = z
   .array(tool)
-  .max(MOST_TOOLS)
+  .max(MAX_TOOLS)
   .refine(
-    (given) => offeredIn(given).length <= MOST_TOOLS,
-    `at most ${MOST_TOOLS} functions are expected`,
+    (requestTools) => offeredIn(requestTools).length <= MAX_TOOLS,
+    `at most ${MAX_TOOLS} functions are expected`,
   );
 
 const namedTool = z.looseObject({
@@ -42,7 +42,7 @@ const toolChoice = z.union([
     tools: z
       .array(z.union([namedTool, typedTool]))
       .min(1)
-      .max(MOST_TOOLS),
+      .max(MAX_TOOLS),
   }),
   typedTool,
 ]);
@@ -104,20 +104,20 @@ export function readParameters(body: unknown): ResponseParameters {
 /** Notes what is left out of a request that is translated. Throws UnsupportedParameterError where the key is strict. */
 export function noteHints(
   body: Readonly<Record<string, unknown>>,
-  given: ResponseParameters,
+  params: ResponseParameters,
   ignored: IgnoredParameters,
 ): void {
   withoutHints(body, RESPONSE_HINTS, ignored);
-  for (const [at, one] of (given.tools ?? []).entries()) {
+  for (const [at, one] of (params.tools ?? []).entries()) {
     if (isHosted(one)) ignored.add(`tools[${at}]`);
   }
-  for (const [at, one] of (given.include ?? []).entries()) {
+  for (const [at, one] of (params.include ?? []).entries()) {
     if (one !== ENCRYPTED_REASONING) ignored.add(`include[${at}]`);
   }
-  noteFields('text', given.text, TEXT_FIELDS, ignored);
-  noteFields('reasoning', given.reasoning, REASONING_FIELDS, ignored);
-  if (typeof given.input === 'string') return;
-  for (const [at, one] of given.input.entries()) {
+  noteFields('text', params.text, TEXT_FIELDS, ignored);
+  noteFields('reasoning', params.reasoning, REASONING_FIELDS, ignored);
+  if (typeof params.input === 'string') return;
+  for (const [at, one] of params.input.entries()) {
     if (one.type === 'unread') ignored.add(`input[${at}]`);
   }
 }
@@ -134,11 +134,11 @@ const REASONING_FIELDS: Fields = {
 
 function noteFields(
   name: string,
-  given: Readonly<Record<string, unknown>> | undefined,
+  record: Readonly<Record<string, unknown>> | undefined,
   fields: Fields,
   ignored: IgnoredParameters,
 ): void {
-  for (const [field, value] of Object.entries(given ?? {})) {
+  for (const [field, value] of Object.entries(record ?? {})) {
     const isHonoured = Object.hasOwn(fields, field) && (fields[field]?.includes(value) ?? true);
     if (value !== null && !isHonoured) ignored.add(`${name}.${field}`);
   }
@@ -146,35 +146,35 @@ function noteFields(
 
 /** The request with the items before it, its own items as they are stored. */
 export function translate(
-  given: ResponseParameters,
+  params: ResponseParameters,
   earlier: readonly JsonObject[],
-  own: readonly JsonObject[],
+  requestItems: readonly JsonObject[],
   offered: OfferedTools,
 ): TranslatedCall {
-  const { instructions = '' } = given;
-  const messages = messagesOf(readItems([...earlier, ...own]), earlier.length, offered);
+  const { instructions = '' } = params;
+  const messages = messagesOf(readItems([...earlier, ...requestItems]), earlier.length, offered);
   if (messages.length === 0) {
     throw new ParameterError('input', msg`The parameter ${'input'} is required.`);
   }
-  const chosen = given.text?.format;
+  const chosen = params.text?.format;
   return {
     messages: [
       ...(instructions === '' ? [] : [{ role: 'system', content: instructions } as const]),
       ...messages,
     ],
-    ...offeredTools(offered.tools, chosenIn(given.tool_choice)),
-    ...(given.parallel_tool_calls === false && { parallelToolCalls: false }),
+    ...offeredTools(offered.tools, chosenIn(params.tool_choice)),
+    ...(params.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...generationIn({
-      temperature: given.temperature,
-      topP: given.top_p,
-      maxTokens: given.max_output_tokens,
+      temperature: params.temperature,
+      topP: params.top_p,
+      maxTokens: params.max_output_tokens,
       topK: undefined,
       stop: undefined,
       seed: undefined,
       frequencyPenalty: undefined,
       presencePenalty: undefined,
     } satisfies RequestedGeneration),
-    ...effortOf(given.reasoning?.effort),
+    ...effortOf(params.reasoning?.effort),
     format: formatOf(chosen),
   };
 }

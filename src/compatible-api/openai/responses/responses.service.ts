@@ -50,8 +50,8 @@ const LONGEST = { turns: 500, bytes: 32 * 1024 * 1024 };
 const ID = /^[\w-]{1,100}$/;
 
 /** A request with the items that it is answered from. */
-interface ReadRequest extends Pick<ResponseContext, 'earlier' | 'own' | 'hasStored'> {
-  readonly given: ResponseParameters;
+interface ReadRequest extends Pick<ResponseContext, 'earlier' | 'requestItems' | 'hasStored'> {
+  readonly params: ResponseParameters;
   readonly body: ResponsesRequest['body'];
   /** The response that it continues. */
   readonly previous: StoredTurn | undefined;
@@ -76,7 +76,7 @@ export class Responses {
   /** Fails like ApiAnswers. A response is stored before the client is told that it is finished. */
   async create(caller: Caller, body: unknown, response: Response): Promise<void> {
     const read = await this.read(caller, body);
-    const { store = true, background = false, stream = false } = read.given;
+    const { store = true, background = false, stream = false } = read.params;
     if (background) {
       if (!store) {
         throw new ParameterError(
@@ -88,7 +88,7 @@ export class Responses {
         await this.follow(caller, response, async () => ({
           id: idOf(await this.begin(caller, read)) ?? '',
           after: -1,
-          showsState: read.given.include?.includes(ENCRYPTED_REASONING) === true,
+          showsState: read.params.include?.includes(ENCRYPTED_REASONING) === true,
         }));
       } else answerJson(response, await this.begin(caller, read));
       return;
@@ -99,23 +99,23 @@ export class Responses {
   /** A request that is answered in one piece, for a batch. Throws as `create` does. */
   async request(caller: Caller, body: unknown): Promise<ResponsesRequest> {
     const read = await this.read(caller, body);
-    if (read.given.background) throw new UnsupportedParameterError('background');
+    if (read.params.background) throw new UnsupportedParameterError('background');
     return this.requestOf(caller, read);
   }
 
   private requestOf(caller: Caller, read: ReadRequest): ResponsesRequest {
-    const { given, own, previous, conversationId } = read;
-    const { store = true } = given;
-    const keep: ResponseContext['keep'] = async (made) => {
-      const { id } = made;
-      const turn = { input: own, response: made };
+    const { params, requestItems, previous, conversationId } = read;
+    const { store = true } = params;
+    const keep: ResponseContext['keep'] = async (response) => {
+      const { id } = response;
+      const turn = { input: requestItems, response };
       if (store) {
-        await this.stored.insert(caller, { id, modelName: given.model, previous, ...turn });
+        await this.stored.insert(caller, { id, modelName: params.model, previous, ...turn });
       }
       if (conversationId) await this.conversations.append(caller, conversationId, itemsIn(turn));
     };
     const context = { ...read, keep: store || conversationId ? keep : undefined };
-    return new ResponsesRequest(read.body, given, context);
+    return new ResponsesRequest(read.body, params, context);
   }
 
   /** Answers the response, or the events after one of them. Throws ParameterError, UnknownResponseError and EventsNotKeptError. */
@@ -123,12 +123,12 @@ export class Responses {
     const { stream, starting_after: after = -1, include } = storedResponseQuery(query);
     const showsState = [include].flat().includes(ENCRYPTED_REASONING);
     if (stream !== 'true') {
-      const stored = await this.current(caller, await this.found(caller, id));
-      answerJson(response, showsState ? stored : shown(stored));
+      const stored = await this.current(caller, await this.getStored(caller, id));
+      answerJson(response, showsState ? stored : withoutHiddenState(stored));
       return;
     }
     await this.follow(caller, response, async () => {
-      await this.found(caller, id);
+      await this.getStored(caller, id);
       if (!(await this.events.areKept(caller, id))) throw new EventsNotKeptError(id);
       return { id, after, showsState };
     });
@@ -136,20 +136,20 @@ export class Responses {
 
   /** Ends a response in the background. One that has ended is answered as it is. */
   async cancel(caller: Caller, id: string): Promise<JsonObject> {
-    const found = await this.found(caller, id);
-    if (found.response['background'] !== true) throw new NotInBackgroundError();
-    const response = { ...found.response, status: 'cancelled' };
-    const wasRunning = await this.stored.end(caller, { ...found, response });
+    const storedResponse = await this.getStored(caller, id);
+    if (storedResponse.response['background'] !== true) throw new NotInBackgroundError();
+    const response = { ...storedResponse.response, status: 'cancelled' };
+    const wasRunning = await this.stored.end(caller, { ...storedResponse, response });
     this.background.end(id);
     this.events.notify(caller, id);
-    return shown(wasRunning ? response : (await this.found(caller, id)).response);
+    return withoutHiddenState(wasRunning ? response : (await this.getStored(caller, id)).response);
   }
 
   /** The items of the request of the response. Throws UnknownResponseError. */
   async inputItems(caller: Caller, id: string, query: unknown): Promise<InputItemsView> {
     const { limit = 20, order = 'desc', after } = itemPage(query);
-    const found = await this.found(caller, id);
-    const items = order === 'asc' ? found.input : found.input.toReversed();
+    const storedResponse = await this.getStored(caller, id);
+    const items = order === 'asc' ? storedResponse.input : storedResponse.input.toReversed();
     const from = after === undefined ? 0 : items.findIndex((item) => item['id'] === after) + 1;
     const data = items.slice(from, from + limit).map((item) => withoutState(item));
     return {
@@ -180,10 +180,10 @@ export class Responses {
     options: CountOptions,
   ): Promise<InputTokensView> {
     const read = await this.read(caller, body);
-    const { given } = read;
-    if (agentIdIn(given.model) !== undefined) throw new UnsupportedParameterError('model');
-    const model = await this.models.resolveChat(caller, given.model);
-    const request = new ResponsesRequest(read.body, given, { ...read, keep: undefined });
+    const { params } = read;
+    if (agentIdIn(params.model) !== undefined) throw new UnsupportedParameterError('model');
+    const model = await this.models.resolveChat(caller, params.model);
+    const request = new ResponsesRequest(read.body, params, { ...read, keep: undefined });
     const relayed = { protocol: 'responses', body: countedBody(request.body) } as const;
     const counted = await this.counts.count(caller, model, relayed, options);
     const estimated = (): Promise<number> =>
@@ -193,15 +193,15 @@ export class Responses {
 
   /** Begins a response in the background; what becomes of it is read by its id. Answers it as it begins. */
   private async begin(caller: Caller, read: ReadRequest): Promise<JsonObject> {
-    const { given, own, previous } = read;
+    const { params, requestItems, previous } = read;
     const { tenantId, userId } = caller;
     const id = newId('resp');
-    let kept: JsonObject | undefined;
+    let finalResponse: JsonObject | undefined;
     const keep: ResponseContext['keep'] = async (response) => {
-      kept = { ...response, id, background: true };
+      finalResponse = { ...response, id, background: true };
     };
-    const request = new ResponsesRequest(read.body, given, { ...read, id, keep });
-    const begun = request.begun();
+    const request = new ResponsesRequest(read.body, params, { ...read, id, keep });
+    const initialResponse = request.initialResponse();
     let recorder: EventRecorder | undefined;
     const detached = this.answers.detached(caller, request, async (events) => {
       await recorder?.write(events);
@@ -209,10 +209,10 @@ export class Responses {
     try {
       await this.database.transaction(async () => {
         await this.stored.insert(caller, {
-          ...{ id, modelName: given.model, previous, runningMs: RUNNING_MS },
-          ...{ input: own, response: begun },
+          ...{ id, modelName: params.model, previous, runningMs: RUNNING_MS },
+          ...{ input: requestItems, response: initialResponse },
         });
-        if (given.stream) recorder = await this.events.begin(caller, id, begun);
+        if (params.stream) recorder = await this.events.begin(caller, id, initialResponse);
       });
     } catch (error) {
       detached.release();
@@ -224,16 +224,16 @@ export class Responses {
       async () => {
         const failure = await detached.run();
         await recorder?.close();
-        await this.end(caller, read, kept ?? request.failed(failure ?? unfinished()));
+        await this.end(caller, read, finalResponse ?? request.failed(failure ?? unfinished()));
       },
     );
-    return begun;
+    return initialResponse;
   }
 
   /** Stores the end of a response in the background, unless it was cancelled. */
   private async end(caller: Caller, read: ReadRequest, response: JsonObject): Promise<void> {
-    const { own, conversationId } = read;
-    const turn = { id: idOf(response) ?? '', input: own, response };
+    const { requestItems, conversationId } = read;
+    const turn = { id: idOf(response) ?? '', input: requestItems, response };
     await this.database.transaction(async () => {
       const isKept = await this.stored.end(caller, turn);
       if (isKept && response['status'] !== 'failed' && conversationId) {
@@ -264,9 +264,9 @@ export class Responses {
       answer.begin();
       const ended = async (): Promise<JsonObject | undefined> => {
         if (await this.stored.isRunning(caller, id)) return undefined;
-        const stored = await this.current(caller, await this.found(caller, id));
+        const stored = await this.current(caller, await this.getStored(caller, id));
         if (stored['status'] === 'in_progress') return undefined;
-        return showsState ? stored : shown(stored);
+        return showsState ? stored : withoutHiddenState(stored);
       };
       for await (const read of this.events.after(caller, id, after, { ended, signal })) {
         await answer.write(read.frames);
@@ -278,8 +278,8 @@ export class Responses {
   }
 
   /** The response as it is now: one whose process has ended is interrupted. */
-  private async current(caller: Caller, found: StoredResponse): Promise<JsonObject> {
-    const { id, input, response, runningUntil } = found;
+  private async current(caller: Caller, storedResponse: StoredResponse): Promise<JsonObject> {
+    const { id, input, response, runningUntil } = storedResponse;
     if (!runningUntil || runningUntil.getTime() > Date.now()) return response;
     const error = {
       code: 'server_error',
@@ -287,20 +287,20 @@ export class Responses {
     };
     const failed = { ...response, status: 'failed', error };
     const isEnded = await this.stored.end(caller, { id, input, response: failed });
-    return isEnded ? failed : (await this.found(caller, id)).response;
+    return isEnded ? failed : (await this.getStored(caller, id)).response;
   }
 
-  private async found(caller: Caller, id: string): Promise<StoredResponse> {
-    const found = ID.test(id) ? await this.stored.find(caller, id) : null;
-    if (!found) throw new UnknownResponseError(id);
-    return found;
+  private async getStored(caller: Caller, id: string): Promise<StoredResponse> {
+    const storedResponse = ID.test(id) ? await this.stored.find(caller, id) : null;
+    if (!storedResponse) throw new UnknownResponseError(id);
+    return storedResponse;
   }
 
   /** Throws ParameterError, and the errors of what is continued. */
-  private async read(caller: Caller, asked: unknown): Promise<ReadRequest> {
-    const body = await this.files.inResponse(caller, asked);
-    const given = readParameters(body);
-    const { previous_response_id: previousId, conversation } = given;
+  private async read(caller: Caller, requestBody: unknown): Promise<ReadRequest> {
+    const body = await this.files.inResponse(caller, requestBody);
+    const params = readParameters(body);
+    const { previous_response_id: previousId, conversation } = params;
     if (previousId !== undefined && conversation !== undefined) {
       throw new ParameterError(
         'conversation',
@@ -313,10 +313,18 @@ export class Responses {
       conversationId === undefined
         ? turns.flatMap((turn) => itemsIn(turn))
         : await this.conversations.itemsToContinue(caller, conversationId);
-    const { own, hasReferences } = await this.ownItems(caller, given.input, earlier);
+    const { requestItems, hasReferences } = await this.ownItems(caller, params.input, earlier);
     const hasStored = earlier.length > 0 || hasReferences;
-    const sent = body as ResponsesRequest['body'];
-    return { given, body: sent, earlier, own, hasStored, previous: turns.at(-1), conversationId };
+    const checkedBody = body as ResponsesRequest['body'];
+    return {
+      params,
+      body: checkedBody,
+      earlier,
+      requestItems,
+      hasStored,
+      previous: turns.at(-1),
+      conversationId,
+    };
   }
 
   /** The items of a request, with those that it refers to. What stands before it already is not repeated. */
@@ -324,16 +332,16 @@ export class Responses {
     caller: Caller,
     input: ResponseParameters['input'],
     earlier: readonly JsonObject[],
-  ): Promise<{ readonly own: readonly JsonObject[]; readonly hasReferences: boolean }> {
-    const own = storedItems(input);
+  ): Promise<{ readonly requestItems: readonly JsonObject[]; readonly hasReferences: boolean }> {
+    const requestItems = storedItems(input);
     const ids = [...new Set(referencesIn(input))];
-    if (ids.length === 0) return { own, hasReferences: false };
+    if (ids.length === 0) return { requestItems, hasReferences: false };
     const before = new Set(earlier.map((one) => one['id']));
     const items = await this.stored.items(caller, ids);
     const missing = ids.filter((id) => !items.has(id) && !before.has(id));
-    const others = missing.length > 0 ? await this.conversations.found(caller, missing) : [];
+    const others = missing.length > 0 ? await this.conversations.itemsById(caller, missing) : [];
     for (const one of others) items.set(idOf(one) ?? '', one);
-    const resolved = own.flatMap((one, at): readonly JsonObject[] => {
+    const resolved = requestItems.flatMap((one, at): readonly JsonObject[] => {
       if (one['type'] !== 'item_reference') return [one];
       const id = idOf(one) ?? '';
       if (before.has(id)) return [];
@@ -341,7 +349,7 @@ export class Responses {
       if (!item) throw new ItemReferenceError(`input[${at}].id`, id);
       return [item];
     });
-    return { own: resolved, hasReferences: true };
+    return { requestItems: resolved, hasReferences: true };
   }
 
   private async conversation(caller: Caller, id: string): Promise<StoredTurn[]> {
@@ -370,7 +378,7 @@ function answerJson(response: Response, body: JsonObject): void {
 }
 
 /** A stored response, but for the states of its model. */
-function shown(response: JsonObject): JsonObject {
+function withoutHiddenState(response: JsonObject): JsonObject {
   const { output } = response;
   if (!Array.isArray(output)) return response;
   return { ...response, output: (output as object[]).map((one) => withoutState(one)) };

@@ -14,12 +14,12 @@ W = '{http://schemas.openxmlformats.org/wordprocessingml/2006/main}'
 MC = '{http://schemas.openxmlformats.org/markup-compatibility/2006}'
 RELATION = '{http://schemas.openxmlformats.org/package/2006/relationships}Relationship'
 TYPES = '{http://schemas.openxmlformats.org/package/2006/content-types}'
-LARGEST_PART = 200 * 1024 * 1024
+MAX_PART_BYTES = 200 * 1024 * 1024
 PLACEHOLDER = re.compile(r'\{\{.*?\}\}|<<.+?>>|\[(?:TODO|TBD|XXX|INSERT)[^\]]*\]|\b(?:TODO|TBD|FIXME)\b|lorem ipsum', re.I)
 
 
 def parse(archive, name, problems):
-    if archive.getinfo(name).file_size > LARGEST_PART:
+    if archive.getinfo(name).file_size > MAX_PART_BYTES:
         problems.append(f'{name} is too large to be looked at')
         return None
     data = archive.read(name)

@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 
 MAIN = '{http://schemas.openxmlformats.org/spreadsheetml/2006/main}'
 LINK = '{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id'
-LARGEST_PART = 500 * 1024 * 1024
+MAX_PART_BYTES = 500 * 1024 * 1024
 SHOWN_CELLS = 10
 
 
 def checked(archive, name):
     """The part, when it is one that can be parsed without harm."""
-    if archive.getinfo(name).file_size > LARGEST_PART:
+    if archive.getinfo(name).file_size > MAX_PART_BYTES:
         raise ValueError(f'{name} is too large to be looked at')
     with archive.open(name) as part:
         if b'<!DOCTYPE' in part.read(4096):
