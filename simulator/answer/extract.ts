@@ -2,8 +2,8 @@ import { coverage, featuresOf } from './features.js';
 import { quotable, sentencesOf } from './sentences.js';
 
 /** A sentence has to share this much of the question to be worth quoting. */
-const LEAST_COVERAGE = 0.2;
-const MOST_QUOTES = 3;
+const MIN_COVERAGE = 0.2;
+const MAX_QUOTES = 3;
 const ENDS_AS_INTRODUCTION = /[:：]$/;
 const PASSAGE_NUMBER = /^\s*\[(\d+)\]/;
 
@@ -40,7 +40,7 @@ export function summaryOf(text: string): string[] {
       order,
     }))
     .toSorted((a, b) => b.score - a.score)
-    .slice(0, MOST_QUOTES - 1)
+    .slice(0, MAX_QUOTES - 1)
     .toSorted((a, b) => a.order - b.order);
   return [quotable(lead), ...ranked.map((candidate) => candidate.text)];
 }
@@ -49,9 +49,9 @@ function pickBest(candidates: Candidate[]): Candidate[] {
   const best = Math.max(0, ...candidates.map((candidate) => candidate.score));
   const picked: Candidate[] = [];
   for (const candidate of candidates.toSorted((a, b) => b.score - a.score || a.order - b.order)) {
-    const isRelevant = candidate.score >= Math.max(LEAST_COVERAGE, best / 2);
+    const isRelevant = candidate.score >= Math.max(MIN_COVERAGE, best / 2);
     const isNew = picked.every((other) => other.text !== candidate.text);
-    if (isRelevant && isNew && picked.length < MOST_QUOTES) picked.push(candidate);
+    if (isRelevant && isNew && picked.length < MAX_QUOTES) picked.push(candidate);
   }
   return picked;
 }

@@ -9,9 +9,9 @@ interface Prompt {
   passages: string[];
 }
 
-const LONGEST_QUESTION = 300;
-const SHORTEST_PASSAGE = 30;
-const SHORTEST_CJK_PASSAGE = 12;
+const MAX_QUESTION_CHARS = 300;
+const MIN_PASSAGE_CHARS = 30;
+const MIN_CJK_PASSAGE_CHARS = 12;
 const QUESTION_LABEL = /^(?:(?:user )?question|query|问题|用户问题|提问)\s*[:：]\s*/i;
 const ENDS_AS_QUESTION = /[?？]\s*$/;
 /** Directions to the model are no material to quote. */
@@ -62,7 +62,7 @@ function labelledLine(text: string): string | undefined {
 }
 
 function findQuestion(paragraphs: string[]): string {
-  const short = paragraphs.filter((paragraph) => paragraph.length <= LONGEST_QUESTION);
+  const short = paragraphs.filter((paragraph) => paragraph.length <= MAX_QUESTION_CHARS);
   return (
     // The question stands first or last; a question inside the material is not the one asked.
     [short.at(0), short.at(-1)].find((paragraph) => ENDS_AS_QUESTION.test(paragraph ?? '')) ??
@@ -74,5 +74,5 @@ function findQuestion(paragraphs: string[]): string {
 
 function isPassage(paragraph: string): boolean {
   if (ENDS_AS_INTRODUCTION.test(paragraph) || IS_INSTRUCTION.test(paragraph)) return false;
-  return paragraph.length >= (isMostlyCjk(paragraph) ? SHORTEST_CJK_PASSAGE : SHORTEST_PASSAGE);
+  return paragraph.length >= (isMostlyCjk(paragraph) ? MIN_CJK_PASSAGE_CHARS : MIN_PASSAGE_CHARS);
 }

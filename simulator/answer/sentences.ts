@@ -2,7 +2,7 @@
 const SENTENCE_END = /(?<=[。！？；])|(?<=[.!?])\s+|\n+/u;
 /** A blank line, and the start of a numbered passage. */
 const PARAGRAPH_END = /\n\s*\n|\n(?=\s*\[\d+\])/;
-const LONGEST_QUOTE = 240;
+const MAX_QUOTE_CHARS = 240;
 
 export function sentencesOf(text: string): string[] {
   return text
@@ -21,6 +21,6 @@ export function paragraphsOf(text: string): string[] {
 /** The text on one line, shortened when it is too long to quote. */
 export function quotable(text: string): string {
   const characters = [...text.replace(/\s+/g, ' ').trim()];
-  if (characters.length <= LONGEST_QUOTE) return characters.join('');
-  return `${characters.slice(0, LONGEST_QUOTE).join('')}…`;
+  if (characters.length <= MAX_QUOTE_CHARS) return characters.join('');
+  return `${characters.slice(0, MAX_QUOTE_CHARS).join('')}…`;
 }

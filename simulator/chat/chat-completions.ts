@@ -52,9 +52,9 @@ function readMessage(message: JsonObject): ChatMessage {
 }
 
 function readCall(call: JsonObject): MadeCall {
-  const made = objectOf(call['function']);
-  const input = objectOf(parseJson(stringOf(made['arguments'])));
-  return { id: stringOf(call['id']), name: stringOf(made['name']), arguments: input };
+  const calledFunction = objectOf(call['function']);
+  const input = objectOf(parseJson(stringOf(calledFunction['arguments'])));
+  return { id: stringOf(call['id']), name: stringOf(calledFunction['name']), arguments: input };
 }
 
 function readRole(role: unknown): ChatMessage['role'] {

@@ -56,8 +56,12 @@ function readMessage(message: JsonObject): ChatMessage {
     }),
     // Calls have no ids here: results answer them in their order.
     toolCalls: objectsOf(message['tool_calls']).map((call) => {
-      const made = objectOf(call['function']);
-      return { id: '', name: stringOf(made['name']), arguments: objectOf(made['arguments']) };
+      const calledFunction = objectOf(call['function']);
+      return {
+        id: '',
+        name: stringOf(calledFunction['name']),
+        arguments: objectOf(calledFunction['arguments']),
+      };
     }),
   };
 }

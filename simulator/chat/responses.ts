@@ -172,11 +172,11 @@ function messageItem(part: JsonObject): JsonObject {
 
 /** An item as it is when it begins. */
 function emptied(item: JsonObject): JsonObject {
-  const { arguments: given, content, summary, encrypted_content: _, ...rest } = item;
+  const { arguments: itemArguments, content, summary, encrypted_content: _, ...rest } = item;
   return {
     ...rest,
     status: 'in_progress',
-    ...(given !== undefined && { arguments: '' }),
+    ...(itemArguments !== undefined && { arguments: '' }),
     ...(content !== undefined && { content: [] }),
     ...(summary !== undefined && { summary: [] }),
   };

@@ -74,13 +74,13 @@ export class StreamWriter {
 
   private async wait(milliseconds: number): Promise<void> {
     const { commentsMs } = this.behaviour;
-    let left = milliseconds;
-    while (commentsMs !== undefined && left > commentsMs && !this.exchange.closed) {
+    let remainingMs = milliseconds;
+    while (commentsMs !== undefined && remainingMs > commentsMs && !this.exchange.closed) {
       await this.exchange.pause(commentsMs);
       await this.output.write(this.protocol.keepAlive);
-      left -= commentsMs;
+      remainingMs -= commentsMs;
     }
-    await this.exchange.pause(left);
+    await this.exchange.pause(remainingMs);
   }
 
   private async finish(): Promise<void> {

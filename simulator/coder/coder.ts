@@ -26,11 +26,11 @@ type Rule = (situation: Situation) => Move | undefined;
 
 /** A person, or the rules of the session, will not have it: asking again would be no better. */
 const NO_CONSENT = /\b(?:denied|refused|declined|not allowed|consent|nobody is asked)\b/i;
-const MOST_TURNS = 24;
-const MOST_FAILURES = 3;
-const MOST_FILES = 10;
+const MAX_TURNS = 24;
+const MAX_FAILURES = 3;
+const MAX_FILES = 10;
 const FILES_AT_ONCE = 4;
-const MOST_READS_OF_A_FILE = 3;
+const MAX_READS_PER_FILE = 3;
 
 /** The next move of a small coding agent: the first rule that has something to do, or a report at the end. */
 export function nextMove(request: ChatRequest): Move {
@@ -46,21 +46,23 @@ export function nextMove(request: ChatRequest): Move {
 const giveUp: Rule = (situation) => {
   const failed = stepsOf(situation, ...CHANGING_TOOLS, 'plan_create').filter((step) => step.failed);
   const isRefused = failed.some(({ result }) => NO_CONSENT.test(result));
-  if (!isRefused && situation.turns < MOST_TURNS && failed.length < MOST_FAILURES) return undefined;
+  if (!isRefused && situation.turns < MAX_TURNS && failed.length < MAX_FAILURES) return undefined;
   return say(report(situation));
 };
 
 const SKILLS = ['repository-investigation', 'project-conventions'];
 
 const activateSkills: Rule = (situation) => {
-  const asked = stepsOf(situation, 'activate_skill');
-  if (asked.length > 0 || !situation.tools.has('activate_skill')) return undefined;
+  const activations = stepsOf(situation, 'activate_skill');
+  if (activations.length > 0 || !situation.tools.has('activate_skill')) return undefined;
   const parameters = JSON.stringify(situation.tools.get('activate_skill')?.parameters);
-  const known = SKILLS.filter((name) => `${situation.instructions} ${parameters}`.includes(name));
-  if (known.length === 0) return undefined;
+  const offeredSkills = SKILLS.filter((name) =>
+    `${situation.instructions} ${parameters}`.includes(name),
+  );
+  if (offeredSkills.length === 0) return undefined;
   return {
     say: 'First I look up how to go about this.',
-    calls: known.map((name) => ({ name: 'activate_skill', arguments: { name } })),
+    calls: offeredSkills.map((name) => ({ name: 'activate_skill', arguments: { name } })),
   };
 };
 
@@ -90,7 +92,7 @@ function filesToRead(situation: Situation): string[] {
   const reads = stepsOf(situation, 'read_file').map(pathOf);
   const wanted = featuresOf(task.text);
   const weight = (path: string): number => {
-    if (task.paths.some((given) => path.endsWith(given))) return 5;
+    if (task.paths.some((taskPath) => path.endsWith(taskPath))) return 5;
     if (/(?:^|\/)README\.md$/i.test(path)) return 6;
     if (/^package\.json$/.test(path)) return 4;
     if (isSource(path)) return 2 + coverage(wanted, featuresOf(path));
@@ -101,7 +103,7 @@ function filesToRead(situation: Situation): string[] {
     .map((path) => ({ path, weight: weight(path) }))
     .filter(({ weight: one }) => one > 0)
     .toSorted((a, b) => b.weight - a.weight || (a.path < b.path ? -1 : 1))
-    .slice(0, MOST_FILES)
+    .slice(0, MAX_FILES)
     .map(({ path }) => path)
     .filter((path) => !repository.texts.has(path))
     .filter((path) => mayReadAgain(situation, path, reads));
@@ -111,7 +113,7 @@ function filesToRead(situation: Situation): string[] {
 function mayReadAgain(situation: Situation, path: string, reads: readonly string[]): boolean {
   const before = reads.filter((one) => one === path).length;
   const refused = stepsOf(situation, 'read_file').some((one) => one.failed && pathOf(one) === path);
-  return !refused && before < MOST_READS_OF_A_FILE;
+  return !refused && before < MAX_READS_PER_FILE;
 }
 
 /** What is asked is not clear: asks, where that is possible. */
@@ -179,14 +181,17 @@ const check: Rule = (situation) => {
 
 /** What package.json says, where it is plain; npm itself may be missing in a sandbox. */
 function testCommand(manifest: string | undefined): string {
-  const given = /"test"\s*:\s*"((?:node|npx|npm|python3?)[\w ./:-]*)"/.exec(manifest ?? '')?.[1];
-  return given ?? DEFAULT_CHECK;
+  const script = /"test"\s*:\s*"((?:node|npx|npm|python3?)[\w ./:-]*)"/.exec(manifest ?? '')?.[1];
+  return script ?? DEFAULT_CHECK;
 }
 
 const tickOff: Rule = (situation) => {
-  const given = situation.tools.has('plan_step') ? stepsDone(situation) : undefined;
+  const completedSteps = situation.tools.has('plan_step') ? stepsDone(situation) : undefined;
   return (
-    given && { say: 'The plan is carried out.', calls: [{ name: 'plan_step', arguments: given }] }
+    completedSteps && {
+      say: 'The plan is carried out.',
+      calls: [{ name: 'plan_step', arguments: completedSteps }],
+    }
   );
 };
 

@@ -22,7 +22,7 @@ export interface Saying {
 export interface Conversation {
   readonly tools: ReadonlyMap<string, OfferedTool>;
   /** The oldest first. */
-  readonly said: readonly Saying[];
+  readonly sayings: readonly Saying[];
   /** In the order of the calls; those without a result are left out. */
   readonly steps: readonly Step[];
   /** Answers that asked for tools. */
@@ -43,14 +43,14 @@ export function readConversation({ messages, tools }: ChatRequest): Conversation
   );
   return {
     tools: new Map(tools.map((tool) => [tool.name, tool])),
-    said: sayingsIn(messages),
+    sayings: sayingsIn(messages),
     steps: stepsOf(messages),
     turns: asking.length,
   };
 }
 
 function sayingsIn(messages: readonly ChatMessage[]): Saying[] {
-  const said: Saying[] = [];
+  const sayings: Saying[] = [];
   let opens = true;
   let after = 0;
   for (const { role, text, parts = [text], toolCalls = [] } of messages) {
@@ -58,10 +58,10 @@ function sayingsIn(messages: readonly ChatMessage[]): Saying[] {
     if (role === 'tool') after += 1;
     if (role !== 'user') continue;
     for (const part of parts.map((one) => one.trim())) {
-      if (part !== '' && !MATERIAL.test(part)) said.push({ text: part, opens, after });
+      if (part !== '' && !MATERIAL.test(part)) sayings.push({ text: part, opens, after });
     }
   }
-  return said;
+  return sayings;
 }
 
 /** Pairs calls and results: by id where there are ids, else in order; ids may repeat from turn to turn. */

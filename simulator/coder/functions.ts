@@ -112,13 +112,13 @@ export interface WrittenFunction {
 
 /** Writes the function, or a skeleton where the name says nothing. `says` goes into the skeleton's comment. */
 export function writeFunction(name: string, says: string, isModule: boolean): WrittenFunction {
-  const known = KNOWN.find((one) => one.name.test(name));
+  const template = KNOWN.find((one) => one.name.test(name));
   const head = (parameters: string) =>
     isModule
       ? `export function ${name}(${parameters}) {`
       : `exports.${name} = function ${name}(${parameters}) {`;
   const end = isModule ? '}' : '};';
-  if (!known) {
+  if (!template) {
     const problem = `throw new Error('${name} is not written yet');`;
     return {
       code: [`/** To be written: ${says} */`, head(''), `  ${problem}`, end].join('\n'),
@@ -126,10 +126,10 @@ export function writeFunction(name: string, says: string, isModule: boolean): Wr
       test: undefined,
     };
   }
-  const body = known.body.map((line) => `  ${line.replaceAll('@', name)}`);
-  const [call, value] = known.example.map((text) => text.replaceAll('@', name));
+  const body = template.body.map((line) => `  ${line.replaceAll('@', name)}`);
+  const [call, value] = template.example.map((text) => text.replaceAll('@', name));
   return {
-    code: [`/** ${known.says} */`, head(known.parameters), ...body, end].join('\n'),
+    code: [`/** ${template.says} */`, head(template.parameters), ...body, end].join('\n'),
     works: true,
     test: [`test('${name}', () => {`, `  assert.deepEqual(${call}, ${value});`, '});'].join('\n'),
   };

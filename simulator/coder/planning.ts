@@ -7,9 +7,9 @@ const CHECK_STEP = 'Run the tests, where a shell is offered';
 
 /** The arguments of plan_create: what is to be changed, where and why. */
 export function planOf(situation: Situation, tool: OfferedTool): JsonObject {
-  const { changes, task, said, steps } = situation;
+  const { changes, task, sayings, steps } = situation;
   const before = steps.findIndex(({ name }) => name === 'plan_create');
-  const feedback = said.filter(({ after }) => before >= 0 && after > before);
+  const feedback = sayings.filter(({ after }) => before >= 0 && after > before);
   const texts = [
     ...changes.map(({ path, reason }) => `Change ${path}: ${reason}`),
     CHECK_STEP,
@@ -33,8 +33,8 @@ function size(files: number): string {
 function planStep(text: string, index: number, tool: OfferedTool): string | JsonObject {
   const items = objectOf(objectOf(objectOf(tool.parameters['properties'])['steps'])['items']);
   if (stringOf(items['type']) !== 'object') return text;
-  const known = objectOf(items['properties']);
-  return { text, ...('id' in known && { id: String(index + 1) }) };
+  const itemProperties = objectOf(items['properties']);
+  return { text, ...('id' in itemProperties && { id: String(index + 1) }) };
 }
 
 /** The arguments of plan_step that close the plan; undefined when that is done, or was refused. */

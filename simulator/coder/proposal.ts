@@ -57,9 +57,9 @@ function additions(task: Task, { paths, texts }: Repository): Change[] {
 
 /** The source file that is named, or else the one that has most in common with the task. */
 function sourceFor(task: Task, texts: ReadonlyMap<string, string>): [string, string] | undefined {
-  const named = [...texts].find(([path]) => task.paths.some((given) => path.endsWith(given)));
+  const named = [...texts].find(([path]) => task.paths.some((taskPath) => path.endsWith(taskPath)));
   if (named) return named;
-  if (task.paths.some((given) => isSource(given))) return undefined;
+  if (task.paths.some((taskPath) => isSource(taskPath))) return undefined;
   const wanted = featuresOf(task.text);
   return [...texts]
     .filter(([path]) => isSource(path))
@@ -68,8 +68,8 @@ function sourceFor(task: Task, texts: ReadonlyMap<string, string>): [string, str
 }
 
 function newPath(task: Task, name: string, paths: readonly string[]): string {
-  const given = task.paths.find((path) => isSource(path));
-  if (given !== undefined) return given;
+  const sourcePath = task.paths.find((path) => isSource(path));
+  if (sourcePath !== undefined) return sourcePath;
   return paths.some((path) => path.startsWith('src/')) ? `src/${name}.js` : `${name}.js`;
 }
 
@@ -111,8 +111,8 @@ function renames({ rename }: Task, { texts }: Repository): Change[] {
     }));
 }
 
-function writings({ paths: given, quoted }: Task, { paths, texts }: Repository): Change[] {
-  const wanted = given[0];
+function writings({ paths: taskPaths, quoted }: Task, { paths, texts }: Repository): Change[] {
+  const wanted = taskPaths[0];
   if (wanted === undefined || quoted === undefined) return [];
   const path = paths.find((one) => one === wanted || one.endsWith(`/${wanted}`)) ?? wanted;
   const text = texts.get(path);
@@ -124,9 +124,9 @@ function writings({ paths: given, quoted }: Task, { paths, texts }: Repository):
   return [{ kind: 'edit', path, edits: [appended(text, quoted.trim())], reason }];
 }
 
-function deletions({ paths: given }: Task, { paths }: Repository): Change[] {
+function deletions({ paths: taskPaths }: Task, { paths }: Repository): Change[] {
   return paths
-    .filter((path) => given.some((name) => path === name || path.endsWith(`/${name}`)))
+    .filter((path) => taskPaths.some((name) => path === name || path.endsWith(`/${name}`)))
     .map((path) => ({ kind: 'delete', path, reason: 'it is to be deleted' }));
 }
 

@@ -41,10 +41,10 @@ export function findMistakes(texts: ReadonlyMap<string, string>): Finding[] {
     .flatMap(([path, text]) => {
       const constants = constantsIn(text);
       return text.split('\n').flatMap((line) => {
-        const found = isComment(line) ? undefined : firstFinding(line, rules, constants);
-        if (!found) return [];
-        const { reason, rule } = found;
-        return [{ path, before: line, after: found.after, reason, rule }].map((finding) => ({
+        const match = isComment(line) ? undefined : firstFinding(line, rules, constants);
+        if (!match) return [];
+        const { reason, rule } = match;
+        return [{ path, before: line, after: match.after, reason, rule }].map((finding) => ({
           ...finding,
           ...unique(text, finding),
         }));
@@ -58,8 +58,8 @@ function firstFinding(
   constants: ReadonlyMap<string, number>,
 ): ReturnType<Check> {
   for (const check of CHECKS) {
-    const found = check(line, rules, constants);
-    if (found) return found;
+    const problem = check(line, rules, constants);
+    if (problem) return problem;
   }
   return undefined;
 }

@@ -5,7 +5,7 @@ import { editsOf, pathOf } from './repository.js';
 import { changesMade, CHANGING_TOOLS, type Situation, stepsOf } from './situation.js';
 import { isSource, isTest } from './repair.js';
 
-const MOST_QUOTED_LINES = 12;
+const MAX_QUOTED_LINES = 12;
 
 /** The last words: what was done and what the tools have answered, in their own words. */
 export function report(situation: Situation): string {
@@ -19,9 +19,9 @@ export function report(situation: Situation): string {
 }
 
 function changed(situation: Situation): string[] {
-  const made = changesMade(situation);
-  if (made.length === 0) return [];
-  const lines = made.map((step) => {
+  const changes = changesMade(situation);
+  if (changes.length === 0) return [];
+  const lines = changes.map((step) => {
     const edits = /edit/.test(step.name) ? editsOf(step) : [];
     const details = edits.map(({ before, after }) => difference(before, after)).join('\n');
     return `- \`${pathOf(step)}\` (${step.name})${details === '' ? '' : `\n${details}`}`;
@@ -46,8 +46,10 @@ function checked(situation: Situation): string[] {
   }
   const lines = last.result.split('\n').map((line) => line.trim());
   const counts = lines.filter((line) => /^(?:[#ℹ]\s*)?(?:tests|pass|fail)\s+\d+$/.test(line));
-  const told = counts.length > 0 ? counts : lines.filter((line) => line !== '').slice(0, 3);
-  return [`The command \`${stringOf(last.arguments['command'])}\` answered:\n\n${fenced(told)}`];
+  const outputLines = counts.length > 0 ? counts : lines.filter((line) => line !== '').slice(0, 3);
+  return [
+    `The command \`${stringOf(last.arguments['command'])}\` answered:\n\n${fenced(outputLines)}`,
+  ];
 }
 
 function refused(situation: Situation): string[] {
@@ -98,7 +100,7 @@ function outcome({ task, tools }: Situation): string {
 
 /** What the sources offer, with the comment above it. */
 function exportsOf(texts: ReadonlyMap<string, string>): string[] {
-  const found = [...texts]
+  const declarations = [...texts]
     .filter(([path]) => isSource(path) && !isTest(path))
     .flatMap(([path, text]) =>
       [
@@ -107,9 +109,9 @@ function exportsOf(texts: ReadonlyMap<string, string>): string[] {
         ),
       ].map(([, comment, name]) => `- \`${name}\` in ${path}${comment ? `: ${comment}` : ''}`),
     );
-  return found.length === 0
+  return declarations.length === 0
     ? []
-    : [`It offers:\n\n${found.slice(0, MOST_QUOTED_LINES).join('\n')}`];
+    : [`It offers:\n\n${declarations.slice(0, MAX_QUOTED_LINES).join('\n')}`];
 }
 
 function quotedIfAny(lines: readonly string[]): string[] {
@@ -123,7 +125,7 @@ function fenced(lines: readonly string[]): string {
 
 function quoted(lines: readonly string[]): string {
   return lines
-    .slice(0, MOST_QUOTED_LINES)
+    .slice(0, MAX_QUOTED_LINES)
     .map((line) => `> ${line}`)
     .join('\n');
 }

@@ -29,15 +29,15 @@ export function repositoryOf(steps: readonly Step[]): Repository {
 }
 
 /** The edits that a call of edit_file asks for. */
-export function editsOf({ arguments: given }: Pick<Step, 'arguments'>): Edit[] {
-  return objectsOf(given['edits']).map((edit) => ({
+export function editsOf({ arguments: callArguments }: Pick<Step, 'arguments'>): Edit[] {
+  return objectsOf(callArguments['edits']).map((edit) => ({
     before: stringOf(edit['oldText']),
     after: stringOf(edit['newText']),
   }));
 }
 
-export function pathOf({ arguments: given }: { readonly arguments: JsonObject }): string {
-  return plain(stringOf(given['path']));
+export function pathOf({ arguments: callArguments }: { readonly arguments: JsonObject }): string {
+  return plain(stringOf(callArguments['path']));
 }
 
 function learn(step: Step, paths: Set<string>, texts: Map<string, string>): void {
@@ -45,7 +45,7 @@ function learn(step: Step, paths: Set<string>, texts: Map<string, string>): void
   switch (step.name) {
     case 'list_files':
     case 'glob_files':
-      for (const found of listedPaths(step.result, path)) paths.add(found);
+      for (const listedPath of listedPaths(step.result, path)) paths.add(listedPath);
       break;
     case 'read_file':
       paths.add(path);

@@ -22,7 +22,7 @@ export function readSituation(request: ChatRequest): Situation {
   const answers = stepsOf(conversation, 'ask_user')
     .filter(({ failed }) => !failed)
     .map(({ result }) => ({ text: result, opens: false, after: conversation.steps.length }));
-  const task = readTask([...conversation.said, ...answers]);
+  const task = readTask([...conversation.sayings, ...answers]);
   const repository = repositoryOf(conversation.steps);
   return {
     ...conversation,
@@ -51,8 +51,10 @@ export function checksSinceChange({ steps }: Situation): Step[] {
 }
 
 /** The arguments that the tool knows: an unknown one would be refused. */
-export function fitted(tool: OfferedTool | undefined, given: JsonObject): JsonObject {
-  const known = objectOf(tool?.parameters['properties']);
-  if (Object.keys(known).length === 0) return given;
-  return Object.fromEntries(Object.entries(given).filter(([name]) => name in known));
+export function fitted(tool: OfferedTool | undefined, callArguments: JsonObject): JsonObject {
+  const declaredParameters = objectOf(tool?.parameters['properties']);
+  if (Object.keys(declaredParameters).length === 0) return callArguments;
+  return Object.fromEntries(
+    Object.entries(callArguments).filter(([name]) => name in declaredParameters),
+  );
 }

@@ -42,9 +42,9 @@ const PATH =
 const QUOTED = /"([^"\n]{3,})"|“([^”\n]{3,})”|「([^」\n]{3,})」|```\w*\n([^]*?)```/;
 
 /** What is asked for: the newest requirement that asks for something, with all that was said to it since. */
-export function readTask(said: readonly Saying[]): Task {
-  const start = said.findLastIndex(({ opens, text }) => opens && intentsIn(text).size > 0);
-  const text = said
+export function readTask(sayings: readonly Saying[]): Task {
+  const start = sayings.findLastIndex(({ opens, text }) => opens && intentsIn(text).size > 0);
+  const text = sayings
     .slice(Math.max(0, start))
     .map((saying) => saying.text)
     .join('\n\n');

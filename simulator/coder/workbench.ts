@@ -10,7 +10,7 @@ export interface Permissions {
 }
 
 /** A call as a workbench answers it; undefined leaves it to the workbench. */
-type Answers = (name: string, given: JsonObject, count: number) => string | undefined;
+type Answers = (name: string, callArguments: JsonObject, count: number) => string | undefined;
 
 interface Finished {
   readonly report: string;
@@ -19,7 +19,7 @@ interface Finished {
 }
 
 const READING = ['list_files', 'read_file', 'search_text', 'activate_skill'];
-const MOST_TURNS = 60;
+const MAX_TURNS = 60;
 
 /** A harness in miniature, for the specs: it carries the coder's calls out on files in memory. */
 export class Workbench {
@@ -40,14 +40,17 @@ export class Workbench {
   /** Carries a requirement out; fails when that does not end. */
   run(requirement: string): Finished {
     this.messages.push(message('user', requirement));
-    for (let turn = 0; turn < MOST_TURNS; turn += 1) {
+    for (let turn = 0; turn < MAX_TURNS; turn += 1) {
       const { say, calls } = nextMove(this.request());
-      const made = calls.map((call, index) => ({ ...call, id: `call-${index}` }));
-      this.messages.push({ ...message('assistant', say), toolCalls: made });
+      const identifiedCalls = calls.map((call, index) => ({ ...call, id: `call-${index}` }));
+      this.messages.push({ ...message('assistant', say), toolCalls: identifiedCalls });
       if (calls.length === 0) return { report: say, calls: this.calls, files: this.files };
-      for (const { id, name, arguments: given } of made) {
-        this.calls.push({ name, arguments: given });
-        this.messages.push({ ...message('tool', this.answerTo(name, given)), toolCallId: id });
+      for (const { id, name, arguments: callArguments } of identifiedCalls) {
+        this.calls.push({ name, arguments: callArguments });
+        this.messages.push({
+          ...message('tool', this.answerTo(name, callArguments)),
+          toolCallId: id,
+        });
       }
     }
     throw new Error(`It does not end: ${JSON.stringify(this.calls.slice(-5))}`);
@@ -67,13 +70,13 @@ export class Workbench {
     return { model: 'coder', messages, tools, stream: false, includeUsage: false };
   }
 
-  private answerTo(name: string, given: JsonObject): string {
+  private answerTo(name: string, callArguments: JsonObject): string {
     const count = this.calls.filter((call) => call.name === name).length;
-    return this.answers(name, given, count) ?? this.carryOut(name, given);
+    return this.answers(name, callArguments, count) ?? this.carryOut(name, callArguments);
   }
 
-  private carryOut(name: string, given: JsonObject): string {
-    const path = stringOf(given['path']);
+  private carryOut(name: string, callArguments: JsonObject): string {
+    const path = stringOf(callArguments['path']);
     const text = this.files.get(path);
     switch (name) {
       case 'list_files':
@@ -84,13 +87,13 @@ export class Workbench {
         this.isPlanned = true;
         return 'The plan is approved.';
       case 'write_file':
-        this.files.set(path, stringOf(given['content']));
+        this.files.set(path, stringOf(callArguments['content']));
         return `Wrote ${path}.`;
       case 'delete_file':
         this.files.delete(path);
         return `Deleted ${path}.`;
       case 'edit_file':
-        return this.edit(path, objectsOf(given['edits']));
+        return this.edit(path, objectsOf(callArguments['edits']));
       default:
         return 'Done.';
     }

@@ -22,8 +22,8 @@ export async function replyJson(
   const output = new FaultyOutput(exchange, behaviour);
   const { cut, reset, stall } = behaviour;
   const isBroken = [cut, reset, stall, malformed].some((chunks) => chunks !== undefined);
-  const sent = cut === 0 ? '' : text.slice(0, isBroken ? text.length / 2 : undefined);
-  await output.write(sent);
+  const bodyText = cut === 0 ? '' : text.slice(0, isBroken ? text.length / 2 : undefined);
+  await output.write(bodyText);
   await output.flush();
   if (reset !== undefined) return exchange.reset();
   if (stall !== undefined) await exchange.pause(Infinity);

@@ -8,11 +8,11 @@ import { playMelody } from './melody.js';
 import { drawPicture } from './picture.js';
 
 const DEFAULT_SIDE = 1024;
-const SMALLEST_SIDE = 16;
-const LARGEST_SIDE = 2048;
+const MIN_SIDE_PIXELS = 16;
+const MAX_SIDE_PIXELS = 2048;
 const DEFAULT_SECONDS = 2;
-const MOST_SECONDS = 10;
-const MOST_NOTES = 60;
+const MAX_SECONDS = 10;
+const MAX_NOTE_COUNT = 60;
 
 /** One second of H.264, 32 by 32 pixels: every video is this one, whatever prompt and length its name says. */
 const CLIP = readFileSync(new URL('clip.mp4', import.meta.url));
@@ -28,18 +28,18 @@ interface GeneratedFile {
 /** Name of the picture for a prompt; the size is `1024x768` or `1024*768`. */
 export function imageName(prompt: string, size: string): string {
   const [width, height] = (/^(\d+)[x*](\d+)$/i.exec(size) ?? []).slice(1).map(Number);
-  const side = (value = DEFAULT_SIDE) => clamp(value, SMALLEST_SIDE, LARGEST_SIDE);
+  const side = (value = DEFAULT_SIDE) => clamp(value, MIN_SIDE_PIXELS, MAX_SIDE_PIXELS);
   return `${seedOf(prompt)}-${side(width)}x${side(height)}.png`;
 }
 
 /** Name of the sound for a text: one tone for each word or a few characters. */
 export function audioName(input: string, voice: string): string {
-  const notes = clamp(Math.ceil([...input].length / 5), 1, MOST_NOTES);
+  const notes = clamp(Math.ceil([...input].length / 5), 1, MAX_NOTE_COUNT);
   return `${seedOf(`${voice} ${input}`)}-${notes}.wav`;
 }
 
 export function videoName(prompt: string, seconds = DEFAULT_SECONDS): string {
-  return `${seedOf(prompt)}-${clamp(Math.trunc(seconds), 1, MOST_SECONDS)}.mp4`;
+  return `${seedOf(prompt)}-${clamp(Math.trunc(seconds), 1, MAX_SECONDS)}.mp4`;
 }
 
 export function fileAddress(exchange: Exchange, name: string): string {
@@ -53,13 +53,13 @@ export function makeFile(name: string): GeneratedFile | undefined {
   if (number < 1 || height < 1) return undefined;
   switch (kind) {
     case 'png':
-      if (Math.max(number, height) > LARGEST_SIDE) return undefined;
+      if (Math.max(number, height) > MAX_SIDE_PIXELS) return undefined;
       return { type: 'image/png', bytes: drawPicture(seed, number, height) };
     case 'wav':
-      if (number > MOST_NOTES) return undefined;
+      if (number > MAX_NOTE_COUNT) return undefined;
       return { type: 'audio/wav', bytes: playMelody(seed, number) };
     case 'mp4':
-      if (number > MOST_SECONDS) return undefined;
+      if (number > MAX_SECONDS) return undefined;
       return { type: 'video/mp4', bytes: CLIP };
     default:
       return undefined;

@@ -9,7 +9,7 @@ import type { Route } from '../http/route.js';
 import { audioName, fileAddress, imageName, makeFile, videoName } from './generated-file.js';
 import type { MediaTask, TaskState, TaskStore } from './task-store.js';
 
-const MOST_IMAGES = 10;
+const MAX_IMAGE_COUNT = 10;
 const STATES: Record<TaskState, string> = {
   queued: 'queued',
   running: 'in_progress',
@@ -53,7 +53,7 @@ async function answerImage(exchange: Exchange, behaviour: Behaviour): Promise<vo
   // Callers that cannot pass the format on choose it by the model name.
   const wantsAddress =
     body['response_format'] === 'url' || stringOf(body['model']).split('--')[0]?.endsWith('-url');
-  const count = Math.min(MOST_IMAGES, Math.max(1, numberOf(body['n']) ?? 1));
+  const count = Math.min(MAX_IMAGE_COUNT, Math.max(1, numberOf(body['n']) ?? 1));
   const length = behaviour.emptyResult ? 0 : count;
   const data = Array.from({ length }, (_, index): JsonObject => {
     const variant = `${prompt} ${numberOf(body['seed']) ?? ''}${index || ''}`;
@@ -69,8 +69,8 @@ async function answerEdit(exchange: Exchange, behaviour: Behaviour): Promise<voi
   const { body } = exchange;
   const files = [...filesIn(body, 'image'), ...filesIn(body, 'mask')];
   if (filesIn(body, 'image').length === 0) return refuse(exchange, 400, 'image is required');
-  const seen = files.map(({ type, base64 }) => `${type} ${hashText(base64)}`).join();
-  exchange.body = { ...body, prompt: `${stringOf(body['prompt'])} ${seen}` };
+  const fileList = files.map(({ type, base64 }) => `${type} ${hashText(base64)}`).join();
+  exchange.body = { ...body, prompt: `${stringOf(body['prompt'])} ${fileList}` };
   await answerImage(exchange, behaviour);
 }
 

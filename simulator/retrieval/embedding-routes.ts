@@ -67,8 +67,8 @@ function vectorsFor(
   inputs: readonly string[],
   behaviour: Behaviour,
 ): number[][] {
-  const asked = numberOf(body['dimensions']) ?? numberOf(body['output_dimension']);
-  const dimensions = dimensionsFor(stringOf(body['model']), asked);
+  const requestedDimensions = numberOf(body['dimensions']) ?? numberOf(body['output_dimension']);
+  const dimensions = dimensionsFor(stringOf(body['model']), requestedDimensions);
   return spoilt(
     inputs.map((input) => embed(input, dimensions)),
     behaviour,

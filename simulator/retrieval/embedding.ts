@@ -25,9 +25,9 @@ export function embed(text: string, dimensions: number): number[] {
 }
 
 /** The dimensions asked for, else those in the model name (`-256`), else the default. */
-export function dimensionsFor(model: string, asked: number | undefined): number {
+export function dimensionsFor(model: string, requestedDimensions: number | undefined): number {
   const [base = ''] = model.replace(/:[\w.]+$/, '').split('--');
   const named = /-(\d+)$/.exec(base)?.[1];
-  const dimensions = asked ?? Number(named ?? DEFAULT_DIMENSIONS);
+  const dimensions = requestedDimensions ?? Number(named ?? DEFAULT_DIMENSIONS);
   return Math.min(MAX_DIMENSIONS, Math.max(1, Math.trunc(dimensions)));
 }

@@ -19,9 +19,11 @@ export const rerankRoutes: Route[] = [
 
 async function answerRerank(exchange: Exchange, behaviour: Behaviour): Promise<void> {
   const { body } = exchange;
-  const asked = askedIn(body);
-  const query = stringOf(asked.query);
-  const documents = Array.isArray(asked.documents) ? asked.documents.map(textOfDocument) : [];
+  const rerankRequest = askedIn(body);
+  const query = stringOf(rerankRequest.query);
+  const documents = Array.isArray(rerankRequest.documents)
+    ? rerankRequest.documents.map(textOfDocument)
+    : [];
   if (query === '' || documents.length === 0) {
     const problem = 'query and documents are required';
     return replyJson(exchange, 400, errorBody('chat-completions', 400, problem));
@@ -33,7 +35,7 @@ async function answerRerank(exchange: Exchange, behaviour: Behaviour): Promise<v
       ...(body['return_documents'] === true && { document: { text } }),
     }))
     .toSorted((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
-    .slice(0, numberOf(asked.limit) ?? documents.length);
+    .slice(0, numberOf(rerankRequest.limit) ?? documents.length);
   spoil(results, documents.length, behaviour);
   const tokens = estimateTokens([query, ...documents].join(''));
   if (!behaviour.noUsage) exchange.recording.tokens = { input: tokens, output: 0 };
@@ -41,10 +43,10 @@ async function answerRerank(exchange: Exchange, behaviour: Behaviour): Promise<v
   const answer = {
     id: `rerank-${randomUUID()}`,
     model: stringOf(body['model']),
-    ...asked.answer(results),
+    ...rerankRequest.answer(results),
     ...(!behaviour.noUsage && { usage }),
   };
-  return replyJson(exchange, 200, asked.isBare ? results.map(scored) : answer, behaviour);
+  return replyJson(exchange, 200, rerankRequest.isBare ? results.map(scored) : answer, behaviour);
 }
 
 interface Asked {
@@ -98,8 +100,8 @@ function spoil(
 /** How much of the query the document covers; of equally good ones the more concise is better. */
 function relevance(query: string, document: string): number {
   const wanted = featuresOf(query);
-  const found = featuresOf(document);
-  const score = 0.9 * coverage(wanted, found) + 0.1 * coverage(found, wanted);
+  const documentFeatures = featuresOf(document);
+  const score = 0.9 * coverage(wanted, documentFeatures) + 0.1 * coverage(documentFeatures, wanted);
   return Math.round(score * 1e6) / 1e6;
 }
 

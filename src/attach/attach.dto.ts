@@ -1,10 +1,10 @@
 import { AnyObject, Flag, Id, Input, pageFields, Text, Whole } from '../platform/http/index.js';
-import { FILTER_DESCRIPTION, LONGEST_FILTER } from '../metadata/index.js';
+import { FILTER_DESCRIPTION, MAX_FILTER_CHARS } from '../metadata/index.js';
 
 const STATUS = '0 pending, 1 parsing, 2 parsed, 3 failed';
 
 /** Characters of the text of a document that is written. */
-const LONGEST_CONTENT = 100_000;
+const MAX_CONTENT_CHARS = 100_000;
 
 export class AttachListQuery extends Input({
   ...pageFields(
@@ -38,7 +38,7 @@ export class AttachListQuery extends Input({
   status: Whole({ optional: true, min: 0, max: 3, description: STATUS }),
   filter: Text({
     optional: true,
-    max: LONGEST_FILTER,
+    max: MAX_FILTER_CHARS,
     description: `${FILTER_DESCRIPTION}; as JSON text`,
     example: '{"key":"department","op":"eq","value":"sales"}',
   }),
@@ -47,7 +47,7 @@ export class AttachListQuery extends Input({
 const METADATA =
   'Keys and values: a text, a number, a date such as 2026-01-31, or a list of texts (docs/KNOWLEDGE.md, Metadata)';
 /** Longer than any that is accepted, with its escapes. */
-const LONGEST_METADATA_TEXT = 100_000;
+const MAX_METADATA_TEXT_CHARS = 100_000;
 
 /** The fields of an upload beside its files. */
 export class UploadBody extends Input({
@@ -58,7 +58,7 @@ export class UploadBody extends Input({
   }),
   metadata: Text({
     optional: true,
-    max: LONGEST_METADATA_TEXT,
+    max: MAX_METADATA_TEXT_CHARS,
     description: `Of all files of the upload, as JSON text. ${METADATA}`,
     example: '{"department":"sales","year":2026}',
   }),
@@ -70,7 +70,7 @@ export class CreateAttachmentBody extends Input({
   name: Text({ max: 255, example: 'Opening hours' }),
   content: Text({
     optional: true,
-    max: LONGEST_CONTENT,
+    max: MAX_CONTENT_CHARS,
     description: 'Its text as HTML',
     example: '<p>The shop opens at nine.</p>',
   }),

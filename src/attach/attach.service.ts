@@ -194,9 +194,9 @@ export class AttachService {
   ): Promise<number> {
     const { tenantId } = caller;
     return this.database.transaction(async () => {
-      const known = await this.attachments.byHash(tenantId, knowledgeId, file.sha256);
+      const existing = await this.attachments.byHash(tenantId, knowledgeId, file.sha256);
       const attachment =
-        known ??
+        existing ??
         (await this.attachments.insert(tenantId, {
           knowledgeId,
           userId: caller.userId || null,
@@ -208,7 +208,7 @@ export class AttachService {
           byteSize: file.byteSize,
         }));
       const { failed } = AttachmentStatus;
-      if (!known || known.status === failed) await this.parsing.request(caller, [attachment]);
+      if (!existing || existing.status === failed) await this.parsing.request(caller, [attachment]);
       return attachment.id;
     });
   }
@@ -233,11 +233,11 @@ export class AttachService {
   /** Stores each file separately. Returns the outcomes in order; UploadFailedError with the same list if any failed. */
   async upload(
     caller: Caller,
-    { knowledgeId, autoParse = false, metadata: given }: UploadBody,
+    { knowledgeId, autoParse = false, metadata: metadataText }: UploadBody,
     parts: readonly UploadedPart[],
   ): Promise<UploadedAttachmentView[]> {
     const knowledge = await this.knowledge.writable(caller, knowledgeId);
-    const metadata = readMetadataText(given);
+    const metadata = readMetadataText(metadataText);
     if (parts.length === 0) throw new UnreadableUploadError(phrase`it holds no file`);
     const views: UploadedAttachmentView[] = [];
     const failures: UploadFailure[] = [];
@@ -350,10 +350,10 @@ export class AttachService {
   /** Deletes documents of chat sessions that `add` has made; their files belong to messages. */
   async removeOfSession(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId } = caller;
-    const found = await this.attachments.find(tenantId, ids);
-    if (found.length === 0) return;
-    for (const { id } of found) await this.readable(caller, id);
-    const existing = found.map(({ id }) => id);
+    const documents = await this.attachments.find(tenantId, ids);
+    if (documents.length === 0) return;
+    for (const { id } of documents) await this.readable(caller, id);
+    const existing = documents.map(({ id }) => id);
     await this.removeAll(caller, existing, (attachments) => this.abandon(caller, attachments));
   }
 
@@ -509,7 +509,7 @@ function parsingState({ status, failure, waitingFor }: Attachment): ParsingState
  * The parser goes by the suffix, so a new name cannot make a document another kind of file. A slash, as in "Terms
  * 2025/2026", ends no folder.
  */
-function withSuffix(given: string, suffix: string): string {
-  const name = displayName(given.replaceAll(/[\\/]/g, '_'));
+function withSuffix(originalName: string, suffix: string): string {
+  const name = displayName(originalName.replaceAll(/[\\/]/g, '_'));
   return suffixOf(name).toLowerCase() === suffix ? name : displayName(name + suffix);
 }

@@ -182,16 +182,16 @@ export class DemoSeed {
   private async createWorkspace(mark: Mark | undefined): Promise<string[]> {
     const usual = defaultRoot(this.config, DEMO_TENANT);
     // Before the folders were recorded, the repository was made in this one alone.
-    const made = mark?.roots ?? (mark?.coder ? [usual] : []);
+    const recordedRoots = mark?.roots ?? (mark?.coder ? [usual] : []);
     const root = demoRoot(this.config, DEMO_TENANT);
-    if (root === undefined || made.includes(root)) return made;
+    if (root === undefined || recordedRoots.includes(root)) return recordedRoots;
     try {
       if (root === usual) await mkdir(root, { recursive: true, mode: 0o700 });
       await writeDemoWorkspace(root);
-      return [...made, root];
+      return [...recordedRoots, root];
     } catch (error) {
       this.logger.warn({ msg: 'Failed to write the example repository', folder: root, err: error });
-      return made;
+      return recordedRoots;
     }
   }
 
@@ -216,7 +216,7 @@ export class DemoSeed {
   ): Promise<void> {
     const { modelName } = model;
     const { rows } = await this.models.list(caller, { modelName });
-    if (rows.some((known) => known.modelName === modelName)) return;
+    if (rows.some((row) => row.modelName === modelName)) return;
     await this.unlessUnavailable(modelName, () =>
       this.models.create(caller, {
         ...model,

@@ -118,8 +118,8 @@ export class FragmentRepository {
     },
   ): Promise<Fragment> {
     const idx = values.idx ?? (await this.nextIdx(tenantId, attachmentId));
-    const own = { knowledgeId, attachmentId, docId, fid: randomName(), edited: true };
-    return this.fragments.insert(tenantId, { ...values, ...own, idx });
+    const identity = { knowledgeId, attachmentId, docId, fid: randomName(), edited: true };
+    return this.fragments.insert(tenantId, { ...values, ...identity, idx });
   }
 
   /** Removes the fragments of a document except the given ones. */

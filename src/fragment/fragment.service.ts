@@ -131,10 +131,10 @@ export class FragmentService {
       await this.fragments.fragments.remove(tenantId, ids);
       await this.fragments.recount(tenantId, documents);
       for (const base of bases) {
-        const own = fragments.filter(({ knowledgeId }) => knowledgeId === base.id);
+        const baseFragments = fragments.filter(({ knowledgeId }) => knowledgeId === base.id);
         await this.vectors.removeFragments(
           base,
-          own.map(({ id }) => id),
+          baseFragments.map(({ id }) => id),
         );
       }
     });

@@ -19,7 +19,7 @@ const CLAIMED = `id, tenant_id AS "tenantId", knowledge_id AS "knowledgeId", sto
 
 /** The first pause after a failed attempt, which doubles with each further one, and the longest. */
 const FIRST_PAUSE_SECONDS = 5;
-const LONGEST_PAUSE_SECONDS = 600;
+const MAX_PAUSE_SECONDS = 600;
 
 @Injectable()
 export class VectorRemovalRepository {
@@ -80,7 +80,7 @@ export class VectorRemovalRepository {
       `UPDATE vector_removal SET attempts = attempts + 1,
               due_at = now() + make_interval(secs => least($3, $4 * 2 ^ least(attempts, 20)))
         WHERE tenant_id = $1 AND id = $2`,
-      [tenantId, id, LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS],
+      [tenantId, id, MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS],
     );
   }
 

@@ -217,8 +217,8 @@ export class KnowledgeService {
 
   /** The existing bases among the ids, in this order. Without a permission check: for work that was authorised before. */
   async ofTenant(tenantId: string, ids: readonly number[]): Promise<KnowledgeBase[]> {
-    const found = await this.bases.find(tenantId, ids);
-    const byId = new Map(found.map((knowledge) => [knowledge.id, knowledge]));
+    const rows = await this.bases.find(tenantId, ids);
+    const byId = new Map(rows.map((knowledge) => [knowledge.id, knowledge]));
     return ids.map((id) => byId.get(id)).filter((knowledge) => knowledge !== undefined);
   }
 
@@ -263,10 +263,10 @@ export class KnowledgeService {
   private async lossNotice(knowledge: KnowledgeBase): Promise<Message | undefined> {
     const names = await this.contents.losing(knowledge);
     if (names.length === 0) return undefined;
-    const shown = names.slice(0, MAX_NAMED_AGENTS).join(', ');
+    const listedNames = names.slice(0, MAX_NAMED_AGENTS).join(', ');
     return names.length > MAX_NAMED_AGENTS
-      ? msg`Agents whose creators may not read it no longer search it: ${shown} and ${names.length - MAX_NAMED_AGENTS} more.`
-      : msg`Agents whose creators may not read it no longer search it: ${shown}.`;
+      ? msg`Agents whose creators may not read it no longer search it: ${listedNames} and ${names.length - MAX_NAMED_AGENTS} more.`
+      : msg`Agents whose creators may not read it no longer search it: ${listedNames}.`;
   }
 
   /** The views of the bases, with what their contents report. */
@@ -373,8 +373,8 @@ function changedFields(before: KnowledgeBase, values: KnowledgeValues): string[]
 }
 
 function joined(notices: readonly (Message | undefined)[]): Message | undefined {
-  const given = notices.filter((notice) => notice !== undefined);
-  return given.length === 0 ? undefined : sentences(given);
+  const present = notices.filter((notice) => notice !== undefined);
+  return present.length === 0 ? undefined : sentences(present);
 }
 
 function messageWith(notice: Message | undefined): Message {

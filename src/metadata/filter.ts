@@ -93,12 +93,12 @@ export const FILTER_OPERATORS = [
   'exists',
 ] as const;
 
-const MOST_CONDITIONS = 50;
+const MAX_CONDITION_COUNT = 50;
 /** And, or and not within each other. */
 const DEEPEST = 5;
-const MOST_VALUES = 100;
+const MAX_VALUE_COUNT = 100;
 /** Characters as JSON: those of requests in an address, and of one column. */
-export const LONGEST_FILTER = 16_384;
+export const MAX_FILTER_CHARS = 16_384;
 
 /** What OpenAPI says of every field that takes a filter. */
 export const FILTER_DESCRIPTION =
@@ -106,26 +106,26 @@ export const FILTER_DESCRIPTION =
 export const FILTER_EXAMPLE = { key: 'department', op: 'eq', value: 'sales' };
 
 /** Reads a filter from a request. InvalidInputError names the path of what is wrong. */
-export function readFilter(given: unknown, path = 'filter'): MetadataFilter {
-  const filter = new FilterReader().read(given, path, 1);
+export function readFilter(input: unknown, path = 'filter'): MetadataFilter {
+  const filter = new FilterReader().read(input, path, 1);
   const { length } = JSON.stringify(filter);
-  if (length <= LONGEST_FILTER) return filter;
+  if (length <= MAX_FILTER_CHARS) return filter;
   throw new InvalidInputError(
-    msg`${path} has ${length} characters as JSON. At most ${LONGEST_FILTER} are possible.`,
+    msg`${path} has ${length} characters as JSON. At most ${MAX_FILTER_CHARS} are possible.`,
   );
 }
 
 /** Reads a filter that stands as JSON in an address or a form; undefined without one. */
-export function readFilterText(given: string | undefined): MetadataFilter | undefined {
-  return given?.trim() ? readFilter(parseJson(given, 'filter')) : undefined;
+export function readFilterText(json: string | undefined): MetadataFilter | undefined {
+  return json?.trim() ? readFilter(parseJson(json, 'filter')) : undefined;
 }
 
 /** The documents that fit all of the filters; undefined when there is none. */
 export function allOf(
   ...filters: readonly (MetadataFilter | null | undefined)[]
 ): MetadataFilter | undefined {
-  const given = filters.filter((filter) => filter !== undefined && filter !== null);
-  return given.length > 1 ? { and: given } : given[0];
+  const present = filters.filter((filter) => filter !== undefined && filter !== null);
+  return present.length > 1 ? { and: present } : present[0];
 }
 
 /** The keys of its conditions. */
@@ -141,11 +141,11 @@ const FORMS = phrase`It is a condition {key, op, value}, or {and: […]}, {or: [
 class FilterReader {
   private conditions = 0;
 
-  read(given: unknown, path: string, depth: number): MetadataFilter {
-    if (!isObject(given)) throw new InvalidInputError(msg`${path} must be an object. ${FORMS}.`);
-    const [name, ...others] = ['and', 'or', 'not'].filter((one) => Object.hasOwn(given, one));
-    if (name === undefined) return this.condition(given, path);
-    if (others.length > 0 || Object.keys(given).length > 1) {
+  read(input: unknown, path: string, depth: number): MetadataFilter {
+    if (!isObject(input)) throw new InvalidInputError(msg`${path} must be an object. ${FORMS}.`);
+    const [name, ...others] = ['and', 'or', 'not'].filter((one) => Object.hasOwn(input, one));
+    if (name === undefined) return this.condition(input, path);
+    if (others.length > 0 || Object.keys(input).length > 1) {
       throw new InvalidInputError(msg`${path} must have nothing beside ${name}. ${FORMS}.`);
     }
     if (depth > DEEPEST) {
@@ -153,7 +153,7 @@ class FilterReader {
         msg`${path} is too deep: and, or and not can be nested ${DEEPEST} deep.`,
       );
     }
-    const within = given[name];
+    const within = input[name];
     const inside = `${path}.${name}`;
     if (name === 'not') return { not: this.read(within, inside, depth + 1) };
     if (!Array.isArray(within) || within.length === 0) {
@@ -163,20 +163,20 @@ class FilterReader {
     return name === 'and' ? { and: all } : { or: all };
   }
 
-  private condition(given: Readonly<Record<string, unknown>>, path: string): MetadataFilter {
+  private condition(input: Readonly<Record<string, unknown>>, path: string): MetadataFilter {
     this.conditions += 1;
-    if (this.conditions > MOST_CONDITIONS) {
-      throw new InvalidInputError(msg`filter has more than ${MOST_CONDITIONS} conditions.`);
+    if (this.conditions > MAX_CONDITION_COUNT) {
+      throw new InvalidInputError(msg`filter has more than ${MAX_CONDITION_COUNT} conditions.`);
     }
-    const unknown = Object.keys(given).find((name) => !['key', 'op', 'value'].includes(name));
+    const unknown = Object.keys(input).find((name) => !['key', 'op', 'value'].includes(name));
     if (unknown !== undefined) {
       throw new InvalidInputError(
         msg`${path} has the unknown field ${JSON.stringify(unknown.slice(0, 64).toWellFormed())}. ${FORMS}.`,
       );
     }
-    const key = readKey(given['key'], `${path}.key`);
-    const op = FILTER_OPERATORS.find((one) => one === given['op']);
-    const { value } = given;
+    const key = readKey(input['key'], `${path}.key`);
+    const op = FILTER_OPERATORS.find((one) => one === input['op']);
+    const { value } = input;
     const at = `${path}.value`;
     switch (op) {
       case 'eq':
@@ -200,37 +200,37 @@ class FilterReader {
   }
 }
 
-function readScalar(given: unknown, path: string): string | number {
-  if (typeof given === 'number') return readNumber(given, path);
-  if (typeof given !== 'string') {
+function readScalar(input: unknown, path: string): string | number {
+  if (typeof input === 'number') return readNumber(input, path);
+  if (typeof input !== 'string') {
     throw new InvalidInputError(
       msg`${path} must be a text, a number or a date such as 2026-01-31.`,
     );
   }
-  const text = readText(given, path);
+  const text = readText(input, path);
   return isStoredDate(text) ? text.date : text;
 }
 
-function readScalars(given: unknown, path: string, op: string): (string | number)[] {
-  if (!Array.isArray(given) || given.length === 0 || given.length > MOST_VALUES) {
+function readScalars(input: unknown, path: string, op: string): (string | number)[] {
+  if (!Array.isArray(input) || input.length === 0 || input.length > MAX_VALUE_COUNT) {
     throw new InvalidInputError(
-      msg`${path} must be a list of 1 to ${MOST_VALUES} values for ${op}.`,
+      msg`${path} must be a list of 1 to ${MAX_VALUE_COUNT} values for ${op}.`,
     );
   }
-  return given.map((one, place) => readScalar(one, `${path}[${place}]`));
+  return input.map((one, place) => readScalar(one, `${path}[${place}]`));
 }
 
-function readOrdered(given: unknown, path: string, op: string): string | number {
-  if (typeof given === 'number') return readNumber(given, path);
-  const text = typeof given === 'string' ? readText(given, path) : '';
+function readOrdered(input: unknown, path: string, op: string): string | number {
+  if (typeof input === 'number') return readNumber(input, path);
+  const text = typeof input === 'string' ? readText(input, path) : '';
   if (isStoredDate(text)) return text.date;
   throw new InvalidInputError(
     msg`${path} must be a number or a date such as 2026-01-31 for ${op}; texts have no order.`,
   );
 }
 
-function readPresence(given: unknown, path: string): boolean {
-  if (given === undefined || given === null) return true;
-  if (typeof given === 'boolean') return given;
+function readPresence(input: unknown, path: string): boolean {
+  if (input === undefined || input === null) return true;
+  if (typeof input === 'boolean') return input;
   throw new InvalidInputError(msg`${path} must be true or false for exists.`);
 }

@@ -4,7 +4,7 @@ export {
   FILTER_EXAMPLE,
   FILTER_OPERATORS,
   keysOf,
-  LONGEST_FILTER,
+  MAX_FILTER_CHARS,
   readFilter,
   readFilterText,
 } from './filter.js';

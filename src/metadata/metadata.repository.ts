@@ -15,9 +15,9 @@ export interface MetadataKey {
 }
 
 /** Documents that a search can be limited to. */
-const MOST_DOCUMENTS = 100_000;
+const MAX_DOCUMENT_COUNT = 100_000;
 /** Keys of one answer, each with its types. */
-const MOST_ROWS = 1_000;
+const MAX_ROW_COUNT = 1_000;
 
 /**
  * Finds documents by their metadata. Searches ask for the documents first and then look for fragments of these alone, so
@@ -37,11 +37,11 @@ export class MetadataRepository {
       `SELECT id FROM attachment
         WHERE tenant_id = $1 AND knowledge_id = $2 AND metadata @@ $3::jsonpath
         ORDER BY id LIMIT $4`,
-      [tenantId, knowledgeId, jsonPathOf(filter), MOST_DOCUMENTS + 1],
+      [tenantId, knowledgeId, jsonPathOf(filter), MAX_DOCUMENT_COUNT + 1],
     );
-    if (rows.length > MOST_DOCUMENTS) {
+    if (rows.length > MAX_DOCUMENT_COUNT) {
       throw new InvalidInputError(
-        msg`The filter fits more than ${MOST_DOCUMENTS} documents. Add a condition, or leave the filter out.`,
+        msg`The filter fits more than ${MAX_DOCUMENT_COUNT} documents. Add a condition, or leave the filter out.`,
       );
     }
     return rows.map(({ id }) => id);
@@ -64,7 +64,7 @@ export class MetadataRepository {
           AND ($3::jsonpath IS NULL OR a.metadata @@ $3::jsonpath)
         GROUP BY entry.key, jsonb_typeof(entry.value)
         ORDER BY entry.key, documents DESC, jsonb_typeof(entry.value) LIMIT $4`,
-      [tenantId, knowledgeIds, filter ? jsonPathOf(filter) : null, MOST_ROWS],
+      [tenantId, knowledgeIds, filter ? jsonPathOf(filter) : null, MAX_ROW_COUNT],
     );
     return rows.map(({ type, ...row }) => ({ ...row, type: METADATA_TYPES[type] }));
   }

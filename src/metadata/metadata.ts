@@ -26,26 +26,26 @@ export const METADATA_TYPES = {
   array: 'list',
 } as const;
 
-const MOST_KEYS = 50;
-const LONGEST_KEY = 64;
-const LONGEST_TEXT = 1_000;
-const MOST_ENTRIES = 100;
-const LONGEST_ENTRY = 200;
+const MAX_KEY_COUNT = 50;
+const MAX_KEY_CHARS = 64;
+const MAX_TEXT_CHARS = 1_000;
+const MAX_ENTRY_COUNT = 100;
+const MAX_ENTRY_CHARS = 200;
 /** Characters of the whole as JSON. */
-const LONGEST_METADATA = 16_384;
+const MAX_METADATA_CHARS = 16_384;
 
 const KEY = /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N} _.-]*[\p{L}\p{M}\p{N}_.-])?$/u;
 const PLAIN_KEY = /^[\p{L}\p{N}_]+$/u;
 
 /** Reads metadata from a request. Null is not a value: its key is left out. InvalidInputError names the path. */
-export function readMetadata(given: unknown): StoredMetadata {
-  if (!isObject(given)) {
+export function readMetadata(input: unknown): StoredMetadata {
+  if (!isObject(input)) {
     throw new InvalidInputError(msg`metadata must be an object of keys and values.`);
   }
-  const entries = Object.entries(given).filter(([, value]) => value !== null);
-  if (entries.length > MOST_KEYS) {
+  const entries = Object.entries(input).filter(([, value]) => value !== null);
+  if (entries.length > MAX_KEY_COUNT) {
     throw new InvalidInputError(
-      msg`metadata has ${entries.length} keys. At most ${MOST_KEYS} are possible.`,
+      msg`metadata has ${entries.length} keys. At most ${MAX_KEY_COUNT} are possible.`,
     );
   }
   const metadata: StoredMetadata = Object.fromEntries(
@@ -55,17 +55,17 @@ export function readMetadata(given: unknown): StoredMetadata {
     }),
   );
   const { length } = JSON.stringify(metadata);
-  if (length > LONGEST_METADATA) {
+  if (length > MAX_METADATA_CHARS) {
     throw new InvalidInputError(
-      msg`metadata has ${length} characters as JSON. At most ${LONGEST_METADATA} are possible.`,
+      msg`metadata has ${length} characters as JSON. At most ${MAX_METADATA_CHARS} are possible.`,
     );
   }
   return metadata;
 }
 
 /** Reads metadata that a form sends as JSON; none without it. */
-export function readMetadataText(given: string | undefined): StoredMetadata {
-  return given?.trim() ? readMetadata(parseJson(given, 'metadata')) : {};
+export function readMetadataText(json: string | undefined): StoredMetadata {
+  return json?.trim() ? readMetadata(parseJson(json, 'metadata')) : {};
 }
 
 export function parseJson(text: string, path: string): unknown {
@@ -84,29 +84,29 @@ export function shownMetadata(metadata: StoredMetadata): Metadata {
 }
 
 /** The key in the form in which it is stored. `what` names it in the error. */
-export function readKey(given: unknown, what: string): string {
-  if (typeof given !== 'string') throw new InvalidInputError(msg`${what} must be text.`);
-  const key = given.normalize('NFC');
-  if (key.length <= LONGEST_KEY && KEY.test(key)) return key;
+export function readKey(input: unknown, what: string): string {
+  if (typeof input !== 'string') throw new InvalidInputError(msg`${what} must be text.`);
+  const key = input.normalize('NFC');
+  if (key.length <= MAX_KEY_CHARS && KEY.test(key)) return key;
   throw new InvalidInputError(
-    msg`${what} is ${JSON.stringify(key.slice(0, LONGEST_KEY).toWellFormed())}. A key has at most ${LONGEST_KEY} letters and digits of any script, dots, hyphens, underscores and inner spaces, and begins with a letter or digit.`,
+    msg`${what} is ${JSON.stringify(key.slice(0, MAX_KEY_CHARS).toWellFormed())}. A key has at most ${MAX_KEY_CHARS} letters and digits of any script, dots, hyphens, underscores and inner spaces, and begins with a letter or digit.`,
   );
 }
 
 /** The text in the form in which it is stored and compared; a date for a text in the form of one. */
-export function readText(given: string, path: string): string | StoredDate {
-  return dateOf(given, path) ?? plainText(given, LONGEST_TEXT, path);
+export function readText(input: string, path: string): string | StoredDate {
+  return dateOf(input, path) ?? plainText(input, MAX_TEXT_CHARS, path);
 }
 
 /** The text of a list, which is never a date. */
-export function readEntry(given: unknown, path: string): string {
-  if (typeof given !== 'string') throw new InvalidInputError(msg`${path} must be text.`);
-  return plainText(given, LONGEST_ENTRY, path);
+export function readEntry(input: unknown, path: string): string {
+  if (typeof input !== 'string') throw new InvalidInputError(msg`${path} must be text.`);
+  return plainText(input, MAX_ENTRY_CHARS, path);
 }
 
 /** A finite number. */
-export function readNumber(given: number, path: string): number {
-  if (Number.isFinite(given)) return given === 0 ? 0 : given;
+export function readNumber(input: number, path: string): number {
+  if (Number.isFinite(input)) return input === 0 ? 0 : input;
   throw new InvalidInputError(msg`${path} is too large for a number.`);
 }
 
@@ -123,27 +123,27 @@ function placeOf(key: string): string {
   return PLAIN_KEY.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
-function readValue(given: unknown, path: string): StoredValue {
-  if (typeof given === 'string') return readText(given, path);
-  if (typeof given === 'number') return readNumber(given, path);
-  if (!Array.isArray(given)) {
+function readValue(input: unknown, path: string): StoredValue {
+  if (typeof input === 'string') return readText(input, path);
+  if (typeof input === 'number') return readNumber(input, path);
+  if (!Array.isArray(input)) {
     throw new InvalidInputError(
       msg`${path} must be a text, a number, a date such as 2026-01-31, or a list of texts.`,
     );
   }
-  if (given.length > MOST_ENTRIES) {
+  if (input.length > MAX_ENTRY_COUNT) {
     throw new InvalidInputError(
-      msg`${path} has ${given.length} entries. At most ${MOST_ENTRIES} are possible.`,
+      msg`${path} has ${input.length} entries. At most ${MAX_ENTRY_COUNT} are possible.`,
     );
   }
-  return given.map((entry, place) => readEntry(entry, `${path}[${place}]`));
+  return input.map((entry, place) => readEntry(entry, `${path}[${place}]`));
 }
 
-function plainText(given: string, longest: number, path: string): string {
-  if (given.includes('\0')) {
+function plainText(input: string, longest: number, path: string): string {
+  if (input.includes('\0')) {
     throw new InvalidInputError(msg`${path} must not contain the NUL character.`);
   }
-  const text = given.toWellFormed().normalize('NFC');
+  const text = input.toWellFormed().normalize('NFC');
   if (text.length <= longest) return text;
   throw new InvalidInputError(
     msg`${path} has ${text.length} characters. At most ${longest} are possible.`,

@@ -54,10 +54,10 @@ export interface Candidates {
  * similarity threshold applies to the vector channel: a fragment that the keyword channel also found stays, without a
  * vector rank.
  */
-export function candidatesOf(found: Found, settings: RetrievalSettings): Candidates {
-  const near = nearOf(found.vector, settings.threshold);
-  const far = found.vector.slice(near.length);
-  const all = settings.enableHybrid ? fused(near, found, settings.hybridAlpha) : near.map(alone);
+export function candidatesOf(hits: Found, settings: RetrievalSettings): Candidates {
+  const near = nearOf(hits.vector, settings.threshold);
+  const far = hits.vector.slice(near.length);
+  const all = settings.enableHybrid ? fused(near, hits, settings.hybridAlpha) : near.map(alone);
   const rankedIds = new Set(all.map(({ fragmentId }) => fragmentId));
   const explained = Math.max(EXPLAINED, settings.candidates);
   const tooMany = all

@@ -27,22 +27,22 @@ export interface BaseHits {
 }
 
 /** On each side of a hit at most. */
-const MOST_NEIGHBOURS = 20;
+const MAX_NEIGHBOUR_COUNT = 20;
 /** Fragments may be much smaller than the size of blocks, because sections end them. */
 const SMALL_FRAGMENTS = 4;
 /** Fragments that are read for one question. */
-const MOST_READ = 4_000;
+const MAX_READ_COUNT = 4_000;
 
 @Injectable()
 export class NeighbourService {
   constructor(private readonly repository: NeighbourRepository) {}
 
   /** The neighbours of what was found in bases that send them; undefined when none of them does. */
-  async of(tenantId: string, found: readonly BaseHits[]): Promise<Neighbourhood | undefined> {
-    const wanted = found.filter(({ knowledge }) => hasNeighbours(knowledge));
+  async of(tenantId: string, baseHits: readonly BaseHits[]): Promise<Neighbourhood | undefined> {
+    const wanted = baseHits.filter(({ knowledge }) => hasNeighbours(knowledge));
     const ranges = rangesOf(wanted);
     if (ranges.length === 0) return undefined;
-    const rows = await this.repository.inRanges(tenantId, ranges, MOST_READ);
+    const rows = await this.repository.inRanges(tenantId, ranges, MAX_READ_COUNT);
     return new Neighbourhood(wanted, rows);
   }
 }
@@ -55,11 +55,11 @@ export class Neighbourhood {
   private readonly settings = new Map<string, NeighbourSettings>();
   private readonly documents = new Map<number, NeighbourFragment[]>();
   private readonly places = new Map<string, { document: NeighbourFragment[]; at: number }>();
-  private readonly shown = new Set<string>();
+  private readonly resultIds = new Set<string>();
 
   /** @param rows In the order of their documents. */
-  constructor(found: readonly BaseHits[], rows: readonly NeighbourFragment[]) {
-    for (const { knowledge, fragments } of found) {
+  constructor(baseHits: readonly BaseHits[], rows: readonly NeighbourFragment[]) {
+    for (const { knowledge, fragments } of baseHits) {
       for (const { fid } of fragments) this.settings.set(fid, knowledge);
     }
     for (const row of rows) {
@@ -71,7 +71,7 @@ export class Neighbourhood {
 
   /** Marks fragments that are sent for themselves. */
   reserve(fids: readonly string[]): void {
-    for (const fid of fids) this.shown.add(fid);
+    for (const fid of fids) this.resultIds.add(fid);
   }
 
   take({ fids }: Surroundings): void {
@@ -121,7 +121,7 @@ export class Neighbourhood {
   }
 
   private isFree(neighbour: NeighbourFragment, edge: NeighbourFragment): boolean {
-    return Math.abs(neighbour.idx - edge.idx) === 1 && !this.shown.has(neighbour.fid);
+    return Math.abs(neighbour.idx - edge.idx) === 1 && !this.resultIds.has(neighbour.fid);
   }
 }
 
@@ -138,11 +138,11 @@ function isInSection(neighbour: NeighbourFragment, hit: NeighbourFragment | unde
 }
 
 /** The ranges to read, merged where they overlap. */
-function rangesOf(found: readonly BaseHits[]): IndexRange[] {
-  const ranges = found.flatMap(({ knowledge, fragments }) => {
+function rangesOf(baseHits: readonly BaseHits[]): IndexRange[] {
+  const ranges = baseHits.flatMap(({ knowledge, fragments }) => {
     const { neighbourCharacters, textBlockSize } = knowledge;
     const likely = Math.ceil((SMALL_FRAGMENTS * neighbourCharacters) / Math.max(1, textBlockSize));
-    const reach = Math.min(MOST_NEIGHBOURS, Math.max(2, likely));
+    const reach = Math.min(MAX_NEIGHBOUR_COUNT, Math.max(2, likely));
     return fragments.map(({ attachmentId, idx }) => {
       return { attachmentId, first: Math.max(0, idx - reach), last: idx + reach };
     });
@@ -172,18 +172,18 @@ export function joined(fragments: readonly NeighbourFragment[]): string {
 /** What a fragment adds below the one before it. */
 function following(above: NeighbourFragment, fragment: NeighbourFragment): string {
   const before = ownText(above);
-  const own = ownText(fragment);
-  if (!before || !own) {
+  const ownPart = ownText(fragment);
+  if (!before || !ownPart) {
     const repeated = repetition(above.content, fragment.content);
     return repeated > 0 ? fragment.content.slice(repeated) : `\n${fragment.content}`;
   }
-  const shared = before.end - own.start;
-  if (shared > 0) return own.text.slice(shared);
+  const shared = before.end - ownPart.start;
+  if (shared > 0) return ownPart.text.slice(shared);
   // A table has its header once, as its first fragment has it or a later one repeats it.
-  const shown = above.content.includes(own.header) ? own.text : fragment.content;
-  if (shared === 0) return shown;
+  const addedText = above.content.includes(ownPart.header) ? ownPart.text : fragment.content;
+  if (shared === 0) return addedText;
   // What lies between two fragments is blank.
-  return shared === -1 ? `\n${shown}` : `\n\n${shown}`;
+  return shared === -1 ? `\n${addedText}` : `\n\n${addedText}`;
 }
 
 interface OwnText {
@@ -208,13 +208,13 @@ function ownText({ content, charStart, charEnd, edited }: NeighbourFragment): Ow
 }
 
 /** Fewer equal characters are chance. */
-const LEAST_REPETITION = 8;
-const MOST_REPETITION = 2_000;
+const MIN_REPETITION_CHARS = 8;
+const MAX_REPETITION_CHARS = 2_000;
 
 /** How many characters at the beginning of a text repeat the end of the one before it. */
 function repetition(before: string, text: string): number {
-  const most = Math.min(before.length, text.length, MOST_REPETITION);
-  for (let length = most; length >= LEAST_REPETITION; length -= 1) {
+  const most = Math.min(before.length, text.length, MAX_REPETITION_CHARS);
+  for (let length = most; length >= MIN_REPETITION_CHARS; length -= 1) {
     if (before.endsWith(text.slice(0, length))) return length;
   }
   return 0;

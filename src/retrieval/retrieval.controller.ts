@@ -35,8 +35,8 @@ export class RetrievalController {
     @Body() body: RetrievalBody,
     @WhileConnected() signal: AbortSignal,
   ): Promise<Answer<RetrievedFragmentView[]>> {
-    const { knowledgeId, query, explain = false, filter: given, ...overrides } = body;
-    const filter = given && readFilter(given);
+    const { knowledgeId, query, explain = false, filter: rawFilter, ...overrides } = body;
+    const filter = rawFilter && readFilter(rawFilter);
     const knowledge = await this.knowledge.readable(caller, knowledgeId);
     const request = { caller, knowledge, query, overrides, filter, explain, signal };
     return toRetrievalAnswer(await this.retrieval.retrieve(request), explain);

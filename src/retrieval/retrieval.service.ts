@@ -93,7 +93,7 @@ const REFILLS = 3;
 const INCOMPLETE = msg`Vector search is incomplete, because vectors of the knowledge base were lost and are being made again. Fragments may be missing from this result until that is done.`;
 
 /** Characters of a question that are searched for; the rest adds no information. */
-const LONGEST_QUERY = 4_000;
+const MAX_QUERY_CHARS = 4_000;
 
 /**
  * Finds the fragments of one knowledge base that answer a question: vector search, keyword search if the base is
@@ -120,10 +120,10 @@ export class RetrievalService {
    * The best fragments, at most the limit of the settings. If one of two channels fails, the result of the other one is
    * returned with a notice; if the reranker fails, the order before it. Rejects when no channel succeeded.
    */
-  async retrieve(given: RetrievalRequest): Promise<RetrievalResult> {
-    const query = given.query.trim().slice(0, LONGEST_QUERY);
+  async retrieve(input: RetrievalRequest): Promise<RetrievalResult> {
+    const query = input.query.trim().slice(0, MAX_QUERY_CHARS);
     if (query === '') throw new EmptyQueryError();
-    const request = { ...given, query, attachmentIds: await this.documentsOf(given) };
+    const request = { ...input, query, attachmentIds: await this.documentsOf(input) };
     const settings = settingsOf(request.knowledge, request.overrides ?? {});
     const { vector: searched, keyword, candidates, live } = await this.search(request, settings);
     const vector = await this.withLoss(searched, request);
@@ -145,10 +145,10 @@ export class RetrievalService {
           request,
         )
       : ranking.kept;
-    const shown = answered.map((fragment) => withVectorScore(fragment, scale));
+    const scored = answered.map((fragment) => withVectorScore(fragment, scale));
     return {
-      fragments: shown.slice(0, ranking.kept.length),
-      dropped: shown.slice(ranking.kept.length),
+      fragments: scored.slice(0, ranking.kept.length),
+      dropped: scored.slice(ranking.kept.length),
       belowThreshold,
       settings,
       scale,
@@ -170,8 +170,8 @@ export class RetrievalService {
   }: RetrievalRequest): Promise<readonly number[] | undefined> {
     if (!filter) return attachmentIds;
     const fitting = await this.metadata.documents(caller.tenantId, knowledge.id, filter);
-    const asked = attachmentIds && new Set(attachmentIds);
-    return asked ? fitting.filter((id) => asked.has(id)) : fitting;
+    const requestedIds = attachmentIds && new Set(attachmentIds);
+    return requestedIds ? fitting.filter((id) => requestedIds.has(id)) : fitting;
   }
 
   /**
@@ -218,8 +218,8 @@ export class RetrievalService {
     request: RetrievalRequest,
     settings: RetrievalSettings,
   ): Promise<Search> {
-    const found = { vector: channels.vector.hits, keyword: channels.keyword?.hits ?? [] };
-    const candidates = candidatesOf(found, settings);
+    const hits = { vector: channels.vector.hits, keyword: channels.keyword?.hits ?? [] };
+    const candidates = candidatesOf(hits, settings);
     const { kept, dropped } = candidates;
     const live = await this.liveOf(request, request.explain ? [...kept, ...dropped] : kept);
     return { ...channels, candidates, live };
@@ -267,11 +267,11 @@ export class RetrievalService {
     { caller, knowledge, query }: RetrievalRequest,
   ): Promise<RetrievedFragment[]> {
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
-    const found = fragments.filter(({ explanation }) => explanation.keyword);
-    if (found.length === 0) return [...fragments];
-    const texts = found.map(({ content }) => content);
+    const keywordHits = fragments.filter(({ explanation }) => explanation.keyword);
+    if (keywordHits.length === 0) return [...fragments];
+    const texts = keywordHits.map(({ content }) => content);
     const words = await this.keywords.matchedWords(scope, query, texts);
-    const wordsOf = new Map(found.map(({ fragmentId }, at) => [fragmentId, words[at] ?? []]));
+    const wordsOf = new Map(keywordHits.map(({ fragmentId }, at) => [fragmentId, words[at] ?? []]));
     return fragments.map((fragment) => {
       const { keyword } = fragment.explanation;
       if (!keyword) return fragment;
@@ -355,8 +355,8 @@ export class RetrievalService {
   }: RetrievalRequest): Promise<Float32Array> {
     const model = await this.models.resolveEmbedding(caller, knowledge.embeddingModel);
     const key = `${model.id} ${caller.revision} ${query}`;
-    const known = this.vectors.get(key);
-    if (known) return known;
+    const cachedVector = this.vectors.get(key);
+    if (cachedVector) return cachedVector;
     const use = useOf(caller, agentId);
     const [vector] = await this.embedder.embed(model, [query], { use, signal, purpose: 'query' });
     if (!vector) throw new Error('The embedding model returned no vector.');
@@ -369,8 +369,8 @@ export class RetrievalService {
     { caller, knowledge, attachmentIds }: RetrievalRequest,
     hits: readonly FragmentHit[],
   ): Promise<Map<number, LiveFragment>> {
-    const found = await this.repository.live(caller.tenantId, knowledge.id, idsOf(hits));
-    const wanted = wantedOf(found, attachmentIds);
+    const rows = await this.repository.live(caller.tenantId, knowledge.id, idsOf(hits));
+    const wanted = wantedOf(rows, attachmentIds);
     return new Map(wanted.map((fragment) => [fragment.fragmentId, fragment]));
   }
 
@@ -379,8 +379,8 @@ export class RetrievalService {
     { caller, knowledge, attachmentIds }: RetrievalRequest,
     hits: readonly FragmentHit[],
   ): Promise<ReadonlySet<number>> {
-    const found = await this.repository.existing(caller.tenantId, knowledge.id, idsOf(hits));
-    return new Set(wantedOf(found, attachmentIds).map(({ fragmentId }) => fragmentId));
+    const rows = await this.repository.existing(caller.tenantId, knowledge.id, idsOf(hits));
+    return new Set(wantedOf(rows, attachmentIds).map(({ fragmentId }) => fragmentId));
   }
 }
 
@@ -401,8 +401,8 @@ function wantedOf<Row extends { readonly attachmentId: number }>(
   rows: readonly Row[],
   attachmentIds: readonly number[] | undefined,
 ): readonly Row[] {
-  const asked = attachmentIds && new Set(attachmentIds);
-  return asked ? rows.filter(({ attachmentId }) => asked.has(attachmentId)) : rows;
+  const requestedIds = attachmentIds && new Set(attachmentIds);
+  return requestedIds ? rows.filter(({ attachmentId }) => requestedIds.has(attachmentId)) : rows;
 }
 
 const NO_DOCUMENT = msg`No document of the knowledge base has metadata that fits the filter. Check its keys, values and their types.`;
@@ -478,38 +478,38 @@ function rerankedBy(
   ranked: readonly { readonly index: number; readonly score: number }[],
   { limit, rerankScoreThreshold }: RetrievalSettings,
 ): Ranking {
-  const kept: RetrievedFragment[] = [];
+  const reranked: RetrievedFragment[] = [];
   const dropped: RetrievedFragment[] = [];
-  const left = new Map(candidates.entries());
+  const unranked = new Map(candidates.entries());
   for (const [place, { index, score }] of ranked.entries()) {
-    const candidate = left.get(index);
+    const candidate = unranked.get(index);
     if (!candidate) continue;
-    left.delete(index);
+    unranked.delete(index);
     const fragment = scored(candidate, { score, index, rank: place + 1 });
     if (rerankScoreThreshold !== undefined && score < rerankScoreThreshold) {
       dropped.push(
         withReason(fragment, `rerank score below the threshold ${rerankScoreThreshold}`),
       );
-    } else if (kept.length >= limit) {
+    } else if (reranked.length >= limit) {
       dropped.push(withReason(fragment, `beyond the first ${limit}`));
-    } else kept.push(fragment);
+    } else reranked.push(fragment);
   }
-  if (left.size === 0) return { state: 'applied', kept, dropped };
+  if (unranked.size === 0) return { state: 'applied', kept: reranked, dropped };
   // Without a score they cannot be compared with a threshold.
   if (rerankScoreThreshold !== undefined) {
     dropped.push(
-      ...[...left.values()].map((one) => withReason(one, 'left out by the rerank model')),
+      ...[...unranked.values()].map((one) => withReason(one, 'left out by the rerank model')),
     );
-    return { state: 'applied', kept, dropped };
+    return { state: 'applied', kept: reranked, dropped };
   }
   const lowest = ranked.at(-1)?.score ?? 0;
-  for (const [index, candidate] of left) {
+  for (const [index, candidate] of unranked) {
     const fragment = { ...candidate, score: lowest, originalIndex: index };
-    if (kept.length < limit) kept.push(fragment);
+    if (reranked.length < limit) reranked.push(fragment);
     else dropped.push(withReason(fragment, `beyond the first ${limit}`));
   }
   const notice = msg`The rerank model scored ${ranked.length} of ${candidates.length} fragments. The others follow in the order before it.`;
-  return { state: 'applied', kept, dropped, notice };
+  return { state: 'applied', kept: reranked, dropped, notice };
 }
 
 class NoRerankModelError extends InvalidInputError {

@@ -111,22 +111,25 @@ const POOL = 3;
  * the first depth add nothing to fragments that are within it (candidates.ts).
  */
 export const DEPTH = 150;
-const LARGEST_DEPTH = POOL * MAX_RETRIEVED;
+const MAX_DEPTH = POOL * MAX_RETRIEVED;
 
 /** The value of the request, else the saved one (docs/WIRE.md, Retrieval). */
-export function settingsOf(knowledge: KnowledgeBase, given: RetrievalOverrides): RetrievalSettings {
-  const topK = given.topK ?? (knowledge.retrieveLimit || DEFAULT_LIMIT);
-  const rerankModel = (given.rerankModel?.trim() || knowledge.rerankModel?.trim()) ?? '';
-  const enableRerank = given.enableRerank ?? knowledge.enableRerank === 1;
+export function settingsOf(
+  knowledge: KnowledgeBase,
+  overrides: RetrievalOverrides,
+): RetrievalSettings {
+  const topK = overrides.topK ?? (knowledge.retrieveLimit || DEFAULT_LIMIT);
+  const rerankModel = (overrides.rerankModel?.trim() || knowledge.rerankModel?.trim()) ?? '';
+  const enableRerank = overrides.enableRerank ?? knowledge.enableRerank === 1;
   return {
     topK,
-    threshold: given.threshold ?? knowledge.similarityThreshold,
-    enableHybrid: given.enableHybrid ?? knowledge.enableHybrid === 1,
-    hybridAlpha: given.hybridAlpha ?? knowledge.hybridAlpha,
+    threshold: overrides.threshold ?? knowledge.similarityThreshold,
+    enableHybrid: overrides.enableHybrid ?? knowledge.enableHybrid === 1,
+    hybridAlpha: overrides.hybridAlpha ?? knowledge.hybridAlpha,
     enableRerank,
     rerankModel,
     limit: enableRerank ? Math.min(topK, knowledge.rerankTopN ?? topK) : topK,
-    depth: topK * POOL <= DEPTH ? DEPTH : LARGEST_DEPTH,
+    depth: topK * POOL <= DEPTH ? DEPTH : MAX_DEPTH,
     candidates: enableRerank ? topK * POOL : topK,
     rerankScoreThreshold: knowledge.rerankScoreThreshold ?? undefined,
   };

@@ -22,7 +22,7 @@ import type { FoundFile, SkippedEntry } from './folder.loader.js';
 const PERMISSIONS = ['system:attach:add', 'system:attach:edit', 'system:attach:remove'];
 
 /** Characters that the record of a stored file has room for. */
-const LONGEST_NAME = 255;
+const MAX_NAME_CHARS = 255;
 
 const LOOK_MS = 1_000;
 
@@ -72,7 +72,7 @@ export class FolderImport {
     const entries: (DigestedFile | SkippedEntry)[] = [];
     const options = {
       limitBytes: this.limitBytes,
-      limitName: LONGEST_NAME,
+      limitName: MAX_NAME_CHARS,
       recognition: knowledge.enableOcr === 1,
     };
     for await (const entry of loadFolder(path, options)) {

@@ -195,14 +195,14 @@ class IgnoreRules {
   /** With the rules that the folder itself holds. `base` is its path below the root, as in Level. */
   async of(folder: string, base: string): Promise<IgnoreRules> {
     const rules = ignore({ ignorecase: false });
-    let found = false;
+    let hasRules = false;
     for (const name of RULE_FILES) {
       const text = await textOf(join(folder, name));
       if (text === undefined) continue;
       rules.add(text);
-      found = true;
+      hasRules = true;
     }
-    return found ? new IgnoreRules([...this.levels, { base, rules }]) : this;
+    return hasRules ? new IgnoreRules([...this.levels, { base, rules }]) : this;
   }
 
   /** True for what is left out always; the name of a folder ends with a slash. */

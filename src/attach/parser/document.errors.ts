@@ -167,9 +167,9 @@ async function refusalOfZip(
   { name, openZip }: CheckedFile,
   named: ZipContent,
 ): Promise<Message | undefined> {
-  const found = await lookIntoZip(openZip);
-  if (found === undefined && DOCUMENT_SUFFIXES.includes(suffixOf(name))) return undefined;
-  const content = found ?? named;
+  const detected = await lookIntoZip(openZip);
+  if (detected === undefined && DOCUMENT_SUFFIXES.includes(suffixOf(name))) return undefined;
+  const content = detected ?? named;
   // LibreOffice may convert the other kinds of OpenDocument; their parsing says where it is not installed.
   if (isReadable(content) || content === 'open-document') return undefined;
   return ARCHIVE;

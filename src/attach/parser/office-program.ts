@@ -97,8 +97,8 @@ export class OfficeProgram {
     ]);
     if (MISSING.includes(code)) return undefined;
     const written = join(work, 'out', `document.${to}`);
-    const found = await readdir(join(work, 'out')).catch(() => []);
-    if (code === 0 && found.length > 0 && (await stat(written)).size > 0) return written;
+    const outputFiles = await readdir(join(work, 'out')).catch(() => []);
+    if (code === 0 && outputFiles.length > 0 && (await stat(written)).size > 0) return written;
     throw new DocumentError(
       msg`LibreOffice cannot read the document; it is damaged, protected by a password or of a format that it does not know. Open it, save it as .docx, .xlsx or PDF and upload the result.`,
     );

@@ -151,8 +151,8 @@ export class DocumentIndexer {
     const store = this.stores.of(knowledge);
     try {
       await store.upsert(scope, entries, signal);
-      const found = await store.count(scope, claim.id, signal);
-      if (found < entries.length) throw new MissingVectorsError(entries.length, found);
+      const storedCount = await store.count(scope, claim.id, signal);
+      if (storedCount < entries.length) throw new MissingVectorsError(entries.length, storedCount);
       await this.database.transaction(async () => {
         const present = await this.knowledge.unchanging(tenantId, knowledgeId);
         if (!present) throw new LeaseLostError();
@@ -295,8 +295,11 @@ export class DocumentIndexer {
       if (!present) throw new LeaseLostError();
       if (!this.makesSame(knowledge, present)) throw new SettingsChangedError();
       const { encoding } = document;
-      const held = await this.repository.finish(claim, { fragments: fragments.length, encoding });
-      if (!held) throw new LeaseLostError();
+      const isLeased = await this.repository.finish(claim, {
+        fragments: fragments.length,
+        encoding,
+      });
+      if (!isLeased) throw new LeaseLostError();
       await this.fragments.replaceAll(
         { tenantId, knowledgeId, attachmentId: claim.id, docId },
         fragments,

@@ -61,31 +61,31 @@ export function estimateContext(source: ContextSource): ContextEstimate {
   const { fragments } = source;
   const always = estimateTokens(TASK + source.name + beginningOf(source));
   const tokens = fragments.map(({ content, headings }) => {
-    const own = content.slice(0, EXCERPT_CHARACTERS) + headings.join(HEADING_SEPARATOR);
+    const excerpt = content.slice(0, EXCERPT_CHARACTERS) + headings.join(HEADING_SEPARATOR);
     return {
-      own: estimateTokens(own),
+      excerpt: estimateTokens(excerpt),
       beside: estimateTokens(content.slice(-NEIGHBOUR_CHARACTERS)),
     };
   });
-  const inputTokens = tokens.reduce((sum, { own }, index) => {
+  const inputTokens = tokens.reduce((sum, { excerpt }, index) => {
     const before = tokens[index - 1]?.beside ?? 0;
     const after = tokens[index + 1]?.beside ?? 0;
-    return sum + always + own + before + after;
+    return sum + always + excerpt + before + after;
   }, 0);
   return { calls: fragments.length, inputTokens, outputTokens: fragments.length * USUAL_TOKENS };
 }
 
 function partsOf(source: ContextSource, index: number): string[] {
   const { name, fragments } = source;
-  const own = fragments[index];
+  const fragment = fragments[index];
   const before = fragments[index - 1]?.content.slice(-NEIGHBOUR_CHARACTERS);
   const after = fragments[index + 1]?.content.slice(0, NEIGHBOUR_CHARACTERS);
   return [
     tagged('document_name', name),
     tagged('beginning', beginningOf(source)),
-    ...(own && own.headings.length > 0 ? [tagged('headings', headingsOf(own))] : []),
+    ...(fragment && fragment.headings.length > 0 ? [tagged('headings', headingsOf(fragment))] : []),
     ...(before === undefined ? [] : [tagged('before', before)]),
-    tagged('excerpt', own?.content.slice(0, EXCERPT_CHARACTERS) ?? ''),
+    tagged('excerpt', fragment?.content.slice(0, EXCERPT_CHARACTERS) ?? ''),
     ...(after === undefined ? [] : [tagged('after', after)]),
   ];
 }
@@ -112,7 +112,7 @@ interface Writing {
   readonly lease: DocumentLease;
   readonly model: ResolvedChatModel;
   readonly source: ContextSource;
-  readonly kept: ReadonlyMap<string, KeptAnswer>;
+  readonly storedAnswers: ReadonlyMap<string, KeptAnswer>;
   readonly signal: AbortSignal;
 }
 
@@ -135,10 +135,10 @@ export class ContextWriter {
     model: ResolvedChatModel,
     { caller, source, signal }: Pick<Writing, 'caller' | 'source' | 'signal'>,
   ): Promise<string[]> {
-    const kept = await this.repository.modelAnswers(lease.claim);
+    const storedAnswers = await this.repository.modelAnswers(lease.claim);
     const failure = new AbortController();
     const either = AbortSignal.any([signal, failure.signal]);
-    const writing = { caller, lease, model, source, kept, signal: either };
+    const writing = { caller, lease, model, source, storedAnswers, signal: either };
     const inContext = AsyncLocalStorage.snapshot();
     const lines = source.fragments.map(async (_, index) => {
       try {
@@ -156,11 +156,12 @@ export class ContextWriter {
   }
 
   private async writeOne(writing: Writing, index: number): Promise<string> {
-    const { lease, model, source, kept, signal } = writing;
+    const { lease, model, source, storedAnswers, signal } = writing;
     signal.throwIfAborted();
     const messages = contextRequest(source, index);
     const digest = digestOf(model, JSON.stringify(messages));
-    const answer = kept.get(digest) ?? (await this.ask(writing, { index, messages, digest }));
+    const answer =
+      storedAnswers.get(digest) ?? (await this.ask(writing, { index, messages, digest }));
     lease.count(answer);
     lease.contextWritten();
     return answer.text;
@@ -185,9 +186,9 @@ export class ContextWriter {
     const { inputTokens, outputTokens } = answer;
     const text = contextLine(answer.text);
     if (text === '') throw new NoContextError(model.modelName, index + 1);
-    const made = { text, inputTokens, outputTokens };
-    await this.repository.keepAnswer(lease.claim, { digest, ...made });
-    return made;
+    const contextAnswer = { text, inputTokens, outputTokens };
+    await this.repository.keepAnswer(lease.claim, { digest, ...contextAnswer });
+    return contextAnswer;
   }
 }
 

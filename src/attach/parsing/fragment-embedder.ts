@@ -93,8 +93,8 @@ export class FragmentEmbedder {
   }
 
   private sharedBy(key: string, caller: ModelUser, model: ResolvedEmbeddingModel): SharedBatches {
-    const known = this.shared.get(key);
-    if (known) return known;
+    const existingBatches = this.shared.get(key);
+    if (existingBatches) return existingBatches;
     const batches = new SharedBatches({
       size: this.embedder.batchSizeOf(model),
       concurrency: this.config.EMBEDDING_CONCURRENCY,
@@ -116,14 +116,14 @@ export class FragmentEmbedder {
     how: EmbeddingWatch,
   ): Promise<Float32Array[]> {
     const batches = batchesOf(model, texts, this.embedder.batchSizeOf(model));
-    const kept = await this.repository.embeddedBatches(claim.tenantId, claim.id);
+    const storedBatches = await this.repository.embeddedBatches(claim.tenantId, claim.id);
     const failure = new AbortController();
     const signal = AbortSignal.any([how.signal, failure.signal]);
     let done = 0;
     const queue = new PQueue({ concurrency: this.config.EMBEDDING_CONCURRENCY });
     const embedOne = async ({ texts: inputs, digest }: Batch): Promise<Float32Array[]> => {
       signal.throwIfAborted();
-      const earlier = kept.get(digest);
+      const earlier = storedBatches.get(digest);
       const vectors = earlier
         ? unpacked(earlier, inputs.length)
         : await this.embedder.embed(model, inputs, {
@@ -298,9 +298,9 @@ export class SharedBatches {
   private take(): readonly Waiting[] {
     let count = 0;
     let texts = 0;
-    for (const { texts: own, alone } of this.waiting) {
-      if (count > 0 && (alone || texts + own.length > this.settings.size)) break;
-      texts += own.length;
+    for (const { texts: documentTexts, alone } of this.waiting) {
+      if (count > 0 && (alone || texts + documentTexts.length > this.settings.size)) break;
+      texts += documentTexts.length;
       count += 1;
       if (alone) break;
     }
@@ -310,10 +310,10 @@ export class SharedBatches {
   private async run(batch: readonly Waiting[]): Promise<void> {
     this.running += 1;
     const abandoned = new AbortController();
-    let left = batch.length;
+    let remainingCount = batch.length;
     const onAbort = () => {
-      left -= 1;
-      if (left === 0) abandoned.abort();
+      remainingCount -= 1;
+      if (remainingCount === 0) abandoned.abort();
     };
     for (const { signal } of batch) signal.addEventListener('abort', onAbort, { once: true });
     try {

@@ -34,17 +34,17 @@ export class PageReader {
     return {
       longestSide,
       begin: async (pages) => {
-        const kept = await this.repository.modelAnswers(lease.claim);
-        const known = new Map<number, RecognisedPage>();
+        const storedAnswers = await this.repository.modelAnswers(lease.claim);
+        const recognisedPages = new Map<number, RecognisedPage>();
         for (const page of pages) {
-          const answer = kept.get(digestOf(recognition, page));
+          const answer = storedAnswers.get(digestOf(recognition, page));
           if (!answer) continue;
-          known.set(page, { format, text: answer.text });
+          recognisedPages.set(page, { format, text: answer.text });
           lease.count(answer);
         }
-        lease.report({ ocrDone: known.size, ocrTotal: pages.length });
+        lease.report({ ocrDone: recognisedPages.size, ocrTotal: pages.length });
         await lease.check();
-        return known;
+        return recognisedPages;
       },
       read: async (images) => {
         const failure = new AbortController();

@@ -37,7 +37,7 @@ const SWEEP_MS = 15_000;
 const SWEPT_AT_ONCE = 500;
 const FIRST_RETRY_SECONDS = 5;
 /** What the column holds. */
-const LONGEST_REASON = 500;
+const MAX_REASON_CHARS = 500;
 const WAITING_FOR = 200;
 
 /**
@@ -145,10 +145,10 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     };
     const attachment = await this.repository.claim(claim);
     if (!attachment) return;
-    const lease = new DocumentLease(claim, (held, progress) =>
+    const lease = new DocumentLease(claim, (leasedClaim, progress) =>
       // An event may have asked for this renewal.
       inTenant(claim.tenantId, async () => {
-        if (!(await this.repository.renew(held, progress))) return new LeaseLostError();
+        if (!(await this.repository.renew(leasedClaim, progress))) return new LeaseLostError();
         const caller = await this.callerOf(claim, attachment);
         return caller ? undefined : new RequesterGoneError();
       }),
@@ -248,8 +248,8 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     if (error instanceof SourceElsewhereError) {
       const { waitingFor } = error;
       const dataDir = this.config.DATA_DIR;
-      const found = { attachmentId, dataDir, reason: waitingFor };
-      this.logger.warn({ msg: 'Source file not found', ...found });
+      const details = { attachmentId, dataDir, reason: waitingFor };
+      this.logger.warn({ msg: 'Source file not found', ...details });
       return {
         waitingFor: cut(waitingFor, WAITING_FOR),
         delaySeconds: MISSING_SECONDS,
@@ -266,7 +266,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   private reasonOf(claim: Claim, error: unknown): Message {
-    if (error instanceof DomainError) return cut(error.message, LONGEST_REASON);
+    if (error instanceof DomainError) return cut(error.message, MAX_REASON_CHARS);
     this.logger.error({
       msg: 'Failed to parse document',
       attachmentId: claim.id,

@@ -16,7 +16,7 @@ export class ReconciliationRepository {
       'SELECT id FROM fragment WHERE tenant_id = $1 AND knowledge_id = $2 AND id = ANY ($3::bigint[])',
       [tenantId, knowledgeId, fragmentIds],
     );
-    const known = new Set(rows.map(({ id }) => id));
-    return fragmentIds.filter((id) => !known.has(id));
+    const existingIds = new Set(rows.map(({ id }) => id));
+    return fragmentIds.filter((id) => !existingIds.has(id));
   }
 }

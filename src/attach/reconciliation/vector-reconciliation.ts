@@ -70,17 +70,17 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     // Another database may use the same vector store, as it may use the same files.
     if ((await this.installation.uncertainty()) !== undefined) return 0;
     const { signal } = this.stopping;
-    let found = 0;
+    let orphanCount = 0;
     for (const store of this.stores.all()) {
       for (const scope of await store.scopes(signal)) {
-        if (signal.aborted) return found;
-        found += await this.checked(scope, () => this.reconcileScope(store, scope));
+        if (signal.aborted) return orphanCount;
+        orphanCount += await this.checked(scope, () => this.reconcileScope(store, scope));
       }
     }
-    this.lastFound = found;
-    this.removed += found;
+    this.lastFound = orphanCount;
+    this.removed += orphanCount;
     await this.findLost();
-    return found;
+    return orphanCount;
   }
 
   private async findLost(): Promise<void> {
@@ -148,16 +148,16 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     }
     // Left behind by a move to another store.
     const isElsewhere = base.vectorStore !== null && base.vectorStore !== store.code;
-    let found = 0;
+    let orphanCount = 0;
     let after = 0;
     for (;;) {
       const ids = await store.fragmentIds(scope, { after, limit: PAGE }, signal);
       const candidates = ids.filter((id) => id <= last);
       const orphans = isElsewhere ? candidates : await this.repository.missing(scope, candidates);
       if (orphans.length > 0) await store.removeFragments(scope, orphans, signal);
-      found += orphans.length;
+      orphanCount += orphans.length;
       after = ids.at(-1) ?? after;
-      if (ids.length < PAGE) return found;
+      if (ids.length < PAGE) return orphanCount;
     }
   }
 

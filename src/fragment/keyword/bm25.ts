@@ -81,7 +81,7 @@ export function rank(
   );
   const best = new Accumulator(numbers.count);
   const gains = occurrences.map(([exact = NONE, similar = NONE], at) => {
-    const weighing = { ...corpus, averageLength, k3, asked: all[at]?.frequency ?? 1 };
+    const weighing = { ...corpus, averageLength, k3, queryFrequency: all[at]?.frequency ?? 1 };
     const weight = exact.count > 0 ? OTHER_SPELLING : 1;
     return best.bestOf(gainsOf(exact, weighing), gainsOf(similar, { ...weighing, weight }));
   });
@@ -182,7 +182,7 @@ interface Weighing extends Corpus {
   /** Of this form among all forms of the word; absent: 1. */
   readonly weight?: number;
   /** How often the question has the word. */
-  readonly asked: number;
+  readonly queryFrequency: number;
 }
 
 /** What a word or several as one add to the scores of fragments. */
@@ -194,11 +194,11 @@ interface Gains {
 
 function gainsOf(
   { count, numbers, frequencies, lengths }: Occurrences,
-  { fragments, averageLength, k3, asked, weight = 1 }: Weighing,
+  { fragments, averageLength, k3, queryFrequency, weight = 1 }: Weighing,
 ): Gains {
   const among = Math.max(fragments, count);
   const rarity = Math.log(1 + (among - count + 0.5) / (count + 0.5));
-  const factor = (weight * rarity * (asked * (k3 + 1))) / (asked + k3);
+  const factor = (weight * rarity * (queryFrequency * (k3 + 1))) / (queryFrequency + k3);
   const gains = new Float64Array(count);
   for (let at = 0; at < count; at += 1) {
     const frequency = frequencies[at] ?? 0;
@@ -333,12 +333,12 @@ function bestOf(
 
 function wordsOf(
   best: readonly number[],
-  found: readonly FoundWord[],
+  matchedWords: readonly FoundWord[],
   gains: readonly Gains[],
 ): ReadonlyMap<number, string[]> {
   const words = new Map(best.map((number): [number, string[]] => [number, []]));
   for (const [at, { count, numbers }] of gains.entries()) {
-    const { word = '' } = found[at] ?? {};
+    const { word = '' } = matchedWords[at] ?? {};
     for (const number of numbers.subarray(0, count)) words.get(number)?.push(word);
   }
   return words;
@@ -397,12 +397,12 @@ export function withoutFragments(
   taken: ReadonlySet<number>,
   lengths: Map<number, number>,
 ): Buffer {
-  const kept: Posting[] = [];
+  const remaining: Posting[] = [];
   readPostings(bytes, (fragmentId, frequency, length) => {
     if (taken.has(fragmentId)) lengths.set(fragmentId, length);
-    else kept.push({ fragmentId, frequency, length });
+    else remaining.push({ fragmentId, frequency, length });
   });
-  return packPostings(kept);
+  return packPostings(remaining);
 }
 
 function packNumber(bytes: number[], value: number): void {

@@ -107,27 +107,30 @@ export class KeywordIndex {
     scope: KnowledgeScope,
     query: string,
     limit: number,
-    { signal, ...given }: KeywordSearchOptions = {},
+    { signal, ...restriction }: KeywordSearchOptions = {},
   ): Promise<KeywordResult> {
     const { languages, ...corpus } = await this.repository.statistics(scope);
     signal?.throwIfAborted();
-    const asked = limited(await this.analysis.wordsOf(query, languages));
-    const terms = termsIn(asked);
+    const limitedQuestion = limited(await this.analysis.wordsOf(query, languages));
+    const terms = termsIn(limitedQuestion);
     if (languages.length === 0 || terms.length === 0) return NOTHING;
     signal?.throwIfAborted();
-    const among = await this.amongOf(scope, given);
+    const among = await this.amongOf(scope, restriction);
     const rows = await this.repository.find(scope, terms);
     signal?.throwIfAborted();
     const postings = new Map(rows.map((row) => [row.term, row.postings]));
-    const postingsOf = (asked: readonly string[]): Buffer[] =>
-      asked.flatMap((term) => postings.get(term) ?? []);
-    const found = <Asked extends AskedWord>(word: Asked) => ({
+    const postingsOf = (stems: readonly string[]): Buffer[] =>
+      stems.flatMap((term) => postings.get(term) ?? []);
+    const withPostings = <Asked extends AskedWord>(word: Asked) => ({
       ...word,
       postings: postingsOf(word.terms),
       similar: postingsOf(word.similar),
     });
     // In the order of the question, so that the same sums have the same rounding.
-    const question = { words: asked.words.map(found), joined: asked.joined.map(found) };
+    const question = {
+      words: limitedQuestion.words.map(withPostings),
+      joined: limitedQuestion.joined.map(withPostings),
+    };
     return rank(question, corpus, limit, among);
   }
 
@@ -138,8 +141,8 @@ export class KeywordIndex {
     texts: readonly string[],
   ): Promise<string[][]> {
     const { languages } = await this.repository.statistics(scope);
-    const asked = limited(await this.analysis.wordsOf(query, languages));
-    return this.analysis.wordsWith(new Set(termsIn(asked)), texts, languages);
+    const limitedQuestion = limited(await this.analysis.wordsOf(query, languages));
+    return this.analysis.wordsWith(new Set(termsIn(limitedQuestion)), texts, languages);
   }
 
   /** The fragments that may be found; undefined for all of the base. */
@@ -147,10 +150,12 @@ export class KeywordIndex {
     scope: KnowledgeScope,
     { fragmentIds, attachmentIds }: KeywordSearchOptions,
   ): Promise<ReadonlySet<number> | undefined> {
-    const given = fragmentIds && new Set(fragmentIds);
-    if (!attachmentIds) return given;
-    const found = await this.repository.fragmentsOf(scope, attachmentIds);
-    return new Set(given ? found.filter((id) => given.has(id)) : found);
+    const requestedIds = fragmentIds && new Set(fragmentIds);
+    if (!attachmentIds) return requestedIds;
+    const documentFragments = await this.repository.fragmentsOf(scope, attachmentIds);
+    return new Set(
+      requestedIds ? documentFragments.filter((id) => requestedIds.has(id)) : documentFragments,
+    );
   }
 
   /**
@@ -219,8 +224,8 @@ export class KeywordIndex {
     const lengths = new Map<number, number>();
     const rows = await this.repository.postings(tenantId, blockId, [...terms]);
     for (const { term, postings } of rows) {
-      const kept = withoutFragments(postings, taken, lengths);
-      after.set(term, Buffer.concat([kept, after.get(term) ?? NO_POSTINGS]));
+      const remaining = withoutFragments(postings, taken, lengths);
+      after.set(term, Buffer.concat([remaining, after.get(term) ?? NO_POSTINGS]));
     }
     const changed = rowsOf(after);
     const empty = changed.filter(({ postings }) => postings.length === 0);
@@ -242,10 +247,10 @@ export class KeywordIndex {
     });
     const others = Object.entries(fragments).filter(([id]) => !taken.has(Number(id)));
     // Which of them the other fragments are in is not stored.
-    const kept = others.length === 0 ? [] : languages;
+    const otherLanguages = others.length === 0 ? [] : languages;
     await this.repository.changeDocument(scope, {
       fragments: Object.fromEntries([...others, ...added.map(toEntry)]),
-      languages: kept && [...new Set([...kept, ...size.languages])],
+      languages: otherLanguages && [...new Set([...otherLanguages, ...size.languages])],
     });
     await this.repository.recountLanguages(scope, blockId);
   }

@@ -94,7 +94,7 @@ const FAMILIES: Readonly<Record<Exclude<Script, 'other'>, Family>> = {
 interface Dictionaries {
   readonly usual: string;
   /** By PostgreSQL configuration. */
-  readonly own: ReadonlyMap<string, string>;
+  readonly byLanguage: ReadonlyMap<string, string>;
 }
 
 /** By script. Made once, because every word of a text asks for one of them. */
@@ -103,8 +103,11 @@ const DICTIONARIES: ReadonlyMap<string, Dictionaries> = new Map(
 );
 
 function dictionariesOf({ usual, languages, chosenOnly = [] }: Family): Dictionaries {
-  const own = [...Object.values(languages), ...chosenOnly].filter((name) => name !== SIMPLE);
-  return { usual: `${usual}_stem`, own: new Map(own.map((name) => [name, `${name}_stem`])) };
+  const stemmed = [...Object.values(languages), ...chosenOnly].filter((name) => name !== SIMPLE);
+  return {
+    usual: `${usual}_stem`,
+    byLanguage: new Map(stemmed.map((name) => [name, `${name}_stem`])),
+  };
 }
 
 /** Of the trigrams that franc knows no model of: the language that is closest to it. */
@@ -130,7 +133,7 @@ const USUAL = 0.5;
 
 /** Characters of each text that are compared by trigrams; more cost time and change nothing. */
 const SAMPLE = 400;
-const LEAST_SAMPLE = 10;
+const MIN_SAMPLE_CHARS = 10;
 
 /** Function words by which one language leads the next one where trigrams need not be compared. */
 const CLEAR = 5 * FUNCTION_WORD;
@@ -194,7 +197,7 @@ function withTrigrams(
   codes: readonly string[],
 ): Evidence {
   const sample = text.slice(0, SAMPLE);
-  const likely = new Map(francAll(sample, { only: [...codes], minLength: LEAST_SAMPLE }));
+  const likely = new Map(francAll(sample, { only: [...codes], minLength: MIN_SAMPLE_CHARS }));
   // One entry, for an undetermined language, where the sample is too short.
   if (!codes.some((code) => likely.has(code))) return evidence;
   for (const code of codes) {
@@ -234,18 +237,18 @@ export function isDecided(document: SharedEvidence): boolean {
  */
 export function chooseLanguage(
   script: Script,
-  own: Evidence,
+  ownEvidence: Evidence,
   document: SharedEvidence,
   base: BaseVotes,
 ): string {
   if (script === 'other') return SIMPLE;
   const { usual, languages } = FAMILIES[script];
-  const ofDocument = limited(difference(document.get(script), own), SAY_OF_DOCUMENT);
+  const ofDocument = limited(difference(document.get(script), ownEvidence), SAY_OF_DOCUMENT);
   const ofBase = limited(votesFor(script, base), SAY_OF_BASE);
   let [best, most] = [usual, -Infinity];
   for (const [code, configuration] of Object.entries(languages)) {
     const prior = configuration === usual ? USUAL : 0;
-    const score = (own.get(code) ?? 0) + ofDocument(code) + ofBase(code) + prior;
+    const score = (ownEvidence.get(code) ?? 0) + ofDocument(code) + ofBase(code) + prior;
     if (score > most) [best, most] = [configuration, score];
   }
   return best;
@@ -271,9 +274,9 @@ function limited(evidence: Evidence | undefined, limit: number): (code: string) 
   return (code) => Math.max((evidence.get(code) ?? 0) - best, -limit);
 }
 
-function difference(all: Evidence | undefined, own: Evidence): Evidence {
+function difference(all: Evidence | undefined, ownEvidence: Evidence): Evidence {
   return new Map(
-    [...(all ?? NOTHING)].map(([code, score]) => [code, score - (own.get(code) ?? 0)]),
+    [...(all ?? NOTHING)].map(([code, score]) => [code, score - (ownEvidence.get(code) ?? 0)]),
   );
 }
 
@@ -287,5 +290,5 @@ function add(scores: Map<string, number>, code: string, score: number): void {
  */
 export function dictionaryOf(word: string, language: string): string | undefined {
   const dictionaries = DICTIONARIES.get(scriptOf(word));
-  return dictionaries && (dictionaries.own.get(language) ?? dictionaries.usual);
+  return dictionaries && (dictionaries.byLanguage.get(language) ?? dictionaries.usual);
 }

@@ -72,7 +72,7 @@ export interface KnownLanguage {
 }
 
 /** How long other work may have to wait. */
-const LONGEST_STRETCH_MS = 20;
+const MAX_STRETCH_MS = 20;
 
 interface ReadText extends TextWords {
   readonly language: string;
@@ -106,15 +106,15 @@ class Vocabulary {
 
 /** The first value that was given for the key. */
 function interned<Value>(values: Map<string, Value>, key: string, value: Value): Value {
-  const found = values.get(key);
-  if (found !== undefined) return found;
+  const cached = values.get(key);
+  if (cached !== undefined) return cached;
   values.set(key, value);
   return value;
 }
 
-function evidenced(text: string, found: TextWords): EvidencedText {
-  const script = mainScript(found);
-  return { script, evidence: evidenceOf(text, found, script) };
+function evidenced(text: string, words: TextWords): EvidencedText {
+  const script = mainScript(words);
+  return { script, evidence: evidenceOf(text, words, script) };
 }
 
 /** Of a text whose language is given. */
@@ -143,9 +143,9 @@ class AskedWords {
     similar: readonly string[] = [],
   ): MergedWord | undefined {
     if (terms.length === 0) return undefined;
-    const found = terms.flatMap((term) => this.byTerm.get(term) ?? []);
-    const [first, ...merged] = [...new Set(found)].sort((a, b) => a.place - b.place);
-    const kept = first ?? {
+    const matches = terms.flatMap((term) => this.byTerm.get(term) ?? []);
+    const [first, ...merged] = [...new Set(matches)].sort((a, b) => a.place - b.place);
+    const target = first ?? {
       place: this.added,
       word,
       terms: new Set<string>(),
@@ -153,16 +153,16 @@ class AskedWords {
       frequency: 0,
     };
     this.added += 1;
-    this.words.add(kept);
+    this.words.add(target);
     for (const one of merged) {
       this.words.delete(one);
-      one.mergedInto = kept;
-      this.name(kept, one.terms, one.similar);
-      kept.frequency += one.frequency;
+      one.mergedInto = target;
+      this.name(target, one.terms, one.similar);
+      target.frequency += one.frequency;
     }
-    this.name(kept, terms, similar);
-    kept.frequency += 1;
-    return kept;
+    this.name(target, terms, similar);
+    target.frequency += 1;
+    return target;
   }
 
   all(): AskedWord[] {
@@ -178,9 +178,9 @@ class AskedWords {
   placesOf(words: readonly MergedWord[]): number[] {
     const all = [...this.words];
     const places = words.map((word) => {
-      let kept = word;
-      while (kept.mergedInto) kept = kept.mergedInto;
-      return all.indexOf(kept);
+      let current = word;
+      while (current.mergedInto) current = current.mergedInto;
+      return all.indexOf(current);
     });
     return [...new Set(places)];
   }
@@ -211,16 +211,16 @@ const STOPPED: WordTerms = { term: '', similar: [] };
 
 /** The terms of words whose stems are known, each found once. */
 class TermReader {
-  private readonly known = new Map<string, Map<string, WordTerms>>();
+  private readonly termsByLanguage = new Map<string, Map<string, WordTerms>>();
 
   constructor(private readonly stemOf: StemReader) {}
 
   of(word: Word, language: string): WordTerms {
-    const ofLanguage = this.known.get(language) ?? new Map<string, WordTerms>();
-    this.known.set(language, ofLanguage);
+    const ofLanguage = this.termsByLanguage.get(language) ?? new Map<string, WordTerms>();
+    this.termsByLanguage.set(language, ofLanguage);
     const key = word.capitals ? `^${word.text}` : word.text;
-    const known = ofLanguage.get(key);
-    if (known) return known;
+    const cachedTerms = ofLanguage.get(key);
+    if (cachedTerms) return cachedTerms;
     const terms = this.read(word, language);
     ofLanguage.set(key, terms);
     return terms;
@@ -247,14 +247,17 @@ class TermReader {
 @Injectable()
 export class TextAnalysis {
   /** Stems by dictionary and word, '' for stop words. */
-  private readonly known = new LRUCache<string, string>({ max: KEPT });
+  private readonly stemCache = new LRUCache<string, string>({ max: KEPT });
 
   constructor(private readonly repository: KeywordRepository) {}
 
   /** The terms of texts that belong together, in their order. */
-  async analyse(texts: readonly string[], known: KnownLanguage = {}): Promise<AnalysedText[]> {
+  async analyse(
+    texts: readonly string[],
+    knownLanguage: KnownLanguage = {},
+  ): Promise<AnalysedText[]> {
     const pause = pauses();
-    const read = await this.withLanguages(texts, known, pause);
+    const read = await this.withLanguages(texts, knownLanguage, pause);
     const reader = new TermReader(await this.stems(read, pause));
     const analysed: AnalysedText[] = [];
     for (const text of read) {
@@ -273,12 +276,12 @@ export class TextAnalysis {
     const stemOf = await this.stems(readings, pauses());
     const reader = new TermReader(stemOf);
     const stopped = clearlyStopped(readings, stemOf);
-    const asked = new AskedWords();
-    for (const term of read.terms) asked.add(term, [term]);
+    const questionWords = new AskedWords();
+    for (const term of read.terms) questionWords.add(term, [term]);
     const added = read.words.map((word) => {
       if (!word.capitals && stopped.has(word.text)) return undefined;
       const { terms, similar } = askedTerms(languages.map((one) => reader.of(word, one)));
-      return asked.add(word.text, terms, similar);
+      return questionWords.add(word.text, terms, similar);
     });
     const joined = new Map<string, MergedJoined>();
     for (const { text, from, to, isName, ...one } of read.joined) {
@@ -287,22 +290,22 @@ export class TextAnalysis {
       const { terms, similar } = askedTerms(
         languages.map((language) => reader.ofJoined({ ...one, text }, language)),
       );
-      const known = joined.get(text);
-      if (known) known.frequency += 1;
+      const existing = joined.get(text);
+      if (existing) existing.frequency += 1;
       else if (terms.length > 0) {
         joined.set(text, { word: text, terms, similar, isName, words, frequency: 1 });
       }
     }
-    const words = asked.all();
+    const words = questionWords.all();
     if (words.length + joined.size === 0) {
-      for (const { text } of read.words) asked.add(text, [text]);
-      return { words: asked.all(), joined: [] };
+      for (const { text } of read.words) questionWords.add(text, [text]);
+      return { words: questionWords.all(), joined: [] };
     }
     return {
       words,
       joined: [...joined.values()].map(({ words: parts, ...one }) => ({
         ...one,
-        places: asked.placesOf(parts),
+        places: questionWords.placesOf(parts),
       })),
     };
   }
@@ -324,8 +327,8 @@ export class TextAnalysis {
     }
     const readings = read.flatMap((one) => languages.map((language) => ({ ...one, language })));
     const reader = new TermReader(await this.stems(readings, pause));
-    const has = (found: WordTerms): boolean =>
-      terms.has(found.term) || found.similar.some((term) => terms.has(term));
+    const has = (wordTerms: WordTerms): boolean =>
+      terms.has(wordTerms.term) || wordTerms.similar.some((term) => terms.has(term));
     const having: string[][] = [];
     for (const { words, joined, pieces, terms: unspaced } of read) {
       await pause();
@@ -336,10 +339,10 @@ export class TextAnalysis {
       const written = pieces.flatMap(({ written: piece, from, to }) => {
         if (joinedOnes.some((one) => one.from < to && one.to > from)) return [piece];
         const parts = words.slice(from, to);
-        const found = parts.filter(isWord);
-        if (found.length === 0) return [];
-        const isWhole = found.length === parts.length || UNSEPARATED.test(piece);
-        return isWhole ? [piece] : found.map(({ text }) => text);
+        const matchingParts = parts.filter(isWord);
+        if (matchingParts.length === 0) return [];
+        const isWhole = matchingParts.length === parts.length || UNSEPARATED.test(piece);
+        return isWhole ? [piece] : matchingParts.map(({ text }) => text);
       });
       having.push([...new Set([...written, ...unspaced.filter((term) => terms.has(term))])]);
     }
@@ -355,8 +358,11 @@ export class TextAnalysis {
     const read: (TextWords & EvidencedText)[] = [];
     for (const text of texts) {
       await pause();
-      const found = vocabulary.read(text);
-      read.push({ ...found, ...(language === undefined ? evidenced(text, found) : UNREAD) });
+      const textWords = vocabulary.read(text);
+      read.push({
+        ...textWords,
+        ...(language === undefined ? evidenced(text, textWords) : UNREAD),
+      });
     }
     const languageOf = language === undefined ? await recognising(read, votes) : () => language;
     const withLanguage: ReadText[] = [];
@@ -378,7 +384,7 @@ export class TextAnalysis {
       const ofDictionary = stems.get(dictionary) ?? new Map<string, string>();
       stems.set(dictionary, ofDictionary);
       if (ofDictionary.has(word)) return false;
-      const stem = this.known.get(keyOf({ dictionary, word }));
+      const stem = this.stemCache.get(keyOf({ dictionary, word }));
       if (stem === undefined) missing.push({ dictionary, word });
       ofDictionary.set(word, stem ?? word);
       return true;
@@ -398,7 +404,7 @@ export class TextAnalysis {
       for (const [index, request] of batch.entries()) {
         const stem = answers[index] ?? request.word;
         stems.get(request.dictionary)?.set(request.word, stem);
-        this.known.set(keyOf(request), stem);
+        this.stemCache.set(keyOf(request), stem);
       }
     }
     return (word, dictionary) => stems.get(dictionary)?.get(word) ?? word;
@@ -455,8 +461,8 @@ function counted({ words, joined, terms, language }: ReadText, reader: TermReade
   for (const one of joined) {
     if (one.isAskedOnly) continue;
     if (one.isApart && words.slice(one.from, one.to).some(isStop)) continue;
-    const found = reader.ofJoined(one, language);
-    if (found.term !== '') count(found);
+    const wordTerms = reader.ofJoined(one, language);
+    if (wordTerms.term !== '') count(wordTerms);
   }
   return { language, termCount, terms: counts };
 }
@@ -489,7 +495,7 @@ function clearlyStopped(readings: readonly ReadText[], stemOf: StemReader): Read
 export function pauses(): () => Promise<void> {
   let began = performance.now();
   return async () => {
-    if (performance.now() - began < LONGEST_STRETCH_MS) return;
+    if (performance.now() - began < MAX_STRETCH_MS) return;
     await setImmediate();
     began = performance.now();
   };

@@ -100,9 +100,9 @@ export function wordStart(text: string, at: number): number {
 
 function segmentEnd(segmenter: Intl.Segmenter, text: string, at: number): number {
   const start = startOfSight(text, at);
-  const found = segmenter.segment(text.slice(start, at + REACH)).containing(at - start);
-  if (!found || start + found.index === at) return at;
-  return start + found.index + found.segment.length;
+  const grapheme = segmenter.segment(text.slice(start, at + REACH)).containing(at - start);
+  if (!grapheme || start + grapheme.index === at) return at;
+  return start + grapheme.index + grapheme.segment.length;
 }
 
 interface Search {
@@ -112,8 +112,8 @@ interface Search {
 
 function segmentBoundary(segmenter: Intl.Segmenter, text: string, { from, at }: Search): number {
   const start = startOfSight(text, at);
-  const found = segmenter.segment(text.slice(start, at + REACH)).containing(at - start);
-  const cut = found ? start + found.index : at;
+  const grapheme = segmenter.segment(text.slice(start, at + REACH)).containing(at - start);
+  const cut = grapheme ? start + grapheme.index : at;
   return cut > from && (cut > start || cut === at) ? cut : from;
 }
 

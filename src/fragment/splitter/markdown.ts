@@ -12,7 +12,7 @@ interface Line {
 }
 
 /** Longer lines are never headings, fences or delimiters of tables. */
-const LONGEST_MARK = 1_000;
+const MAX_MARK_CHARS = 1_000;
 
 /** From here on an indented line is code, not a heading. */
 const CODE_INDENT = 4;
@@ -95,7 +95,7 @@ class MarkdownReader {
 
   /** The lines between two of --- at the start, whose second one underlines no heading. */
   private passFrontMatter(): void {
-    if (!/^---[ \t]*\n/.test(this.text.slice(0, LONGEST_MARK))) return;
+    if (!/^---[ \t]*\n/.test(this.text.slice(0, MAX_MARK_CHARS))) return;
     const end = this.text.indexOf('\n---\n', 3);
     if (end !== -1) this.position = end + '\n---\n'.length;
   }
@@ -122,7 +122,7 @@ class MarkdownReader {
       if (!isBlank(code)) break;
       indent += code === TAB ? TAB_WIDTH - (indent % TAB_WIDTH) : 1;
     }
-    const head = this.text.slice(first, Math.min(end, first + LONGEST_MARK));
+    const head = this.text.slice(first, Math.min(end, first + MAX_MARK_CHARS));
     return { start, end, indent, head };
   }
 }

@@ -232,9 +232,9 @@ class Packing {
   }
 
   private block(index: number): Block {
-    const found = this.blocks[index];
-    if (!found) throw new RangeError(`There is no block ${index}.`);
-    return found;
+    const requestedBlock = this.blocks[index];
+    if (!requestedBlock) throw new RangeError(`There is no block ${index}.`);
+    return requestedBlock;
   }
 }
 
@@ -267,8 +267,8 @@ export function valueCut(text: string, room: Room, joints: Joints): number {
     if (outermost.position > early) return outermost.position;
     if (fitsBehind(joints, outermost, room)) return outermost.position;
   }
-  const found = lastOutermost(joints, early, room.limit);
-  return found ? found.position : proseCut(text, room, '');
+  const joint = lastOutermost(joints, early, room.limit);
+  return joint ? joint.position : proseCut(text, room, '');
 }
 
 interface Joint {
@@ -279,14 +279,14 @@ interface Joint {
 
 /** The last of the joints with the least depth behind `from` and up to `limit`. */
 function lastOutermost(joints: Joints, from: number, limit: number): Joint | undefined {
-  let found: Joint | undefined;
+  let outermost: Joint | undefined;
   for (let index = indexAfter(joints.positions, limit) - 1; index >= 0; index -= 1) {
     const position = joints.positions[index] ?? 0;
     if (position <= from) break;
     const depth = joints.depths[index] ?? 0;
-    if (!found || depth < found.depth) found = { index, position, depth };
+    if (!outermost || depth < outermost.depth) outermost = { index, position, depth };
   }
-  return found;
+  return outermost;
 }
 
 /** Whether the value behind a joint ends before a fragment that begins with it does. */

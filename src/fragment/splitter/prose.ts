@@ -58,9 +58,9 @@ const NEVER_FIRST = CharacterClass.closer | CharacterClass.plainMark | Character
 
 function endsSentence(text: string, end: number): boolean {
   const mark = beforeClosers(text, end) - 1;
-  const found = classOf(text.charCodeAt(mark));
-  if ((found & CharacterClass.plainMark) !== 0) return true;
-  if ((found & CharacterClass.spacedMark) === 0) return false;
+  const markClass = classOf(text.charCodeAt(mark));
+  if ((markClass & CharacterClass.plainMark) !== 0) return true;
+  if ((markClass & CharacterClass.spacedMark) === 0) return false;
   return !(text[mark] === '.' && endsNothing(text, mark));
 }
 
@@ -111,11 +111,11 @@ export function proseCut(text: string, room: Room, separator: string): number {
   let cut = from;
   // A cut right behind the blanks that follow the limit leaves nothing but them beyond it.
   for (let at = afterBlanks(text, limit); at > early; at -= 1) {
-    const found = beginningAt(text, at, separator);
-    if (found <= best || (at <= late && found < Beginning.sentence)) continue;
-    best = found;
+    const beginning = beginningAt(text, at, separator);
+    if (beginning <= best || (at <= late && beginning < Beginning.sentence)) continue;
+    best = beginning;
     cut = at;
-    if (found === Beginning.paragraph) break;
+    if (beginning === Beginning.paragraph) break;
   }
   if (best !== Beginning.none) return cut;
   const word = wordCut(text, Math.max(from, late), limit);
@@ -170,9 +170,9 @@ function nearestBeginning(text: string, earliest: number, end: number): number {
   const unspaced = isUnspaced(text.charCodeAt(earliest)) ? wordStart(text, earliest) : end;
   let word = Math.min(unspaced, end);
   for (let at = earliest; at < end && (at <= soon || at < word); at += 1) {
-    const found = beginningAt(text, at, '');
-    if (found >= Beginning.sentence && at <= soon) return at;
-    if (found > Beginning.none && at < word) word = at;
+    const beginning = beginningAt(text, at, '');
+    if (beginning >= Beginning.sentence && at <= soon) return at;
+    if (beginning > Beginning.none && at < word) word = at;
   }
   if (word < end) return word;
   const isCutWord = !isBlank(text.charCodeAt(end - 1)) || isUnspaced(text.charCodeAt(earliest));

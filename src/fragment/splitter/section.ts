@@ -14,7 +14,7 @@ export interface Section {
 
 const OUTERMOST_LEVEL = 0;
 const DEEPEST_LEVEL = 9;
-const LONGEST_TITLE = 200;
+const MAX_TITLE_CHARS = 200;
 
 /** The sections of the blocks: the outermost, and for each block its own. */
 export function readSections(blocks: readonly Block[]): { root: Section; sectionOf: Section[] } {
@@ -42,7 +42,7 @@ function newSection(at: Pick<Section, 'title' | 'level' | 'parent' | 'first'>): 
 }
 
 function titleOf(block: Block): string {
-  const title = (block.title ?? '').slice(0, LONGEST_TITLE).replace(/\s+/g, ' ').trim();
+  const title = (block.title ?? '').slice(0, MAX_TITLE_CHARS).replace(/\s+/g, ' ').trim();
   return title.toWellFormed() === title ? title : title.slice(0, -1);
 }
 
@@ -56,14 +56,14 @@ export function commonPath(sections: Iterable<Section>): string[] {
 }
 
 function commonOf(one: Section, other: Section): Section {
-  let left = one;
-  let right = other;
-  while (left !== right) {
-    if (left.level >= right.level && left.parent) left = left.parent;
-    else if (right.parent) right = right.parent;
-    else return right;
+  let ancestor = one;
+  let otherAncestor = other;
+  while (ancestor !== otherAncestor) {
+    if (ancestor.level >= otherAncestor.level && ancestor.parent) ancestor = ancestor.parent;
+    else if (otherAncestor.parent) otherAncestor = otherAncestor.parent;
+    else return otherAncestor;
   }
-  return left;
+  return ancestor;
 }
 
 /** Blocks by their index; the end is exclusive. */
@@ -110,13 +110,13 @@ class Grouping {
     const { first, end, ownEnd } = section;
     if (end === first) return [];
     if (this.lengthOf({ first, end }) <= this.size) return [this.part({ first, end })];
-    const own = ownEnd > first ? [this.part({ first, end: ownEnd })] : [];
+    const ownPart = ownEnd > first ? [this.part({ first, end: ownEnd })] : [];
     const below = section.children.flatMap((child) => {
       const parts = this.partsOf(child);
       // Those of a subsection are no siblings of those of the next one.
       return parts.length === 1 ? parts : parts.map((part) => ({ ...part, small: false }));
     });
-    return this.joined([...own, ...below]);
+    return this.joined([...ownPart, ...below]);
   }
 
   private part(group: Group): Part {

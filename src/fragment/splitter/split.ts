@@ -33,8 +33,8 @@ export function split(document: SourceDocument, settings: SplitSettings): Fragme
   const { text } = document;
   const separator = settings.separator.replaceAll('\\n', '\n');
   const isSoft = separator.trim() === '';
-  const found = separateSheets(trimAll(text, readBlocks(document)));
-  const blocks = isSoft ? found : trimAll(text, separate(text, found, separator));
+  const sheets = separateSheets(trimAll(text, readBlocks(document)));
+  const blocks = isSoft ? sheets : trimAll(text, separate(text, sheets, separator));
   const { root, sectionOf } = readSections(blocks);
   const rules = {
     size: settings.textBlockSize,
@@ -69,8 +69,8 @@ function separateSheets(blocks: readonly Block[]): Block[] {
     if (last && last.cells?.sheet !== block.cells.sheet) {
       let first = index;
       while (separated[first - 1]?.type === 'heading') first -= 1;
-      const found = separated[first];
-      if (found) separated[first] = { ...found, separated: true };
+      const firstBlock = separated[first];
+      if (firstBlock) separated[first] = { ...firstBlock, separated: true };
     }
     last = block;
   }
@@ -146,14 +146,14 @@ export function draftsOf(
   return pieces.map((piece) => {
     const { start, end, header } = piece;
     const above = header ? `${text.slice(header.start, header.end)}\n` : '';
-    const own = blocks.slice(piece.blocks.first, piece.blocks.end);
+    const pieceBlocks = blocks.slice(piece.blocks.first, piece.blocks.end);
     const sections = sectionOf.slice(piece.blocks.first, piece.blocks.end);
     return {
       content: above + text.slice(start, end),
       start,
       end,
-      headings: headingsOf(own, sections),
-      ...placeOf(piece, own),
+      headings: headingsOf(pieceBlocks, sections),
+      ...placeOf(piece, pieceBlocks),
     };
   });
 }
@@ -217,11 +217,11 @@ function linesLocation(first: number, last: number): string {
 function cellsLocation(blocks: readonly Block[]): string | undefined {
   const cells: Cells[] = [];
   let rows = 0;
-  for (const { type, cells: found } of blocks) {
+  for (const { type, cells: blockCells } of blocks) {
     if (type === 'heading') continue;
-    if (!found) return undefined;
+    if (!blockCells) return undefined;
     if (type === 'row') rows += 1;
-    cells.push(found);
+    cells.push(blockCells);
   }
   const counted = rows > 0 ? blocks.flatMap((block) => rowCells(block)) : cells;
   const first = counted[0];

@@ -19,8 +19,8 @@ export interface BeirJudgement {
 export function readQueries(jsonl: string): BeirQuery[] {
   return linesOf(jsonl).map(({ text, number }) => {
     const object = readObject(text, number);
-    const id = readText(object._id, LONGEST_ID);
-    const question = readText(object.text, LONGEST_QUERY);
+    const id = readText(object._id, MAX_ID_CHARS);
+    const question = readText(object.text, MAX_QUERY_CHARS);
     if (id === undefined || question === undefined)
       throw new MalformedImportError('queries', number, FORM);
     return { id, text: question };
@@ -28,21 +28,21 @@ export function readQueries(jsonl: string): BeirQuery[] {
 }
 
 /** Longest id of a query. */
-export const LONGEST_ID = 200;
+export const MAX_ID_CHARS = 200;
 /** Longest query text that retrieval uses. */
-export const LONGEST_QUERY = 4_000;
+export const MAX_QUERY_CHARS = 4_000;
 /** An id contains no separator of cells or lines of a qrels file. */
 export const ID_FORM = /^[^\t\r\n]*$/;
 const BEST = 3;
 
-const FORM = phrase`needs an _id of at most ${LONGEST_ID} characters and a text of at most ${LONGEST_QUERY}`;
+const FORM = phrase`needs an _id of at most ${MAX_ID_CHARS} characters and a text of at most ${MAX_QUERY_CHARS}`;
 
 /** Text without NUL and surrounding white space. */
 function readText(value: unknown, longest: number): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const text = String(value).toWellFormed().trim();
   const isGood = text !== '' && text.length <= longest && !text.includes('\0');
-  return isGood && (longest > LONGEST_ID || ID_FORM.test(text)) ? text : undefined;
+  return isGood && (longest > MAX_ID_CHARS || ID_FORM.test(text)) ? text : undefined;
 }
 
 /** Reads a qrels file: query-id, corpus-id and a score up to 3, separated by tabs; a header line is skipped. */
@@ -155,7 +155,7 @@ export class EmptyTestSetError extends InvalidInputError {
 export class TestQueryTooLongError extends InvalidInputError {
   constructor() {
     super(
-      msg`The question is longer than ${LONGEST_QUERY} characters. Add a shorter query by hand.`,
+      msg`The question is longer than ${MAX_QUERY_CHARS} characters. Add a shorter query by hand.`,
     );
   }
 }

@@ -27,7 +27,7 @@ const DEFAULT_K = 10;
 const CONCURRENCY = 4;
 
 /** Runs per page when their results are requested. */
-const MOST_RESULTS = 10;
+const MAX_RESULT_COUNT = 10;
 
 interface Run {
   readonly caller: Caller;
@@ -63,7 +63,7 @@ export class EvaluationService {
     const scope = { tenantId: caller.tenantId, knowledgeId };
     if (!withResults)
       return (await this.evaluations.page(scope, query)).map((one) => toEvaluationView(one));
-    const pageSize = Math.min(query.pageSize ?? MOST_RESULTS, MOST_RESULTS);
+    const pageSize = Math.min(query.pageSize ?? MAX_RESULT_COUNT, MAX_RESULT_COUNT);
     const page = await this.evaluations.page(scope, { ...query, pageSize });
     const results = await this.evaluations.resultsOf(
       scope,
@@ -123,15 +123,15 @@ export class EvaluationService {
 
   private async measure({ queryId, query, expected }: TestQuery, run: Run): Promise<QueryResult> {
     const { caller, knowledge, overrides, k, signal, notices } = run;
-    const found = await this.retrieval.retrieve({
+    const result = await this.retrieval.retrieve({
       caller,
       knowledge,
       query,
       overrides,
       signal,
     });
-    for (const notice of found.notices) notices.set(notice, (notices.get(notice) ?? 0) + 1);
-    const ranking = judge(found.fragments, expected);
+    for (const notice of result.notices) notices.set(notice, (notices.get(notice) ?? 0) + 1);
+    const ranking = judge(result.fragments, expected);
     return {
       queryId,
       ndcg: ndcg(ranking, k),

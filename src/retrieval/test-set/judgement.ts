@@ -11,13 +11,13 @@ interface FoundFragment {
  * is ranked by its first fragment; its further fragments do not count.
  */
 export function judge(
-  found: readonly FoundFragment[],
+  results: readonly FoundFragment[],
   expected: readonly Expected[],
 ): JudgedRanking {
   const relevance = new Map(expected.map((one) => [keyOf(one), one.relevance]));
   const byDocument = expected.some((one) => 'docId' in one);
   const places = new Map<string, number>();
-  for (const { fid, docId } of found) {
+  for (const { fid, docId } of results) {
     const fragment = relevance.get(keyOf({ fid }));
     const key = fragment === undefined && byDocument ? keyOf({ docId }) : keyOf({ fid });
     if (!places.has(key)) places.set(key, relevance.get(key) ?? 0);
@@ -50,8 +50,8 @@ export function ndcg({ gains, relevant }: JudgedRanking, k: number): number {
 
 /** The share of the relevant results within the first k. */
 export function recall({ gains, relevant }: JudgedRanking, k: number): number {
-  const found = gains.slice(0, k).filter((gain) => gain > 0).length;
-  return relevant.length === 0 ? 0 : found / relevant.length;
+  const matchCount = gains.slice(0, k).filter((gain) => gain > 0).length;
+  return relevant.length === 0 ? 0 : matchCount / relevant.length;
 }
 
 /** 1 divided by the rank of the first relevant result; 0 when there is none within the first k. */

@@ -15,10 +15,10 @@ import {
 } from '../../platform/http/index.js';
 import type { Field } from '../../platform/http/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
-import { ID_FORM, LONGEST_ID, LONGEST_QUERY } from './beir.js';
+import { ID_FORM, MAX_ID_CHARS, MAX_QUERY_CHARS } from './beir.js';
 import { MAX_RETRIEVED } from '../../knowledge/index.js';
 
-const MOST_EXPECTED = 1_000;
+const MAX_EXPECTED_COUNT = 1_000;
 
 /** A document or fragment that a query is expected to find. */
 export class ExpectedBody extends Input({
@@ -41,7 +41,9 @@ function ExpectedList(description: string): PropertyDecorator {
     ApiProperty({ type: [ExpectedBody], description }),
     IsArray({ message: msg`expected must be a list` }),
     ArrayMinSize(1, { message: msg`expected must not be empty` }),
-    ArrayMaxSize(MOST_EXPECTED, { message: msg`expected has more than ${MOST_EXPECTED} entries` }),
+    ArrayMaxSize(MAX_EXPECTED_COUNT, {
+      message: msg`expected has more than ${MAX_EXPECTED_COUNT} entries`,
+    }),
     Nested(() => ExpectedBody, {
       each: true,
       message: msg`each entry of expected must be an object`,
@@ -51,20 +53,20 @@ function ExpectedList(description: string): PropertyDecorator {
 
 export class TestQueryListQuery extends Input({
   ...pageFields('id', 'queryId', 'query', 'createTime', 'updateTime'),
-  query: Text({ optional: true, max: LONGEST_QUERY, description: 'Part of the text' }),
-  queryId: Text({ optional: true, max: LONGEST_ID }),
+  query: Text({ optional: true, max: MAX_QUERY_CHARS, description: 'Part of the text' }),
+  queryId: Text({ optional: true, max: MAX_ID_CHARS }),
 }) {}
 
 export class CreateTestQueryBody extends Input({
   queryId: Text({
     optional: true,
-    max: LONGEST_ID,
+    max: MAX_ID_CHARS,
     pattern: ID_FORM,
     patternMessage: phrase`must not contain tabs or line breaks`,
     description: 'Id of the query in its test set; generated when not given',
     example: 'q1',
   }),
-  query: Text({ max: LONGEST_QUERY, example: 'How long is the warranty?' }),
+  query: Text({ max: MAX_QUERY_CHARS, example: 'How long is the warranty?' }),
 }) {
   @ExpectedList('Expected documents and fragments')
   expected: ExpectedBody[];
@@ -75,7 +77,7 @@ export class UpdateTestQueryBody extends Input({
   id: Id(),
   query: Text({
     optional: true,
-    max: LONGEST_QUERY,
+    max: MAX_QUERY_CHARS,
     pattern: VISIBLE,
     patternMessage: phrase`must not be empty`,
   }),

@@ -15,7 +15,7 @@ import { toImportAnswer } from './test-set.view.js';
 import type { ImportView } from './test-set.view.js';
 
 /** Limit of a file, which is read into memory. */
-const LARGEST_MB = 16;
+const MAX_UPLOAD_MB = 16;
 
 const QUERIES = /\.jsonl?$/i;
 const QRELS = /\.(?:tsv|txt)$/i;
@@ -46,9 +46,9 @@ export class TestSetImport {
   async import(
     caller: Caller,
     knowledgeId: number,
-    given: { readonly body: ImportTestSetBody; readonly parts: readonly UploadedPart[] },
+    upload: { readonly body: ImportTestSetBody; readonly parts: readonly UploadedPart[] },
   ): Promise<Answer<ImportView>> {
-    const { queries, qrels } = { ...given.body, ...(await this.read(given.parts)) };
+    const { queries, qrels } = { ...upload.body, ...(await this.read(upload.parts)) };
     await this.knowledge.writable(caller, knowledgeId);
     if (!queries || !qrels) throw new IncompleteImportError();
     const texts = new Map(readQueries(queries).map((one) => [one.id, one.text]));
@@ -68,18 +68,20 @@ export class TestSetImport {
     judgements: readonly BeirJudgement[],
   ): Promise<Matched> {
     const names = new Set(judgements.map(({ corpusId }) => corpusId));
-    const known = await this.expectations.resolve(scope, [...names]);
+    const resolved = await this.expectations.resolve(scope, [...names]);
     const byQuery = Map.groupBy(judgements, ({ queryId }) => queryId);
     const values = [...texts].map(([queryId, query]) => {
       const expected = (byQuery.get(queryId) ?? []).flatMap(({ corpusId, score }): Expected[] => {
-        const one = known.get(corpusId);
+        const one = resolved.get(corpusId);
         return one ? [{ ...one, relevance: score }] : [];
       });
       return { queryId, query, expected: distinct(expected) };
     });
-    const kept = values.filter(({ expected }) => expected.length > 0);
-    const unknown = judgements.map(({ corpusId }) => corpusId).filter((name) => !known.has(name));
-    return { values: kept, skipped: values.length - kept.length, unknown };
+    const importable = values.filter(({ expected }) => expected.length > 0);
+    const unknown = judgements
+      .map(({ corpusId }) => corpusId)
+      .filter((name) => !resolved.has(name));
+    return { values: importable, skipped: values.length - importable.length, unknown };
   }
 
   /** The texts of the files: queries from *.jsonl, qrels from *.tsv. The stored files are removed. */
@@ -103,7 +105,8 @@ export class TestSetImport {
     const part = parts.find(({ name }) => ending.test(name));
     if (!part) return undefined;
     if (isRefused(part)) throw part.refusal;
-    if (part.size > LARGEST_MB * 2 ** 20) throw new ImportTooLargeError(part.name, LARGEST_MB);
+    if (part.size > MAX_UPLOAD_MB * 2 ** 20)
+      throw new ImportTooLargeError(part.name, MAX_UPLOAD_MB);
     return text(await this.files.read(part.storageKey));
   }
 }

@@ -179,10 +179,10 @@ export class EvaluationRepository {
   /** The newest run, with its results. */
   async newest(scope: Scope): Promise<Evaluation | undefined> {
     const { tenantId, knowledgeId } = scope;
-    const found = await this.evaluations.findOne(tenantId, { knowledgeId }, { id: 'DESC' });
-    if (!found) return undefined;
-    const results = await this.resultsOf(scope, [found.id]);
-    return { ...found, results: results.get(found.id) ?? [] };
+    const evaluation = await this.evaluations.findOne(tenantId, { knowledgeId }, { id: 'DESC' });
+    if (!evaluation) return undefined;
+    const results = await this.resultsOf(scope, [evaluation.id]);
+    return { ...evaluation, results: results.get(evaluation.id) ?? [] };
   }
 
   /** The results of runs, by run id. */

@@ -11,7 +11,7 @@ import type { Expected } from './test-set.entity.js';
 import {
   AmbiguousExpectationError,
   UnknownExpectationError,
-  LONGEST_QUERY,
+  MAX_QUERY_CHARS,
   NothingCitedError,
   TestQueryTooLongError,
   TestSetFullError,
@@ -80,8 +80,8 @@ export class Expectations {
 export function distinct(expected: readonly Expected[]): Expected[] {
   const best = new Map<string, Expected>();
   for (const one of expected) {
-    const known = best.get(keyOf(one));
-    if (!known || known.relevance < one.relevance) best.set(keyOf(one), one);
+    const existing = best.get(keyOf(one));
+    if (!existing || existing.relevance < one.relevance) best.set(keyOf(one), one);
   }
   return [...best.values()];
 }
@@ -158,23 +158,23 @@ export class TestSetService {
   async createFromCitations(
     caller: Caller,
     knowledgeId: number,
-    asked: {
+    request: {
       readonly queryId: string;
       readonly query: string;
       readonly cited: readonly { readonly docId: string; readonly fid: string }[];
     },
   ): Promise<TestQueryView> {
     await this.knowledge.writable(caller, knowledgeId);
-    if (asked.query.length > LONGEST_QUERY) throw new TestQueryTooLongError();
+    if (request.query.length > MAX_QUERY_CHARS) throw new TestQueryTooLongError();
     const scope = { tenantId: caller.tenantId, knowledgeId };
-    const choices = asked.cited.map(({ docId, fid }): [Expected, Expected] => [
+    const choices = request.cited.map(({ docId, fid }): [Expected, Expected] => [
       { fid, relevance: 1 },
       { docId, relevance: 1 },
     ]);
     const names = await this.expectations.namesOf(scope, choices.flat());
     const expected = choices.flatMap((either) => either.find((one) => names.has(keyOf(one))) ?? []);
     if (expected.length === 0) throw new NothingCitedError();
-    const { queryId, query } = asked;
+    const { queryId, query } = request;
     return this.create(caller, knowledgeId, { queryId, query, expected });
   }
 

@@ -53,12 +53,12 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
 
   override async search(
     scope: VectorScope,
-    given: VectorQuery,
+    vectorQuery: VectorQuery,
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
-    const set = { ...scope, dimension: given.vector.length };
+    const set = { ...scope, dimension: vectorQuery.vector.length };
     return this.call(phrase`search vectors`, signal, async () => {
-      const query = await this.queryOf(set, given);
+      const query = await this.queryOf(set, vectorQuery);
       const hits = await this.searchMemory(set, query);
       if (hits) return hits;
       return this.mutex.run(keyOf(set), async () => {
@@ -71,14 +71,19 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
   /** The query for the thread, which knows fragments and no documents. */
   private async queryOf(
     set: VectorSet,
-    { attachmentIds, ...given }: VectorQuery,
+    { attachmentIds, ...vectorQuery }: VectorQuery,
   ): Promise<VectorQuery> {
     // Transferring a view would send its whole buffer to the thread.
-    const query = { ...given, vector: given.vector.slice() };
+    const query = { ...vectorQuery, vector: vectorQuery.vector.slice() };
     if (!attachmentIds) return query;
-    const found = await this.vectors.ofDocuments(set, attachmentIds);
-    const asked = given.fragmentIds && new Set(given.fragmentIds);
-    return { ...query, fragmentIds: asked ? found.filter((id) => asked.has(id)) : found };
+    const documentFragments = await this.vectors.ofDocuments(set, attachmentIds);
+    const requestedIds = vectorQuery.fragmentIds && new Set(vectorQuery.fragmentIds);
+    return {
+      ...query,
+      fragmentIds: requestedIds
+        ? documentFragments.filter((id) => requestedIds.has(id))
+        : documentFragments,
+    };
   }
 
   override async removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void> {

@@ -227,12 +227,12 @@ interface Held {
 /** The cached sets; the least recently searched one is evicted first. */
 export class VectorMemory {
   /** In the order of use, the most recent last. */
-  private readonly held = new Map<string, Held>();
+  private readonly cachedSets = new Map<string, Held>();
 
   /** Undefined when the set is not in memory. */
   search({ set, query }: SearchTask): SearchAnswer | undefined {
-    const held = this.use(set);
-    return held && { revision: held.revision, hits: held.matrix.nearest(query) };
+    const cachedSet = this.use(set);
+    return cachedSet && { revision: cachedSet.revision, hits: cachedSet.matrix.nearest(query) };
   }
 
   /** Ids of the list that are not in memory with the same stamp. */
@@ -250,33 +250,33 @@ export class VectorMemory {
     matrix.retain(list);
     matrix.put(added);
     const isComplete = matrix.count === count;
-    this.held.set(keyOf(set), { set, matrix, revision: isComplete ? revision : INCOMPLETE });
+    this.cachedSets.set(keyOf(set), { set, matrix, revision: isComplete ? revision : INCOMPLETE });
     this.dropOldest(limitBytes);
     return isComplete ? matrix.nearest(query) : undefined;
   }
 
   forget({ tenantId, knowledgeId }: ForgetTask): void {
-    for (const [key, { set }] of this.held) {
+    for (const [key, { set }] of this.cachedSets) {
       if (set.tenantId !== tenantId) continue;
-      if (knowledgeId === undefined || set.knowledgeId === knowledgeId) this.held.delete(key);
+      if (knowledgeId === undefined || set.knowledgeId === knowledgeId) this.cachedSets.delete(key);
     }
   }
 
   private use(set: VectorSet): Held | undefined {
     const key = keyOf(set);
-    const held = this.held.get(key);
-    if (!held) return undefined;
-    this.held.delete(key);
-    this.held.set(key, held);
-    return held;
+    const cachedSet = this.cachedSets.get(key);
+    if (!cachedSet) return undefined;
+    this.cachedSets.delete(key);
+    this.cachedSets.set(key, cachedSet);
+    return cachedSet;
   }
 
   private dropOldest(limitBytes: number): void {
     let bytes = 0;
-    for (const { matrix } of this.held.values()) bytes += matrix.byteSize;
-    for (const [key, { matrix }] of this.held) {
-      if (bytes <= limitBytes || this.held.size === 1) return;
-      this.held.delete(key);
+    for (const { matrix } of this.cachedSets.values()) bytes += matrix.byteSize;
+    for (const [key, { matrix }] of this.cachedSets) {
+      if (bytes <= limitBytes || this.cachedSets.size === 1) return;
+      this.cachedSets.delete(key);
       bytes -= matrix.byteSize;
     }
   }

@@ -54,21 +54,23 @@ export class QdrantCollections {
   /** The names of all existing collections; one that this process is creating has its indexes. */
   async names(signal: AbortSignal): Promise<string[]> {
     const names = await this.list((request) => this.calls.send(signal, request));
-    const made = [...this.ready].filter(([dimension]) => names.includes(this.nameOf(dimension)));
-    await Promise.allSettled(made.map(([, creation]) => creation));
+    const existing = [...this.ready].filter(([dimension]) =>
+      names.includes(this.nameOf(dimension)),
+    );
+    await Promise.allSettled(existing.map(([, creation]) => creation));
     return names;
   }
 
   /** Creates the collection if it is missing. Not aborted by the first caller's signal, because others wait. */
   async ensure(dimension: number): Promise<void> {
-    const known =
+    const creation =
       this.ready.get(dimension) ??
       this.make(dimension).catch((error: unknown) => {
         this.ready.delete(dimension);
         throw error;
       });
-    this.ready.set(dimension, known);
-    await known;
+    this.ready.set(dimension, creation);
+    await creation;
   }
 
   /** Call it when the collection turned out to be missing. */

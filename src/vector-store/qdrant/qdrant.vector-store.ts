@@ -127,7 +127,7 @@ export class QdrantVectorStore extends VectorStore {
     signal: AbortSignal,
   ): Promise<(VectorScope & { readonly count: number })[]> {
     return this.call(phrase`list vectors`, signal, async () => {
-      const found = new Map<string, VectorScope & { count: number }>();
+      const counts = new Map<string, VectorScope & { count: number }>();
       for (const name of await this.collections.names(signal)) {
         for (const { value } of await this.values(name, 'tenantId', [], signal)) {
           const tenantId = String(value);
@@ -135,12 +135,12 @@ export class QdrantVectorStore extends VectorStore {
           for (const base of await this.values(name, 'knowledgeId', within, signal)) {
             const knowledgeId = Number(base.value);
             const key = `${tenantId}/${knowledgeId}`;
-            const count = base.count + (found.get(key)?.count ?? 0);
-            found.set(key, { tenantId, knowledgeId, count });
+            const count = base.count + (counts.get(key)?.count ?? 0);
+            counts.set(key, { tenantId, knowledgeId, count });
           }
         }
       }
-      return [...found.values()];
+      return [...counts.values()];
     });
   }
 

@@ -47,8 +47,8 @@ export function openCompoundFile(bytes: Buffer): CompoundFile {
   return {
     kind,
     stream: (name) => {
-      const found = streams.get(name);
-      return found && Buffer.from(found);
+      const content = streams.get(name);
+      return content && Buffer.from(content);
     },
   };
 }

@@ -105,13 +105,13 @@ export class DocumentPackage {
   /** Where a part leads to; those of the package itself where none is named. Links to addresses are left out. */
   async relationshipsOf(part = ''): Promise<readonly Relationship[]> {
     const folder = posix.dirname(part);
-    const found: Relationship[] = [];
+    const relationships: Relationship[] = [];
     await this.readXml(posix.join(folder, '_rels', `${posix.basename(part)}.rels`), {
       open: (name, attributes) => {
         const target = attributeOf(attributes, 'Target');
         if (name !== 'Relationship' || target === undefined) return;
         if (attributeOf(attributes, 'TargetMode') === 'External') return;
-        found.push({
+        relationships.push({
           id: attributeOf(attributes, 'Id') ?? '',
           type: attributeOf(attributes, 'Type')?.replace(/.*\//, '') ?? '',
           target: resolved(folder, target),
@@ -119,7 +119,7 @@ export class DocumentPackage {
       },
       close: () => undefined,
     });
-    return found;
+    return relationships;
   }
 
   /** The part that the others belong to, by the list of the package. */

@@ -26,7 +26,7 @@ interface Style {
 const HEADING = /^(?:heading|标题|標題|見出し) ?([1-9])$/i;
 
 /** A longer paragraph with an outline level is text that someone wanted to see in the outline. */
-const LONGEST_HEADING = 250;
+const MAX_HEADING_CHARS = 250;
 
 /** Of a chain of styles that are based on each other. */
 const STYLE_CHAIN = 20;
@@ -522,7 +522,7 @@ class BodyReader implements XmlHandler {
 
   private levelOf({ style, outline }: Paragraph, text: string): number | undefined {
     const level = this.context.styles.headingLevel(style);
-    return level ?? (text.length <= LONGEST_HEADING ? outline : undefined);
+    return level ?? (text.length <= MAX_HEADING_CHARS ? outline : undefined);
   }
 
   private listOf({ list, style }: Paragraph): ListPlace | undefined {
@@ -541,7 +541,7 @@ class NoteReader extends BodyReader {
 
   constructor(
     context: Context,
-    private readonly found: Map<string, string>,
+    private readonly textById: Map<string, string>,
   ) {
     super(new StructureWriter(new BlockWriter()), withoutNotes(context));
   }
@@ -554,7 +554,7 @@ class NoteReader extends BodyReader {
   override close(name: string): void {
     super.close(name);
     if ((name !== 'footnote' && name !== 'endnote') || this.id === undefined) return;
-    this.found.set(this.id, this.lines.splice(0).join('\n').trim());
+    this.textById.set(this.id, this.lines.splice(0).join('\n').trim());
   }
 
   protected override write({ text }: Paragraph): void {
@@ -622,6 +622,7 @@ function mark(checked: boolean): string {
 function symbolOf(attributes: XmlAttributes): string {
   const font = attributeOf(attributes, 'font') ?? '';
   const char = attributeOf(attributes, 'char') ?? '';
-  const found = hex(font, char) ?? (/^F0..$/i.test(char) ? hex(font, char.slice(2)) : undefined);
-  return found?.string ?? '';
+  const character =
+    hex(font, char) ?? (/^F0..$/i.test(char) ? hex(font, char.slice(2)) : undefined);
+  return character?.string ?? '';
 }

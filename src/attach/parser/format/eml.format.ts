@@ -21,7 +21,7 @@ const MESSAGE_DEPTH = 5;
 const PART_DEPTH = 50;
 
 /** Names of people on a line at most; lists have thousands. */
-const LONGEST_LINE = 2_000;
+const MAX_LINE_CHARS = 2_000;
 
 /** Fields that every mail has or most have. */
 const FIELDS = new Set([
@@ -161,7 +161,7 @@ function linesAbove({ from, to, cc, date }: Mail): string {
   ];
   return lines
     .filter(([, value]) => value !== '')
-    .map(([name, value]) => `${name}: ${value.slice(0, LONGEST_LINE)}`)
+    .map(([name, value]) => `${name}: ${value.slice(0, MAX_LINE_CHARS)}`)
     .join('\n');
 }
 

@@ -196,8 +196,8 @@ export function latexOf(text: string): string {
   if (FUNCTIONS.has(plain.trim())) return `\\${plain.trim()} `;
   let latex = '';
   for (const character of plain) {
-    const known = Object.hasOwn(COMMANDS, character) ? COMMANDS[character] : undefined;
-    latex = joined(latex, known ?? character);
+    const command = Object.hasOwn(COMMANDS, character) ? COMMANDS[character] : undefined;
+    latex = joined(latex, command ?? character);
   }
   return latex;
 }
@@ -302,14 +302,14 @@ function part(node: MathNode, name: string): string {
 
 /** The value of a property, such as the character of an operator; undefined where it is not set. */
 function property(node: MathNode, group: string, name: string): string | undefined {
-  const found = childOf(childOf(node, group), name);
-  return found && attributeOf(found.attributes, 'val');
+  const propertyNode = childOf(childOf(node, group), name);
+  return propertyNode && attributeOf(propertyNode.attributes, 'val');
 }
 
 /** A property that is on where its element is there, unless it says that it is off. */
 function isSet(node: MathNode, group: string, name: string): boolean {
-  const found = childOf(childOf(node, group), name);
-  return found !== undefined && isOn(attributeOf(found.attributes, 'val'));
+  const propertyNode = childOf(childOf(node, group), name);
+  return propertyNode !== undefined && isOn(attributeOf(propertyNode.attributes, 'val'));
 }
 
 const writers: Readonly<Record<string, (node: MathNode) => string>> = {
@@ -387,8 +387,8 @@ function annotationIn(node: MathNode): string | undefined {
     return tex === '' ? undefined : tex.replace(/^\{\\displaystyle\s+(.*)\}$/s, '$1');
   }
   for (const child of node.children) {
-    const found = annotationIn(child);
-    if (found !== undefined) return found;
+    const annotation = annotationIn(child);
+    if (annotation !== undefined) return annotation;
   }
   return undefined;
 }

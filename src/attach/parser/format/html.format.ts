@@ -51,24 +51,24 @@ export function decodeMarkup(bytes: Buffer, label?: string): DecodedText {
   const labels = [label, declaredIn(bytes)].map((name) => decoderOf(name)?.encoding);
   const escaped = labels.find((name) => name !== undefined && ESCAPED.test(name));
   if (escaped !== undefined) return decodedAs(escaped, bytes);
-  const found = decodeText(bytes);
-  if (/^utf-/.test(found.encoding)) return found;
+  const decoded = decodeText(bytes);
+  if (/^utf-/.test(decoded.encoding)) return decoded;
   for (const name of labels) {
     // Declared as Unicode, which it is not: the declaration is wrong.
     if (name === undefined || /^utf-/.test(name)) continue;
     const read = decodedAs(name, bytes);
     if (read.text.includes('\ufffd')) continue;
-    if (ANY_BYTES.test(name) && !isAlphabetOf(found.encoding, name)) continue;
+    if (ANY_BYTES.test(name) && !isAlphabetOf(decoded.encoding, name)) continue;
     return read;
   }
-  return found;
+  return decoded;
 }
 
 /** Whether the bytes look like an encoding of single bytes, too, so that the label may know better which one. */
-function isAlphabetOf(found: string, label: string): boolean {
+function isAlphabetOf(detectedEncoding: string, label: string): boolean {
   const latin = /^(?:windows-125[0247]|iso-8859-(?:1|2|3|4|9|10|13|14|15|16)|macintosh)$/;
   // Which Western label is right shows in the text; those of other alphabets are not chosen by mistake.
-  return latin.test(label) ? latin.test(found) : ANY_BYTES.test(found);
+  return latin.test(label) ? latin.test(detectedEncoding) : ANY_BYTES.test(detectedEncoding);
 }
 
 function declaredIn(bytes: Buffer): string | undefined {

@@ -53,9 +53,9 @@ const textFormats: readonly TextFormat[] = [
 export function refuseMisnamedText(text: string, name: string): void {
   const format = formatOf.get(suffixOf(name));
   if (format === undefined || text.trim() === '') return;
-  const found = textFormats.find(({ matches }) => matches(text));
+  const textFormat = textFormats.find(({ matches }) => matches(text));
   throw new Refusal(
-    msg`This is not ${format}; it looks like ${found?.label ?? ''}. Delete the document and upload the real file, or upload this one with a name that ends in ${found?.suffix ?? ''}.`,
+    msg`This is not ${format}; it looks like ${textFormat?.label ?? ''}. Delete the document and upload the real file, or upload this one with a name that ends in ${textFormat?.suffix ?? ''}.`,
   );
 }
 

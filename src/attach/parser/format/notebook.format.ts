@@ -80,13 +80,16 @@ function textOf(
   const text = (source ?? input ?? '').trim();
   if (type === 'heading') return `${'#'.repeat(Math.min(Math.max(level ?? 1, 1), 6))} ${text}`;
   if (type !== 'code') return text;
-  const shown = outputs
+  const outputText = outputs
     .map(outputOf)
     .filter((part) => part !== '')
     .join('\n')
     .slice(0, MAX_OUTPUT_CHARS)
     .toWellFormed();
-  return [fenced(text, language), shown === '' ? '' : `Output:\n\n${fenced(shown, 'text')}`]
+  return [
+    fenced(text, language),
+    outputText === '' ? '' : `Output:\n\n${fenced(outputText, 'text')}`,
+  ]
     .filter((part) => part !== '')
     .join('\n\n');
 }

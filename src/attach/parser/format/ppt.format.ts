@@ -112,9 +112,9 @@ function recordAt(bytes: Buffer, at: number): PptRecord | undefined {
 function persistedPlaces(stream: Buffer, currentUser: Buffer): ReadonlyMap<number, number> {
   const places = new Map<number, number>();
   let edit = currentUser.length >= 20 ? currentUser.readUInt32LE(16) : 0;
-  const seen = new Set<number>();
-  while (edit !== 0 && !seen.has(edit) && seen.size < MAX_EDITS) {
-    seen.add(edit);
+  const visitedOffsets = new Set<number>();
+  while (edit !== 0 && !visitedOffsets.has(edit) && visitedOffsets.size < MAX_EDITS) {
+    visitedOffsets.add(edit);
     const record = recordAt(stream, edit);
     if (record?.type !== USER_EDIT || record.body.length < 16) break;
     const directory = recordAt(stream, record.body.readUInt32LE(12));
@@ -159,9 +159,9 @@ function documentIn(stream: Buffer, places: ReadonlyMap<number, number>): Buffer
     if (record?.type === DOCUMENT) return record.body;
   }
   // Without a directory the last one in the file is the newest.
-  let found: Buffer | undefined;
-  for (const { type, body } of recordsIn(stream)) if (type === DOCUMENT) found = body;
-  return found;
+  let lastDocument: Buffer | undefined;
+  for (const { type, body } of recordsIn(stream)) if (type === DOCUMENT) lastDocument = body;
+  return lastDocument;
 }
 
 interface ListedSlide {
@@ -197,7 +197,7 @@ function notesBySlide(
   places: ReadonlyMap<number, number>,
   document: Buffer,
 ): ReadonlyMap<number, string[]> {
-  const found = new Map<number, string[]>();
+  const notes = new Map<number, string[]>();
   for (const { place, texts } of listed(document, LIST_OF_NOTES, places)) {
     const container = place === undefined ? undefined : recordAt(stream, place);
     if (container?.type !== NOTES) continue;
@@ -206,9 +206,9 @@ function notesBySlide(
     const spoken = [...texts, ...textsIn(container.body)]
       .filter(({ kind }) => kind === NOTES_TEXT)
       .map(({ text }) => text);
-    found.set(atom.body.readUInt32LE(0), spoken);
+    notes.set(atom.body.readUInt32LE(0), spoken);
   }
-  return found;
+  return notes;
 }
 
 /** The texts of the shapes in a slide, in the order of the file. */

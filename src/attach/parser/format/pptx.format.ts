@@ -19,7 +19,7 @@ const TITLES = ['title', 'ctrTitle'];
 /** Places of a layout whose paragraphs are items of a list unless they say otherwise. */
 const BULLETS = ['body', 'obj'];
 
-const LONGEST_TITLE = 250;
+const MAX_TITLE_CHARS = 250;
 
 /**
  * The slides of a presentation as pages: title, text, tables, SmartArt and speaker notes. No pictures and no charts.
@@ -169,7 +169,7 @@ class ShapeReader implements XmlHandler {
     const text = paragraph?.text.trim() ?? '';
     if (!paragraph || text === '' || RUNNING.includes(place ?? '')) return;
     const isTitle = TITLES.includes(place ?? '') && !this.inCell;
-    if (isTitle && this.titles.join(' ').length + text.length < LONGEST_TITLE) {
+    if (isTitle && this.titles.join(' ').length + text.length < MAX_TITLE_CHARS) {
       this.titles.push(text.replace(/\s+/g, ' '));
       return;
     }

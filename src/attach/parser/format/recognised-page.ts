@@ -13,16 +13,16 @@ export function writeRecognised(writer: BlockWriter, { format, text }: Recognise
 function writeMarkdown(writer: BlockWriter, text: string): void {
   let row = 0;
   for (const { type, start, end, level = 1, title = '' } of markdownBlocks(text)) {
-    const own = text.slice(start, end);
+    const blockText = text.slice(start, end);
     if (type === 'header') {
       row = 1;
-      const [head = ''] = own.trim().split('\n');
+      const [head = ''] = blockText.trim().split('\n');
       writer.row('table-header', { cells: cellsOf(head), row });
     } else if (type === 'row') {
       row += 1;
-      writer.row('table-row', { cells: cellsOf(own), row });
+      writer.row('table-row', { cells: cellsOf(blockText), row });
     } else if (type === 'heading') writer.heading(title, level);
-    else paragraphs(writer, own);
+    else paragraphs(writer, blockText);
   }
 }
 

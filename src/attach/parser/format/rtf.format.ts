@@ -455,8 +455,8 @@ class RtfReader {
   }
 
   private decoderOf(page: number): TextDecoder {
-    const known = this.decoders.get(page);
-    if (known) return known;
+    const cachedDecoder = this.decoders.get(page);
+    if (cachedDecoder) return cachedDecoder;
     const decoder = new TextDecoder(encodingOfCodePage(page) ?? 'windows-1252');
     this.decoders.set(page, decoder);
     return decoder;

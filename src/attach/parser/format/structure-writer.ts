@@ -249,9 +249,9 @@ class Spans {
       const text = continued ? (this.above[cells.length] ?? '') : textOf(cell.pieces, this.depth);
       const width = Math.max(1, Math.min(columns, COLUMN_LIMIT - cells.length));
       for (let column = 0; column < width; column += 1) {
-        const shown = column === 0 ? text : '';
-        if (rows > 1) this.open.set(cells.length, { text: shown, rows: rows - 1 });
-        cells.push(shown);
+        const cellText = column === 0 ? text : '';
+        if (rows > 1) this.open.set(cells.length, { text: cellText, rows: rows - 1 });
+        cells.push(cellText);
       }
     }
     this.fill(cells);

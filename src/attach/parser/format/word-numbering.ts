@@ -111,13 +111,14 @@ export class NumberingReader implements XmlHandler {
   }
 
   private levelsOf({ abstract }: List): ReadonlyMap<number, Level> {
-    const found = this.abstracts.get(abstract);
-    if (!found) return new Map();
-    if (found.levels.size > 0 || found.numStyleLink === undefined) return found.levels;
+    const definition = this.abstracts.get(abstract);
+    if (!definition) return new Map();
+    if (definition.levels.size > 0 || definition.numStyleLink === undefined)
+      return definition.levels;
     for (const other of this.abstracts.values()) {
-      if (other.styleLink === found.numStyleLink) return other.levels;
+      if (other.styleLink === definition.numStyleLink) return other.levels;
     }
-    return found.levels;
+    return definition.levels;
   }
 }
 
@@ -154,7 +155,7 @@ export class NumberCounter {
   /** By definition of a list: the last number of each level. */
   private readonly counted = new Map<string, (number | undefined)[]>();
   /** Lists that have begun where they say that they start. */
-  private readonly begun = new Set<string>();
+  private readonly startedLevels = new Set<string>();
 
   constructor(private readonly lists: NumberingReader) {}
 
@@ -186,8 +187,8 @@ export class NumberCounter {
   private startOf(numId: string, level: number, usual: number) {
     const override = this.lists.startOf(numId, level);
     const key = `${numId} ${level}`;
-    const isNew = override !== undefined && !this.begun.has(key);
-    if (isNew) this.begun.add(key);
+    const isNew = override !== undefined && !this.startedLevels.has(key);
+    if (isNew) this.startedLevels.add(key);
     return { value: override ?? usual, isNew };
   }
 

@@ -30,10 +30,10 @@ class BlockReader extends RandomAccessReader {
 
   private async *range(start: number, end: number): AsyncGenerator<Buffer> {
     for (let at = start; at < end;) {
-      const found = (await this.from(at)).subarray(0, end - at);
-      if (found.length === 0) return;
-      at += found.length;
-      yield found;
+      const chunk = (await this.from(at)).subarray(0, end - at);
+      if (chunk.length === 0) return;
+      at += chunk.length;
+      yield chunk;
     }
   }
 
@@ -42,9 +42,9 @@ class BlockReader extends RandomAccessReader {
     const { start, bytes } = this.block;
     if (at >= start && at < start + bytes.length) return bytes.subarray(at - start);
     const read = await this.readRange({ start: at, end: at + BLOCK_BYTES });
-    const found = Buffer.concat((await read.toArray()) as Buffer[]);
-    this.block = { start: at, bytes: found };
-    return found;
+    const block = Buffer.concat((await read.toArray()) as Buffer[]);
+    this.block = { start: at, bytes: block };
+    return block;
   }
 }
 
@@ -73,7 +73,7 @@ const CONTENT_TYPES = '[content_types].xml';
 const MEDIA_TYPE = 'mimetype';
 
 /** Real ones have some kilobytes. */
-const LARGEST_DESCRIPTION = 2 ** 20;
+const MAX_DESCRIPTION_BYTES = 2 ** 20;
 
 /** The formats of Office by the type of their main part, and by its usual name where no list names the types. */
 const officeFormats: readonly {
@@ -164,7 +164,7 @@ export async function lookIntoZip(open: () => Promise<ZipFile>): Promise<ZipCont
 
 /** The reader compares the declared size while it inflates, so that a lie about it ends there. */
 async function descriptionIn(zip: ZipFile, entry: Entry | undefined): Promise<string | undefined> {
-  if (!entry || entry.isEncrypted() || entry.uncompressedSize > LARGEST_DESCRIPTION) {
+  if (!entry || entry.isEncrypted() || entry.uncompressedSize > MAX_DESCRIPTION_BYTES) {
     return undefined;
   }
   return text(await zip.openReadStreamPromise(entry));

@@ -119,10 +119,10 @@ class ReplacedTexts {
 
   private contents(page: PdfDictionary): number[] {
     const contents = page.get('Contents');
-    const found = this.file.resolve(contents);
-    return (Array.isArray(found) ? (found as readonly PdfValue[]) : [contents]).flatMap((stream) =>
-      stream instanceof PdfReference ? [stream.object] : [],
-    );
+    const resolvedContents = this.file.resolve(contents);
+    return (
+      Array.isArray(resolvedContents) ? (resolvedContents as readonly PdfValue[]) : [contents]
+    ).flatMap((stream) => (stream instanceof PdfReference ? [stream.object] : []));
   }
 
   /** The resources of a page may be those of a node above it. */
@@ -168,8 +168,8 @@ class ReplacedTexts {
     above?: number,
     depth = 0,
   ): { readonly page: number; readonly content: number }[] {
-    const own = element.get('Pg');
-    const page = own instanceof PdfReference ? own.object : above;
+    const ownPage = element.get('Pg');
+    const page = ownPage instanceof PdfReference ? ownPage.object : above;
     const kids = this.file.resolve(element.get('K'));
     if (depth > MAX_DEPTH) return [];
     return (Array.isArray(kids) ? (kids as readonly PdfValue[]) : [kids]).flatMap((kid) => {

@@ -106,22 +106,24 @@ function cellLinesAbove(lines: readonly Line[], { lines: below }: LineGroup): nu
 function tableOf(lines: readonly Line[], rules: readonly Rule[]): LineGroup | undefined {
   const columns = columnsOf(lines.filter(({ segments }) => segments.length > 1));
   if (columns.length < 2) return undefined;
-  const found: Line[] = [];
+  const tableLines: Line[] = [];
   for (const line of lines) {
     if (line.segments.length === 1 && !isCellOf(line, columns)) break;
-    found.push(line);
+    tableLines.push(line);
   }
-  if (found.length < lines.length) {
+  if (tableLines.length < lines.length) {
     // Its columns may look different without the lines below.
-    return found.length > 1 && found.length < lines.length ? tableOf(found, rules) : undefined;
+    return tableLines.length > 1 && tableLines.length < lines.length
+      ? tableOf(tableLines, rules)
+      : undefined;
   }
-  if (!isTable(found, columns)) return undefined;
-  const rows = rowsOf(found, columns, rules).map((row) =>
+  if (!isTable(tableLines, columns)) return undefined;
+  const rows = rowsOf(tableLines, columns, rules).map((row) =>
     columns.map((_, index) => cellOf(row, columns, index)),
   );
   const cells = rows.flat();
   const filled = cells.filter((cell) => cell !== '').length;
-  return filled >= cells.length * FILLED ? { rows, lines: found } : undefined;
+  return filled >= cells.length * FILLED ? { rows, lines: tableLines } : undefined;
 }
 
 /** The ranges in which the lines have text, apart from a few that span a gap. */

@@ -285,11 +285,15 @@ export class FileObjects {
     const objects = new Map<number, PdfObject>();
     const header =
       /(?<![0-9])(\d{1,8})[\0\t\n\f\r ]{1,9}(\d{1,5})[\0\t\n\f\r ]{1,9}obj(?![A-Za-z])/g;
-    let left = this.text.length * MAX_READS;
-    for (let match = header.exec(this.text); match && left > 0; match = header.exec(this.text)) {
+    let remainingReads = this.text.length * MAX_READS;
+    for (
+      let match = header.exec(this.text);
+      match && remainingReads > 0;
+      match = header.exec(this.text)
+    ) {
       const lexer = new PdfLexer(this.text, header.lastIndex);
       const value = lexer.value();
-      left -= lexer.position - header.lastIndex;
+      remainingReads -= lexer.position - header.lastIndex;
       if (value === undefined) continue;
       const object = {
         number: Number(match[1]),
@@ -329,8 +333,8 @@ export class FileObjects {
   data({ value, data: start }: PdfObject, maxBytes: number): Buffer | undefined {
     const dictionary = dictionaryOf(value);
     if (!dictionary || start === undefined) return undefined;
-    const found = this.resolve(dictionary.get('Filter'));
-    const filters = (Array.isArray(found) ? found : [found]).flatMap(
+    const filterEntry = this.resolve(dictionary.get('Filter'));
+    const filters = (Array.isArray(filterEntry) ? filterEntry : [filterEntry]).flatMap(
       (filter) => nameOf(filter as PdfValue) ?? [],
     );
     if (dictionary.has('DecodeParms') || dictionary.has('Crypt')) return undefined;
@@ -364,16 +368,16 @@ export class FileObjects {
     const first = dictionary?.get('First');
     if (typeof first !== 'number') return [];
     const places = text.slice(0, first).trim().split(/\s+/).map(Number);
-    const found: PdfObject[] = [];
+    const objects: PdfObject[] = [];
     for (let at = 0; at + 1 < places.length; at += 2) {
       const start = first + (places[at + 1] ?? 0);
       const lexer = new PdfLexer(text, start);
       const value = start < text.length ? lexer.value() : undefined;
       if (value === undefined) continue;
       const number = places[at] ?? 0;
-      found.push({ number, generation: 0, value, packed: text.slice(start, lexer.position) });
+      objects.push({ number, generation: 0, value, packed: text.slice(start, lexer.position) });
     }
-    return found;
+    return objects;
   }
 }
 

@@ -66,19 +66,20 @@ function written({ number, generation }: Pick<PdfObject, 'number' | 'generation'
 }
 
 function isComplete(file: FileObjects, catalog: PdfValue, pages: readonly PdfObject[]): boolean {
-  const found = new Set<number>();
-  const seen = new Set<number>();
+  const pageObjects = new Set<number>();
+  const visitedObjects = new Set<number>();
   const visit = (value: PdfValue | undefined, depth: number): void => {
-    if (!(value instanceof PdfReference) || depth > MAX_DEPTH || seen.has(value.object)) return;
-    seen.add(value.object);
+    if (!(value instanceof PdfReference) || depth > MAX_DEPTH || visitedObjects.has(value.object))
+      return;
+    visitedObjects.add(value.object);
     const node = file.dictionary(value);
-    if (typeOf(node) === 'Page') found.add(value.object);
+    if (typeOf(node) === 'Page') pageObjects.add(value.object);
     const kids = file.resolve(node?.get('Kids'));
     for (const kid of Array.isArray(kids) ? (kids as readonly PdfValue[]) : [])
       visit(kid, depth + 1);
   };
   visit(dictionaryOf(catalog)?.get('Pages'), 0);
-  return pages.every(({ number }) => found.has(number));
+  return pages.every(({ number }) => pageObjects.has(number));
 }
 
 function typeOf(value: PdfValue | undefined): string | undefined {

@@ -35,11 +35,11 @@ export class LineEndHyphens {
   learn(lines: readonly string[]): void {
     let rest = 0;
     lines.forEach((line, index) => {
-      const found = brokenAt(line, lines[index + 1]);
-      const end = found ? line.length - found.head.length - 1 : line.length;
+      const brokenWord = brokenAt(line, lines[index + 1]);
+      const end = brokenWord ? line.length - brokenWord.head.length - 1 : line.length;
       if (end > rest) this.unread.push(line.slice(rest, end));
-      rest = found?.tail.length ?? 0;
-      if (found) this.broken.push([found.head, found.tail]);
+      rest = brokenWord?.tail.length ?? 0;
+      if (brokenWord) this.broken.push([brokenWord.head, brokenWord.tail]);
     });
   }
 
@@ -48,24 +48,24 @@ export class LineEndHyphens {
     const joined: string[] = [];
     for (const line of lines) {
       const before = joined.at(-1);
-      const found = before === undefined ? undefined : brokenAt(before, line);
-      const between = found && this.between(found.head, found.tail);
-      if (before === undefined || !found || between === undefined) {
+      const brokenWord = before === undefined ? undefined : brokenAt(before, line);
+      const between = brokenWord && this.between(brokenWord.head, brokenWord.tail);
+      if (before === undefined || !brokenWord || between === undefined) {
         joined.push(line);
         continue;
       }
       // With the marks behind the word.
       const [token = ''] = /^\S+/.exec(line) ?? [];
       joined[joined.length - 1] = `${before.slice(0, -1)}${between}${token}`;
-      const left = line.slice(token.length).trimStart();
-      if (left !== '') joined.push(left);
+      const remainder = line.slice(token.length).trimStart();
+      if (remainder !== '') joined.push(remainder);
     }
     return joined;
   }
 
   private learnWords(text: string): void {
-    for (const [found] of text.matchAll(WORDS)) {
-      const word = plain(found);
+    for (const [rawWord] of text.matchAll(WORDS)) {
+      const word = plain(rawWord);
       if (word.includes('-')) this.compounds.add(word);
       for (const part of word.split('-')) {
         this.words.add(part);
@@ -76,8 +76,8 @@ export class LineEndHyphens {
 
   /** What stands between the halves: nothing, a hyphen, or unknown. */
   private between(head: string, tail: string): '' | '-' | undefined {
-    const known = this.known(head, tail);
-    if (known !== undefined) return known;
+    const fromDocument = this.joinFromDocument(head, tail);
+    if (fromDocument !== undefined) return fromDocument;
     // Two abbreviations, such as ISO-IEC, are no words of the document either.
     if (/^\p{Lu}/u.test(tail)) return undefined;
     this.divides ??= this.dividesWords();
@@ -86,7 +86,7 @@ export class LineEndHyphens {
     return this.divides && !isWord && !head.includes('-') ? '' : undefined;
   }
 
-  private known(head: string, tail: string): '' | '-' | undefined {
+  private joinFromDocument(head: string, tail: string): '' | '-' | undefined {
     for (const text of this.unread) this.learnWords(text);
     this.unread = [];
     const [first, second] = [plain(head), plain(tail)];
@@ -101,9 +101,9 @@ export class LineEndHyphens {
   }
 
   private dividesWords(): boolean {
-    const known = this.broken.map(([head, tail]) => this.known(head, tail));
-    const words = known.filter((between) => between === '').length;
-    return words >= ENOUGH && words >= MOSTLY * known.filter((between) => between === '-').length;
+    const joins = this.broken.map(([head, tail]) => this.joinFromDocument(head, tail));
+    const words = joins.filter((between) => between === '').length;
+    return words >= ENOUGH && words >= MOSTLY * joins.filter((between) => between === '-').length;
   }
 }
 

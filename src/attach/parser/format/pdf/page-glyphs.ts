@@ -330,11 +330,11 @@ class OperatorReader {
   }
 
   /** It has a place on the page, whatever the page has transformed before. */
-  private beginAnnotation([place, own]: readonly unknown[]): void {
+  private beginAnnotation([place, transformation]: readonly unknown[]): void {
     this.save();
     this.state = { ...INITIAL };
     this.transform(Array.from(place as ArrayLike<number>));
-    this.transform(Array.from(own as ArrayLike<number>));
+    this.transform(Array.from(transformation as ArrayLike<number>));
     this.inAnnotation = true;
   }
 
@@ -461,12 +461,12 @@ class RunWriter {
     const quarter = upright ? (nearest + QUARTERS) % QUARTERS : QUARTERS;
     return {
       add: (unicode: string, from: Point, to: Point) => {
-        const shown = shownOf(unicode);
-        if (shown.blank) this.spaced = true;
-        if (shown.blank || shown.text === '') return;
+        const displayed = shownOf(unicode);
+        if (displayed.blank) this.spaced = true;
+        if (displayed.blank || displayed.text === '') return;
         const start = upright ? turned(from, quarter) : slanted(from, [x, y]);
         const end = upright ? turned(to, quarter) : slanted(to, [x, y]);
-        this.glyph(quarter, shown, {
+        this.glyph(quarter, displayed, {
           left: Math.min(start[0], end[0]),
           right: Math.max(start[0], end[0]),
           base: start[1],
@@ -543,16 +543,16 @@ interface Shown {
 }
 
 /** By what a glyph stands for: a document has few different ones. */
-const known = new Map<string, Shown>();
+const shownCache = new Map<string, Shown>();
 const KNOWN_LIMIT = 20_000;
 
 function shownOf(unicode: string): Shown {
-  const found = known.get(unicode);
-  if (found) return found;
+  const cached = shownCache.get(unicode);
+  if (cached) return cached;
   const text = unicode.replaceAll('\u00ad', '-').replace(/[\p{Cf}\p{Cc}]/gu, '');
-  const shown = { text, blank: unicode.trim() === '', rightToLeft: isRightToLeft(text) };
-  if (known.size < KNOWN_LIMIT) known.set(unicode, shown);
-  return shown;
+  const displayed = { text, blank: unicode.trim() === '', rightToLeft: isRightToLeft(text) };
+  if (shownCache.size < KNOWN_LIMIT) shownCache.set(unicode, displayed);
+  return displayed;
 }
 
 function lengthOf(runs: readonly Run[]): number {
@@ -648,7 +648,7 @@ const LENGTHS = [2, 2, 6, 4, 0];
 
 /** The straight parts of a path, as the points they join. */
 function subpathsOf(path: Float32Array): Point[][] {
-  const found: Point[][] = [];
+  const polylines: Point[][] = [];
   let points: Point[] = [];
   for (let at = 0; at < path.length;) {
     const code = path[at] ?? CLOSE;
@@ -658,12 +658,12 @@ function subpathsOf(path: Float32Array): Point[][] {
       if (points[0]) points.push(points[0]);
     } else if (code === LINE) points.push(end);
     else {
-      if (points.length > 1) found.push(points);
+      if (points.length > 1) polylines.push(points);
       points = [end];
     }
     if (code > MOVE && code !== LINE && code !== CLOSE) points = [end];
     at += length + 1;
   }
-  if (points.length > 1) found.push(points);
-  return found;
+  if (points.length > 1) polylines.push(points);
+  return polylines;
 }

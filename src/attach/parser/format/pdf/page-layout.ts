@@ -155,7 +155,7 @@ function paragraphsOf(lines: readonly Line[]): Line[][] {
     const size = Math.round(line.size * 2);
     if (gap > 0 && Number.isFinite(gap)) push(gaps, size, gap);
   });
-  const usual = new Map([...gaps].map(([size, found]) => [size, medianOf(found)]));
+  const usual = new Map([...gaps].map(([size, sizeGaps]) => [size, medianOf(sizeGaps)]));
   const paragraphs: Line[][] = [];
   lines.forEach((line, index) => {
     const ratio = line.size / (lines[index - 1]?.size ?? line.size);
@@ -185,14 +185,14 @@ function merged({ left, right = [] }: Band): Band {
 
 /** Bands without columns that follow each other as one. */
 function joined(bands: readonly Band[]): Band[] {
-  const found: Band[] = [];
+  const joinedBands: Band[] = [];
   for (const band of bands) {
-    const last = found.at(-1);
+    const last = joinedBands.at(-1);
     if (last && !last.right && !band.right) {
-      found[found.length - 1] = { left: [...last.left, ...band.left] };
-    } else found.push(band);
+      joinedBands[joinedBands.length - 1] = { left: [...last.left, ...band.left] };
+    } else joinedBands.push(band);
   }
-  return found;
+  return joinedBands;
 }
 
 /** Where the fewest pieces stand in the way of a cut from top to bottom, the best places first. */

@@ -45,10 +45,10 @@ export function segmentsOf(runs: readonly Run[]): Segment[] {
 
 /** Lines of segments, from the top. Within a column of text, what stands a little higher or lower is beside. */
 export function linesOf(segments: readonly Segment[], withinColumn = false): Line[] {
-  return grouped(segments, withinColumn).map((found) => {
-    const size = mostOf(found.map((segment) => segment.size));
-    const main = found.find((segment) => segment.size === size);
-    return { segments: found, size, base: main?.base ?? 0 };
+  return grouped(segments, withinColumn).map((lineSegments) => {
+    const size = mostOf(lineSegments.map((segment) => segment.size));
+    const main = lineSegments.find((segment) => segment.size === size);
+    return { segments: lineSegments, size, base: main?.base ?? 0 };
   });
 }
 
@@ -71,7 +71,7 @@ function grouped<T extends Pick<Run, 'left' | 'right' | 'base' | 'size'>>(
     if (line) line.items.push(item);
     else lines.push({ items: [item], bottom, top });
   }
-  return lines.map(({ items: found }) => found.sort((a, b) => a.left - b.left));
+  return lines.map(({ items: lineItems }) => lineItems.sort((a, b) => a.left - b.left));
 }
 
 function isBeside<T extends Pick<Run, 'left' | 'right'>>(item: T, others: readonly T[]): boolean {

@@ -113,9 +113,9 @@ function directionOf(text: string): Direction {
 }
 
 /** Neutral characters are part of what is on both of their sides, else of the line. Both read from left to right. */
-function resolved(found: readonly Direction[], rightToLeft: boolean): Direction[] {
+function resolved(letterDirections: readonly Direction[], rightToLeft: boolean): Direction[] {
   const base: Direction = rightToLeft ? 'right' : 'left';
-  const directions = withNumbers(found, base);
+  const directions = withNumbers(letterDirections, base);
   for (let index = 0; index < directions.length; index += 1) {
     if (directions[index] !== 'neutral') continue;
     let end = index;
@@ -129,13 +129,15 @@ function resolved(found: readonly Direction[], rightToLeft: boolean): Direction[
 }
 
 /** A number is part of the left-to-right text before it, and of a left-to-right line unless Arabic surrounds it. */
-function withNumbers(found: readonly Direction[], base: Direction): Direction[] {
+function withNumbers(letterDirections: readonly Direction[], base: Direction): Direction[] {
   let last = base;
-  return found.map((direction, index) => {
+  return letterDirections.map((direction, index) => {
     if (direction === 'left' || direction === 'right') last = direction;
     if (direction !== 'number') return direction;
     if (base === 'right') return last === 'left' ? 'left' : 'number';
-    const next = found.slice(index).find((other) => other === 'left' || other === 'right');
+    const next = letterDirections
+      .slice(index)
+      .find((other) => other === 'left' || other === 'right');
     return last === 'right' && next === 'right' ? 'number' : 'left';
   });
 }

@@ -112,13 +112,13 @@ function gridsOf(rules: readonly Rule[]): Grid[] {
     ...joinedRules(rules.filter(({ horizontal }) => !horizontal)),
   ];
   const grids: Grid[] = [];
-  const left = new Set(merged);
+  const remainingRules = new Set(merged);
   for (const first of merged) {
-    if (!left.delete(first)) continue;
+    if (!remainingRules.delete(first)) continue;
     const group = [first];
     for (const rule of group) {
-      const met = [...left].filter((other) => meet(rule, other));
-      for (const other of met) left.delete(other);
+      const met = [...remainingRules].filter((other) => meet(rule, other));
+      for (const other of met) remainingRules.delete(other);
       group.push(...met);
     }
     const grid = new Grid(
@@ -148,7 +148,7 @@ function meet(one: Rule, other: Rule): boolean {
 
 /** Rules of one line as one; all are of one direction. */
 export function joinedRules(rules: readonly Rule[]): Rule[] {
-  const found: Rule[] = [];
+  const joined: Rule[] = [];
   const sorted = rules.toSorted((a, b) => a.at - b.at || a.from - b.from);
   for (let start = 0; start < sorted.length;) {
     const at = sorted[start]?.at ?? 0;
@@ -158,15 +158,15 @@ export function joinedRules(rules: readonly Rule[]): Rule[] {
     for (const rule of sorted.slice(start, end).sort((a, b) => a.from - b.from)) {
       if (last && rule.from <= last.to + NEAR) {
         last = { ...last, to: Math.max(last.to, rule.to) };
-        found[found.length - 1] = last;
+        joined[joined.length - 1] = last;
       } else {
         last = rule;
-        found.push(rule);
+        joined.push(rule);
       }
     }
     start = end;
   }
-  return found;
+  return joined;
 }
 
 /** Ascending, without those that are near the one before. */
@@ -185,14 +185,14 @@ function tableOf(grid: Grid, runs: readonly Run[]): Table | undefined {
   const texts = new Map<number, Run[]>();
   for (const run of runs) {
     const root = roots[grid.rowOf(run) * grid.columns + grid.columnOf(run)] ?? 0;
-    const found = texts.get(root);
-    if (found) found.push(run);
+    const cellRuns = texts.get(root);
+    if (cellRuns) cellRuns.push(run);
     else texts.set(root, [run]);
   }
   const columns = new Set([...texts.keys()].map((root) => root % grid.columns));
   const rows = new Set([...texts.keys()].map((root) => Math.floor(root / grid.columns)));
   if (columns.size < 2 || rows.size < 2 || isUndivided(grid, texts)) return undefined;
-  const cells = new Map([...texts].map(([root, found]) => [root, cellText(found)]));
+  const cells = new Map([...texts].map(([root, runs]) => [root, cellText(runs)]));
   if ([...cells.values()].some((text) => text.length > CELL_LENGTH)) return undefined;
   return {
     rows: Array.from({ length: grid.rows }, (_, row) =>

@@ -84,13 +84,13 @@ export function withoutRunningLines(sheets: readonly EdgedSheet[]): SheetText[] 
     const lines = running[index] ?? [];
     const first = lines.filter(({ text }) => !texts.has(text));
     for (const { text } of first) texts.add(text);
-    const kept = (atTop: boolean) =>
+    const edgeSegments = (atTop: boolean) =>
       first.filter(({ line }) => line.top === atTop).flatMap(({ line }) => segmentsIn(line));
-    const found = new Set(lines.flatMap(({ line }) => segmentsIn(line)));
+    const runningSegments = new Set(lines.flatMap(({ line }) => segmentsIn(line)));
     return {
-      headers: kept(true),
-      body: segments.filter((segment) => !found.has(segment)),
-      footers: kept(false),
+      headers: edgeSegments(true),
+      body: segments.filter((segment) => !runningSegments.has(segment)),
+      footers: edgeSegments(false),
     };
   });
 }
@@ -108,13 +108,13 @@ function edgeLinesOf(sheet: EdgedSheet, top: boolean): EdgeLine[] {
   const all = linesOf(segments);
   const gaps = gapsOf(all);
   const lines = top ? all : all.toReversed();
-  const found: EdgeLine[] = [];
+  const edgeLines: EdgeLine[] = [];
   for (const [index, line] of lines.slice(0, MAX_EDGE_LINES).entries()) {
     const distance = Math.abs(edge - line.base);
     const next = lines[index + 1];
     const table = tables.find((other) => isBetween(other, line, next));
     if (distance > depth) break;
-    found.push({
+    edgeLines.push({
       sheet,
       top,
       width: box.right - box.left,
@@ -128,7 +128,7 @@ function edgeLinesOf(sheet: EdgedSheet, top: boolean): EdgeLine[] {
     // Nothing within or behind a table stands at the edge.
     if (table) break;
   }
-  return found;
+  return edgeLines;
 }
 
 function isBetween(
@@ -157,8 +157,8 @@ function isApart(line: Line, next: Line, gaps: readonly number[]): boolean {
   const gap = Math.abs(line.base - next.base);
   const size = Math.max(line.size, next.size);
   if (gap <= MAX_PITCH * size && isHeadOf(line, next)) return false;
-  const own = gaps.indexOf(gap);
-  const usual = medianOf(own < 0 ? gaps : gaps.toSpliced(own, 1));
+  const ownIndex = gaps.indexOf(gap);
+  const usual = medianOf(ownIndex < 0 ? gaps : gaps.toSpliced(ownIndex, 1));
   return gap > APART * Math.min(Math.max(usual, MIN_PITCH * size), MAX_PITCH * size);
 }
 
@@ -180,22 +180,22 @@ function groupsOf(lines: readonly EdgeLine[]): Group[] {
     for (const { text: written, groups } of parts.length > 1 ? [...parts, whole] : parts) {
       for (const [text, isNumber] of textsOf(written, line.sheet.page)) {
         const key = `${place} ${text}`;
-        const found = places.get(key) ?? { text, isNumber, members: [] };
-        found.members.push({ groups, line });
-        places.set(key, found);
+        const candidate = places.get(key) ?? { text, isNumber, members: [] };
+        candidate.members.push({ groups, line });
+        places.set(key, candidate);
       }
     }
   }
-  const found: Group[] = [];
+  const acceptedGroups: Group[] = [];
   for (const { text, isNumber, members } of places.values()) {
     for (const near of atOnePlace(members)) {
       if (new Set(near.map(({ line }) => line.sheet.page)).size < MIN_PAGES) continue;
       const group = { text, isNumber, isRunning: true };
-      found.push(group);
+      acceptedGroups.push(group);
       for (const { groups } of near) groups.push(group);
     }
   }
-  return found;
+  return acceptedGroups;
 }
 
 interface Member {
@@ -242,21 +242,21 @@ function runningLinesOf(lines: readonly EdgeLine[]): RunningLine[] {
       if (!groups) break;
       outer.push({ line, groups, text: groups.map(({ text }) => text).join(' ') });
     }
-    const found = outer.slice(0, outer.findLastIndex(({ line }) => line.apart) + 1);
-    return atTop ? found : found.reverse();
+    const separate = outer.slice(0, outer.findLastIndex(({ line }) => line.apart) + 1);
+    return atTop ? separate : separate.reverse();
   });
 }
 
 /** Those of its segments, or of the whole line, where all of it repeats. */
 function runningGroups({ segments, groups, width }: EdgeLine): Group[] | undefined {
-  const found = segments.map((edge) => edge.groups.find(({ isRunning }) => isRunning));
-  const parts = found.filter((group, index) => {
+  const runningGroupOf = segments.map((edge) => edge.groups.find(({ isRunning }) => isRunning));
+  const parts = runningGroupOf.filter((group, index) => {
     if (!group?.isNumber) return group !== undefined;
     // Right of its name a number is a value: Invoice 4711.
     const before = segments[index - 1]?.segment;
-    const own = segments[index]?.segment;
-    if (!before || !own || pageNumbersOf(`${before.text} 1`).length > 0) return true;
-    return own.left - before.right >= width * BESIDE && !readsAsLabel(before.text);
+    const segment = segments[index]?.segment;
+    if (!before || !segment || pageNumbersOf(`${before.text} 1`).length > 0) return true;
+    return segment.left - before.right >= width * BESIDE && !readsAsLabel(before.text);
   });
   if (parts.length === segments.length) return parts.flatMap((group) => group ?? []);
   const whole = groups.find(({ isRunning }) => isRunning);

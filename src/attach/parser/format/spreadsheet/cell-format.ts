@@ -44,7 +44,7 @@ interface CellFormat {
   readonly texts: readonly Token[] | undefined;
 }
 
-const known = new Map<string, CellFormat>();
+const formatCache = new Map<string, CellFormat>();
 
 /** A file may have thousands of formats; what is kept of them is bounded. */
 const MAX_KNOWN_FORMATS = 5_000;
@@ -54,11 +54,11 @@ const MAX_KNOWN_FORMATS = 5_000;
  * format adds to it (PX-4711, 01234, 12.5 days), but no separators of thousands. Not rounded, whatever is shown.
  */
 export function shownNumber(value: number, code: string, epoch: number): string {
-  const found = cellFormat(code);
-  if (found.kind === 'duration') return durationOf(value);
-  if (found.kind === 'date') return dateOf(value, epoch);
-  if (found.kind === 'percentage') return `${digitsOf(value * 100)}%`;
-  return found.kind === 'general' ? digitsOf(value) : written(value, found);
+  const valueFormat = cellFormat(code);
+  if (valueFormat.kind === 'duration') return durationOf(value);
+  if (valueFormat.kind === 'date') return dateOf(value, epoch);
+  if (valueFormat.kind === 'percentage') return `${digitsOf(value * 100)}%`;
+  return valueFormat.kind === 'general' ? digitsOf(value) : written(value, valueFormat);
 }
 
 /** A text with what its format adds. */
@@ -69,10 +69,10 @@ export function shownText(text: string, code: string): string {
 }
 
 function cellFormat(code: string): CellFormat {
-  const found = known.get(code);
-  if (found) return found;
+  const cachedFormat = formatCache.get(code);
+  if (cachedFormat) return cachedFormat;
   const read = readFormat(code);
-  if (known.size < MAX_KNOWN_FORMATS) known.set(code, read);
+  if (formatCache.size < MAX_KNOWN_FORMATS) formatCache.set(code, read);
   return read;
 }
 
@@ -133,21 +133,21 @@ function sectionFor(value: number, sections: readonly Section[]): Section | unde
   return value < 0 ? negative : positive;
 }
 
-function written(value: number, found: CellFormat): string {
+function written(value: number, valueFormat: CellFormat): string {
   const digits = digitsOf(value);
-  const section = sectionFor(value, found.sections);
+  const section = sectionFor(value, valueFormat.sections);
   if (!section) return digits;
   const { tokens } = section;
   const first = tokens.findIndex(isPlaceholder);
-  if (first === -1) return words(value, found) ?? digits;
+  if (first === -1) return words(value, valueFormat) ?? digits;
   const types = new Set(tokens.map(({ type }) => type));
   // Parts of a thousand, fractions and powers of ten show other digits than those of the value.
   if (['SCALE', 'SLASH', 'EXP', 'PERCENT'].some((type) => types.has(type as Token['type']))) {
     return digits;
   }
   if (isCode(tokens, first)) {
-    const shown = shownBy(found, value);
-    if (shown !== undefined && hasAllDigits(shown, value)) return shown;
+    const displayText = shownBy(valueFormat, value);
+    if (displayText !== undefined && hasAllDigits(displayText, value)) return displayText;
   }
   const last = tokens.findLastIndex(isPlaceholder);
   const before = tokens.slice(0, first).map(unitOf).join('').trimStart();
@@ -161,9 +161,9 @@ function written(value: number, found: CellFormat): string {
 }
 
 /** What a format writes instead of the number, such as Yes for 1 and No for 0. */
-function words(value: number, found: CellFormat): string | undefined {
-  const shown = shownBy(found, value);
-  return shown !== undefined && /[\p{L}\p{N}]/u.test(shown) ? shown : undefined;
+function words(value: number, valueFormat: CellFormat): string | undefined {
+  const displayText = shownBy(valueFormat, value);
+  return displayText !== undefined && /[\p{L}\p{N}]/u.test(displayText) ? displayText : undefined;
 }
 
 function shownBy({ code }: CellFormat, value: number): string | undefined {
@@ -189,11 +189,11 @@ function isCode(tokens: readonly Token[], first: number): boolean {
 }
 
 /** A format may round a number or cut it to what it has places for; then its digits say more. */
-function hasAllDigits(shown: string, value: number): boolean {
+function hasAllDigits(displayText: string, value: number): boolean {
   const digits = digitsOf(Math.abs(value))
     .replace(/\D/g, '')
     .replace(/^0+|0+$/g, '');
-  return shown.replace(/\D/g, '').includes(digits);
+  return displayText.replace(/\D/g, '').includes(digits);
 }
 
 function isPlaceholder({ type }: Token): boolean {

@@ -166,45 +166,45 @@ function repeatedIn(attributes: XmlAttributes, of: 'rows' | 'columns'): number {
 }
 
 function valueOf({ attributes, paragraphs }: Cell): string {
-  const shown = paragraphs.join('\n');
+  const displayText = paragraphs.join('\n');
   const of = (name: string) => attributes[`office:${name}`];
   switch (of('value-type')) {
     case 'float':
-      return numberOf(of('value'), shown);
+      return numberOf(of('value'), displayText);
     case 'currency': {
       const digits = numberOf(of('value'), '');
       return [digits, of('currency') ?? ''].filter((part) => part !== '').join(' ');
     }
     case 'percentage': {
       const value = Number(of('value'));
-      return Number.isNaN(value) ? shown : `${digitsOf(value * 100)}%`;
+      return Number.isNaN(value) ? displayText : `${digitsOf(value * 100)}%`;
     }
     case 'date':
-      return of('date-value')?.replace(/T00:00:00(?:\.0+)?$/, '') ?? shown;
+      return of('date-value')?.replace(/T00:00:00(?:\.0+)?$/, '') ?? displayText;
     case 'time':
-      return durationOf(of('time-value')) ?? shown;
+      return durationOf(of('time-value')) ?? displayText;
     case 'boolean':
-      return of('boolean-value') ?? shown;
+      return of('boolean-value') ?? displayText;
     default:
-      return shown;
+      return displayText;
   }
 }
 
 /** All digits of the value; what is shown where that says more with the same digits, such as 01234, PX-4711 or 12.5 days. */
-function numberOf(value: string | undefined, shown: string): string {
+function numberOf(value: string | undefined, displayText: string): string {
   const number = Number(value ?? NaN);
-  if (Number.isNaN(number)) return shown;
+  if (Number.isNaN(number)) return displayText;
   const digits = digitsOf(number);
   const bare = (text: string) => text.replace(/\D/g, '').replace(/^0+|0+$/g, '');
-  if (bare(shown) !== bare(digits)) return digits;
-  const isCode = /^0\d|[-/]\d|\p{L}/u.test(shown) && !/\d[,.\s\u00a0]\d/.test(shown);
-  return isCode || shown.includes(digits) ? shown : digits;
+  if (bare(displayText) !== bare(digits)) return digits;
+  const isCode = /^0\d|[-/]\d|\p{L}/u.test(displayText) && !/\d[,.\s\u00a0]\d/.test(displayText);
+  return isCode || displayText.includes(digits) ? displayText : digits;
 }
 
 /** PT12H30M00S as 12:30:00. */
 function durationOf(value: string | undefined): string | undefined {
-  const found = /^(-?)PT(\d+)H(\d+)M(\d+)/.exec(value ?? '');
-  if (!found) return undefined;
-  const [, sign = '', ...parts] = found;
+  const match = /^(-?)PT(\d+)H(\d+)M(\d+)/.exec(value ?? '');
+  if (!match) return undefined;
+  const [, sign = '', ...parts] = match;
   return `${sign}${parts.map((part) => part.padStart(2, '0')).join(':')}`;
 }

@@ -161,8 +161,8 @@ function costOf({ characters, words, misplaced }: Reading, language: Language): 
     cost += costOfForeign(character) * times;
   }
   const frequent = frequentWords(language);
-  const found = new Set(words.filter((word) => frequent.has(word)));
-  for (const word of found) cost += /[^a-z]/.test(word) ? WORD_WITH_LETTER : FREQUENT_WORD;
+  const matchedWords = new Set(words.filter((word) => frequent.has(word)));
+  for (const word of matchedWords) cost += /[^a-z]/.test(word) ? WORD_WITH_LETTER : FREQUENT_WORD;
   return cost;
 }
 
@@ -175,7 +175,7 @@ function costOfForeign(character: string): number {
 const wordSets = new Map<string, ReadonlySet<string>>();
 
 function frequentWords({ words }: Language): ReadonlySet<string> {
-  const known = wordSets.get(words) ?? new Set(words.split(' '));
-  wordSets.set(words, known);
-  return known;
+  const wordSet = wordSets.get(words) ?? new Set(words.split(' '));
+  wordSets.set(words, wordSet);
+  return wordSet;
 }

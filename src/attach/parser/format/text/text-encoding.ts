@@ -220,11 +220,11 @@ function isBroken(code: number): boolean {
 }
 
 function count(text: string, condition: (code: number) => boolean): number {
-  let found = 0;
+  let matchCount = 0;
   for (let index = 0; index < text.length; index += 1) {
-    if (condition(text.charCodeAt(index))) found += 1;
+    if (condition(text.charCodeAt(index))) matchCount += 1;
   }
-  return found;
+  return matchCount;
 }
 
 function matches(text: string, pattern: RegExp): number {
