@@ -46,7 +46,7 @@ const RENDERED_AT_ONCE = 8;
 
 /** Reads the images of pages that hold no text. */
 export interface PageRecognition {
-  /** Of the images, in pixels. */
+  /** Length of the longer side of each image, in pixels. */
   readonly longestSide: number;
   /** Announces the pages; answers those that are known from an earlier attempt. */
   readonly begin: (pages: readonly number[]) => Promise<RecognisedPages>;
@@ -63,7 +63,7 @@ interface Recognising {
 
 export interface DocumentFile {
   readonly content: Readable;
-  /** With its suffix. */
+  /** File name with its suffix. */
   readonly name: string;
   readonly byteSize: number;
 }
@@ -78,7 +78,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
   private readonly folder: string;
   private readonly slots: PQueue;
   private readonly office: OfficeProgram;
-  /** One at a time: the program takes as much memory as a parser process. */
+  /** Conversions run one at a time: LibreOffice takes as much memory as a parser process. */
   private readonly conversions = new PQueue({ concurrency: 1 });
   private readonly processes = new Set<ParserProcess>();
   private readonly idle: ParserProcess[] = [];
@@ -132,7 +132,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** What is not read here is read as LibreOffice converts it, where that is installed. */
+  /** Formats that no reader here supports are converted by LibreOffice, where it is installed. */
   private async parseOrConvert(
     task: ParseTask,
     signal: AbortSignal,
@@ -292,10 +292,12 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
 
 const PROGRAM = fileURLToPath(new URL('./parser.worker.js', import.meta.url));
 
-/** What the buffers beside the heap may take, as a share of the heap's limit. */
+/** Memory that buffers outside the heap may take, as a share of the heap limit. */
 const BUFFER_SHARE = 0.5;
 
-/** How a process ends that was out of memory: by V8 for its heap, by its guard or the system for the rest. */
+/**
+ * Exit codes and signals of a process that ran out of memory: V8 for its heap, the guard or the system for the rest.
+ */
 const OUT_OF_MEMORY: readonly (NodeJS.Signals | number | null)[] = [
   'SIGABRT',
   'SIGILL',
@@ -308,7 +310,7 @@ export interface ParserLimits {
   readonly timeoutSeconds: number;
 }
 
-/** What a process has answered to one task. */
+/** The complete answer of a process to one task. */
 interface Collected {
   readonly end: Exclude<ParseEnd, { readonly type: 'refused' | 'foreign' | 'broken' }>;
   readonly fragments: readonly FragmentDraft[];
@@ -390,7 +392,7 @@ export class ParserProcess {
     }
   }
 
-  /** Also ends what it is parsing. */
+  /** Stops the process, including the task it is parsing. */
   stop(): void {
     this.stopped = true;
     this.child.kill('SIGKILL');
@@ -424,7 +426,7 @@ export class ParserProcess {
       : new ParsingInterruptedError(`A parser process ended with ${cause}.`);
   }
 
-  /** Whether the parent waits for this process before it ends. */
+  /** Sets whether the parent process stays alive until this process has ended. */
   private hold(on: boolean): void {
     const verb = on ? 'ref' : 'unref';
     this.child[verb]();

@@ -99,7 +99,7 @@ const DOCUMENT_SUFFIXES = [
   '.ppt',
 ];
 
-/** What the storage calls a zip by its name, and what that would have to be. */
+/** Kind of zip content that each zip-based media type of the storage requires. */
 const ZIPS: Readonly<Record<string, ZipContent>> = {
   'application/zip': 'archive',
   'application/epub+zip': 'epub',
@@ -121,18 +121,18 @@ const ARCHIVES = [
   'application/vnd.rar',
 ];
 
-/** Those whose text can be recognised. */
+/** Media types of the images whose text can be recognised. */
 const READABLE_IMAGES = ['image/png', 'image/jpeg', 'image/webp'];
 
 const ARCHIVE = msg`Archives are not supported. Unpack it and upload the documents in it.`;
 
 interface CheckedFile {
   readonly name: string;
-  /** As the storage found it by the first bytes. */
+  /** Media type that the storage detected from the first bytes. */
   readonly mimeType: string;
   /** Called for a zip only, whose format shows inside. */
   readonly openZip: () => Promise<ZipFile>;
-  /** Whether text recognition is on; undefined where there is none, as for the files of a chat. */
+  /** Whether text recognition is on; undefined where it does not exist, as for files of a chat. */
   readonly recognition?: boolean;
 }
 

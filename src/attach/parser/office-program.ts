@@ -10,7 +10,7 @@ interface OfficeSettings {
   /** LibreOffice, by its name or path. */
   readonly program: string;
   readonly timeoutSeconds: number;
-  /** Of the result, in bytes. */
+  /** Maximum size of the result, in bytes. */
   readonly maxBytes: number;
 }
 
@@ -22,7 +22,7 @@ export interface Conversion {
   readonly signal: AbortSignal;
 }
 
-/** How prlimit ends when it does not find or may not run the program. */
+/** Exit code of prlimit when the program is missing or not executable. */
 const MISSING_PROGRAM = 127;
 const MISSING: readonly (number | null)[] = [126, MISSING_PROGRAM];
 
@@ -134,7 +134,7 @@ export class OfficeProgram {
   }
 }
 
-/** Where prlimit itself is not there, nothing is converted. */
+/** Reports a missing prlimit as a missing program, so that nothing is converted. */
 function missingLimiter(error: NodeJS.ErrnoException): [number] {
   if (error.code === 'ENOENT' || error.code === 'EACCES') return [MISSING_PROGRAM];
   throw error;

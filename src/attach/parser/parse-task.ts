@@ -3,14 +3,14 @@ import type { FragmentDraft, SourceKind, SplitSettings } from '../../fragment/sp
 import type { ReadLimits, RecognisedPages } from './format/document-source.js';
 import type { PageImage } from './format/page-image.js';
 
-/** What a parser process is asked. */
+/** A task for a parser process. */
 export type ParserTask = ParseTask | RenderTask;
 
 export interface ParseTask {
   readonly type: 'parse';
-  /** Of the file to read. */
+  /** Path of the file to read. */
   readonly path: string;
-  /** As the owner knows it. */
+  /** File name as the owner uploaded it. */
   readonly name: string;
   readonly settings: SplitSettings;
   readonly limits: ReadLimits;
@@ -21,11 +21,11 @@ export interface ParseTask {
 /** Asks for the images of pages. */
 export interface RenderTask {
   readonly type: 'render';
-  /** Of the file to read. */
+  /** Path of the file to read. */
   readonly path: string;
   readonly name: string;
   readonly pages: readonly number[];
-  /** Of an image, in pixels. */
+  /** Length of the longer side of the image, in pixels. */
   readonly longestSide: number;
 }
 
@@ -35,9 +35,9 @@ export interface ParsedDocument {
   /** Label of the text encoding that was found (WHATWG), for files that are text. */
   readonly encoding?: string;
   readonly kind: SourceKind;
-  /** For formats that have pages. */
+  /** Number of pages, for formats that have pages. */
   readonly pages?: number;
-  /** Of the whole text, in UTF-16 code units. */
+  /** Length of the whole text, in UTF-16 code units. */
   readonly characters: number;
   /** The beginning of the text. */
   readonly sample?: string;
@@ -46,11 +46,11 @@ export interface ParsedDocument {
 /** Pages that hold no text, and whose images are not read yet. */
 export interface UnreadDocument {
   readonly pages: readonly number[];
-  /** Of the whole document. */
+  /** Number of pages of the whole document. */
   readonly total: number;
 }
 
-/** What a parser process answers: fragments and images in several messages, so that none of them blocks the reader. */
+/** Messages of a parser process. Fragments and images are split into several, so that none blocks the reader. */
 export type ParseAnswer =
   | { readonly type: 'fragments'; readonly fragments: readonly FragmentDraft[] }
   | { readonly type: 'image'; readonly image: PageImage }

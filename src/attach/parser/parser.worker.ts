@@ -22,7 +22,7 @@ const FRAGMENT_LIMIT = 250_000;
 
 const SAMPLE_LENGTH = 2_000;
 
-/** Of the limit, above the start: what is left would not do for the next document. */
+/** Memory growth after the start, as a share of the limit, above which the process does not take another document. */
 const GROWN_SHARE = 0.25;
 
 const limitBytes = Number(process.argv[2]);
@@ -91,7 +91,7 @@ const guard = new Worker(new URL('./memory-guard.worker.js', import.meta.url), {
   workerData: { limitBytes: startMemory + limitBytes, parent: process.ppid },
 });
 guard.unref();
-// What stops the service may reach this process, too; the service decides what becomes of it.
+// Signals to the service may reach this process, too; the service decides when it ends.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 process.on('disconnect', () => process.exit());

@@ -18,7 +18,7 @@ export class CollapsedText {
     this.afterBlank = /[ \t\n]$/.test(text.slice(-1));
   }
 
-  /** What was written since the last call. */
+  /** Returns the text written since the last call. */
   take(): string {
     const { written } = this;
     this.written = '';

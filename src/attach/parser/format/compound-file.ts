@@ -11,7 +11,7 @@ interface CompoundFiles {
     bytes: Buffer,
     options: { readonly type: 'buffer' },
   ): {
-    /** Such as `Root Entry/WordDocument`, in the order of the entries. */
+    /** Paths such as `Root Entry/WordDocument`, in the order of the entries. */
     readonly FullPaths: readonly string[];
     readonly FileIndex: readonly { readonly content?: Uint8Array }[];
   };
@@ -19,7 +19,7 @@ interface CompoundFiles {
 
 const compoundFiles = CFB as CompoundFiles;
 
-/** By the streams of the file itself; what it embeds has streams of its own further down. */
+/** Streams of the root that identify the kind; embedded files have streams of their own further down. */
 const STREAMS: readonly (readonly [string, CompoundKind])[] = [
   ['__properties_version1.0', 'msg'],
   ['WordDocument', 'doc'],
@@ -53,7 +53,7 @@ export function openCompoundFile(bytes: Buffer): CompoundFile {
   };
 }
 
-/** Those of the root, by their names. */
+/** The streams of the root, by name. */
 function streamsOf(bytes: Buffer): ReadonlyMap<string, ArrayLike<number>> {
   try {
     const { FullPaths, FileIndex } = compoundFiles.read(bytes, { type: 'buffer' });

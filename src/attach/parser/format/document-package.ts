@@ -41,7 +41,7 @@ export interface Unpacked {
  */
 export class DocumentPackage {
   private constructor(
-    /** By its content, whatever the file is named. */
+    /** Kind detected from the content, whatever the file name says. */
     readonly kind: ReadableZip,
     private readonly zip: ZipFile,
     private readonly entries: ReadonlyMap<string, Entry>,
@@ -49,7 +49,7 @@ export class DocumentPackage {
     private readonly unpacked: Unpacked,
   ) {}
 
-  /** Of a document in another one, `unpacked` is that of the other. Throws Refusal. */
+  /** Opens a package. For a document inside another one, `unpacked` is the counter of the outer one. Throws Refusal. */
   static async open(
     bytes: Buffer,
     limits: ReadLimits,
@@ -102,7 +102,7 @@ export class DocumentPackage {
     return buffer(this.chunksOf(entry));
   }
 
-  /** Where a part leads to; those of the package itself where none is named. Links to addresses are left out. */
+  /** The relationships of a part, or of the package without one. External links are left out. */
   async relationshipsOf(part = ''): Promise<readonly Relationship[]> {
     const folder = posix.dirname(part);
     const relationships: Relationship[] = [];

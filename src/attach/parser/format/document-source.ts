@@ -5,10 +5,10 @@ import type { SourceDocument } from '../../../fragment/splitter/index.js';
 /** First bytes of OLE compound files [MS-CFB], in which Office kept its files before 2007 and keeps encrypted ones. */
 export const COMPOUND_FILE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
-/** What the reader of a format is given. */
+/** Input of a format reader. */
 export interface SourceFile {
   readonly bytes: Buffer;
-  /** With its suffix, which gives the kind of a text. */
+  /** File name with its suffix, which determines the kind of a text. */
   readonly name: string;
 }
 
@@ -18,12 +18,12 @@ export interface RecognisedPage {
   readonly text: string;
 }
 
-/** By their numbers, from 1; an image file is one page. */
+/** Recognised pages by number, from 1; an image file is one page. */
 export type RecognisedPages = ReadonlyMap<number, RecognisedPage>;
 
 /** More than this ends the reading with a Refusal that names the limit. */
 export interface ReadLimits {
-  /** Of a PDF, slides of a presentation and chapters of a book. */
+  /** Number of PDF pages, slides of a presentation or chapters of a book. */
   readonly pages: number;
   /** Bytes of a zip format's parts, unpacked. */
   readonly unpackedBytes: number;
@@ -62,7 +62,7 @@ export class UnreadPages extends Error {
 
   constructor(
     readonly pages: readonly number[],
-    /** Of the whole document. */
+    /** Number of pages of the whole document. */
     readonly total: number,
   ) {
     super(`${pages.length} of ${total} pages hold no text.`);
@@ -88,9 +88,9 @@ function isAboutFile(error: unknown): error is Error {
 
 interface PageCount {
   readonly pages: number;
-  /** What has them: PDF, presentation, ... */
+  /** Kind of document that has the pages: PDF, presentation, ... */
   readonly of: Phrase;
-  /** What they are called: pages, slides, ... */
+  /** Unit of the pages: pages, slides, ... */
   readonly unit: Phrase;
 }
 

@@ -18,20 +18,20 @@ interface Style {
   outline: number | undefined;
   list: string | undefined;
   level: number | undefined;
-  /** Its text is not shown (vanish). */
+  /** Whether the text is hidden (w:vanish). */
   hidden: boolean | undefined;
 }
 
-/** As Word names them in every language, and as two others that write .docx do; ids have no blank. */
+/** Names of heading styles in Word's languages and of two other programs that write .docx; ids have no blank. */
 const HEADING = /^(?:heading|标题|標題|見出し) ?([1-9])$/i;
 
 /** A longer paragraph with an outline level is text that someone wanted to see in the outline. */
 const MAX_HEADING_CHARS = 250;
 
-/** Of a chain of styles that are based on each other. */
+/** Maximum length of a chain of styles that are based on each other. */
 const STYLE_CHAIN = 20;
 
-/** What a footer counts for itself: numbers of the page that is printed, which no text has. */
+/** Fields that count printed pages, which the extracted text does not have. */
 const PAGE_FIELD = /^\s*(?:PAGE|NUMPAGES|SECTIONPAGES)\b/i;
 
 /** Deleted and moved text, the older of two forms, phonetic guides, and properties that name elements of text. */
@@ -186,11 +186,11 @@ function newStyle(name: string): Style {
 
 interface ListPlace {
   readonly id: string;
-  /** From 0. */
+  /** List level, from 0. */
   readonly level: number;
 }
 
-/** From 1 for the outermost; undefined for body text. */
+/** Outline level from 1 (outermost); undefined for body text. */
 function outlineLevel(value: string | undefined): number | undefined {
   const level = Number(value ?? NaN);
   return level >= 0 && level < 9 ? level + 1 : undefined;
@@ -205,16 +205,16 @@ interface Paragraph {
   text: string;
   style: string | undefined;
   outline: number | undefined;
-  /** As the paragraph itself says; what it does not say is that of its style. */
+  /** List properties of the paragraph itself; missing ones come from its style. */
   list: { id: string | undefined; level: number | undefined } | undefined;
-  /** Its end was deleted, so that it goes on in the next paragraph. */
+  /** Whether the paragraph mark was deleted, so that the text continues in the next paragraph. */
   joined: boolean;
   readonly notes: string[];
   /** The text boxes in it. */
   readonly boxes: Piece[];
 }
 
-/** What all texts of a document share. */
+/** State that all texts of a document share. */
 interface Context {
   readonly styles: StyleReader;
   readonly lists: NumberingReader;
@@ -233,7 +233,7 @@ interface Field {
 
 class BodyReader implements XmlHandler {
   private readonly path: string[] = [];
-  /** How deep the element lies that is left out. */
+  /** Depth of the outermost element that is skipped. */
   private skippedFrom: number | undefined;
   private readonly paragraphs: Paragraph[] = [];
   private readonly fields: Field[] = [];
@@ -311,7 +311,7 @@ class BodyReader implements XmlHandler {
     else this.finish(name);
   }
 
-  /** What is done with the text of a paragraph. */
+  /** Writes the text of a finished paragraph. */
   protected write(paragraph: Paragraph): void {
     const text = paragraph.text.replaceAll(PAGE_NUMBER, '').trim();
     const { structure } = this;

@@ -40,8 +40,8 @@ const PROGRAM_FIELDS = [
 const NEXT_MAIL = ['\n\nFrom ', '\r\n\r\nFrom '];
 
 /**
- * Whether a file is a mail (RFC 5322) by its first lines. A draft or a message of a program may have no sender; under a
- * name that is not that of a mail it then needs two fields that only mail programs write.
+ * Whether the first lines of a file are those of a mail (RFC 5322). Drafts and messages of programs may have no sender.
+ * A file whose name is not that of a mail then needs two fields that only mail programs write.
  */
 export function looksLikeMail(bytes: Buffer, isNamedMail: boolean): boolean {
   const head = bytes
@@ -217,7 +217,7 @@ async function writeAttachment(
   structure.end();
 }
 
-/** Undefined for what only says that it is text. */
+/** Decoded text; undefined for an attachment that is declared as text but is not. */
 function textOf(bytes: Buffer): string | undefined {
   try {
     return decodeMarkup(bytes).text;

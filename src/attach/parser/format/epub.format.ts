@@ -161,7 +161,7 @@ function isContents(item: Item | undefined): boolean {
   return item?.properties.split(/\s+/).includes('nav') ?? false;
 }
 
-/** What a table of contents calls each part; the first entry where several lead into one. */
+/** Reads the title of each part from the table of contents; the first entry wins where several lead into one part. */
 class ContentsReader implements XmlHandler {
   folder = '';
   readonly found = new Map<string, string>();

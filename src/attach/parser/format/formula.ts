@@ -6,7 +6,7 @@ export interface MathNode {
   readonly name: string;
   readonly attributes: XmlAttributes;
   readonly children: MathNode[];
-  /** Of the element itself. */
+  /** Text of the element itself, without its children. */
   text: string;
 }
 
@@ -40,7 +40,7 @@ export class MathReader {
     if (index > 0) this.path.length = index;
   }
 
-  /** Whether all elements that were opened are closed. */
+  /** Whether every opened element is closed. */
   get isWhole(): boolean {
     return this.path.length === 1;
   }
@@ -227,7 +227,7 @@ export function scripted(base: string, sub: string, sup: string): string {
   return `${base.trim() === '' ? '{}' : base.trimEnd()}${lower}${upper}`;
 }
 
-/** One character stands for itself, more need braces. */
+/** A script of one character needs no braces; longer ones do. */
 function script(text: string): string {
   const trimmed = text.trim();
   return [...trimmed].length === 1 ? trimmed : `{${trimmed}}`;
@@ -274,7 +274,7 @@ export function spaced(latex: string): string {
     const isSign = (token === '-' || RELATIONS.test(token)) && operand && !/[_^]$/.test(written);
     if (token === '{' || token === '[') depth += 1;
     if (token === '}' || token === ']') depth -= 1;
-    // In braces of scripts and fractions the parts stand close together.
+    // Signs within the braces of scripts and fractions take no spaces.
     if (isSign && depth === 0) written = `${written.trimEnd()} ${token} `;
     else written = joined(written, token === ' ' && written.endsWith(' ') ? '' : token);
   }
@@ -372,7 +372,7 @@ function childrenOf(node: MathNode, name: string): MathNode[] {
   return node.children.filter((child) => child.name === name);
 }
 
-/** What authors write beside the formula in LaTeX itself. */
+/** Encodings of annotations that hold the LaTeX source of the formula. */
 const TEX = /^(?:application\/x-(?:la)?tex|tex|latex)$/i;
 
 /** A formula of a page (MathML) as LaTeX: as its author wrote it where that stands beside it. */
@@ -454,7 +454,7 @@ function mathmlNode(node: MathNode): string {
   }
 }
 
-/** What a sum or a limit applies to stands apart from its bounds. */
+/** Separates an operator from its operand, such as the bounds of a sum from its term. */
 function operator(formula: string): string {
   return /^\\(?:sum|prod|coprod|i*int|oint|big\w+|lim|max|min|sup|inf)[_^]/.test(formula)
     ? `${formula} `

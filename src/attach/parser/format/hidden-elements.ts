@@ -17,11 +17,11 @@ const SIZE = /(?:^|;)\s*font(?:-size)?\s*:/i;
 /** Elements without text of their own, whose size of font removes the gaps between the elements in them. */
 const LAYOUT = new Set(['table', 'tbody', 'thead', 'tfoot', 'tr', 'td', 'th', 'div', 'ul', 'ol']);
 
-/** By its attributes, whatever the element is; undefined for one that is shown. */
+/** Hiding by the attributes alone, whatever the element is; undefined for a visible one. */
 export function hidingOf(name: string, attributes: Attributes): Hiding | undefined {
   const value = (wanted: string) => attributes.find((found) => found.name === wanted)?.value;
   const hidden = value('hidden');
-  // What is found by a search of the page is there for its reader.
+  // Content that a search on the page reveals is visible to readers.
   if (hidden !== undefined && hidden.toLowerCase() !== 'until-found') return 'always';
   // The style sheet of the HTML standard hides both until a script opens them.
   if (name === 'dialog' && value('open') === undefined) return 'always';

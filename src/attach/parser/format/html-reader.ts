@@ -6,7 +6,7 @@ import { MathReader, mathmlToLatex } from './formula.js';
 import type { StructureWriter } from './structure-writer.js';
 import { storable } from './text/text-encoding.js';
 
-/** What is no text for a reader, although it is text in the file. */
+/** Elements whose text readers of the page do not see. */
 const SKIPPED = new Set([
   'script',
   'style',
@@ -44,7 +44,7 @@ const VOID = new Set([
   ...['source', 'track', 'wbr'],
 ]);
 
-/** How a tokenizer goes on after the start tag of an element whose content is no markup. */
+/** Tokenizer modes for elements whose content is not markup. */
 const MODES: Readonly<Record<string, (typeof TokenizerMode)[keyof typeof TokenizerMode]>> = {
   title: TokenizerMode.RCDATA,
   textarea: TokenizerMode.RCDATA,
@@ -62,7 +62,7 @@ const TABLE_DEPTH = 30;
 const LIST_DEPTH = 10;
 
 export interface HtmlReading {
-  /** Of the head of the page. */
+  /** Title in the head of the page. */
   readonly title: string;
   readonly headings: number;
 }
@@ -101,7 +101,7 @@ class HtmlReader implements TokenHandler {
   private item = '';
   private tables = 0;
   private skipped: SkippedElement | undefined;
-  /** How many elements of each name are open, up to now. */
+  /** Number of open elements by name. */
   private readonly open = new Map<string, number>();
   private math: MathReader | undefined;
 
@@ -114,7 +114,7 @@ class HtmlReader implements TokenHandler {
     const { tagName: name, attrs } = token;
     const empty = VOID.has(name) || (token.selfClosing && (this.options.xml || name === 'svg'));
     if (!empty && !this.math && this.skipped?.name !== 'svg') this.setMode(name);
-    // As browsers do, where a formula is never closed.
+    // Browsers also end a formula that is never closed at the next block.
     if (this.math && BLOCKS.has(name)) this.endMath();
     if (this.math) {
       this.math.open(name, attributesOf(attrs));
@@ -190,7 +190,7 @@ class HtmlReader implements TokenHandler {
     return { title: this.title ?? '', headings: this.headings };
   }
 
-  /** Whether an end tag ends an element around this one: that of a block does, and any around an element of a line. */
+  /** Whether an end tag closes an element around this one: block tags do, and any tag around an inline element. */
   private endsAround(name: string, inner: string): boolean {
     if (name === 'p' || (this.open.get(name) ?? 0) === 0) return false;
     return BLOCKS.has(name) || !BLOCKS.has(inner);

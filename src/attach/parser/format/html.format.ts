@@ -6,7 +6,7 @@ import { decodeText, storable } from './text/text-encoding.js';
 import type { DecodedText } from './text/text-encoding.js';
 import { isEncoding } from './xml-reader.js';
 
-/** Where the standard looks for a declared encoding, and some more. */
+/** Number of bytes in which an encoding may be declared: those of the standard, and some more. */
 const DECLARATION_BYTES = 4_096;
 
 /** Characters in which the title of a page is looked for. */
@@ -64,10 +64,10 @@ export function decodeMarkup(bytes: Buffer, label?: string): DecodedText {
   return decoded;
 }
 
-/** Whether the bytes look like an encoding of single bytes, too, so that the label may know better which one. */
+/** Whether the detected encoding is single-byte as well, so that the declared label may be more precise. */
 function isAlphabetOf(detectedEncoding: string, label: string): boolean {
   const latin = /^(?:windows-125[0247]|iso-8859-(?:1|2|3|4|9|10|13|14|15|16)|macintosh)$/;
-  // Which Western label is right shows in the text; those of other alphabets are not chosen by mistake.
+  // Western encodings are told apart by the text; detection does not choose those of other alphabets by mistake.
   return latin.test(label) ? latin.test(detectedEncoding) : ANY_BYTES.test(detectedEncoding);
 }
 

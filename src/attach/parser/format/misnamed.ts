@@ -4,7 +4,7 @@ import { readsAsTable } from './csv.format.js';
 import { Refusal } from './document-source.js';
 import { suffixOf } from './text/source-language.js';
 
-/** What a file with such a name has to be; all of them are binary formats. */
+/** Binary formats by the suffixes that claim them. */
 const binaryNames: readonly (readonly [Phrase, readonly string[]])[] = [
   [phrase`a PDF`, ['.pdf']],
   [phrase`a Word document`, ['.doc', '.dot', '.docx', '.docm', '.dotx', '.dotm']],

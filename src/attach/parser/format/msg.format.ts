@@ -13,7 +13,7 @@ const { default: MsgReader } = outlook;
 /** Attachments that are read; more are not named. */
 const MAX_ATTACHMENTS = 1_000;
 
-/** What is written of a mail, whichever program wrote it. */
+/** The parts of a mail that are written, whichever program created it. */
 export type Mail = Pick<
   Email,
   'subject' | 'from' | 'to' | 'cc' | 'date' | 'html' | 'text' | 'attachments'

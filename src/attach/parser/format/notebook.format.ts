@@ -107,7 +107,7 @@ function outputOf({ text, data, html, ename, evalue, traceback }: Output): strin
   return plain === '' && page !== '' ? readHtml(page).text : plain;
 }
 
-/** In a fence that the text itself does not end. */
+/** Wraps a text in a fence that the text itself does not close. */
 function fenced(text: string, language: string): string {
   if (text === '') return '';
   const longest = Math.max(2, ...(text.match(/`{3,}/g) ?? []).map(({ length }) => length));

@@ -27,7 +27,7 @@ export async function readOdp(
 class SlideReader extends OpenDocumentReader {
   readonly slides: SlideText[] = [];
   private readonly titles: string[] = [];
-  /** What the frames around the current place are on the layout. */
+  /** Placeholder kinds of the open frames, from the layout. */
   private readonly places: (string | undefined)[] = [];
   private notes: readonly Piece[] = [];
 

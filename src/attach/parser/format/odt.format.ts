@@ -62,9 +62,9 @@ export async function refuseEncryptedPackage(document: DocumentPackage): Promise
 
 interface Paragraph {
   readonly text: CollapsedText;
-  /** Of a heading. */
+  /** Level of a heading; undefined for other paragraphs. */
   readonly level: number | undefined;
-  /** How many lists it lies in. */
+  /** Number of lists around the paragraph. */
   readonly lists: number;
   /** Notes and frames in it. */
   readonly after: Piece[];

@@ -9,7 +9,7 @@ import { BlockWriter } from './table-writer.js';
 
 /** The image of one page, for text recognition. */
 export interface PageImage {
-  /** From 1. */
+  /** Page number, from 1. */
   readonly page: number;
   /** A PNG. */
   readonly bytes: Uint8Array;
@@ -17,7 +17,7 @@ export interface PageImage {
 
 interface Rendering {
   readonly pages: readonly number[];
-  /** In pixels. */
+  /** Length of the longer side, in pixels. */
   readonly longestSide: number;
 }
 
@@ -71,7 +71,7 @@ async function scaledImage(bytes: Buffer, longestSide: number): Promise<Uint8Arr
   const scale = Math.min(1, longestSide / Math.max(image.width, image.height, 1));
   const canvas = createCanvas(pixels(image.width * scale), pixels(image.height * scale));
   const context = canvas.getContext('2d');
-  // What is transparent is shown on paper.
+  // Transparent pixels become white.
   context.fillStyle = '#fff';
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(image, 0, 0, canvas.width, canvas.height);

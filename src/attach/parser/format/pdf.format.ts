@@ -21,7 +21,7 @@ import type { EdgedSheet, SheetText } from './pdf/running-lines.js';
 /** More lines than this across a page belong to a drawing. */
 const RULE_LIMIT = 400;
 
-/** What a page shows in one direction; the first one of a page has most of its text. */
+/** Content of a page in one reading direction; the first direction has most of the text. */
 interface SheetParts extends EdgedSheet, PageParts {
   readonly tables: readonly Table[];
 }
@@ -152,7 +152,7 @@ async function readPage(
   return { sheets, isUnread };
 }
 
-/** Whether an image or a path is drawn on the page: an empty one costs no recognition. */
+/** Whether the page draws an image or a path: recognition of an empty page is not worth its cost. */
 async function showsSomething(page: PdfPage, layers: PdfLayers): Promise<boolean> {
   const { fnArray, argsArray } = await page.getOperatorList();
   const content = new VisibleContent(layers);

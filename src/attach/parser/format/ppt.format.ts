@@ -22,7 +22,7 @@ const PERSIST_DIRECTORY = 0x1772;
 const CLIENT_TEXT_BOX = 0xf00d;
 const ENCRYPTED_TOKEN = 0xf3d1c4df;
 
-/** What a text is on its slide (TextHeaderAtom). */
+/** Text types of slide titles (TextHeaderAtom). */
 const TITLES: readonly number[] = [0, 6];
 const NOTES_TEXT = 2;
 
@@ -108,7 +108,7 @@ function recordAt(bytes: Buffer, at: number): PptRecord | undefined {
   };
 }
 
-/** Where each object lies: of the last save, and for what that did not change, of the ones before [MS-PPT, 2.1.2]. */
+/** Offsets of the objects: from the last save, and from earlier ones for unchanged objects [MS-PPT, 2.1.2]. */
 function persistedPlaces(stream: Buffer, currentUser: Buffer): ReadonlyMap<number, number> {
   const places = new Map<number, number>();
   let edit = currentUser.length >= 20 ? currentUser.readUInt32LE(16) : 0;
@@ -158,7 +158,7 @@ function documentIn(stream: Buffer, places: ReadonlyMap<number, number>): Buffer
     const record = recordAt(stream, place);
     if (record?.type === DOCUMENT) return record.body;
   }
-  // Without a directory the last one in the file is the newest.
+  // Files without a directory: the last document is the newest.
   let lastDocument: Buffer | undefined;
   for (const { type, body } of recordsIn(stream)) if (type === DOCUMENT) lastDocument = body;
   return lastDocument;

@@ -77,10 +77,10 @@ interface Paragraph {
 
 /** The texts of the shapes of a slide, of its notes or of a drawing made of texts. */
 class ShapeReader implements XmlHandler {
-  /** It writes nothing: everything is captured. */
+  /** Captures every piece; nothing is written directly. */
   private readonly structure = new StructureWriter(new BlockWriter());
   private readonly titles: string[] = [];
-  /** What the shape is on the layout. */
+  /** Kind of the layout's placeholder for the shape. */
   private place: string | undefined;
   private paragraph: Paragraph | undefined;
   private reading = false;
@@ -140,7 +140,7 @@ class ShapeReader implements XmlHandler {
 
   private start(name: string, attributes: XmlAttributes): void {
     if (name === 'sp') this.place = undefined;
-    // It names the shape: an element in one in the shape itself.
+    // cNvPr names the shape and is two levels below it.
     else if (name === 'cNvPr' && isHidden(attributes)) this.skip.begin(2);
     else if (name === 'ph') this.place = attributeOf(attributes, 'type') ?? 'obj';
     else if (name === 'tbl') this.structure.beginTable();

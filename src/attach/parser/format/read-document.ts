@@ -48,12 +48,12 @@ export async function readDocument(
   return document;
 }
 
-/** What the readers of a document share with those of the documents that it embeds. */
+/** State shared with the readers of embedded documents. */
 interface Reading {
   readonly limits: ReadLimits;
   readonly recognised: RecognisedPages | undefined;
   readonly unpacked: Unpacked;
-  /** How deep it lies in other documents. */
+  /** Nesting depth in other documents. */
   readonly depth: number;
 }
 
@@ -191,7 +191,7 @@ function sourceOf(text: string, name: string): SourceDocument {
   return language === undefined ? { kind: 'text', text } : { kind: 'code', text, language };
 }
 
-/** Whether the name says nothing about the kind of a text, so that the text itself may. */
+/** Whether the name does not determine the kind of the text, so that its content may. */
 function saysNoKind(name: string): boolean {
   const kinds = [MARKDOWN, JSON_TEXT, TABLES];
   return languageOf(name) === undefined && !kinds.some((suffixes) => isOf(name, suffixes));

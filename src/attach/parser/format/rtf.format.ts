@@ -106,7 +106,7 @@ type Destination =
 /** Texts of their own within the text of the document. */
 const INNER: ReadonlySet<Destination> = new Set<Destination>(['header', 'footer', 'note', 'box']);
 
-/** What a group inherits from the one around it. */
+/** Properties that a group inherits from the one around it. */
 interface State {
   readonly destination: Destination;
   readonly font: number | undefined;
@@ -123,7 +123,7 @@ interface Font {
 
 interface Paragraph {
   inTable: boolean;
-  /** How deep its table lies in others, from 1. */
+  /** Nesting depth of the table, from 1. */
   depth: number;
   outline: number | undefined;
   style: number | undefined;
@@ -141,7 +141,7 @@ export async function readRtf(bytes: Buffer): Promise<SourceDocument> {
   return reader.end();
 }
 
-/** What is kept of a text while one inside it is read. */
+/** State of a text that is saved while an inner one is read. */
 interface OuterText {
   readonly written: string;
   readonly paragraph: Paragraph;
@@ -182,11 +182,11 @@ class RtfReader {
   private merged: boolean[] = [];
   private nextMerged = false;
   private cell = 0;
-  /** By the depth of a table, from 1. */
+  /** Whether a cell is open, by nesting depth of the table, from 1. */
   private readonly inCell: boolean[] = [];
   /** Notes and text boxes of the paragraph. */
   private after: Piece[] = [];
-  /** Where the number of a list item begins in the paragraph. */
+  /** Start of the list item's number in the paragraph. */
   private numberFrom = 0;
 
   constructor() {

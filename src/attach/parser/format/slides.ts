@@ -5,12 +5,12 @@ import { StructureWriter } from './structure-writer.js';
 import type { Piece } from './structure-writer.js';
 import { BlockWriter } from './table-writer.js';
 
-/** What is read of a slide. */
+/** Extracted content of a slide. */
 export interface SlideText {
-  /** One line; '' without a title. */
+  /** Title in one line; '' without one. */
   readonly title: string;
   readonly pieces: readonly Piece[];
-  /** Of the speaker. */
+  /** Speaker notes. */
   readonly notes: readonly Piece[];
 }
 

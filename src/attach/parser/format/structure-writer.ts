@@ -5,7 +5,7 @@ import type { BlockWriter } from './table-writer.js';
 /** Columns of a table at most; more is a mistake in its spans. */
 const COLUMN_LIMIT = 1_000;
 
-/** How deep tables and frames may lie within each other. */
+/** Maximum nesting depth of tables and frames. */
 const NESTING_LIMIT = 100;
 
 /** A part of a document that was read before its place is known. */
@@ -17,7 +17,7 @@ export type Piece =
 interface CellSpan {
   readonly columns?: number;
   readonly rows?: number;
-  /** It belongs to the cell above it, whose text it repeats. */
+  /** Whether the cell continues the one above it and repeats its text. */
   readonly continued?: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Cell extends CellSpan {
   readonly pieces: readonly Piece[];
 }
 
-/** Without a cell of its own where merged cells of the rows above are all that it has. */
+/** Row of a table; it has no cells of its own if merged cells from above cover it. */
 interface Row {
   readonly cells: Cell[];
   /** Merged cells of the rows above end before it. */
@@ -42,11 +42,11 @@ interface OpenTable {
   /** Rows that have cells. */
   count: number;
   wide: boolean;
-  /** Of a table that is written row by row. */
+  /** Destination of a table that is written row by row. */
   target: RowWriter | undefined;
 }
 
-/** What receives the pieces: the cell of an open table, or a capture. */
+/** Destination of the pieces: the cell of an open table, or a capture. */
 type Frame =
   | { readonly kind: 'table'; readonly table: OpenTable }
   | { readonly kind: 'capture'; readonly pieces: Piece[] };
@@ -83,7 +83,7 @@ export class StructureWriter {
     this.frames.push({ kind: 'capture', pieces: [] });
   }
 
-  /** What was collected since the last capture; tables that are still open end here. */
+  /** Returns the pieces collected since the last capture; tables that are still open end here. */
   release(): readonly Piece[] {
     while (this.frames.at(-1)?.kind === 'table') this.endTable();
     const frame = this.frames.pop();
@@ -169,7 +169,7 @@ export class StructureWriter {
     return frame?.kind === 'table' ? frame.table : undefined;
   }
 
-  /** What lies in a table outside of its cells goes before the table. */
+  /** Content of a table outside its cells goes before the table. */
   private receiver(depth: number): Piece[] | undefined {
     for (let index = depth - 1; index >= 0; index -= 1) {
       const frame = this.frames[index];
@@ -231,7 +231,7 @@ class RowWriter {
 /** A merged cell takes the place of all its cells: its text in the first of each row, so that every row can be read alone. */
 class Spans {
   constructor(
-    /** How deep its table lies in others. */
+    /** Nesting depth of the table. */
     private readonly depth = 0,
   ) {}
 
@@ -300,7 +300,7 @@ function rowsIn(rows: readonly Row[], depth: number): string {
     .join('; ');
 }
 
-/** What was read of a document, as a part of the document that embeds it. */
+/** The pieces of an embedded document, for the document that contains it. */
 export function piecesOf({ text, blocks = [] }: SourceDocument): readonly Piece[] {
   const pieces: Piece[] = [];
   let rows: Row[] | undefined;

@@ -2,7 +2,7 @@ import type { SourceBlock } from '../../../fragment/splitter/index.js';
 
 interface TableRow {
   readonly cells: readonly string[];
-  /** From 1, as the file numbers it. */
+  /** Row number from 1, as in the file. */
   readonly row: number;
 }
 
@@ -16,7 +16,7 @@ export class BlockWriter {
   private readonly blocks: SourceBlock[] = [];
   private length = 0;
 
-  /** Where the next character will be. */
+  /** Offset of the next character. */
   get position(): number {
     return this.length;
   }
@@ -59,17 +59,17 @@ export class BlockWriter {
     return { text: this.written, blocks: this.blocks };
   }
 
-  /** Where the block starts that is appended next. */
+  /** Starts the next block and returns its offset. */
   private begin(gap: '\n' | '\n\n'): number {
     if (this.length > 0 && this.pieces.at(-1) !== '\n\n') this.append(gap);
     return this.length;
   }
 
-  /** Where it ends. */
+  /** Appends text and returns its end offset. */
   private append(text: string): number {
     this.pieces.push(text);
     this.length += text.length;
-    // Not after a gap, by which the next block knows that there is one.
+    // A trailing gap stays a separate piece: the next block detects it.
     if (this.pieces.length >= JOINED_PIECES && text !== '\n\n') this.join();
     return this.length;
   }

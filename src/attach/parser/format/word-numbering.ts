@@ -4,14 +4,14 @@ import type { XmlAttributes, XmlHandler } from './xml-reader.js';
 /** Levels of a list (ECMA-376 part 1, 17.9.6). */
 const LEVELS = 9;
 
-/** What a list counts to at most; more is a mistake in the file. */
+/** Maximum number of a list; a larger one is a mistake in the file. */
 const MAX_NUMBER = 1_000_000;
 
 interface Level {
   start: number;
-  /** Such as decimal, lowerLetter, bullet. */
+  /** Number format, such as decimal, lowerLetter or bullet. */
   format: string;
-  /** Such as %1.%2, where %1 is the number of the first level. */
+  /** Level text such as %1.%2, where %1 is the number of the first level. */
   text: string;
   /** Numbers of higher levels are written as digits, whatever their own form is. */
   legal: boolean;
@@ -152,7 +152,7 @@ function setProperty(
 
 /** Counts the numbered paragraphs of a text in their order. */
 export class NumberCounter {
-  /** By definition of a list: the last number of each level. */
+  /** Last number of each level, by list definition. */
   private readonly counted = new Map<string, (number | undefined)[]>();
   /** Lists that have begun where they say that they start. */
   private readonly startedLevels = new Set<string>();

@@ -165,7 +165,7 @@ async function mergedRanges(document: DocumentPackage, part: string): Promise<Me
 interface CellValues {
   readonly strings: readonly string[];
   readonly formats: readonly string[];
-  /** Of serial number 0, in milliseconds. */
+  /** Time of serial number 0, in milliseconds. */
   readonly epoch: number;
 }
 

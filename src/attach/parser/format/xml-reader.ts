@@ -15,7 +15,7 @@ export interface XmlHandler {
 /** Real documents lie some dozen elements deep. */
 const DEPTH_LIMIT = 2_000;
 
-/** What real documents contain although XML does not allow it; it can be read all the same. */
+/** Errors that real documents contain and that do not prevent reading. */
 const TOLERATED = /disallowed character|undefined entity/;
 
 /**
@@ -56,7 +56,7 @@ export function relationshipIn(attributes: XmlAttributes): string | undefined {
   return undefined;
 }
 
-/** Whether an attribute or element that switches something is on; it is where it has no value. */
+/** Whether a toggle attribute or element is on; one without a value is on. */
 export function isOn(value: string | undefined): boolean {
   return value === undefined || value === '1' || value === 'true' || value === 'on';
 }
@@ -114,7 +114,7 @@ function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** By the byte order mark, else by the declaration, else UTF-8 (XML 1.0, appendix F). */
+/** Encoding by the byte order mark, else by the declaration, else UTF-8 (XML 1.0, appendix F). */
 function encodingOf(chunk: Uint8Array): string {
   const [first, second] = chunk;
   if ((first === 0xff && second === 0xfe) || (first === 0x3c && second === 0)) return 'utf-16le';
@@ -124,7 +124,7 @@ function encodingOf(chunk: Uint8Array): string {
   return label !== undefined && isEncoding(label) ? label : 'utf-8';
 }
 
-/** Whether it is a label of the WHATWG Encoding standard that can be decoded here. */
+/** Whether the label names a supported encoding of the WHATWG Encoding standard. */
 export function isEncoding(label: string): boolean {
   try {
     return new TextDecoder(label).encoding !== '';
@@ -142,7 +142,7 @@ export class ElementSkip {
     return this.from !== undefined;
   }
 
-  /** At each beginning: whether the element lies in one that is left out. */
+  /** Called at each start tag: whether the element lies in a skipped one. */
   enter(): boolean {
     this.depth += 1;
     return this.isActive;
@@ -153,7 +153,7 @@ export class ElementSkip {
     this.from = this.depth - levelsUp;
   }
 
-  /** At each end: whether the element was left out. */
+  /** Called at each end tag: whether the element was skipped. */
   leave(): boolean {
     const isLeftOut = this.isActive;
     if (this.depth === this.from) this.from = undefined;

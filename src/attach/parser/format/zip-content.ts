@@ -37,7 +37,7 @@ class BlockReader extends RandomAccessReader {
     }
   }
 
-  /** What is known of the file from a place on; empty behind its end. */
+  /** Bytes of the current block from an offset on; empty behind the end of the file. */
   private async from(at: number): Promise<Buffer> {
     const { start, bytes } = this.block;
     if (at >= start && at < start + bytes.length) return bytes.subarray(at - start);
@@ -48,7 +48,7 @@ class BlockReader extends RandomAccessReader {
   }
 }
 
-/** What a zip archive is, by what is in it. */
+/** Kind of a zip archive by its entries. */
 export type ZipContent =
   | 'docx'
   | 'xlsx'
@@ -143,7 +143,7 @@ export async function contentOfZip(zip: ZipFile, entries: readonly Entry[]): Pro
   return mediaType?.startsWith('application/epub') ? 'epub' : 'archive';
 }
 
-/** Undefined for an archive that cannot be read or has too many entries: what it is shows when it is parsed. */
+/** Kind of an archive; undefined if it cannot be read or has too many entries, which parsing reports. */
 export async function lookIntoZip(open: () => Promise<ZipFile>): Promise<ZipContent | undefined> {
   let zip: ZipFile | undefined;
   try {

@@ -52,7 +52,7 @@ export function withActualText(bytes: Buffer): Buffer {
 }
 
 interface FileEnd {
-  /** Where the table of objects begins. */
+  /** Offset of the object table. */
   readonly table: string;
   /** The reference to the catalogue. */
   readonly root: string;
@@ -80,15 +80,15 @@ function mayBeContent(value: PdfValue): boolean {
 
 /** The texts that stand for marked content, by what names them in a stream. */
 interface StreamTexts {
-  /** By the names of property lists. */
+  /** Replacement texts by the names of property lists. */
   readonly named: ReadonlyMap<string, string>;
-  /** By the numbers of the structure. */
+  /** Replacement texts by structure number. */
   readonly numbered: ReadonlyMap<number, string>;
 }
 
 const NO_TEXTS: StreamTexts = { named: new Map(), numbered: new Map() };
 
-/** What property lists and the structure of a file say, by the streams that are meant. */
+/** Replacement texts of property lists and the structure tree, by content stream. */
 class ReplacedTexts {
   private readonly streams = new Map<number, StreamTexts>();
 
@@ -146,7 +146,7 @@ class ReplacedTexts {
     );
   }
 
-  /** By the pages the texts of their marked content; the first one that an element has stands for all of it. */
+  /** Replacement texts by page and marked content; the first content of an element carries its whole text. */
   private structure(): ReadonlyMap<number, Map<number, string>> {
     const pages = new Map<number, Map<number, string>>();
     for (const { value } of this.file.objects.values()) {

@@ -17,13 +17,13 @@ export type LineGroup =
 const ROW_GAP = 3.5;
 const WRAPPED_LINES = 15;
 
-/** From so many lines of a range a table is tried to begin; otherwise it has none. */
+/** Maximum number of lines of one range that are tried as the start of a table. */
 const ATTEMPTS = 40;
 
-/** Of the lines of a table: how many may span two columns. */
+/** Maximum share of the lines of a table that may span two columns. */
 const SPANNING = 0.15;
 
-/** Of the cells of a table so many have text; labels of a drawing leave most places empty. */
+/** Minimum share of the cells of a table that have text; labels of a drawing leave most places empty. */
 const FILLED = 0.45;
 
 /** Gaps between rows are larger than those within a row by this at least. */
@@ -112,7 +112,7 @@ function tableOf(lines: readonly Line[], rules: readonly Rule[]): LineGroup | un
     tableLines.push(line);
   }
   if (tableLines.length < lines.length) {
-    // Its columns may look different without the lines below.
+    // The columns may differ without the lines below.
     return tableLines.length > 1 && tableLines.length < lines.length
       ? tableOf(tableLines, rules)
       : undefined;
@@ -225,7 +225,7 @@ function divided(lines: readonly Line[], isApart: (above: Line, line: Line) => b
   return rows;
 }
 
-/** Whether some column has one line in nearly every row, as one that names the row does. */
+/** Whether some column has a line in nearly every row, like one that names the row. */
 function haveKeys(rows: readonly (readonly Line[])[], columns: readonly Column[]): boolean {
   return columns.some((_, index) => {
     const single = rows.filter((row) => linesIn(row, columns, index) === 1);
@@ -244,7 +244,7 @@ function areShort(rows: readonly (readonly Line[])[]): boolean {
   return rows.length > SHORT_ROW && short.length >= rows.length * 0.8;
 }
 
-/** Of the cells that stand above each other, since those beside them may stand higher or lower. */
+/** Gap between cells above each other; cells beside them may be higher or lower. */
 function gapBetween(above: Line, line: Line): number {
   const gaps = above.segments.flatMap((segment) =>
     line.segments
@@ -273,7 +273,7 @@ function limitOf(lines: readonly Line[]): number {
   return limit;
 }
 
-/** Whether a line holds only what did not fit into the cells above it. */
+/** Whether a line only continues the cells above it. */
 function isContinuation(line: Line, row: readonly Line[], columns: readonly Column[]): boolean {
   const above = row.at(-1);
   if (!above || above.base - line.base > 1.6 * line.size) return false;

@@ -33,7 +33,7 @@ export class DocumentWriter {
   /** Headers and footers of a table that may go on. */
   private readonly running: PageBlock[] = [];
 
-  /** Of a page without text of its own, what text recognition has read. */
+  /** Writes a page; recognised text replaces a page without text of its own. */
   page(blocks: readonly PageBlock[], recognised?: RecognisedPage): void {
     if (recognised) this.recognised.set(this.pages.length, recognised);
     this.pages.push(

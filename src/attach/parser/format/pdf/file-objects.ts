@@ -16,7 +16,7 @@ export class PdfName {
 }
 
 export class PdfString {
-  /** Of bytes, as Latin-1. */
+  /** Raw bytes as Latin-1. */
   constructor(readonly bytes: string) {}
 
   /** UTF-16 or UTF-8 behind their marks, else Latin-1. */
@@ -257,7 +257,7 @@ export interface PdfObject {
   readonly number: number;
   readonly generation: number;
   readonly value: PdfValue;
-  /** Of a stream: where its data begin in the file. */
+  /** Offset of the data of a stream in the file. */
   readonly data?: number;
   /** The source of a value that stands in a stream of objects. */
   readonly packed?: string;
@@ -274,7 +274,7 @@ export class FileObjects {
   readonly objects: ReadonlyMap<number, PdfObject>;
   /** The object in which the file is cut off. */
   readonly unfinished: PdfObject | undefined;
-  /** Where the last object ends that does not. */
+  /** End offset of the last complete object. */
   readonly end: number;
   private readonly text: string;
 
@@ -356,7 +356,7 @@ export class FileObjects {
     return end < 0 ? this.text.length : end;
   }
 
-  /** Whether data of this length end where they say. */
+  /** Whether stream data of this length is followed by its end marker. */
   private endsAt(start: number, length: PdfValue | undefined): length is number {
     if (typeof length !== 'number' || length < 0) return false;
     return /^\s*endstream/.test(this.text.slice(start + length, start + length + 20));

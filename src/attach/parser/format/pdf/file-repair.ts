@@ -13,7 +13,7 @@ const MAX_DEPTH = 50;
 /** The end of a whole file stands within so many bytes. */
 const END_BYTES = 2_048;
 
-/** Whether the end of a file is missing, and so some of its objects may be. */
+/** Whether the end of the file, and so some objects, may be missing. */
 export function isCut(bytes: Buffer): boolean {
   return !bytes.subarray(-END_BYTES).includes('%%EOF');
 }
@@ -54,7 +54,7 @@ export function withTrailer(bytes: Buffer): Buffer | undefined {
   ]);
 }
 
-/** Of a content stream that is cut, what it says before. Nothing is left of another object. */
+/** The intact beginning of a cut content stream; other cut objects are empty. */
 function restOf(file: FileObjects, object: PdfObject): string {
   const isContent = !dictionaryOf(object.value)?.has('Subtype');
   const data = isContent ? file.data(object, MAX_STREAM_BYTES)?.toString('latin1') : undefined;

@@ -13,7 +13,7 @@ const LONGEST = 100;
 const STEM_LENGTH = 5;
 const ENDING_LENGTH = 3;
 
-/** So many hyphens of a document that are resolved say how it uses them at the ends of lines. */
+/** Number of resolved hyphens that shows how a document uses them at line ends. */
 const ENOUGH = 3;
 const MOSTLY = 4;
 
@@ -54,7 +54,7 @@ export class LineEndHyphens {
         joined.push(line);
         continue;
       }
-      // With the marks behind the word.
+      // The token includes the marks behind the word.
       const [token = ''] = /^\S+/.exec(line) ?? [];
       joined[joined.length - 1] = `${before.slice(0, -1)}${between}${token}`;
       const remainder = line.slice(token.length).trimStart();
@@ -74,7 +74,7 @@ export class LineEndHyphens {
     }
   }
 
-  /** What stands between the halves: nothing, a hyphen, or unknown. */
+  /** The text between the halves: nothing, a hyphen, or unknown. */
   private between(head: string, tail: string): '' | '-' | undefined {
     const fromDocument = this.joinFromDocument(head, tail);
     if (fromDocument !== undefined) return fromDocument;

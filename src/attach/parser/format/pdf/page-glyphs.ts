@@ -26,7 +26,7 @@ export interface Rule {
   readonly to: number;
 }
 
-/** What a page shows in one direction of reading: the coordinates are turned so that its lines are horizontal. */
+/** Content of a page in one reading direction, with coordinates turned so that its lines are horizontal. */
 export interface Sheet {
   readonly runs: Run[];
   readonly rules: Rule[];
@@ -128,12 +128,12 @@ export class VisibleContent {
     return this.hidden === 0;
   }
 
-  /** How many of them the next operator stands in. */
+  /** Nesting depth of marked content at the next operator. */
   get depth(): number {
     return this.off.length;
   }
 
-  /** Of `beginMarkedContent`, or of `beginMarkedContentProps`, which names a layer by the tag OC. */
+  /** Handles `beginMarkedContent` and `beginMarkedContentProps`, which names a layer by the tag OC. */
   begin(tag?: unknown, layer?: unknown): void {
     const isOff = tag === 'OC' && !this.layers.isVisible(layer);
     this.off.push(isOff);
@@ -157,7 +157,7 @@ interface Replaced {
   matrix?: Matrix;
 }
 
-/** In points: what is smaller is no drawing, and text in place of a larger one has letters of this size. */
+/** Minimum size of a drawing in points; text that replaces a larger one has letters of this size. */
 const MIN_DRAWING = 3;
 const MAX_DRAWN_SIZE = 12;
 
@@ -209,7 +209,7 @@ class OperatorReader {
     return this.isWritten ? this.writer.end(this.page.view) : [];
   }
 
-  /** Of what a page consists of: what begins and ends. */
+  /** Actions that open and close parts of a page. */
   private partActions(ops: Operators): Actions {
     return new Map<number, Action>([
       [ops.beginMarkedContent, () => this.content.begin()],
@@ -289,7 +289,7 @@ class OperatorReader {
     this.content.end();
   }
 
-  /** Where the text stands that is written in place of what is marked: on the first line of it. */
+  /** Places the replacement text on the first line of the marked content. */
   private replace(
     replaced: Replaced,
     { direction, size, from, to }: Required<Omit<Replaced, 'text' | 'depth' | 'matrix'>>,
@@ -329,7 +329,7 @@ class OperatorReader {
     this.state = this.saved.pop() ?? this.state;
   }
 
-  /** It has a place on the page, whatever the page has transformed before. */
+  /** An annotation has its own place, independent of the page's transformations. */
   private beginAnnotation([place, transformation]: readonly unknown[]): void {
     this.save();
     this.state = { ...INITIAL };
@@ -453,7 +453,7 @@ class RunWriter {
   private quarter = 0;
   private spaced = false;
 
-  /** Of the glyphs that are added next: the direction they are written in, and their height. */
+  /** Sets the writing direction and height of the next glyphs. */
   line([x, y]: Point, size: number) {
     const turn = Math.atan2(y, x) / (Math.PI / 2);
     const nearest = Math.round(turn);
@@ -522,7 +522,7 @@ function continues(run: Run, { left, base, size }: Omit<Run, 'text'>): boolean {
   );
 }
 
-/** Whether the gap between a run and the text that follows it stands for a space. */
+/** Whether the gap between a run and the text that follows it is a space. */
 export function isSpace(
   { text, size }: Pick<Run, 'text' | 'size'>,
   next: string,
@@ -536,13 +536,13 @@ export function isSpace(
 const UNSPACED = /[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]/;
 
 interface Shown {
-  /** Without marks that show nothing; a soft hyphen that is drawn is a hyphen. */
+  /** Text without invisible marks; a soft hyphen that is drawn is a hyphen. */
   readonly text: string;
   readonly blank: boolean;
   readonly rightToLeft: boolean;
 }
 
-/** By what a glyph stands for: a document has few different ones. */
+/** Cache by Unicode text: a document has few different glyphs. */
 const shownCache = new Map<string, Shown>();
 const KNOWN_LIMIT = 20_000;
 

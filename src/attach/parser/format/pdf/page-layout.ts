@@ -27,15 +27,15 @@ const DEEPEST = 6;
 /** Points in which the text below is counted. */
 const BIN = 2;
 const GUTTERS = 8;
-/** Of the lines beside a gutter so many may stand across it, as those of a figure do. */
+/** Maximum share of the lines beside a gutter that may cross it, as those of a figure do. */
 const CROSSING = 0.8;
 /** A range that may be cut is looked at in so many steps. */
 const PARTS = 4;
 
-/** What text runs through: full lines of at least so many characters. */
+/** Minimum characters of a full line of running text. */
 const PROSE_CHARACTERS = 18;
 const FULL_LINE = 0.7;
-/** Of the lines of a column so many at least are of this kind. */
+/** Minimum number of running-text lines in a column. */
 const PROSE_LINES = 4;
 const PROSE_SHARE = 0.3;
 
@@ -173,7 +173,7 @@ function push(lists: Map<number, number[]>, key: number, value: number): void {
   else lists.set(key, [value]);
 }
 
-/** What stands between two lines that span the gutter; without a right side it has no columns. */
+/** Area between two lines that span the gutter; it has no columns without a right side. */
 interface Band {
   readonly left: readonly Piece[];
   readonly right?: readonly Piece[];
@@ -195,7 +195,7 @@ function joined(bands: readonly Band[]): Band[] {
   return joinedBands;
 }
 
-/** Where the fewest pieces stand in the way of a cut from top to bottom, the best places first. */
+/** Candidate gutters, where the fewest pieces stand in the way of a vertical cut; best first. */
 function guttersOf(pieces: readonly Piece[]): number[] {
   const left = leastOf(pieces.map((piece) => piece.left));
   const right = mostOf(pieces.map((piece) => piece.right));
@@ -230,7 +230,7 @@ function guttersOf(pieces: readonly Piece[]): number[] {
     .map(({ middle }) => left + middle * BIN);
 }
 
-/** In bins. */
+/** A gap between columns; units are bins. */
 interface Gutter {
   readonly middle: number;
   readonly width: number;
@@ -261,13 +261,13 @@ function lowestParts(
   ];
 }
 
-/** For each number the largest one up to it. */
+/** Running maximum of the numbers. */
 function runningMost(counts: readonly number[]): number[] {
   let most = 0;
   return counts.map((count) => (most = Math.max(most, count)));
 }
 
-/** What spans the gutter divides the rest into bands. */
+/** Pieces that span the gutter divide the rest into bands. */
 function bandsOf(pieces: readonly Piece[], gutter: number): Band[] {
   const spans = pieces
     .filter(({ left, right }) => left < gutter - 1 && right > gutter + 1)
@@ -302,7 +302,7 @@ function bandOf(left: readonly Piece[], right: readonly Piece[]): Band {
   return left.length > 0 && right.length > 0 ? { left, right } : { left: [...left, ...right] };
 }
 
-/** Whether two sides are columns of text and not of a table; undefined where too little says so. */
+/** Whether two sides are columns of text rather than of a table; undefined if the evidence is too weak. */
 function areColumns(left: readonly Piece[], right: readonly Piece[]): boolean | undefined {
   const [ofLeft, ofRight] = [left, right].map((side) =>
     linesOf(side.flatMap(({ segment }) => segment ?? [])),
@@ -335,7 +335,7 @@ function isDrawnAsRow(left: Line, right: Line): boolean {
   return start > end && start - end <= 2;
 }
 
-/** How often the drawing goes from one side to the other. */
+/** Number of times the drawing order changes sides. */
 function changesOf(left: readonly Line[], right: readonly Line[]): number {
   const drawn = [
     ...ordersOf(left).map((order) => ({ order, side: 0 })),
@@ -364,7 +364,7 @@ function wordsOf(lines: readonly Line[]): number {
   );
 }
 
-/** Of Chinese and Japanese, which have no spaces. */
+/** Approximate number of words in Chinese and Japanese, which have no spaces. */
 function unspacedWords(text: string): number {
   return (text.match(/[\u2e80-\u9fff]/g)?.length ?? 0) / 2;
 }

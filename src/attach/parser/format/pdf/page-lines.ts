@@ -25,7 +25,7 @@ export interface Line {
 /** A wider gap than this, in shares of the font size, divides a line into segments. */
 const SEGMENT_GAP = 0.9;
 
-/** Of the smaller one's height: what two runs share at least that stand on one line. */
+/** Minimum vertical overlap of two runs on one line, as a share of the smaller height. */
 const SHARED_HEIGHT = 0.5;
 /** And what two cells share whose lines stand at different heights, where they are not above each other. */
 const SHARED_BY_CELLS = 0.2;
@@ -52,7 +52,7 @@ export function linesOf(segments: readonly Segment[], withinColumn = false): Lin
   });
 }
 
-/** What stands on one line, from the top, each line from left to right. */
+/** Groups the items into lines, from the top, each from left to right. */
 function grouped<T extends Pick<Run, 'left' | 'right' | 'base' | 'size'>>(
   items: readonly T[],
   withinColumn = false,
@@ -82,7 +82,7 @@ function heightOf({ base, size }: Pick<Run, 'base' | 'size'>) {
   return { bottom: base - size * 0.2, top: base + size * 0.7 };
 }
 
-/** Where the gap is wide. Text that is drawn twice, to look bold, counts once. */
+/** Splits a line at wide gaps. Text drawn twice to look bold counts once. */
 function divided(line: readonly Placed[]): Placed[][] {
   const parts: Placed[][] = [];
   let right = -Infinity;
@@ -130,7 +130,7 @@ function segmentOf(parts: readonly Placed[], rightToLeft: boolean): Segment {
   };
 }
 
-/** That of the page, unless most letters are of the other one. */
+/** Direction of the page, unless most letters have the other one. */
 function isWrittenLeft(parts: readonly Placed[], rightToLeft: boolean): boolean {
   const { right, left } = lettersOf(parts.map(({ text }) => text));
   return rightToLeft ? left <= right * 2 : right > left;
@@ -170,7 +170,7 @@ export function medianOf(numbers: readonly number[]): number {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }
 
-/** Of any number of values; as arguments of a function they would be too many. */
+/** Minimum of any number of values; as arguments of Math.min they could be too many. */
 export function leastOf(numbers: readonly number[]): number {
   return numbers.reduce((least, number) => Math.min(least, number), Infinity);
 }

@@ -1,7 +1,7 @@
 /** The number of a page in a line, and the line without it. */
 interface PageNumber {
   readonly value: number;
-  /** With a mark where the number stood. */
+  /** Text with a mark in place of the number. */
   readonly rest: string;
 }
 
@@ -15,7 +15,7 @@ const MAX_LINE_CHARS = 300;
 const NUMBER =
   /(?<!\p{Nd})\p{Nd}{1,5}(?!\p{Nd})|(?<![\p{L}\p{N}])[ivxlc]{1,8}(?![\p{L}\p{N}])|[〇零一二三四五六七八九十百]{1,5}/giu;
 
-/** What stands right before a number that counts pages. */
+/** Words directly before a page number. */
 const PAGE_BEFORE =
   /(?:^|[^\p{L}\p{N}])(?:page|pages|pg|pp?|seite|s\.|blatt|bl\.|pagina|página|pág|pag|feuille|folio|strona|str|sida|side|sivu|sayfa|oldal|blz|trang|halaman|стр|страница|сторінка|σελίδα|σελ|صفحة|صفحه|עמוד|पृष्ठ|หน้า|頁|页|ページ|페이지)[\s.:#№]*$/iu;
 /** And right behind it. */
@@ -32,8 +32,8 @@ const TOTAL =
   /^\s*(?:\/|／|of|von|de|di|do|van|av|af|z|ze|из|sur|na|עד|من|共|、)\s*(\p{Nd}{1,5})\s*$/iu;
 
 /**
- * What may be the number of a page in a line of a header or footer: one that stands alone, beside a word for page, before
- * the number of all pages, or behind a bar from the title. A number within other text is part of that.
+ * Possible page numbers in a line of a header or footer: a number that is alone, beside a word for page, before the
+ * number of all pages, or behind a bar from the title. A number within other text is part of the text.
  */
 export function pageNumbersOf(text: string): PageNumber[] {
   if (text.length > MAX_LINE_CHARS) return [];
@@ -47,7 +47,7 @@ export function pageNumbersOf(text: string): PageNumber[] {
   });
 }
 
-/** Whether a text names the value that stands beside it. */
+/** Whether a text is a label for the value beside it. */
 export function readsAsLabel(text: string): boolean {
   return /[:：#№=]\s*$|(?:^|[^\p{L}])(?:no|nr|nº|n°|num|id)\.?\s*$/iu.test(text);
 }
@@ -71,7 +71,7 @@ function countsPages({
   return ALONE.test(behind) && TITLE_BEFORE.test(before);
 }
 
-/** Undefined for what is no number, such as a word of Roman digits in disorder. */
+/** The value; undefined for anything else, such as Roman digits in disorder. */
 function valueOf(number: string): number | undefined {
   if (/^[ivxlc]+$/i.test(number)) return romanValue(number.toLowerCase());
   if (/^\p{Nd}+$/u.test(number)) {

@@ -20,7 +20,7 @@ export function isRightToLeft(text: string): boolean {
   return RIGHT.test(text);
 }
 
-/** How many letters are written from right to left, and how many from left to right. */
+/** Number of letters written from right to left, and from left to right. */
 export function lettersOf(texts: Iterable<string>): {
   readonly right: number;
   readonly left: number;

@@ -10,7 +10,7 @@ export interface Table {
   readonly bottom: number;
 }
 
-/** In points: lines this close meet, and are one where they are parallel. */
+/** Distance in points at which lines meet, or are one where they are parallel. */
 const NEAR = 3;
 
 /** More lines of text than this in each row show that the rows are not divided by lines. */
@@ -92,7 +92,7 @@ class Grid {
     );
   }
 
-  /** Whether a line stands at the left of a cell. */
+  /** Whether a line divides a cell from its left neighbour. */
   isDividedLeft(row: number, column: number): boolean {
     const x = this.xs[column] ?? 0;
     const y = middle(this.ys, row);
@@ -209,7 +209,7 @@ function tableOf(grid: Grid, runs: readonly Run[]): Table | undefined {
   };
 }
 
-/** Whether text stands over a line that divides cells: the lines are those of a drawing. */
+/** Whether text crosses a line between cells, as in a drawing. */
 function crosses(grid: Grid, run: Run): boolean {
   const row = grid.rowOf(run);
   return grid.xs.some(
@@ -217,7 +217,7 @@ function crosses(grid: Grid, run: Run): boolean {
   );
 }
 
-/** For each place of the grid the first place of its cell. */
+/** For each place of the grid, the first place of its cell. */
 function rootsOf(grid: Grid): number[] {
   const roots: number[] = [];
   for (let row = 0; row < grid.rows; row += 1) {

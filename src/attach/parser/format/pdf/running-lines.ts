@@ -10,31 +10,31 @@ const MIN_PAGES = 3;
 const EDGE = 1 / 6;
 const MAX_EDGE_LINES = 12;
 
-/** In points: how far the same line may move from page to page. */
+/** Maximum distance in points that a running line may move from page to page. */
 const MOVEMENT = 6;
 
 /** A line this much further from the next one than the lines of the page from each other is part of no paragraph. */
 const APART = 1.3;
-/** In font sizes: lines that are closer stand in one paragraph, lines that are further apart than the larger one never do. */
+/** Line pitch in font sizes: closer lines are in one paragraph, lines beyond the larger limit are not. */
 const MIN_PITCH = 1.2;
 const MAX_PITCH = 2.4;
 
 /** Share of the page's width: what stands further apart on one line was not written as one. */
 const BESIDE = 0.2;
 
-/** What a page shows in one direction of reading. */
+/** Content of a page in one reading direction. */
 export interface EdgedSheet {
-  /** From 0. */
+  /** Page number, from 0. */
   readonly page: number;
   /** The direction: quarters of a turn. */
   readonly quarter: number;
-  /** None of text that is written aslant, which has no edges. */
+  /** Box of the sheet; absent for slanted text, which has no edges. */
   readonly box?: SheetBox;
   readonly segments: readonly Segment[];
   readonly tables: readonly { readonly top: number; readonly bottom: number }[];
 }
 
-/** What a sheet shows besides its running lines, and those that stand nowhere before. */
+/** Content of a sheet without its running lines, and the running lines that no sheet before it has. */
 export interface SheetText {
   readonly headers: readonly Segment[];
   readonly body: readonly Segment[];
@@ -56,14 +56,14 @@ interface EdgeSegment {
 interface EdgeLine {
   readonly sheet: EdgedSheet;
   readonly top: boolean;
-  /** Of the page. */
+  /** Width of the page. */
   readonly width: number;
-  /** From the edge. */
+  /** Distance from the edge. */
   readonly distance: number;
   readonly segments: readonly EdgeSegment[];
-  /** Of its text as a whole. */
+  /** Groups of the whole line's text. */
   readonly groups: Group[];
-  /** Whether it is part of no paragraph. */
+  /** Whether the line is not part of a paragraph. */
   readonly apart: boolean;
 }
 
@@ -162,7 +162,7 @@ function isApart(line: Line, next: Line, gaps: readonly number[]): boolean {
   return gap > APART * Math.min(Math.max(usual, MIN_PITCH * size), MAX_PITCH * size);
 }
 
-/** Whether a line and the next one stand in the same columns, as the head of a table and its first row. */
+/** Whether a line and the next one share columns, as the head of a table and its first row do. */
 function isHeadOf(line: Line, next: Line): boolean {
   if (line.segments.length < 2 || next.segments.length < line.segments.length) return false;
   return line.segments.every(({ left, right }) =>
@@ -199,12 +199,12 @@ function groupsOf(lines: readonly EdgeLine[]): Group[] {
 }
 
 interface Member {
-  /** Those of a segment, or of a line. */
+  /** Groups of a segment or of a line. */
   readonly groups: Group[];
   readonly line: EdgeLine;
 }
 
-/** Its text, and what is left of it without a page number, with the number that its first page would have. */
+/** The text, and its rest without a page number together with the number that the first page would have. */
 function textsOf(text: string, page: number): (readonly [string, boolean])[] {
   const numbers = pageNumbersOf(text);
   return [
@@ -228,7 +228,7 @@ function atOnePlace(members: readonly Member[]): Member[][] {
 interface RunningLine {
   readonly line: EdgeLine;
   readonly groups: readonly Group[];
-  /** By which it is kept once, wherever it stands. */
+  /** Text by which the line is kept once, wherever it stands. */
   readonly text: string;
 }
 
@@ -238,7 +238,7 @@ function runningLinesOf(lines: readonly EdgeLine[]): RunningLine[] {
     const outer: RunningLine[] = [];
     for (const line of lines.filter(({ top }) => top === atTop)) {
       const groups = runningGroups(line);
-      // What differs from page to page may be where the text begins.
+      // Text that differs from page to page may be the beginning of the body.
       if (!groups) break;
       outer.push({ line, groups, text: groups.map(({ text }) => text).join(' ') });
     }
@@ -247,7 +247,7 @@ function runningLinesOf(lines: readonly EdgeLine[]): RunningLine[] {
   });
 }
 
-/** Those of its segments, or of the whole line, where all of it repeats. */
+/** The groups of the segments, or of the whole line if all of it repeats. */
 function runningGroups({ segments, groups, width }: EdgeLine): Group[] | undefined {
   const runningGroupOf = segments.map((edge) => edge.groups.find(({ isRunning }) => isRunning));
   const parts = runningGroupOf.filter((group, index) => {

@@ -98,7 +98,7 @@ function readFormat(code: string): CellFormat {
   return { code, kind: kindOfFormat(code, sections), sections, texts };
 }
 
-/** By the first of its sections, which is that of positive numbers. */
+/** Kind of a format by its first section, which applies to positive numbers. */
 function kindOfFormat(code: string, sections: readonly Section[]): Kind {
   const bare = code.replace(/\\.|_.|\*.|"[^"]*"?/g, ' ').toLowerCase();
   const [section = ''] = bare.split(';');
@@ -160,7 +160,7 @@ function written(value: number, valueFormat: CellFormat): string {
   return `${sign}${before}${sign === '' ? digits : digits.slice(1)}${after}`;
 }
 
-/** What a format writes instead of the number, such as Yes for 1 and No for 0. */
+/** Text that a format shows instead of the number, such as Yes for 1 and No for 0. */
 function words(value: number, valueFormat: CellFormat): string | undefined {
   const displayText = shownBy(valueFormat, value);
   return displayText !== undefined && /[\p{L}\p{N}]/u.test(displayText) ? displayText : undefined;
@@ -174,7 +174,7 @@ function shownBy({ code }: CellFormat, value: number): string | undefined {
   }
 }
 
-/** Whether a number is written as a code: with zeros before it, or with characters before or among its digits. */
+/** Whether the format shows a code: leading zeros, or characters before or among the digits. */
 function isCode(tokens: readonly Token[], first: number): boolean {
   const point = tokens.findIndex(({ type }) => type === 'POINT');
   const whole = tokens.slice(0, point === -1 ? undefined : point);
@@ -204,7 +204,7 @@ function isText({ type }: Token): boolean {
   return type === 'STRING' || type === 'ESCAPED';
 }
 
-/** What is written beside a number; its sign and the brackets of negative numbers are not. */
+/** Unit beside a number; signs and the brackets of negative numbers are not units. */
 function unitOf(token: Token): string {
   if (token.type === 'ESCAPED' && /[-+()]/.test(token.value)) return '';
   return literalOf(token);
@@ -232,7 +232,7 @@ export function digitsOf(value: number): string {
 
 /** ISO 8601 without zone, which spreadsheets do not have; a number below 1 is a time of day. */
 function dateOf(serial: number, epoch: number): string {
-  // To whole seconds, of which a fraction of a day is never an exact number.
+  // Rounded to whole seconds, because a fraction of a day is not exact.
   const at = new Date(epoch + Math.round((serial * DAY_MS) / 1_000) * 1_000);
   if (Number.isNaN(at.getTime())) return String(serial);
   const [date = '', time = ''] = at.toISOString().slice(0, -5).split('T');

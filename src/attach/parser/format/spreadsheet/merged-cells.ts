@@ -64,7 +64,7 @@ export function mergedRangeOf(reference: string): MergedRange | undefined {
 /** Excel has no more; a reference beyond is a mistake. */
 export const MAX_COLUMNS = 16_384;
 
-/** From 0; of "B7" it is 1. 0 where there is no reference, or none that Excel has. */
+/** Column from 0; "B7" is 1. 0 without a valid reference. */
 export function columnOf(reference: string | undefined): number {
   let column = 0;
   for (const letter of /^\$?([A-Za-z]{1,3})/.exec(reference ?? '')?.[1]?.toUpperCase() ?? '') {

@@ -58,7 +58,7 @@ class SheetReader implements XmlHandler {
   private repeatedRows = 1;
   private cells: string[] = [];
   private starts: { readonly column: number; readonly rows: number }[] = [];
-  /** Empty cells that stand before a cell with a value only if one follows. */
+  /** Empty cells not written yet; they count only if a cell with a value follows. */
   private empty = 0;
   private cell: Cell | undefined;
   private paragraph: string | undefined;

@@ -25,7 +25,7 @@ export function readWorkbook(bytes: Buffer): SourceDocument {
     if (!sheet) continue;
     const table = new TableWriter(writer, storable(name), workbook.SheetNames.length > 1);
     const merged = new MergedCells(mergedRanges(sheet));
-    // In rows, as the option `dense` keeps them.
+    // The option `dense` stores cells in rows.
     const rows = (sheet as { '!data'?: readonly (readonly CellObject[] | undefined)[] })['!data'];
     for (const [index, row] of (rows ?? []).entries()) {
       if (!row) continue;

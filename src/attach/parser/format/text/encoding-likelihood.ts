@@ -68,7 +68,7 @@ const FREQUENT_HANGUL =
  */
 interface Encoding {
   readonly label: string;
-  /** How its letters stand beside ASCII letters: within one word, never within one, or without spaces between words. */
+  /** Position of letters beside ASCII letters: within a word, never within one, or in text without spaces. */
   readonly script: 'latin' | 'alphabet' | 'ideographs';
   /** Cost of a character that is not ASCII: the first entry that has it. */
   readonly costs: readonly (readonly [RegExp | ReadonlySet<string>, number])[];
@@ -189,7 +189,7 @@ export function likeliestEncoding(sample: Uint8Array): string {
     .sort((a, b) => a.cost - b.cost);
   if (!best) throw new Error('The list of encodings is empty.');
   const { label, script } = best.encoding;
-  // Which Latin alphabet it is depends on the language.
+  // The choice among Latin alphabets depends on the language.
   return script === 'latin' ? likeliestLatin(sample) : label;
 }
 
@@ -232,7 +232,7 @@ function costOfOther(character: string, costs: Encoding['costs']): number {
   return entry?.[1] ?? STRANGE_COST;
 }
 
-/** What two bytes mean whose first and second lie in these ranges. */
+/** The characters of byte pairs in these ranges. */
 function charactersOf(
   label: string,
   [firstLead, lastLead]: readonly [number, number],

@@ -3,7 +3,7 @@ interface Language {
   readonly label: 'windows-1252' | 'windows-1250' | 'iso-8859-2' | 'windows-1254';
   readonly letters: string;
   readonly words: string;
-  /** Of a language with few texts, against those with many. */
+  /** Cost added for a language with few texts. */
   readonly rarity?: number;
 }
 

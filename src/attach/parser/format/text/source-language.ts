@@ -74,7 +74,7 @@ export function suffixOf(name: string): string {
 /** Escapes of JSON (RFC 8259, section 7). They stand only in its strings; a backslash that is escaped begins none. */
 const ESCAPES = /\\(?:u([0-9a-fA-F]{4})|[^u])/g;
 
-/** What stays escaped as a letter of its own, so that the text is JSON as before. */
+/** Short escapes, so that the text remains valid JSON. */
 const SHORT: Readonly<Record<string, string>> = {
   '\b': '\\b',
   '\t': '\\t',

@@ -15,7 +15,7 @@ const SAMPLE_BYTES = 16_384;
 /** Share of characters that may be broken or control characters in what is still taken for text. */
 const BROKEN_SHARE = 0.01;
 
-/** Of the characters beyond ASCII, which may be bytes of another encoding in what is still taken for UTF-8. */
+/** Maximum invalid characters in a text that counts as UTF-8, as a share of its valid non-ASCII characters. */
 const STRAY_SHARE = 0.1;
 
 /** Characters beyond ASCII below which bytes of another encoding may look like UTF-8 by chance. */
@@ -46,7 +46,7 @@ export function storable(text: string): string {
   return text.replace(/\r\n?/g, '\n').replaceAll('\0', '').toWellFormed();
 }
 
-/** Without the zeros of a log that a crash cut off, and the end-of-file mark of DOS. */
+/** Strips the zeros of a log that a crash cut off and the end-of-file mark of DOS. */
 function withoutPadding(bytes: Uint8Array): Uint8Array {
   let end = bytes.length;
   while (end > 0 && (bytes[end - 1] === 0 || bytes[end - 1] === 0x1a)) end -= 1;
@@ -59,7 +59,7 @@ function byMark(bytes: Uint8Array): DecodedText | undefined {
   return mark && decode(mark[0], bytes);
 }
 
-/** Without a byte order mark the zero bytes identify it: Western text and the line ends and digits of any other are full of them. */
+/** UTF-16 without a byte order mark is detected by zero bytes, which Western text, digits and line ends are full of. */
 function asUtf16(bytes: Uint8Array): DecodedText | undefined {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
   if (!sample.includes(0)) return undefined;
@@ -163,7 +163,7 @@ function withStrayBytes(bytes: Uint8Array): string {
   return text + decoder.decode(bytes.subarray(start));
 }
 
-/** Of the character of UTF-8 at this place, in bytes; 0 where there is none. Up to the end for one that the end cuts. */
+/** Length of the UTF-8 character at an offset, in bytes; 0 if invalid. A character cut by the end counts up to it. */
 function characterLength(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] ?? 0;
   if (lead < 0x80) return 1;
@@ -189,7 +189,7 @@ function tellingSample(bytes: Uint8Array): Uint8Array {
     const end = feed < 0 ? bytes.length : feed + 1;
     const telling = firstTellingByte(bytes, start, end);
     if (telling < end) {
-      // Not from within a long line's ASCII part; a space before it keeps a character whole.
+      // The slice starts outside the ASCII part of a long line, at a space, so that no character is cut.
       const from = Math.max(start, bytes.lastIndexOf(0x20, Math.max(0, telling - 200)));
       const line = bytes.subarray(from, Math.min(end, from + SAMPLE_BYTES - size));
       lines.push(line);
