@@ -6,7 +6,7 @@ import type { Phrase } from '../../platform/message/index.js';
 import { RunNotFoundError, SessionNotFoundError } from '../store/errors.js';
 
 /** Longest key that makes a repeated request harmless. */
-export const LONGEST_KEY = 256;
+export const MAX_KEY_CHARS = 256;
 
 /** SHA-256 as hex digits, in any case. */
 export const SHA256 = {

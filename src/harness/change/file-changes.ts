@@ -126,18 +126,18 @@ const IDLE_MS = 60_000;
 /** How long putting files back may take, whatever has stopped the change. */
 const ROLL_BACK_MS = 60_000;
 /** Longest diff of one file in an event or an answer. */
-const DIFF_BYTES = 64 * 1024;
+const MAX_DIFF_BYTES = 64 * 1024;
 /** All diffs in the events of one call, and all that are compared at once. */
-const ALL_DIFF_BYTES = 2 * 1024 * 1024;
+const MAX_TOTAL_DIFF_BYTES = 2 * 1024 * 1024;
 /** Events of one call; a command may change any number of files, and all of them get their rows. */
-const EVENTS = 500;
+const MAX_EVENTS = 500;
 /** How long one call's changes may be compared; the rest are shown without lines. */
 const COMPARE_MS = 3_000;
 /** Rows of one statement: the embedded database executes it in this process. */
 const INSERTED_AT_ONCE = 200;
 /** Files of one message to the thread, whose diffs are then masked in one go: other work gets its turn in between. */
 const COMPARED_AT_ONCE = 20;
-const REMEMBERED_COUNTS = 2_000;
+const MAX_CACHED_COUNTS = 2_000;
 
 export interface ChangeTarget {
   readonly tenantId: string;
@@ -186,7 +186,7 @@ export class FileChanges implements OnApplicationShutdown {
   private readonly logger = new Logger(FileChanges.name);
   private readonly thread = new WorkerThread<typeof diffWorker>(WORKER, IDLE_MS);
   /** Lines added and deleted between two contents, which never change. */
-  private readonly counts = new LRUCache<string, Counts>({ max: REMEMBERED_COUNTS });
+  private readonly counts = new LRUCache<string, Counts>({ max: MAX_CACHED_COUNTS });
 
   constructor(
     private readonly blobs: BlobStore,
@@ -314,8 +314,8 @@ export class FileChanges implements OnApplicationShutdown {
       await this.repository.insert(piece.map((file) => rowOf(run, toolCallId, file)));
     }
     const subject = { toolCallId };
-    let room = ALL_DIFF_BYTES;
-    const changed = files.slice(0, EVENTS).map((file): EventDraft => {
+    let room = MAX_TOTAL_DIFF_BYTES;
+    const changed = files.slice(0, MAX_EVENTS).map((file): EventDraft => {
       const { operation, additions, deletions } = file;
       const { path, op } = operation;
       room -= Buffer.byteLength(file.diff);
@@ -380,7 +380,7 @@ export class FileChanges implements OnApplicationShutdown {
     taskOf: (file: File) => CompareTask,
   ): Promise<Comparison[]> {
     const compared: Comparison[] = [];
-    let room = ALL_DIFF_BYTES;
+    let room = MAX_TOTAL_DIFF_BYTES;
     for await (const piece of yieldingChunks(files, COMPARED_AT_ONCE)) {
       if (Date.now() >= deadline) break;
       const job = { tasks: piece.map(taskOf), deadline, withDiffs: room > 0 };
@@ -399,7 +399,7 @@ export class FileChanges implements OnApplicationShutdown {
     const { additions, deletions, diff, cut, damaged } = compared;
     for (const hash of damaged) this.logger.error({ msg: 'Stored content is damaged', hash });
     if (room <= 0) return { additions, deletions, diff: '', diffTruncated: true };
-    const shown = cutLines(this.mask.apply(diff), DIFF_BYTES);
+    const shown = cutLines(this.mask.apply(diff), MAX_DIFF_BYTES);
     return { additions, deletions, diff: shown.text, diffTruncated: cut || shown.cut };
   }
 

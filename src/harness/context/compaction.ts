@@ -14,16 +14,16 @@ import type { Compaction } from '../protocol/run.state.js';
 import { storableText } from '../store/columns.repository.js';
 
 /** What is sent at most of the window before anything is left out. */
-const FULL = 0.75;
+const COMPACTION_SHARE = 0.75;
 /** What is aimed at then, so that the next call does not compact again. */
-const AIMED = 0.6;
+const TARGET_SHARE = 0.6;
 /** Outputs of tools that stay, newest first: so many tokens, in small windows a share of them. */
-const KEPT_OUTPUTS = 40_000;
-const KEPT_OUTPUTS_SHARE = 0.3;
+const RETAINED_OUTPUT_TOKENS = 40_000;
+const RETAINED_OUTPUT_SHARE = 0.3;
 /** What stays behind a summary, newest first, as a share of the window. */
-const KEPT_TAIL_SHARE = 0.25;
+const RETAINED_TAIL_SHARE = 0.25;
 /** A summary of less is not worth a call of the model, as long as everything fits. */
-const WORTH_SUMMARY = 0.1;
+const MIN_SUMMARY_SHARE = 0.1;
 /** Counts of services and estimates differ by no more; what is beyond was counted of something else. */
 const RATIOS = { least: 0.5, most: 4 } as const;
 
@@ -88,7 +88,7 @@ export async function fit(
   const ratio = ratioOf(whole, state);
   const { limit } = parts;
   const before = counted(whole, ratio);
-  if (before <= limit * FULL) return { messages: whole.messages, tokens: before };
+  if (before <= limit * COMPACTION_SHARE) return { messages: whole.messages, tokens: before };
 
   const pruned = { ...state, prunedThrough: pruneEnd(parts, state, ratio), ratio };
   const outcome = await summarisedFrom(parts, pruned, summarise);
@@ -132,7 +132,7 @@ async function summarisedFrom(
   summarise: Summarise,
 ): Promise<Summarised | NoSummary | undefined> {
   const rendering = render(parts, state);
-  if (counted(rendering, state.ratio) <= parts.limit * AIMED) return undefined;
+  if (counted(rendering, state.ratio) <= parts.limit * TARGET_SHARE) return undefined;
   const units = summarisable(rendering, parts.limit, state.ratio);
   const last = units.at(-1);
   if (!last) return undefined;
@@ -154,7 +154,7 @@ function ratioOf({ headTokens, units }: Rendering, { madeAfter, ratio }: Compact
 
 /** The newest result whose output is left out, so that the newest outputs stay that there is room for: one at least. */
 function pruneEnd({ conversation, limit }: ContextParts, state: Compaction, ratio: number): number {
-  let room = Math.min(KEPT_OUTPUTS, limit * KEPT_OUTPUTS_SHARE);
+  let room = Math.min(RETAINED_OUTPUT_TOKENS, limit * RETAINED_OUTPUT_SHARE);
   const outputs = conversation.results.filter((result) => isPrunable(result)).toReversed();
   const end = outputs.find((result, index) => {
     room -= estimateTokens(result.content) * ratio;
@@ -166,7 +166,7 @@ function pruneEnd({ conversation, limit }: ContextParts, state: Compaction, rati
 /** The units that a summary would replace: all but the newest ones. None when that is not worth it. */
 function summarisable(rendering: Rendering, limit: number, ratio: number): readonly Unit[] {
   const { units } = rendering;
-  let room = limit * KEPT_TAIL_SHARE;
+  let room = limit * RETAINED_TAIL_SHARE;
   const lastOld = units.findLastIndex(({ tokens }, index) => {
     room -= tokens * ratio;
     return room < 0 && index < units.length - 1;
@@ -174,7 +174,7 @@ function summarisable(rendering: Rendering, limit: number, ratio: number): reado
   const old = units.slice(0, lastOld + 1);
   const saved = old.reduce((sum, { tokens }) => sum + tokens, 0) * ratio;
   const isUrgent = counted(rendering, ratio) > limit;
-  return saved < limit * WORTH_SUMMARY && !isUrgent ? [] : old.map(({ unit }) => unit);
+  return saved < limit * MIN_SUMMARY_SHARE && !isUrgent ? [] : old.map(({ unit }) => unit);
 }
 
 /** The newest message when the compaction is decided. */
@@ -205,18 +205,18 @@ Say only what the record says. Mark what is a guess. Copy names, paths, commands
 /** Characters of a record's parts that are shown. */
 const SHOWN = { said: 6_000, answer: 4_000, arguments: 1_200, output: 2_400 } as const;
 /** What is kept of each part where the whole record is too long. */
-const LEAST = 200;
+const MIN_PART_CHARS = 200;
 
 const CONNECT_MS = 10_000;
 const MAX_MODEL_CALL_MS = 600_000;
-const TRIES = 2;
+const MAX_TRIES = 2;
 /** Of an answer, as a share of what may be sent, and at most. */
 const ANSWER_SHARE = 1 / 10;
-const ANSWER_TOKENS = 4_096;
+const MAX_ANSWER_TOKENS = 4_096;
 /** Of the request, as a share of what may be sent: estimates differ from what services count. */
 const REQUEST_SHARE = 0.6;
 /** Characters for each token of the answer that are kept; more than a model writes. */
-const CHARACTERS = 6;
+const CHARS_PER_TOKEN = 6;
 
 export interface SummaryJob {
   readonly caller: ModelUser;
@@ -241,8 +241,8 @@ export class SummaryWriter {
    * its calls stands in; when the service is unavailable, the failure is answered. Fails when the signal aborts.
    */
   async write(job: SummaryJob, wish: SummaryWish): Promise<Summary | NoSummary> {
-    const tokens = Math.min(ANSWER_TOKENS, Math.floor(job.limit * ANSWER_SHARE));
-    const characters = tokens * CHARACTERS;
+    const tokens = Math.min(MAX_ANSWER_TOKENS, Math.floor(job.limit * ANSWER_SHARE));
+    const characters = tokens * CHARS_PER_TOKEN;
     try {
       const { text, usage } = await this.ask(job, wish, tokens);
       const summary = text.trim() === '' ? plainSummary(wish, characters) : text.trim();
@@ -270,7 +270,7 @@ export class SummaryWriter {
         totalMs: MAX_MODEL_CALL_MS,
       },
       signal,
-      attempts: TRIES,
+      attempts: MAX_TRIES,
     });
     const { text, reasoning: thinking, toolCalls } = answer;
     const call = { sentTokens: tokensOf(messages), text, thinking, toolCalls };
@@ -293,7 +293,8 @@ function recordOf({ units, former }: SummaryWish, tokens: number): string {
     const text = before + units.map((unit) => unitText(unit, scale)).join('\n\n');
     if (estimateTokens(text) <= tokens) return text;
     // A character is a token at most; the newest of the record is worth the most.
-    if (scale * SHOWN.said < LEAST) return cut(before, tokens / 2) + text.slice(-tokens / 2);
+    if (scale * SHOWN.said < MIN_PART_CHARS)
+      return cut(before, tokens / 2) + text.slice(-tokens / 2);
   }
 }
 
@@ -326,7 +327,7 @@ function plainSummary({ units, former }: SummaryWish, characters: number): strin
   const lines = units.flatMap(({ calls, results }) =>
     calls.map(
       ({ name, arguments: text }, index) =>
-        `- ${name} ${cut(text, LEAST)}${results[index]?.toolError ? ' (failed)' : ''}`,
+        `- ${name} ${cut(text, MIN_PART_CHARS)}${results[index]?.toolError ? ' (failed)' : ''}`,
     ),
   );
   const list = `Calls so far, without their outputs:\n${lines.join('\n')}`;

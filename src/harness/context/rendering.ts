@@ -9,7 +9,7 @@ import type {
 } from '../../provider/index.js';
 import type { Compaction } from '../protocol/run.state.js';
 import { sha256 } from '../protocol/values.js';
-import { SKILL_TOOL, WORTH_PRUNING } from '../store/message.repository.js';
+import { SKILL_TOOL, MIN_PRUNED_BYTES } from '../store/message.repository.js';
 import type { RunSkills, TurnMessage } from '../store/message.repository.js';
 
 const LENGTH = 8;
@@ -200,7 +200,7 @@ const SAID_SHARE = 1 / 4;
 /** True for the result of a call whose output may be left out when it is old: texts of skills stay. */
 export function isPrunable({ content, toolName, toolError, pruned }: TurnMessage): boolean {
   const isSkill = toolName === SKILL_TOOL && !toolError;
-  return pruned || (!isSkill && Buffer.byteLength(content) > WORTH_PRUNING);
+  return pruned || (!isSkill && Buffer.byteLength(content) > MIN_PRUNED_BYTES);
 }
 
 export function render(parts: ContextParts, state: Compaction): Rendering {

@@ -34,27 +34,27 @@ type ProjectNotes =
 
 /** The one file of a workspace that is given to the model unasked. */
 const NOTES_FILE = 'AGENTS.md';
-const NOTES_BYTES = 32 * 1024;
+const MAX_NOTES_BYTES = 32 * 1024;
 /** Most of what may be sent that the notes take. */
 const NOTES_SHARE = 0.25;
-const PREFACE_BYTES = 16 * 1024;
+const MAX_PREFACE_BYTES = 16 * 1024;
 /** Bytes of the preface for each token that may be sent: an eighth of it, where a token has four. */
 const PREFACE_SHARE = 0.5;
 /** What is kept of a single text of the preface. */
-const LONGEST_TEXT = 4_000;
+const MAX_TEXT_CHARS = 4_000;
 const SEPARATOR = '\n\n';
 const SPEAKERS = { USER: 'User', ASSISTANT: 'Assistant', CONTROL: 'Harness' } as const;
 /** Runs whose surroundings are cached. */
-const CACHED = 64;
+const MAX_CACHED_RUNS = 64;
 /** Lines of the listing in all, and of the top level. */
-const LINES = 200;
-const TOP_LINES = 120;
-const LONGEST_NAME = 100;
+const MAX_LISTING_LINES = 200;
+const MAX_TOP_LEVEL_LINES = 120;
+const MAX_NAME_CHARS = 100;
 
 /** Reads the surroundings of runs: the workspace, the project's notes, and the earlier runs of the session. */
 @Injectable()
 export class SurroundingsReader {
-  private readonly cached = new LRUCache<string, Promise<Surroundings>>({ max: CACHED });
+  private readonly cached = new LRUCache<string, Promise<Surroundings>>({ max: MAX_CACHED_RUNS });
 
   constructor(private readonly messages: MessageRepository) {}
 
@@ -74,11 +74,11 @@ export class SurroundingsReader {
   }
 
   private async read({ run, workspace, limit, signal }: SurroundingsInput): Promise<Surroundings> {
-    const bytes = Math.min(PREFACE_BYTES, Math.floor(limit * PREFACE_SHARE));
+    const bytes = Math.min(MAX_PREFACE_BYTES, Math.floor(limit * PREFACE_SHARE));
     const [listing, notes, earlier] = await Promise.all([
       listingOf(workspace),
       notesOf(workspace, signal),
-      this.messages.before(run, LONGEST_TEXT),
+      this.messages.before(run, MAX_TEXT_CHARS),
     ]);
     return { listing, notes, preface: prefaceOf(earlier, bytes) };
   }
@@ -119,7 +119,7 @@ function notesText(notes: NonNullable<ProjectNotes>, mark: DataMark, room: numbe
 async function notesOf(workspace: Workspace, signal: AbortSignal): Promise<ProjectNotes> {
   try {
     const { bytes, realPath } = await workspace.read(NOTES_FILE, {
-      limitBytes: NOTES_BYTES,
+      limitBytes: MAX_NOTES_BYTES,
       signal,
     });
     if (workspace.classify(realPath).secret) return { kind: 'unusable', why: 'leads to a secret' };
@@ -133,7 +133,7 @@ async function notesOf(workspace: Workspace, signal: AbortSignal): Promise<Proje
     return {
       kind: 'unusable',
       why: isTooLarge
-        ? `is larger than ${NOTES_BYTES} bytes; read_file shows it in parts`
+        ? `is larger than ${MAX_NOTES_BYTES} bytes; read_file shows it in parts`
         : 'cannot be read',
     };
   }
@@ -164,8 +164,8 @@ export function prefaceOf(newestFirst: readonly EarlierText[], bytes: number): s
 }
 
 function shortened(content: string): string {
-  if (content.length < LONGEST_TEXT) return content;
-  return `${content.slice(0, LONGEST_TEXT - 1).toWellFormed()}…`;
+  if (content.length < MAX_TEXT_CHARS) return content;
+  return `${content.slice(0, MAX_TEXT_CHARS - 1).toWellFormed()}…`;
 }
 
 /**
@@ -173,22 +173,27 @@ function shortened(content: string): string {
  * could be mistaken for something else are quoted.
  */
 export async function listingOf(workspace: Workspace): Promise<string> {
-  const top = await entriesOf(workspace, '', TOP_LINES);
+  const top = await entriesOf(workspace, '', MAX_TOP_LEVEL_LINES);
   const folders = top.entries.filter((entry) => isOpened(entry));
-  const share = Math.max(1, Math.floor((LINES - TOP_LINES) / Math.max(1, folders.length)));
+  const share = Math.max(
+    1,
+    Math.floor((MAX_LISTING_LINES - MAX_TOP_LEVEL_LINES) / Math.max(1, folders.length)),
+  );
   // Lines that the top level does not use are shared among the folders.
-  const spare = Math.floor((TOP_LINES - top.entries.length) / Math.max(1, folders.length));
+  const spare = Math.floor(
+    (MAX_TOP_LEVEL_LINES - top.entries.length) / Math.max(1, folders.length),
+  );
   const lines: string[] = [];
   for (const entry of top.entries) {
     lines.push(lineOf(entry));
-    if (!isOpened(entry) || lines.length >= LINES) continue;
+    if (!isOpened(entry) || lines.length >= MAX_LISTING_LINES) continue;
     const inside = await entriesOf(workspace, entry.name, share + spare);
     lines.push(...inside.entries.map((one) => `  ${lineOf(one)}`));
     if (inside.hasMore) lines.push('  …');
   }
   if (lines.length === 0) return '(empty)';
-  return lines.length > LINES || top.hasMore
-    ? [...lines.slice(0, LINES - 1), '…'].join('\n')
+  return lines.length > MAX_LISTING_LINES || top.hasMore
+    ? [...lines.slice(0, MAX_LISTING_LINES - 1), '…'].join('\n')
     : lines.join('\n');
 }
 
@@ -214,8 +219,8 @@ function isOpened({ kind, name }: WorkspaceEntry): boolean {
 }
 
 function lineOf({ name, kind }: WorkspaceEntry): string {
-  const shown = /^[\p{L}\p{N}_.@+ -]+$/u.test(name) && name.length <= LONGEST_NAME;
-  const text = shown ? name : JSON.stringify(name.slice(0, LONGEST_NAME));
+  const shown = /^[\p{L}\p{N}_.@+ -]+$/u.test(name) && name.length <= MAX_NAME_CHARS;
+  const text = shown ? name : JSON.stringify(name.slice(0, MAX_NAME_CHARS));
   if (kind === 'folder') return SKIPPED_FOLDERS.has(name) ? `${text}/ (not listed)` : `${text}/`;
   return kind === 'link' ? `${text} (a link)` : text;
 }
@@ -243,7 +248,7 @@ const ROLE = `You are a coding agent. You work in one folder, the workspace, thr
 
 /** Share of what may be sent that the descriptions of skills take at most. */
 const SKILLS_SHARE = 0.1;
-const SHORTEST_DESCRIPTION = 60;
+const MIN_DESCRIPTION_CHARS = 60;
 
 /**
  * The one text that the model gets in the system's name. What a workspace says stands in it only as data on one line
@@ -337,7 +342,7 @@ function skillLines(skills: readonly SkillSummary[], room: number): string[] {
   const whole = skills.map((skill) => skillLine(skill, Infinity));
   if (estimateTokens(whole.join('\n')) <= room) return whole;
   // A character is a token at most.
-  const share = Math.max(SHORTEST_DESCRIPTION, Math.floor(room / skills.length));
+  const share = Math.max(MIN_DESCRIPTION_CHARS, Math.floor(room / skills.length));
   return skills.map((skill) => skillLine(skill, share));
 }
 

@@ -88,13 +88,13 @@ function abandonedCode(failure: UpstreamError | LimitReachedError): string {
   return ABANDONED[failure.kind] ?? 'PROVIDER_ERROR';
 }
 
-const TRIES = 3;
+const MAX_TRIES = 3;
 const BACKOFF = 4;
-const LONGEST_RETRY_AFTER_MS = 60_000;
+const MAX_RETRY_AFTER_MS = 60_000;
 const CONNECT_MS = 10_000;
 const MAX_MODEL_CALL_MS = 600_000;
-const PROVIDER_ID_LENGTH = 200;
-const TOOL_NAME_LENGTH = 100;
+const MAX_PROVIDER_ID_CHARS = 200;
+const MAX_TOOL_NAME_CHARS = 100;
 
 const CUT =
   'Your last answer was cut off before it was finished, and nothing of it was carried out. Go on in smaller steps.';
@@ -140,7 +140,7 @@ export class ModelCalls {
         }
         if (failure.kind === 'context-length') return { kind: 'overflow', error: failure };
         const result = failureOf(failure);
-        if (result.kind === 'refused' || attempt >= TRIES) return result;
+        if (result.kind === 'refused' || attempt >= MAX_TRIES) return result;
         await this.waitToRetry(context.lease, answer, failure);
       }
     }
@@ -338,12 +338,12 @@ export class ModelCalls {
     const backoff = this.config.HARNESS_MODEL_RETRY_MS * BACKOFF ** (attempt - 1);
     // A fifth more or less, so that many runs do not retry at the same moment.
     const spread = backoff * (0.8 + Math.random() * 0.4);
-    const delayMs = Math.round(Math.max(spread, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS)));
+    const delayMs = Math.round(Math.max(spread, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)));
     const failureKind = this.mask.apply(kind);
     await this.store.ledger.append(lease.claim, [
       {
         type: 'model.retrying',
-        data: { effectId, retry: attempt, maxRetries: TRIES - 1, failureKind, delayMs },
+        data: { effectId, retry: attempt, maxRetries: MAX_TRIES - 1, failureKind, delayMs },
         subject: { stepId: stepIdOf(iteration) },
       },
     ]);
@@ -388,8 +388,8 @@ export class ModelCalls {
         toolCallId: newId(),
         iteration: run.iteration,
         ordinal,
-        providerCallId: call.id.slice(0, PROVIDER_ID_LENGTH),
-        toolName: call.name.slice(0, TOOL_NAME_LENGTH),
+        providerCallId: call.id.slice(0, MAX_PROVIDER_ID_CHARS),
+        toolName: call.name.slice(0, MAX_TOOL_NAME_CHARS),
         effectClass: this.classOf(call),
         argumentsJson,
         argumentsSha256: sha256(argumentsJson),
@@ -540,7 +540,7 @@ export function failureOf(error: UpstreamError): {
   return { kind: mayPass ? 'unavailable' : 'refused', error };
 }
 
-const CHARACTERS = 512;
+const DELTA_CHARS = 512;
 const MERGE_MS = 100;
 /** From so many events on, deltas are merged for longer; from LAST_DELTA on they are not stored. */
 const MERGE_LONGER_FROM = 15_000;
@@ -594,7 +594,7 @@ export class DeltaLog {
   add(type: DeltaType, delta: string): void {
     if (this.failure) throw this.failure;
     this.put(type, this.masked[type].add(delta));
-    if (this.characters >= CHARACTERS && !this.isLong) this.write();
+    if (this.characters >= DELTA_CHARS && !this.isLong) this.write();
     else if (this.pending.length > 0) {
       this.timer ??= setTimeout(() => this.write(), this.isLong ? MERGE_LONGER_MS : MERGE_MS);
     }

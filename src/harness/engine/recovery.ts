@@ -90,10 +90,10 @@ const SUSPENDED = msg`The server stopped in the middle of a tool call, and its o
 /** How long an owner on another host may take to notice that it has lost its lease. */
 const OTHER_HOST_WAIT_MS = 60_000;
 /** A process of this host that still runs after so long is stuck: the outcome of its call counts as unknown. */
-const LONGEST_WAIT_MS = 10 * 60_000;
+const MAX_WAIT_MS = 10 * 60_000;
 const POLL_MS = 500;
 /** Files that the event of an uncertain call names; the effect has them all. */
-const NAMED_FILES = 100;
+const MAX_NAMED_FILES = 100;
 
 interface Finding {
   readonly effect: HarnessEffect;
@@ -192,7 +192,7 @@ export class ToolCallRecovery {
       if (state === 'ended') return true;
       const waited = performance.now() - began;
       if (state === 'unknown' && waited >= OTHER_HOST_WAIT_MS) return true;
-      if (waited >= LONGEST_WAIT_MS) return false;
+      if (waited >= MAX_WAIT_MS) return false;
       await delay(POLL_MS, undefined, { signal: lease.signal });
     }
   }
@@ -268,7 +268,7 @@ export class ToolCallRecovery {
       ...(startedAt && { startedAt: startedAt.getTime() }),
       ...(operations && {
         fileCount: operations.length,
-        files: operations.slice(0, NAMED_FILES).map(({ path, op }) => ({ path, op })),
+        files: operations.slice(0, MAX_NAMED_FILES).map(({ path, op }) => ({ path, op })),
       }),
     };
     await this.store.ledger.asOwner(context.lease.claim, async (writer) => {

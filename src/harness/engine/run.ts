@@ -584,7 +584,7 @@ function isGone(
 }
 
 /** Failures that are remembered; when there are more, all are forgotten and logged again. */
-const MOST = 1_000;
+const MAX_REMEMBERED_FAILURES = 1_000;
 
 /**
  * Logs repeated failures once: work that is tried again and again, such as a sweep, is logged when it first fails, and again
@@ -606,7 +606,7 @@ export class Attempts {
       if (isOutage(error)) return;
       const cause = String(error);
       if (this.failures.get(key) === cause) return;
-      if (this.failures.size >= MOST) this.failures.clear();
+      if (this.failures.size >= MAX_REMEMBERED_FAILURES) this.failures.clear();
       this.failures.set(key, cause);
       this.logger.error({ msg: what, ...(runId !== undefined && { runId }), err: error });
     }

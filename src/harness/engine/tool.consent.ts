@@ -168,11 +168,11 @@ export interface ShownCall {
   readonly preview: ApprovalPreview;
 }
 
-const SUMMARY_CHARACTERS = 400;
-const NAMED_FILES = 5;
-const PATH_CHARACTERS = 200;
+const MAX_SUMMARY_CHARS = 400;
+const MAX_NAMED_FILES = 5;
+const MAX_PATH_CHARS = 200;
 /** All diffs of one call. */
-const DIFF_BYTES = 64 * 1024;
+const MAX_DIFF_BYTES = 64 * 1024;
 
 const VERBS = { CREATE: 'create', UPDATE: 'change', DELETE: 'delete' } as const;
 
@@ -185,13 +185,13 @@ const NO_PREVIEW: ApprovalPreview = {
 
 /** A call that neither runs a command nor changes a file. */
 export function shownTitle(title: string): ShownCall {
-  return { summary: shortened(title, SUMMARY_CHARACTERS), preview: NO_PREVIEW };
+  return { summary: shortened(title, MAX_SUMMARY_CHARS), preview: NO_PREVIEW };
 }
 
 /** The command itself; a long one is cut in the middle of the summary, and is whole in the preview. */
 export function shownCommand(command: string): ShownCall {
   return {
-    summary: `run ${shortened(visibleLine(command), SUMMARY_CHARACTERS)}`,
+    summary: `run ${shortened(visibleLine(command), MAX_SUMMARY_CHARS)}`,
     preview: { ...NO_PREVIEW, command },
   };
 }
@@ -206,9 +206,9 @@ export function shownFiles(
     const sizes = { sizeBefore: before?.size ?? null, sizeAfter: after?.size ?? null };
     return { path, op, additions, deletions, ...sizes };
   });
-  const named = files.slice(0, NAMED_FILES).map(fileText);
+  const named = files.slice(0, MAX_NAMED_FILES).map(fileText);
   const more = files.length - named.length;
-  const { text, cut } = cutLines(comparisons.map(({ diff }) => diff).join(''), DIFF_BYTES);
+  const { text, cut } = cutLines(comparisons.map(({ diff }) => diff).join(''), MAX_DIFF_BYTES);
   return {
     summary: `${named.join('; ')}${more > 0 ? `; and ${more} more files` : ''}`,
     preview: {
@@ -231,6 +231,6 @@ function fileText(file: PreviewFile): string {
 
 /** Quoted where it could be taken for the end of one file and the beginning of another. */
 function shownPath(path: string): string {
-  const line = shortened(visibleLine(path), PATH_CHARACTERS);
+  const line = shortened(visibleLine(path), MAX_PATH_CHARS);
   return /;|"| \(/.test(line) ? JSON.stringify(line) : line;
 }

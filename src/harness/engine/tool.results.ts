@@ -141,12 +141,12 @@ interface ResultNote {
 }
 
 /** Most of a tool's result that the model gets. */
-const RESULT_BYTES = 64 * 1024;
+const MAX_RESULT_BYTES = 64 * 1024;
 /** The body of a skill is given whole. */
-const SKILL_BYTES = 256 * 1024;
-const SUMMARY_LENGTH = 200;
+const MAX_SKILL_BYTES = 256 * 1024;
+const MAX_SUMMARY_CHARS = 200;
 /** Of a title in an event. */
-const TITLE_CHARACTERS = 200;
+const MAX_TITLE_CHARS = 200;
 
 /** What an error code says of the call: invalid arguments, missing consent, or nothing was done. Otherwise it failed. */
 const STATES: Readonly<Partial<Record<ToolErrorCode, SettledEffectState>>> = {
@@ -174,16 +174,16 @@ export function doneOutcome({ failure, ...outcome }: ToolOutcome): CallOutcome {
 }
 
 /** Operations of a finished command that its row keeps; the rows of the changes are all of them. */
-const KEPT_OPERATIONS = 1_000;
+const MAX_STORED_OPERATIONS = 1_000;
 
 /** The first ones, and one for each folder that was made or removed, which an undo has to know. */
 function keptOperations(operations: readonly FileOperation[]): readonly FileOperation[] {
-  if (operations.length <= KEPT_OPERATIONS) return operations;
+  if (operations.length <= MAX_STORED_OPERATIONS) return operations;
   const folders = new Set<string>();
   return operations.filter(({ path, madeFolders = 0 }, index) => {
     const known = folders.size;
     for (const folder of foldersOf(path).slice(0, madeFolders)) folders.add(folder);
-    return index < KEPT_OPERATIONS || folders.size > known;
+    return index < MAX_STORED_OPERATIONS || folders.size > known;
   });
 }
 
@@ -226,7 +226,7 @@ export class ToolResults {
       type: 'tool.started',
       data: {
         toolName,
-        title: shortened(this.mask.apply(title, secrets), TITLE_CHARACTERS),
+        title: shortened(this.mask.apply(title, secrets), MAX_TITLE_CHARS),
         ...(said && { modelDescription: said }),
         effectClass,
         argumentsJson: this.mask.apply(argumentsJson, secrets),
@@ -269,7 +269,7 @@ export class ToolResults {
     const durationMs = performance.now() - startedAt;
     const { lease, run, secrets } = context;
     const { toolCallId } = effect;
-    const longest = effect.toolName === 'activate_skill' ? SKILL_BYTES : RESULT_BYTES;
+    const longest = effect.toolName === 'activate_skill' ? MAX_SKILL_BYTES : MAX_RESULT_BYTES;
     const { state, code: errorCode, exitCode, seen, operations, truncated } = outcome;
     const result = cut(this.mask.apply(outcome.content, secrets), longest);
     const summary = this.mask.apply(outcome.summary, secrets);
@@ -344,7 +344,7 @@ export class ToolResults {
         truncated: note.truncated ?? false,
         ...(artifactId !== null && { artifactId }),
         ...(exitCode !== null && { exitCode }),
-        ...(effectClass === 'SHELL' && { output: result.slice(-SHOWN_OUTPUT).toWellFormed() }),
+        ...(effectClass === 'SHELL' && { output: result.slice(-MAX_OUTPUT_CHARS).toWellFormed() }),
         durationMs,
       },
       { toolCallId, stepId: stepIdOf(iteration) },
@@ -354,7 +354,7 @@ export class ToolResults {
 }
 
 /** What the event of a command shows of its end, in characters. */
-const SHOWN_OUTPUT = 8_000;
+const MAX_OUTPUT_CHARS = 8_000;
 
 /** The whole output of a call as an artifact. */
 export function outputOf(toolCallId: string, bytes: Buffer): Parameters<Artifacts['keep']>[1] {
@@ -362,7 +362,7 @@ export function outputOf(toolCallId: string, bytes: Buffer): Parameters<Artifact
 }
 
 function firstLine(text: string): string {
-  return (text.split('\n', 1)[0] ?? '').slice(0, SUMMARY_LENGTH);
+  return (text.split('\n', 1)[0] ?? '').slice(0, MAX_SUMMARY_CHARS);
 }
 
 function cut(content: string, longest: number): string {

@@ -41,11 +41,11 @@ import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
 
-const PARALLEL_READS = 4;
+const MAX_PARALLEL_READS = 4;
 /** A read that takes longer says that it has begun before it says what it found. */
 const QUICK_MS = 100;
 /** Calls of one message that are executed. */
-const CALLS_PER_MESSAGE = 16;
+const MAX_CALLS_PER_MESSAGE = 16;
 
 /** What became of one call. `ask`: it waits for consent. `recover`: it has begun, and recovery must find out how it ended. */
 type CallResult = 'done' | 'parked' | 'recover' | { readonly ask: ApprovalAsk };
@@ -90,7 +90,7 @@ export class ToolCalls {
     for (const group of groups(effects.filter(({ effectClass }) => effectClass !== 'META'))) {
       if (isStopped()) return 'next';
       const tasks = group.map((effect) => () => this.executeOne(context, effect));
-      for (const result of await inParallel(tasks, PARALLEL_READS)) {
+      for (const result of await inParallel(tasks, MAX_PARALLEL_READS)) {
         if (result === 'recover') return isStopped() ? 'next' : 'recover';
         if (typeof result === 'object') asks.push(result.ask);
       }
@@ -133,10 +133,10 @@ export class ToolCalls {
   /** The call with its arguments read. ToolError when it must not be executed at all. */
   private bind(context: RunContext, effect: HarnessEffect): BoundCall {
     const { toolName, ordinal, toolCallId } = effect;
-    if (ordinal >= CALLS_PER_MESSAGE) {
+    if (ordinal >= MAX_CALLS_PER_MESSAGE) {
       throw new ToolError(
         'LIMIT_REACHED',
-        `Not run: only ${CALLS_PER_MESSAGE} calls of one message are executed. Call it again in the next message.`,
+        `Not run: only ${MAX_CALLS_PER_MESSAGE} calls of one message are executed. Call it again in the next message.`,
       );
     }
     const tool = this.registry.find(toolName);

@@ -24,9 +24,9 @@ export const REVIEW_STATES = [
 export type ReviewState = (typeof REVIEW_STATES)[number];
 
 /** Versions that a model may submit in one run. */
-export const PLAN_VERSIONS = 5;
+export const MAX_PLAN_VERSIONS = 5;
 /** Steps of a plan at most. */
-export const PLAN_STEPS = 30;
+export const MAX_PLAN_STEPS = 30;
 
 /** The plan of a run as its row holds it. The content is what a person approves; the hash binds the approval to it. */
 export interface Plan {
@@ -154,7 +154,7 @@ export class PlanStaleError extends ConflictError {
 export class PlanVersionsError extends ConflictError {
   constructor() {
     super(
-      msg`This is version ${PLAN_VERSIONS}, the last one that a run may have. Approve it, or cancel the run and start a new one.`,
+      msg`This is version ${MAX_PLAN_VERSIONS}, the last one that a run may have. Approve it, or cancel the run and start a new one.`,
       { data: { errorCode: 'PLAN_LIMIT_REACHED' } },
     );
   }

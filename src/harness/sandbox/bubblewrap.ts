@@ -358,7 +358,7 @@ const GONE_MS = 10_000;
 const GONE_POLL_MS = 5;
 const DRAIN_MS = 2_000;
 /** What bwrap may say of itself. */
-const ERROR_CHARACTERS = 4_000;
+const MAX_ERROR_CHARS = 4_000;
 
 export interface BubblewrapInput {
   /** bwrap's options, as `--args` reads them. */
@@ -478,7 +478,7 @@ export class Bubblewrap {
   }
 
   private addError(text: string): void {
-    this.errors = (this.errors + text).slice(0, ERROR_CHARACTERS);
+    this.errors = (this.errors + text).slice(0, MAX_ERROR_CHARS);
   }
 
   private listen(descriptor: number, take: (text: string) => void): void {

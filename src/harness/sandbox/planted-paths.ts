@@ -8,7 +8,7 @@ import type { BytePath, ProtectedPath } from './workspace-scan.js';
 const LIMIT_MS = 10 * 60 * 1_000;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
 const MOVED_AT_ONCE = 16;
-const MOST_IN_ORDER = 10_000;
+const MAX_SORTED_PATHS = 10_000;
 /** The longest path of a folder of which every name can be reached by its path. */
 const FOLDER_BYTES = 4_096 - 256 - 1;
 const OWNER = 0o700;
@@ -44,7 +44,7 @@ export async function removePlantedPaths(
     // What lies in parts of a repository is looked through once they are part of none.
     if (planted.length === 0) {
       // To sort more would block the process.
-      if (removed.length <= MOST_IN_ORDER) removed.sort();
+      if (removed.length <= MAX_SORTED_PATHS) removed.sort();
       return { removed, opened: hasOpened };
     }
     await moveAll(bytesOf(root), planted, { into, signal });

@@ -24,7 +24,7 @@ const CONTROLLERS: readonly Controller[] = ['memory', 'pids'];
 /** Where this service puts itself in a group that it divides. */
 const SERVICE = 'plinth-service';
 /** A process may start another one while they are moved. */
-const MOVES = 20;
+const MAX_MOVES = 20;
 
 /** The control group of a process. */
 export interface OwnGroup {
@@ -138,7 +138,7 @@ async function enable(group: string): Promise<string> {
 async function divide(group: string): Promise<string> {
   const below = join(group, SERVICE);
   await mkdir(below, { recursive: true });
-  for (let moves = 0; moves < MOVES; moves += 1) {
+  for (let moves = 0; moves < MAX_MOVES; moves += 1) {
     const processes = await processesOf(group);
     if (processes.every((process) => process === '0')) break;
     for (const process of processes.filter((name) => name !== '0')) {
@@ -222,7 +222,7 @@ async function lines(path: string): Promise<string[]> {
 /** Processes and threads of one command. */
 export const PROCESSES = 256;
 const NAME = 'plinth-sandbox';
-const REMOVE_TRIES = 50;
+const MAX_REMOVE_TRIES = 50;
 const REMOVE_PAUSE_MS = 20;
 
 /** `cgroup`: the kernel, by a control group. `rlimit`: the kernel, by a limit of the user, which does not count for root. */
@@ -288,7 +288,7 @@ export class ProcessGroup {
 
   /** After the last of its processes has gone. */
   async remove(): Promise<void> {
-    for (let tries = 0; tries < REMOVE_TRIES && existsSync(this.path); tries += 1) {
+    for (let tries = 0; tries < MAX_REMOVE_TRIES && existsSync(this.path); tries += 1) {
       await rmdir(this.path).catch(() => sleep(REMOVE_PAUSE_MS));
     }
   }
@@ -354,11 +354,11 @@ export interface Watched {
   readonly held: { readonly processes: boolean; readonly memory: boolean };
 }
 
-const LOOK_MS = 50;
+const CHECK_MS = 50;
 /** A look may take a tenth of the time; one at open files or at the whole workspace a fifth. */
-const LOOK_PART = 10;
-const LONG_LOOK_MS = 1_000;
-const LONG_LOOK_PART = 5;
+const CHECK_SHARE = 10;
+const LONG_CHECK_MS = 1_000;
+const LONG_CHECK_SHARE = 5;
 /** What is written where there is little space left, and is not worth ending a command for. */
 const SMALL_BYTES = 64 * 2 ** 20;
 /** Clocks of file systems are a few milliseconds late. */
@@ -398,7 +398,7 @@ class ResourceWatch {
       const began = performance.now();
       const excess = await this.excess();
       if (excess) return excess;
-      await this.pause(Math.max(LOOK_MS, (performance.now() - began) * LOOK_PART));
+      await this.pause(Math.max(CHECK_MS, (performance.now() - began) * CHECK_SHARE));
     }
     return 'ended';
   }
@@ -407,7 +407,7 @@ class ResourceWatch {
     while (!this.signal.aborted) {
       const began = performance.now();
       await this.sumUnnamedFiles();
-      await this.pause(Math.max(LONG_LOOK_MS, (performance.now() - began) * LONG_LOOK_PART));
+      await this.pause(Math.max(LONG_CHECK_MS, (performance.now() - began) * LONG_CHECK_SHARE));
     }
     return 'ended';
   }
@@ -483,7 +483,7 @@ class ResourceWatch {
     const began = performance.now();
     const changed = await changedSince(workspace, this.since, this.signal);
     this.nextWalk =
-      performance.now() + Math.max(LONG_LOOK_MS, (performance.now() - began) * LONG_LOOK_PART);
+      performance.now() + Math.max(LONG_CHECK_MS, (performance.now() - began) * LONG_CHECK_SHARE);
     const written = changed.bytes + this.unnamed.disk;
     if (bytes > limits.diskBytes && written > limits.diskBytes) return 'disk';
     return files > limits.addedFiles && changed.files > limits.addedFiles ? 'files' : undefined;

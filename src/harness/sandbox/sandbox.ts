@@ -19,8 +19,8 @@ const MIB = 2 ** 20;
 /** A command that writes more to its workspace, or leaves less free on its disk, is ended. */
 const MAX_ADDED_BYTES = 10_240 * MIB;
 const MIN_FREE_BYTES = 1_024 * MIB;
-const ADDED_FILES = 500_000;
-const LOGGED_PATHS = 20;
+const MAX_ADDED_FILES = 500_000;
+const MAX_LOGGED_PATHS = 20;
 const PROBE_MS = 10 * 60 * 1_000;
 /** After one that has failed: a machine that was merely busy is not to be without commands for long. */
 const PROBE_AGAIN_MS = 30_000;
@@ -63,7 +63,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
         memoryBytes: config.HARNESS_COMMAND_MEMORY_MB * MIB,
         diskBytes: MAX_ADDED_BYTES,
         freeBytes: MIN_FREE_BYTES,
-        addedFiles: ADDED_FILES,
+        addedFiles: MAX_ADDED_FILES,
       },
       unseen: ['/root', join(service, 'package.json'), join(data, 'pg')],
     };
@@ -137,7 +137,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private logRemoved(workspace: string, removed: readonly string[]): void {
     if (removed.length === 0) return;
     const msg = 'Removed protected paths that a command had made';
-    const paths = removed.slice(0, LOGGED_PATHS);
+    const paths = removed.slice(0, MAX_LOGGED_PATHS);
     this.logger.warn({ msg, workspace, count: removed.length, paths, keptIn: this.place.removed });
   }
 

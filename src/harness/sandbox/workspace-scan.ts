@@ -67,7 +67,7 @@ export function bufferOf(path: BytePath): Buffer {
 }
 
 /** Of a folder itself: 50,000 names or more, which take 30 ms to read at once. */
-const LARGE_FOLDER = 2 * 1024 * 1024;
+const LARGE_FOLDER_BYTES = 2 * 1024 * 1024;
 const ENTRIES_AT_ONCE = 1_000;
 
 /** What is in the folder. One that is large is read in pieces, between which other work gets its turn. */
@@ -76,7 +76,7 @@ export async function entriesIn(folder: BytePath): Promise<Dirent[]> {
   const encoding = 'latin1';
   const { size } = await lstat(path);
   // Of a small one that would take three times as long.
-  if (size < LARGE_FOLDER) return readdir(path, { encoding, withFileTypes: true });
+  if (size < LARGE_FOLDER_BYTES) return readdir(path, { encoding, withFileTypes: true });
   const entries: Dirent[] = [];
   const options = { encoding, bufferSize: ENTRIES_AT_ONCE } as const;
   for await (const entry of await opendir(path, options)) entries.push(entry);
@@ -144,14 +144,14 @@ const HOLDERS: ReadonlySet<string> = new Set(
 const SECRET_FOLDERS: ReadonlySet<string> = new Set(['.ssh', '.aws', '.gnupg']);
 
 /** Longer paths are not looked at: the kernel takes 4,095 bytes, and there must be room for a name below them. */
-const PATH_BYTES = 3_700;
+const MAX_PATH_BYTES = 3_700;
 /** Before the identity of a folder that could not be looked through before a command. */
 const UNREADABLE = 'unreadable:';
 const FOLDERS_AT_ONCE = 16;
 /** Folders above a repository: bwrap needs 2 s for 300 mounts that lie in each other, and 15 s for 600 (measured). */
-const PINNED = 8;
+const MAX_PINNED_FOLDERS = 8;
 /** Repositories in a repository's .git/modules are this deep at most. */
-const MODULE_DEPTH = 4;
+const MAX_MODULE_DEPTH = 4;
 
 export interface ScanLimits {
   readonly entries: number;
@@ -318,7 +318,7 @@ class Scan {
     const parts: Dirent[] = [];
     for await (const piece of yieldingChunks(entries)) {
       if (piece.some(({ name }) => this.isTooLong(joined(folder.path, name)))) {
-        if (this.covers) throw tooLarge(`has a path of more than ${PATH_BYTES} bytes`);
+        if (this.covers) throw tooLarge(`has a path of more than ${MAX_PATH_BYTES} bytes`);
         if (folder.path !== '') this.planted.add(folder.path);
         return [];
       }
@@ -464,9 +464,10 @@ class Scan {
   private async repository(folder: Folder, path: BytePath, hasConfigs: boolean): Promise<void> {
     if (!folder.covered) {
       this.mount(path, 'read-only');
-      for (const above of foldersAbove(path).slice(0, PINNED)) this.mount(above, 'pinned');
+      for (const above of foldersAbove(path).slice(0, MAX_PINNED_FOLDERS))
+        this.mount(above, 'pinned');
     }
-    if (this.covers && hasConfigs) await this.gitConfigs(path, MODULE_DEPTH);
+    if (this.covers && hasConfigs) await this.gitConfigs(path, MAX_MODULE_DEPTH);
   }
 
   /** The same for a folder that is a repository itself. Of the workspace's root each part is covered by itself. */
@@ -474,9 +475,10 @@ class Scan {
     if (!this.covers || hidden) return;
     if (path !== '' && !covered) {
       this.mount(path, 'read-only');
-      for (const above of foldersAbove(path).slice(0, PINNED)) this.mount(above, 'pinned');
+      for (const above of foldersAbove(path).slice(0, MAX_PINNED_FOLDERS))
+        this.mount(above, 'pinned');
     }
-    await this.gitConfigs(path, MODULE_DEPTH);
+    await this.gitConfigs(path, MAX_MODULE_DEPTH);
   }
 
   /** Addresses of remotes may hold passwords. What else is in a repository's folder is not looked at. */
@@ -567,7 +569,7 @@ class Scan {
   }
 
   private isTooLong(path: BytePath): boolean {
-    return this.root.length + 1 + path.length > PATH_BYTES;
+    return this.root.length + 1 + path.length > MAX_PATH_BYTES;
   }
 
   private async isFolder(path: BytePath): Promise<boolean> {

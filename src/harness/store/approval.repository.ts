@@ -95,10 +95,10 @@ export interface DecisionValues {
 type SessionKey = Pick<HarnessGrant, 'tenantId' | 'sessionId'>;
 
 /** Width of the column, in characters. */
-const SUMMARY_LENGTH = 2_000;
+const MAX_SUMMARY_CHARS = 2_000;
 /** What an inbox shows of a kind at most; it ends with the entry whose arguments reach so many bytes. */
-const INBOX_LENGTH = 500;
-const INBOX_BYTES = 16 * 1024 * 1024;
+const MAX_INBOX_ENTRIES = 500;
+const MAX_INBOX_BYTES = 16 * 1024 * 1024;
 
 const COLUMNS = `${columnsOf(HarnessApproval)}, expires_at <= now() AS "isDue"`;
 
@@ -121,7 +121,7 @@ export class ApprovalRepository {
     const values = asks.map((ask) => ({
       ...ask,
       id: newId(),
-      summary: [...ask.summary].slice(0, SUMMARY_LENGTH).join(''),
+      summary: [...ask.summary].slice(0, MAX_SUMMARY_CHARS).join(''),
       argumentsSha256: sha256(ask.argumentsJson),
     }));
     const rows = await this.database.query<ApprovalRow>(
@@ -171,10 +171,10 @@ export class ApprovalRepository {
     return this.database.query<ApprovalRow>(
       `WITH oldest AS (
          SELECT id, octet_length(arguments_json) AS bytes FROM harness_approval
-          WHERE tenant_id = $1 AND user_id = $2 AND state = 'PENDING' ORDER BY id LIMIT ${INBOX_LENGTH}
+          WHERE tenant_id = $1 AND user_id = $2 AND state = 'PENDING' ORDER BY id LIMIT ${MAX_INBOX_ENTRIES}
        ), sized AS (SELECT id, bytes, sum(bytes) OVER (ORDER BY id) AS reached FROM oldest)
        SELECT ${COLUMNS} FROM harness_approval
-        WHERE tenant_id = $1 AND id IN (SELECT id FROM sized WHERE reached - bytes < ${INBOX_BYTES})
+        WHERE tenant_id = $1 AND id IN (SELECT id FROM sized WHERE reached - bytes < ${MAX_INBOX_BYTES})
         ORDER BY id`,
       [tenantId, userId],
     );
@@ -188,7 +188,7 @@ export class ApprovalRepository {
          FROM harness_run r
         WHERE r.tenant_id = $1 AND r.user_id = $2
           AND (r.status = 'WAITING_FOR_INPUT' OR (r.status = 'SUSPENDED' AND r.wait_kind = 'PROVIDER'))
-        ORDER BY "waitingSince", r.id LIMIT ${INBOX_LENGTH}`,
+        ORDER BY "waitingSince", r.id LIMIT ${MAX_INBOX_ENTRIES}`,
       [tenantId, userId],
     );
   }
@@ -202,13 +202,13 @@ export class ApprovalRepository {
            FROM harness_run r
            JOIN harness_effect e ON e.tenant_id = $1 AND e.run_id = r.id AND e.state = 'UNCERTAIN'
           WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.status = 'SUSPENDED' AND r.wait_kind = 'EFFECT'
-          ORDER BY "waitingSince", r.id, e.iteration, e.ordinal LIMIT ${INBOX_LENGTH}
+          ORDER BY "waitingSince", r.id, e.iteration, e.ordinal LIMIT ${MAX_INBOX_ENTRIES}
        ), sized AS (
          SELECT longest.*, octet_length("argumentsJson") AS bytes,
                 sum(octet_length("argumentsJson")) OVER (ORDER BY "waitingSince", "runId", iteration, ordinal) AS reached
            FROM longest
        )
-       SELECT * FROM sized WHERE reached - bytes < ${INBOX_BYTES}
+       SELECT * FROM sized WHERE reached - bytes < ${MAX_INBOX_BYTES}
         ORDER BY "waitingSince", "runId", iteration, ordinal`,
       [tenantId, userId],
     );

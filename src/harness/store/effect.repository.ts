@@ -133,7 +133,7 @@ export const IN_ORDER = 'iteration < 0, abs(iteration), ordinal';
 const COLUMNS = columnsOf(HarnessEffect);
 
 /** Calls of a session whose sights of files count. */
-const SIGHTS = 2_000;
+const MAX_READ_RECORDS = 2_000;
 
 /** The tool calls of runs and what came of them. Call every change while the run's row is locked. */
 @Injectable()
@@ -372,7 +372,7 @@ export class EffectRepository {
         WHERE tenant_id = $1 AND iteration > 0
           AND run_id IN (SELECT id FROM harness_run WHERE tenant_id = $1 AND session_id = $2)
           AND (reads <> '[]' OR (effect_class = 'FILE' AND operations <> '[]'))
-        ORDER BY ended_at DESC, iteration DESC, ordinal DESC LIMIT ${SIGHTS}`,
+        ORDER BY ended_at DESC, iteration DESC, ordinal DESC LIMIT ${MAX_READ_RECORDS}`,
       [tenantId, sessionId],
     );
     const seen = new Map<string, string>();
@@ -406,7 +406,7 @@ export type NewFileChange = Omit<HarnessFileChange, 'id' | 'createTime' | 'undon
 
 const CHANGE_COLUMNS = columnsOf(HarnessFileChange);
 /** Rows that are read at once. */
-const PIECE = 1_000;
+const ROWS_PER_READ = 1_000;
 
 /** The changed files of runs, in the order of the changes. */
 @Injectable()
@@ -436,11 +436,11 @@ export class FileChangeRepository {
       const after = changes.at(-1)?.id ?? 0;
       const piece = await this.database.prepared<HarnessFileChange>(
         `SELECT ${CHANGE_COLUMNS} FROM harness_file_change
-          WHERE tenant_id = $1 AND run_id = $2 AND id > $3 ORDER BY id LIMIT ${PIECE}`,
+          WHERE tenant_id = $1 AND run_id = $2 AND id > $3 ORDER BY id LIMIT ${ROWS_PER_READ}`,
         [tenantId, runId, after],
       );
       changes.push(...piece);
-      if (piece.length < PIECE) return changes;
+      if (piece.length < ROWS_PER_READ) return changes;
     }
   }
 

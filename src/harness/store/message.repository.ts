@@ -37,12 +37,12 @@ export interface EarlierText {
 export const NOTE_KINDS = { undo: 'UNDO', redo: 'REDO' } as const;
 
 /** A session's newest texts are looked at, so many at most. */
-const TEXTS = 200;
+const MAX_TEXTS = 200;
 
 export const SKILL_TOOL = 'activate_skill';
 
 /** An output of so many bytes takes hardly more than the pointer to it. */
-export const WORTH_PRUNING = 400;
+export const MIN_PRUNED_BYTES = 400;
 
 /** As much of a stored message as the model is to know. */
 export type TurnMessage = Pick<
@@ -67,7 +67,7 @@ export type TurnMessage = Pick<
 export type ShownMessage = Omit<HarnessMessage, 'providerState'>;
 
 /** What is read of an output that is left out anyway: enough for a summary. */
-const BEGINNING = 2_400;
+const PRUNED_OUTPUT_CHARS = 2_400;
 
 /** Without what only a service reads. */
 const COLUMNS = columnsOf(HarnessMessage, undefined, ['providerState']);
@@ -160,10 +160,10 @@ export class MessageRepository {
     prunedThrough: number,
   ): Promise<TurnMessage[]> {
     return this.database.prepared<TurnMessage>(
-      `SELECT id, sequence, role, CASE WHEN pruned THEN left(content, ${BEGINNING}) ELSE content END AS content, pruned,
+      `SELECT id, sequence, role, CASE WHEN pruned THEN left(content, ${PRUNED_OUTPUT_CHARS}) ELSE content END AS content, pruned,
               tool_calls AS "toolCalls", tool_call_id AS "toolCallId", tool_name AS "toolName",
               tool_error AS "toolError", usage, metadata, provider_state AS "providerState"
-         FROM (SELECT *, role = 'TOOL' AND sequence <= $3 AND octet_length(content) > ${WORTH_PRUNING}
+         FROM (SELECT *, role = 'TOOL' AND sequence <= $3 AND octet_length(content) > ${MIN_PRUNED_BYTES}
                          AND (tool_error OR tool_name IS DISTINCT FROM '${SKILL_TOOL}') AS pruned
                  FROM harness_message WHERE tenant_id = $1 AND run_id = $2) AS message
         ORDER BY sequence`,
@@ -181,7 +181,7 @@ export class MessageRepository {
         WHERE tenant_id = $1 AND session_id = $2 AND run_id <> $3 AND content <> ''
           AND (role IN ('USER', 'ASSISTANT')
                OR (role = 'CONTROL' AND metadata ->> 'kind' IN ('${NOTE_KINDS.undo}', '${NOTE_KINDS.redo}')))
-        ORDER BY sequence DESC LIMIT ${TEXTS}`,
+        ORDER BY sequence DESC LIMIT ${MAX_TEXTS}`,
       [tenantId, sessionId, id, characters],
     );
   }

@@ -37,7 +37,7 @@ export interface ReportedSkill {
 }
 
 /** Of what is about a tool call, so many characters. */
-const SUBJECT = 2_000;
+const MAX_SUBJECT_CHARS = 2_000;
 
 /** Events that say what no row says. */
 const EVENTS = ['run.started', 'plan.approved', 'plan.revision.requested', 'tool.started'];
@@ -51,7 +51,7 @@ export class ReportRepository {
   async calls({ tenantId, id }: RunKey): Promise<ReportedCall[]> {
     return this.database.query<ReportedCall>(
       `SELECT ${CALL.map((name) => `${columnOf(name)} AS "${name}"`).join(', ')},
-              left(coalesce(input ->> 'command', input ->> 'path', input ->> 'name', input ->> 'pattern'), ${SUBJECT})
+              left(coalesce(input ->> 'command', input ->> 'path', input ->> 'name', input ->> 'pattern'), ${MAX_SUBJECT_CHARS})
                 AS subject
          FROM harness_effect WHERE tenant_id = $1 AND run_id = $2 ORDER BY ${IN_ORDER}`,
       [tenantId, id],

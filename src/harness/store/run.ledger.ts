@@ -288,7 +288,7 @@ export class RunWriter {
       reason: null,
       question: null,
       errorCode: error?.code ?? null,
-      errorMessage: error?.message.slice(0, LONGEST_ERROR) ?? null,
+      errorMessage: error?.message.slice(0, MAX_ERROR_CHARS) ?? null,
     });
     const data = { ...this.statusData, stopReason, ...(error && { error }) };
     if (status === 'COMPLETED') this.event('run.completed', data);
@@ -306,4 +306,4 @@ export class RunWriter {
 }
 
 /** What the column holds. */
-const LONGEST_ERROR = 2_000;
+const MAX_ERROR_CHARS = 2_000;

@@ -14,7 +14,7 @@ const MIN_SECRET_CHARS = 8;
 const MASK = '[secret]';
 
 /** Keys of model services that are remembered; those that were not used for longest are forgotten first. */
-const LEARNED = 1_000;
+const MAX_LEARNED_SECRETS = 1_000;
 
 interface LearnedKey {
   /** Undefined for a key that was learned by work that is bound to no tenant. */
@@ -30,7 +30,7 @@ interface LearnedKey {
 @Injectable()
 export class SecretMask {
   private readonly secrets: readonly string[];
-  private readonly learned = new LRUCache<string, LearnedKey>({ max: LEARNED });
+  private readonly learned = new LRUCache<string, LearnedKey>({ max: MAX_LEARNED_SECRETS });
 
   constructor(@Inject(CONFIG) config: Config) {
     this.secrets = usable(config.secrets);

@@ -57,7 +57,7 @@ export class TextLines implements Iterable<string> {
 }
 
 /** Lines that occur more often say nothing about a place, and following each of them would take long. */
-const MOST_ALIKE = 50;
+const MAX_EQUAL_LINES = 50;
 
 /** Where a line is, by its index; nowhere if it occurs more than 50 times. */
 export type Places = (line: string) => readonly number[];
@@ -68,12 +68,12 @@ export function placesOf(lines: Iterable<string>, wanted: readonly string[]): Pl
   let at = 0;
   for (const line of lines) {
     const known = places.get(line);
-    if (known && known.length <= MOST_ALIKE) known.push(at);
+    if (known && known.length <= MAX_EQUAL_LINES) known.push(at);
     at += 1;
   }
   return (line) => {
     const found = places.get(line) ?? [];
-    return found.length > MOST_ALIKE ? [] : found;
+    return found.length > MAX_EQUAL_LINES ? [] : found;
   };
 }
 

@@ -6,7 +6,7 @@ import { pathError } from './workspace-roots.js';
 import { namesOf, relativeTo } from './workspace-path.js';
 
 /** Links on one path; what Linux allows. */
-const HOPS = 40;
+const MAX_LINKS = 40;
 
 /** Where a path leads once its links are followed. */
 export interface Arrival {
@@ -129,7 +129,7 @@ export class PathWalk {
 
   private hop(): void {
     this.hops += 1;
-    if (this.hops > HOPS) {
+    if (this.hops > MAX_LINKS) {
       throw pathError('SYMLINK_ESCAPE', this.path, 'leads over too many symbolic links');
     }
   }

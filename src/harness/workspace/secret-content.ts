@@ -5,7 +5,7 @@ import type { OpenFile } from '../../platform/filesystem/index.js';
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /** What is read of a file. A longer one with the name of a secret counts as one without being read. */
-const READ_BYTES = 256 * 1_024;
+const MAX_READ_BYTES = 256 * 1_024;
 
 /** Their content says nothing that could be looked for: keys in a binary form, lists of passwords, one bare token. */
 const ALWAYS =
@@ -100,7 +100,7 @@ export async function holdsSecret(path: Buffer, named: NamedContent): Promise<bo
 /** As `holdsSecret`, of an open file. */
 export async function opensSecret(file: OpenFile, named: NamedContent): Promise<boolean> {
   if (!isJudgedByContent(named)) return false;
-  return isSecretContent(await file.part(0, READ_BYTES + 1), named);
+  return isSecretContent(await file.part(0, MAX_READ_BYTES + 1), named);
 }
 
 /** As `holdsSecret`, of content of which the first 256 KiB and a byte are enough; undefined when it could not be read. */
@@ -111,7 +111,7 @@ export function isSecretContent(
   const known = name.toLowerCase();
   if (!isNamedSo) {
     if (content === undefined || !SETTINGS_NAME.test(known)) return false;
-    const beginning = content.subarray(0, READ_BYTES);
+    const beginning = content.subarray(0, MAX_READ_BYTES);
     // A program may have such texts in it.
     if (beginning.includes(0)) return false;
     const text = beginning.toString('latin1');
@@ -119,7 +119,7 @@ export function isSecretContent(
     return holdsToken || WHOLE_PRIVATE_KEY.test(text);
   }
   if (ALWAYS.test(known) || content === undefined) return true;
-  if (content.length > READ_BYTES || content.includes(0)) return true;
+  if (content.length > MAX_READ_BYTES || content.includes(0)) return true;
   const text = content.toString('utf8');
   if (KEY_FILE.test(known)) return !PUBLIC_BLOCKS.test(text);
   if (SETTINGS_FILE.test(known) && !text.split('\n').every((line) => SETTING.test(line)))
@@ -130,7 +130,7 @@ export function isSecretContent(
 /** A configuration of git without what `holdsSecret` finds in it: addresses stay, passwords in them go. */
 export async function withoutSecrets(path: Buffer): Promise<string> {
   const content = await beginningOf(path);
-  const isRead = content !== undefined && content.length <= READ_BYTES && !content.includes(0);
+  const isRead = content !== undefined && content.length <= MAX_READ_BYTES && !content.includes(0);
   const lines = isRead ? content.toString('utf8').split('\n') : [];
   return lines.map((line) => withoutPassword(line)).join('\n');
 }
@@ -190,7 +190,7 @@ async function beginningOf(path: Buffer): Promise<Buffer | undefined> {
   try {
     file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     const { size } = await file.stat();
-    const buffer = Buffer.alloc(Math.min(size, READ_BYTES) + 1);
+    const buffer = Buffer.alloc(Math.min(size, MAX_READ_BYTES) + 1);
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
     return buffer.subarray(0, bytesRead);
   } catch {

@@ -114,7 +114,7 @@ export interface ListedWorkspace {
 }
 
 /** Entries of a root that are looked at. */
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 /** The folder of the service itself. */
 const PROGRAM = packageFolder(import.meta.url);
@@ -320,7 +320,7 @@ async function foldersIn(path: string): Promise<string[]> {
     // Closed by the loop, however that ends.
     for await (const entry of await opendir(path)) {
       looked += 1;
-      if (looked > MOST_ENTRIES) break;
+      if (looked > MAX_ENTRIES) break;
       // As for a path that is given: it is shown to people and models on one line.
       if (entry.isDirectory() && !/\p{Cc}/u.test(entry.name)) names.push(entry.name);
     }

@@ -50,7 +50,7 @@ export function isUnfinished(name: string): boolean {
 }
 
 /** Files that are hashed to compare them. */
-const HASHED_BYTES = 64 * 1024 * 1024;
+const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 
 const PERMISSIONS = 0o777;
 
@@ -75,9 +75,9 @@ interface Parent {
 }
 
 /** Names that one folder may hold to be looked through. */
-const NAMES = 100_000;
+const MAX_NAMES = 100_000;
 /** How often a name is looked up again that turns into a link in the moment it is opened. */
-const TRIES = 10;
+const MAX_TRIES = 10;
 
 /**
  * The folder that a run works in, and the only way of the harness to its files. Paths are those that pathOf answers.
@@ -206,8 +206,8 @@ export class Workspace {
         folder.folder(name === undefined ? [] : [name]),
       );
       return closing(folder, async () => {
-        const found = await folder.entries(NAMES);
-        if (!found) throw pathError('TOO_LARGE', path, `holds more than ${NAMES} names`);
+        const found = await folder.entries(MAX_NAMES);
+        if (!found) throw pathError('TOO_LARGE', path, `holds more than ${MAX_NAMES} names`);
         const entries: WorkspaceEntry[] = [];
         for (const { name } of found) {
           if (entries.length === limit) break;
@@ -273,7 +273,9 @@ export class Workspace {
   async removeUnfinished(path: string): Promise<void> {
     await this.withPathErrors(path, () =>
       this.inParent(path, async ({ folder }) => {
-        const left = ((await folder.entries(NAMES)) ?? []).filter(({ name }) => isUnfinished(name));
+        const left = ((await folder.entries(MAX_NAMES)) ?? []).filter(({ name }) =>
+          isUnfinished(name),
+        );
         for (const { name } of left) await folder.remove(name);
         if (left.length > 0) await folder.sync();
       }),
@@ -336,7 +338,7 @@ export class Workspace {
         return await closing(arrival.folder, () => work(arrival));
       } catch (error) {
         const isLink = error instanceof ObstacleError && error.obstacle === 'link';
-        if (!isLink || tries === TRIES) throw error;
+        if (!isLink || tries === MAX_TRIES) throw error;
       }
     }
   }
@@ -411,7 +413,7 @@ export class Workspace {
 
   private async stateIn({ folder, name }: Parent, signal: AbortSignal): Promise<FileState> {
     return closing(await openRegular(folder, name), async (file) => ({
-      ...(await file.digest(HASHED_BYTES, signal)),
+      ...(await file.digest(MAX_HASHED_BYTES, signal)),
       mode: file.stats.mode & PERMISSIONS,
     }));
   }

@@ -35,7 +35,7 @@ import {
 } from '../run/run.view.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import {
-  PLAN_VERSIONS,
+  MAX_PLAN_VERSIONS,
   PlanNotAwaitingError,
   PlanStaleError,
   PlanVersionsError,
@@ -400,7 +400,7 @@ export class PlanController {
           ...{ decision: 'REVISION_REQUESTED', key: feedbackId, contentSha256: sha256(content) },
         },
         apply: async (writer, plan) => {
-          if (plan.revision >= PLAN_VERSIONS) throw new PlanVersionsError();
+          if (plan.revision >= MAX_PLAN_VERSIONS) throw new PlanVersionsError();
           const { taskId, revision, canonicalHash: hash } = plan;
           const by = caller.userId;
           writer.set({ plan: { ...plan, reviewState: 'REVISION_REQUESTED' } });

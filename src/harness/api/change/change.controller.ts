@@ -93,10 +93,10 @@ const PICTURES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** All diffs of one answer. */
-const DIFF_BYTES = 2 * 1024 * 1024;
+const MAX_DIFF_BYTES = 2 * 1024 * 1024;
 const COMPARE_MS = 10_000;
 /** How long the files of a workspace may be looked at to say which could be undone. */
-const LOOK_MS = 10_000;
+const MAX_INSPECTION_MS = 10_000;
 
 type Obstacle = Pick<ChangedFileView, 'reason' | 'message'>;
 
@@ -251,7 +251,7 @@ export class ChangeController {
       if (!net) break;
       const { path, op, before, after } = net;
       bytes += Buffer.byteLength(diff);
-      const isFull = bytes > DIFF_BYTES;
+      const isFull = bytes > MAX_DIFF_BYTES;
       files.push({
         ...{ path, op, additions, deletions },
         kind: kindOf((after ?? before)?.mode ?? 0),
@@ -279,7 +279,7 @@ export class ChangeController {
     if (!workspace) return () => WORKSPACE_GONE;
     return closing(workspace, async () => {
       const target = { tenantId: run.tenantId, workspace, madeFolders: new Set<string>() };
-      const signal = AbortSignal.timeout(LOOK_MS);
+      const signal = AbortSignal.timeout(MAX_INSPECTION_MS);
       const found = await this.inspection.inspect(target, files, signal);
       const all = [...conflicts, ...found.conflicts];
       const byPath = new Map(all.map((conflict) => [conflict.path, conflict]));

@@ -19,7 +19,7 @@ import type { FileKind } from '../../workspace/file-operation.js';
 
 /** Files of one page unless a request says how many. */
 export const FILES_PER_PAGE = 500;
-const MOST_FILES_PER_PAGE = 1_000;
+const MAX_FILES_PER_PAGE = 1_000;
 
 /** Which of the changed files of a run are answered, in the order of their paths. */
 export const filePageFields = {
@@ -27,7 +27,7 @@ export const filePageFields = {
   pageSize: Whole({
     optional: true,
     min: 1,
-    max: MOST_FILES_PER_PAGE,
+    max: MAX_FILES_PER_PAGE,
     description: `Files a page; ${FILES_PER_PAGE} by default`,
   }),
 };

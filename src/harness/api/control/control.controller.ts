@@ -24,11 +24,11 @@ import { Sandbox } from '../../sandbox/sandbox.js';
 import { HarnessSwitches } from '../../store/run.repository.js';
 import { TOOL_NAMES } from '../../tool/tools.js';
 import {
-  LONGEST_REQUIREMENT,
-  MOST_IMAGE_BYTES,
-  MOST_IMAGES,
-  MOST_PENDING,
-  MOST_PENDING_BYTES,
+  MAX_REQUIREMENT_CHARS,
+  MAX_IMAGE_BYTES,
+  MAX_IMAGES,
+  MAX_PENDING_INPUTS,
+  MAX_PENDING_BYTES,
   serverBudget,
 } from '../run/run.dto.js';
 import { runLimits } from '../run/run.view.js';
@@ -96,11 +96,11 @@ export class ControlController {
       limits: {
         ...serverBudget(this.config),
         maxQueuedRuns: this.config.HARNESS_QUEUE_SIZE,
-        maxRequirementCharacters: LONGEST_REQUIREMENT,
-        maxImages: MOST_IMAGES,
-        maxImageBytes: MOST_IMAGE_BYTES,
-        maxPendingInputs: MOST_PENDING,
-        maxPendingInputBytes: MOST_PENDING_BYTES,
+        maxRequirementCharacters: MAX_REQUIREMENT_CHARS,
+        maxImages: MAX_IMAGES,
+        maxImageBytes: MAX_IMAGE_BYTES,
+        maxPendingInputs: MAX_PENDING_INPUTS,
+        maxPendingInputBytes: MAX_PENDING_BYTES,
       },
       permissionModes: PERMISSION_MODES,
       approvalPolicies: APPROVAL_POLICIES,

@@ -66,7 +66,7 @@ export class ResolveEffectBody extends Input({
 type Described = DescribedChanges | undefined;
 
 /** Longest inspection of the files of a call before its resolution is stored. */
-const LOOK_MS = 20_000;
+const MAX_INSPECTION_MS = 20_000;
 
 const FOUND = {
   EXECUTED:
@@ -184,7 +184,7 @@ export class EffectController {
     { workspace: root, workspaceIdentity }: SessionRow,
   ): Promise<readonly FileOperation[]> {
     try {
-      const signal = AbortSignal.timeout(LOOK_MS);
+      const signal = AbortSignal.timeout(MAX_INSPECTION_MS);
       return await closing(await Workspace.open(root, workspaceIdentity), (workspace) =>
         this.changes.carriedOut({ tenantId, workspace }, operations, signal),
       );

@@ -193,7 +193,7 @@ export class BadLastEventIdError extends InvalidInputError {
 }
 
 /** Runs that one stream follows: what the tabs of a browser show. */
-export const MOST_FOLLOWED = 20;
+export const MAX_FOLLOWED_RUNS = 20;
 
 /** A stream that no notification has reached counts again after this time. */
 const COUNT_MS = 10_000;
@@ -213,10 +213,12 @@ export class FollowedRunBody extends Input({
 export class FollowRunsBody {
   @ApiProperty({
     type: [FollowedRunBody],
-    description: `At most ${MOST_FOLLOWED}; an empty list for what waits for a decision alone`,
+    description: `At most ${MAX_FOLLOWED_RUNS}; an empty list for what waits for a decision alone`,
   })
   @IsArray({ message: msg`runs must be a list. Send an empty one to follow no run` })
-  @ArrayMaxSize(MOST_FOLLOWED, { message: msg`runs has more than ${MOST_FOLLOWED} entries` })
+  @ArrayMaxSize(MAX_FOLLOWED_RUNS, {
+    message: msg`runs has more than ${MAX_FOLLOWED_RUNS} entries`,
+  })
   @Nested(() => FollowedRunBody, { each: true, message: msg`each entry of runs must be an object` })
   runs: FollowedRunBody[];
 }

@@ -18,8 +18,8 @@ import type { RunWriter } from '../../store/run.ledger.js';
 import { UuidPipe } from '../identifiers.js';
 import {
   CreateRunBody,
-  MOST_PENDING,
-  MOST_PENDING_BYTES,
+  MAX_PENDING_INPUTS,
+  MAX_PENDING_BYTES,
   RunInputBody,
   RunListQuery,
 } from './run.dto.js';
@@ -165,9 +165,10 @@ export class RunController {
     if (deleted) throw new SessionDeletedError();
     if (isEnded(run.status)) return 'ended';
     const { count, bytes } = await this.inputs.pendingSize(run);
-    if (count >= MOST_PENDING) throw new InputsFullError(phrase`${MOST_PENDING} inputs`);
-    if (bytes + Buffer.byteLength(content) > MOST_PENDING_BYTES) {
-      throw new InputsFullError(phrase`${MOST_PENDING_BYTES} bytes`);
+    if (count >= MAX_PENDING_INPUTS)
+      throw new InputsFullError(phrase`${MAX_PENDING_INPUTS} inputs`);
+    if (bytes + Buffer.byteLength(content) > MAX_PENDING_BYTES) {
+      throw new InputsFullError(phrase`${MAX_PENDING_BYTES} bytes`);
     }
     const { tenantId, id: runId } = run;
     const id = newId();
@@ -183,12 +184,12 @@ export class RunController {
 }
 
 /** Characters of an input that its event shows. */
-const SHOWN_CHARACTERS = 2_000;
+const MAX_EVENT_CHARS = 2_000;
 
 function shownOf(content: string): string {
-  const characters = [...content.slice(0, 2 * SHOWN_CHARACTERS)];
-  if (characters.length <= SHOWN_CHARACTERS) return content;
-  return `${characters.slice(0, SHOWN_CHARACTERS).join('')}…`;
+  const characters = [...content.slice(0, 2 * MAX_EVENT_CHARS)];
+  if (characters.length <= MAX_EVENT_CHARS) return content;
+  return `${characters.slice(0, MAX_EVENT_CHARS).join('')}…`;
 }
 
 class RunEndedError extends ConflictError {

@@ -11,31 +11,31 @@ import { msg, phrase } from '../../../platform/message/index.js';
 import { PERMISSION_MODES } from '../../protocol/policy.js';
 import { INPUT_KINDS } from '../../protocol/run.state.js';
 import type { RunBudget } from '../../protocol/run.state.js';
-import { LONGEST_KEY } from '../identifiers.js';
+import { MAX_KEY_CHARS } from '../identifiers.js';
 
 /** Longest text that a user may say at once, in characters. */
-export const LONGEST_REQUIREMENT = 200_000;
+export const MAX_REQUIREMENT_CHARS = 200_000;
 
 const IMAGE_DETAILS = ['auto', 'low', 'original', 'high', 'xhigh'] as const;
 type ImageDetail = (typeof IMAGE_DETAILS)[number];
 
-export const MOST_IMAGES = 5;
+export const MAX_IMAGES = 5;
 /** Of all images of a run together, decoded. */
-export const MOST_IMAGE_BYTES = 8 * 1024 * 1024;
+export const MAX_IMAGE_BYTES = 8 * 1024 * 1024;
 /** The longest data URL that may hold so much. */
-const LONGEST_DATA_URL = Math.ceil(MOST_IMAGE_BYTES / 3) * 4 + 100;
+const MAX_DATA_URL_CHARS = Math.ceil(MAX_IMAGE_BYTES / 3) * 4 + 100;
 
 /** What was said to a run and may wait to be taken in. */
-export const MOST_PENDING = 64;
-export const MOST_PENDING_BYTES = 1024 * 1024;
+export const MAX_PENDING_INPUTS = 64;
+export const MAX_PENDING_BYTES = 1024 * 1024;
 
 const MINUTE_MS = 60_000;
 
-const KEY = { max: LONGEST_KEY, description: 'The same key with the same body is the same run' };
+const KEY = { max: MAX_KEY_CHARS, description: 'The same key with the same body is the same run' };
 
 export class RunImageBody extends Input({
   dataUrl: Text({
-    max: LONGEST_DATA_URL,
+    max: MAX_DATA_URL_CHARS,
     description: 'PNG, JPEG, GIF or WebP as a base64 data URL',
     example: 'data:image/png;base64,iVBORw0KGgo=',
   }),
@@ -65,7 +65,7 @@ function Images(): PropertyDecorator {
     ApiProperty({ type: [RunImageBody], required: false, description: '8 MiB in all at most' }),
     IsOptional(),
     IsArray({ message: msg`images must be a list` }),
-    ArrayMaxSize(MOST_IMAGES, { message: msg`images has more than ${MOST_IMAGES} entries` }),
+    ArrayMaxSize(MAX_IMAGES, { message: msg`images has more than ${MAX_IMAGES} entries` }),
     Nested(() => RunImageBody, {
       each: true,
       message: msg`each entry of images must be an object`,
@@ -86,7 +86,7 @@ function Budget(): PropertyDecorator {
 @StrictFields()
 export class CreateRunBody extends Input({
   requirement: Text({
-    max: LONGEST_REQUIREMENT,
+    max: MAX_REQUIREMENT_CHARS,
     description: 'What is to be done',
     example: 'Fix add()',
   }),
@@ -119,7 +119,7 @@ export class RunInputBody extends Input({
   kind: OneOf(INPUT_KINDS, {
     description: 'STEER is taken in at the next step, FOLLOW_UP when the run would end',
   }),
-  content: Text({ max: LONGEST_REQUIREMENT }),
+  content: Text({ max: MAX_REQUIREMENT_CHARS }),
   idempotencyKey: Text({
     ...KEY,
     description: 'The same key with the same body is the same input',
@@ -173,10 +173,10 @@ export function readImages(images: readonly RunImageBody[]): RunImage[] {
     detail,
   }));
   const total = read.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  if (total > MOST_IMAGE_BYTES) {
+  if (total > MAX_IMAGE_BYTES) {
     throw new ImageRefusedError(
       'TOO_LARGE',
-      msg`The images have ${total} bytes together, and may have ${MOST_IMAGE_BYTES}. Send fewer or smaller ones.`,
+      msg`The images have ${total} bytes together, and may have ${MAX_IMAGE_BYTES}. Send fewer or smaller ones.`,
     );
   }
   return read;

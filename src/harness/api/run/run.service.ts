@@ -228,7 +228,7 @@ const PAGE_SIZE = 100;
 const NOTHING = { inputs: [], approvals: [] };
 
 /** A run may end between two looks; a session that changes so fast is not waited for any longer. */
-const LOOKS = 5;
+const MAX_CHECKS = 5;
 
 /** Sessions and runs, each visible to its user and to super administrators who act in the tenant; how runs begin. */
 @Injectable()
@@ -319,7 +319,7 @@ export class RunService {
     requireWrite(caller, facts);
     const images = readImages(body.images ?? []);
     const hash = hashOf(body);
-    for (let look = 1; look <= LOOKS; look += 1) {
+    for (let look = 1; look <= MAX_CHECKS; look += 1) {
       // In this order: the unfinished run may be the one that a faster request with the same key has just begun.
       const active = await this.runs.liveId(session.tenantId, session.id);
       const earlier = await this.runs.byKey(session.tenantId, session.id, body.idempotencyKey);

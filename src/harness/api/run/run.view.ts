@@ -297,7 +297,7 @@ export function toRunView(run: HarnessRun, parts: RunParts): RunView {
 }
 
 /** All diffs of an inbox. */
-const DIFF_BYTES = 2 * 1024 * 1024;
+const MAX_DIFF_BYTES = 2 * 1024 * 1024;
 
 const KINDS = ['TOOL', 'PLAN', 'QUESTION', 'EFFECT', 'PROVIDER'] as const;
 
@@ -346,7 +346,7 @@ export class InboxEntryView extends View({
 
 /** The diffs of the first entries are shown, up to 2 MiB in all. */
 export function toolEntries(rows: readonly ApprovalRow[]): InboxEntryView[] {
-  let room = DIFF_BYTES;
+  let room = MAX_DIFF_BYTES;
   return rows.map((row) => {
     const view = toApprovalView(row);
     room -= Buffer.byteLength(view.diff ?? '');

@@ -32,11 +32,11 @@ import { IdempotencyConflictError } from '../../store/errors.js';
 import { SessionRepository } from '../../store/run.repository.js';
 import type { NewSession, SessionRow } from '../../store/run.repository.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
-import { LONGEST_KEY, UuidPipe } from '../identifiers.js';
+import { MAX_KEY_CHARS, UuidPipe } from '../identifiers.js';
 import { HarnessModels, RunService } from '../run/run.service.js';
 
-const LONGEST_PAGE = 1_000;
-const LONGEST_TITLE = 200;
+const MAX_PAGE_SIZE = 1_000;
+const MAX_TITLE_CHARS = 200;
 
 @StrictFields()
 export class CreateHarnessSessionBody extends Input({
@@ -58,11 +58,11 @@ export class CreateHarnessSessionBody extends Input({
   }),
   title: Text({
     optional: true,
-    max: LONGEST_TITLE,
+    max: MAX_TITLE_CHARS,
     description: 'The workspace’s name when not given',
   }),
   idempotencyKey: Text({
-    max: LONGEST_KEY,
+    max: MAX_KEY_CHARS,
     description: 'The same key with the same body is the same session',
   }),
 }) {}
@@ -144,7 +144,7 @@ export class HarnessSessionController {
     const { modelName } = await this.models.forSession(caller, model);
     return this.insert(caller, {
       ...{ id: newId(), tenantId, userId, homeTenantId, modelName, permissionMode, approvalPolicy },
-      title: (title?.trim() || basename(workspace.path)).slice(0, LONGEST_TITLE).toWellFormed(),
+      title: (title?.trim() || basename(workspace.path)).slice(0, MAX_TITLE_CHARS).toWellFormed(),
       workspace: workspace.path,
       workspaceIdentity: workspace.identity,
       ...{ idempotencyKey, idempotencyHash },
@@ -158,7 +158,7 @@ export class HarnessSessionController {
     @CurrentCaller() caller: Caller,
     @Query() query: HarnessSessionListQuery,
   ): Promise<HarnessSessionView[]> {
-    const { deleted = false, pageNum = 1, pageSize: limit = LONGEST_PAGE } = query;
+    const { deleted = false, pageNum = 1, pageSize: limit = MAX_PAGE_SIZE } = query;
     const { userId = caller.userId } = query;
     // As everywhere, records of others are not visible.
     if (userId !== caller.userId && !isSuperAdmin(caller)) return [];

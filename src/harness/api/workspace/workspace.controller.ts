@@ -13,7 +13,7 @@ import {
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 
 /** Workspaces of one answer. */
-const MOST = 1_000;
+const MAX_WORKSPACES = 1_000;
 
 /** A folder that a session may be made for. */
 export class WorkspaceView extends View({
@@ -41,7 +41,7 @@ export class WorkspaceController {
     more: { type: 'boolean', description: 'There are others, which are not listed' },
   })
   async list(@CurrentCaller() { tenantId }: Caller): Promise<Answer<WorkspaceView[]>> {
-    const { workspaces, more } = await this.roots.list(tenantId, MOST);
+    const { workspaces, more } = await this.roots.list(tenantId, MAX_WORKSPACES);
     const views = workspaces.map(({ path, name, root }): WorkspaceView => {
       return { path, name, root, kind: name === '' ? 'ROOT' : 'FOLDER' };
     });

@@ -34,7 +34,7 @@ export interface Compared extends FileDiff {
 }
 
 /** Longest diff that is answered: more than is shown, because masking comes before the cut. */
-const DIFF_BYTES = 128 * 1024;
+const MAX_DIFF_BYTES = 128 * 1024;
 
 /** Compares the files of the job in their order; undefined for those that the deadline left out. */
 export function compare(job: CompareJob): (Compared | undefined)[] {
@@ -46,7 +46,7 @@ export function compare(job: CompareJob): (Compared | undefined)[] {
       before: sideOf(before, damaged),
       after: sideOf(after, damaged),
     });
-    const { text, cut } = job.withDiffs ? cutLines(diff, DIFF_BYTES) : { text: '', cut: true };
+    const { text, cut } = job.withDiffs ? cutLines(diff, MAX_DIFF_BYTES) : { text: '', cut: true };
     return { ...counts, diff: text, cut, damaged };
   });
 }

@@ -4,7 +4,7 @@ import { kindOf } from '../../workspace/file-operation.js';
 import { utf8Text } from '../../protocol/values.js';
 
 /** Largest file that is compared line by line. */
-const LARGEST_BYTES = 4 * 1024 * 1024;
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** How long the search for the smallest difference may take; after it, what lies between the common ends is replaced. */
 const SEARCH_MS = 200;
 const CONTEXT_LINES = 3;
@@ -44,7 +44,7 @@ export function unifiedDiff({ path, before, after }: DiffInput): FileDiff {
   });
   const [old, now] = [contentOf(before), contentOf(after)];
   if (!old || !now) return withoutLines('The content was not kept and cannot be shown.');
-  if (old.length > LARGEST_BYTES || now.length > LARGEST_BYTES) {
+  if (old.length > MAX_FILE_BYTES || now.length > MAX_FILE_BYTES) {
     return withoutLines(
       `Too large to compare: ${old.length} bytes before, ${now.length} bytes after.`,
     );

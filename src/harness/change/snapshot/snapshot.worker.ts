@@ -34,11 +34,11 @@ import type { FileIdentity, Manifest, ManifestFile, StoredManifest } from './man
 const MIB = 2 ** 20;
 
 /** What is kept of a workspace before a command; changes of other files are found, and cannot be put back. */
-const KEPT_FILES = 20_000;
-const KEPT_FILE_BYTES = 2 * MIB;
-const KEPT_BYTES = 500 * MIB;
+const MAX_STORED_FILES = 20_000;
+const MAX_STORED_FILE_BYTES = 2 * MIB;
+const MAX_STORED_BYTES = 500 * MIB;
 /** Of larger files not even the hash is taken. */
-const HASHED_BYTES = 64 * MIB;
+const MAX_HASHED_BYTES = 64 * MIB;
 const PIECE_BYTES = MIB;
 
 /** Files of which the state is remembered, over all workspaces. */
@@ -73,7 +73,7 @@ export interface Changes {
 }
 
 /** Operations of one JSON text. */
-const PIECE = 500;
+const OPERATIONS_PER_CHUNK = 500;
 
 /** How each workspace was found last: what has not changed since is not read again. */
 const latest = new LRUCache<string, Manifest>({ ...REMEMBERED, sizeCalculation: rowsOf });
@@ -117,8 +117,12 @@ export function changes(task: ChangesTask): Changes | undefined {
 }
 
 function piecesOf(operations: readonly FileOperation[]): Uint8Array[] {
-  return Array.from({ length: Math.ceil(operations.length / PIECE) }, (_, index) =>
-    new TextEncoder().encode(JSON.stringify(operations.slice(index * PIECE, (index + 1) * PIECE))),
+  return Array.from({ length: Math.ceil(operations.length / OPERATIONS_PER_CHUNK) }, (_, index) =>
+    new TextEncoder().encode(
+      JSON.stringify(
+        operations.slice(index * OPERATIONS_PER_CHUNK, (index + 1) * OPERATIONS_PER_CHUNK),
+      ),
+    ),
   );
 }
 
@@ -207,8 +211,8 @@ class Room {
   private bytes = 0;
 
   reserve({ size, secret }: WalkedFile): boolean {
-    if (secret || size > KEPT_FILE_BYTES) return false;
-    if (this.files === KEPT_FILES || this.bytes + size > KEPT_BYTES) return false;
+    if (secret || size > MAX_STORED_FILE_BYTES) return false;
+    if (this.files === MAX_STORED_FILES || this.bytes + size > MAX_STORED_BYTES) return false;
     this.files += 1;
     this.bytes += size;
     return true;
@@ -235,7 +239,7 @@ function read(file: WalkedFile, keepFor: Place | false): ManifestFile {
   try {
     const stats = fstatSync(opened);
     const found = { ...unread(file), ...identityIn(stats) };
-    const limit = keepFor ? KEPT_FILE_BYTES : HASHED_BYTES;
+    const limit = keepFor ? MAX_STORED_FILE_BYTES : MAX_HASHED_BYTES;
     if (!stats.isFile() || stats.size > limit) return found;
     if (!keepFor) return { ...found, sha256: hashOf(opened, limit) };
     const content = contentOf(opened, stats.size);
@@ -306,7 +310,7 @@ function identityOf({ size, modifiedAt, changedAt, inode }: FileIdentity): FileI
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-const ENTRIES = 250_000;
+const MAX_ENTRIES = 250_000;
 const PERMISSIONS = 0o777;
 const NOTHING = Buffer.alloc(0);
 
@@ -341,7 +345,7 @@ function* filesOf(root: string): Generator<WalkedFile> {
     const at = `/proc/self/fd/${folder}`;
     const found = readdirSync(at, { withFileTypes: true });
     entries += found.length;
-    if (entries > ENTRIES) throw new TooManyFilesError();
+    if (entries > MAX_ENTRIES) throw new TooManyFilesError();
     if (path !== '') yield folderOf(folder, path, found.length);
     for (const entry of found.sort((one, other) => (one.name < other.name ? -1 : 1))) {
       const { protection, secret } = classifyName(entry.name, folderName, pathClass);

@@ -175,8 +175,8 @@ function conflictOf(changes: readonly HarnessFileChange[], reason: ConflictReaso
 }
 
 /** Largest content that is kept for a later redo; the workspace compares no larger files. */
-const KEPT_BYTES = 64 * 1024 * 1024;
-const ENTRIES = 100_000;
+const MAX_STORED_BYTES = 64 * 1024 * 1024;
+const MAX_ENTRIES = 100_000;
 
 interface InspectionTarget {
   readonly tenantId: string;
@@ -248,7 +248,7 @@ export class UndoInspection {
   ): Promise<void> {
     for (const { path, before } of operations) {
       if (!before || (await this.blobs.has(tenantId, before.sha256))) continue;
-      const { bytes } = await workspace.read(path, { limitBytes: KEPT_BYTES, signal });
+      const { bytes } = await workspace.read(path, { limitBytes: MAX_STORED_BYTES, signal });
       await this.blobs.put(tenantId, bytes);
     }
   }
@@ -335,7 +335,7 @@ async function isVacated(
   if (wanted && kindOf(wanted.mode) === 'folder') return true;
   const pending = [path];
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
-    for (const { name, kind } of await workspace.entries(folder, ENTRIES)) {
+    for (const { name, kind } of await workspace.entries(folder, MAX_ENTRIES)) {
       const below = `${folder}/${name}`;
       if (freed.has(below)) continue;
       if (kind !== 'folder') return false;

@@ -46,13 +46,13 @@ import {
 import type { ReadyFile, Selections, UndoConflict } from './undo.inspection.js';
 
 /** Longest time for looking at the files. */
-const LOOK_MS = 60_000;
+const MAX_INSPECTION_MS = 60_000;
 /** Longest time for the execution of one undo. */
 const ACT_MS = 10 * 60_000;
 const SWEEP_MS = 15_000;
 const SWEPT_AT_ONCE = 100;
 /** After so long an undo is no longer executed: each has a time-out. */
-const LONGEST_SECONDS = 15 * 60;
+const MAX_UNDO_SECONDS = 15 * 60;
 
 const UNCERTAIN =
   'An undo was interrupted, and the files are neither as before it nor as after it. Check the workspace.';
@@ -253,7 +253,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     readonly ready: readonly ReadyFile[];
     readonly conflicts: readonly UndoConflict[];
   }> {
-    const signal = AbortSignal.timeout(LOOK_MS);
+    const signal = AbortSignal.timeout(MAX_INSPECTION_MS);
     const madeFolders = await this.inspection.madeFolders(run, selections.files);
     const target = { tenantId: run.tenantId, workspace, madeFolders };
     const { ready, conflicts } = await this.inspection.inspect(target, selections.files, signal);
@@ -336,7 +336,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   private async recover(undo: OpenUndo): Promise<void> {
     const { toolCallId, runId, boot, seconds } = undo;
     try {
-      const isLeft = this.isLeft(boot, toolCallId) || seconds > LONGEST_SECONDS;
+      const isLeft = this.isLeft(boot, toolCallId) || seconds > MAX_UNDO_SECONDS;
       if (!isLeft || !(await this.undos.takeOver(undo, processId))) return;
       await this.during(toolCallId, () => this.reconcileIn(undo));
     } catch (error) {
@@ -460,12 +460,12 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
 }
 
 /** Files that the model is told by name. */
-const NAMED_FILES = 20;
+const MAX_NAMED_FILES = 20;
 
 /** What the model of the next run of the session is told. */
 function noteOf(direction: UndoDirection, files: readonly string[]): string {
-  const named = files.slice(0, NAMED_FILES).map(shown).join(', ');
-  const more = files.length > NAMED_FILES ? ` and ${files.length - NAMED_FILES} more` : '';
+  const named = files.slice(0, MAX_NAMED_FILES).map(shown).join(', ');
+  const more = files.length > MAX_NAMED_FILES ? ` and ${files.length - MAX_NAMED_FILES} more` : '';
   return direction === 'undo'
     ? `The user has undone changes of this run: ${named}${more} are as they were before it. Do not make these changes again unless the user asks for it.`
     : `The user has redone changes of this run that were undone: ${named}${more} are as this run left them.`;

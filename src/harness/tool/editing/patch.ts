@@ -104,14 +104,14 @@ const FENCE = /^\s*(`{3,}|~{3,})[\w-]*\s*$/;
 const HEREDOC =
   /^\s*(?:(?:apply_patch|applypatch|git apply|patch|cat)\b[^<>;&|]*)?<<-?\s*(['"‘“]?)(\w+)['"’”]?\s*(?:\|\s*(?:apply_patch|git apply|patch)\b[^;&|]*)?$/;
 /** One in the other. */
-const MOST_WRAPPERS = 4;
+const MAX_WRAPPERS = 4;
 
 /** Where the patch itself begins and ends: models write it in a fence, or as a here document. */
 function unwrapped(lines: readonly string[]): { readonly from: number; readonly to: number } {
   const isBlank = (at: number): boolean => lines[at]?.trim() === '';
   let [from, to] = [0, lines.length];
   while (isBlank(from)) from += 1;
-  for (let wrappers = 0; wrappers < MOST_WRAPPERS; wrappers += 1) {
+  for (let wrappers = 0; wrappers < MAX_WRAPPERS; wrappers += 1) {
     let last = to - 1;
     while (isBlank(last)) last -= 1;
     const end = endOfWrapper(lines[from] ?? '');

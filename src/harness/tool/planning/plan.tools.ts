@@ -4,14 +4,14 @@ import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { newId } from '../../protocol/values.js';
-import { PLAN_STEPS, PLAN_VERSIONS, planHash, STEP_STATUSES } from '../../protocol/plan.js';
+import { MAX_PLAN_STEPS, MAX_PLAN_VERSIONS, planHash, STEP_STATUSES } from '../../protocol/plan.js';
 import type { Plan, PlanStep } from '../../protocol/plan.js';
 import { planApprovalNeeded } from '../../protocol/policy.js';
 import { storableText } from '../../store/columns.repository.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { OfferFacts, RunTool, RunToolDecision, ToolContext } from '../tool.js';
 
-const FILES = 200;
+const MAX_FILES = 200;
 
 const path = z.string().min(1).max(4_096);
 const createInput = z.strictObject({
@@ -20,14 +20,14 @@ const createInput = z.strictObject({
     .array(
       z.strictObject({
         text: z.string().trim().min(1).max(1_000).describe('One step, in one sentence.'),
-        files: z.array(path).max(FILES).optional().describe('Files that this step changes.'),
+        files: z.array(path).max(MAX_FILES).optional().describe('Files that this step changes.'),
       }),
     )
     .min(1)
-    .max(PLAN_STEPS),
+    .max(MAX_PLAN_STEPS),
   files: z
     .array(path)
-    .max(FILES)
+    .max(MAX_FILES)
     .default([])
     .describe(
       'Every file that you will create or edit, relative to the workspace. Exact paths, no patterns.',
@@ -46,7 +46,7 @@ export class PlanCreateTool implements RunTool<CreateInput> {
   readonly name = 'plan_create';
   readonly effectClass = 'META';
   readonly input = createInput;
-  readonly description = `Submits your plan, at most ${PLAN_STEPS} steps. Look at the workspace first, then plan, and call this before you change anything. Name every file that you will create or edit: the approved plan allows just these; others are asked for one by one. Deletions and protected files are always asked for. A person may review the plan; if it comes back with feedback, submit a better version (at most ${PLAN_VERSIONS}).`;
+  readonly description = `Submits your plan, at most ${MAX_PLAN_STEPS} steps. Look at the workspace first, then plan, and call this before you change anything. Name every file that you will create or edit: the approved plan allows just these; others are asked for one by one. Deletions and protected files are always asked for. A person may review the plan; if it comes back with feedback, submit a better version (at most ${MAX_PLAN_VERSIONS}).`;
 
   title({ steps }: CreateInput): string {
     return `plan of ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}`;
@@ -72,8 +72,11 @@ export class PlanCreateTool implements RunTool<CreateInput> {
       );
     }
     const revision = (plan?.revision ?? 0) + 1;
-    if (revision > PLAN_VERSIONS) {
-      throw new ToolError('PLAN_ERROR', `A run has at most ${PLAN_VERSIONS} versions of its plan.`);
+    if (revision > MAX_PLAN_VERSIONS) {
+      throw new ToolError(
+        'PLAN_ERROR',
+        `A run has at most ${MAX_PLAN_VERSIONS} versions of its plan.`,
+      );
     }
     const content = contentOf(given, workspace);
     const proposed: Plan = {
@@ -93,8 +96,11 @@ function contentOf(
 ): Pick<Plan, 'summary' | 'steps' | 'files' | 'risks'> {
   const named = [...files, ...steps.flatMap((step) => step.files ?? [])];
   const paths = new Set(named.map((file) => plannedPath(file, workspace)));
-  if (paths.size > FILES) {
-    throw new ToolError('PLAN_ERROR', `A plan names at most ${FILES} files. Plan less at once.`);
+  if (paths.size > MAX_FILES) {
+    throw new ToolError(
+      'PLAN_ERROR',
+      `A plan names at most ${MAX_FILES} files. Plan less at once.`,
+    );
   }
   return {
     summary: storableText(summary),
@@ -134,7 +140,7 @@ const stepInput = z.strictObject({
       }),
     )
     .min(1)
-    .max(PLAN_STEPS),
+    .max(MAX_PLAN_STEPS),
 });
 type StepInput = z.infer<typeof stepInput>;
 type GivenStep = StepInput['steps'][number];
@@ -147,7 +153,7 @@ export class PlanStepTool implements RunTool<StepInput> {
   readonly name = 'plan_step';
   readonly effectClass = 'META';
   readonly input = stepInput;
-  readonly description = `Says how far you are, for the people who watch. Give the steps whose status has changed, with their ids; a step without an id is added to the list (at most ${PLAN_STEPS} in all). At most one step is IN_PROGRESS. It changes what is shown, never what you may do. In a read-only run it keeps your own list of steps: give the whole list each time.`;
+  readonly description = `Says how far you are, for the people who watch. Give the steps whose status has changed, with their ids; a step without an id is added to the list (at most ${MAX_PLAN_STEPS} in all). At most one step is IN_PROGRESS. It changes what is shown, never what you may do. In a read-only run it keeps your own list of steps: give the whole list each time.`;
 
   title({ steps }: StepInput): string {
     return `progress of ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}`;
@@ -207,10 +213,10 @@ function progressed(plan: Plan | null, given: readonly GivenStep[]): Plan {
     );
   }
   const steps = given.reduce(withStep, plan.steps);
-  if (steps.length > PLAN_STEPS) {
+  if (steps.length > MAX_PLAN_STEPS) {
     throw new ToolError(
       'PLAN_ERROR',
-      `A plan has at most ${PLAN_STEPS} steps. Name the steps that there are by their ids instead of adding some.`,
+      `A plan has at most ${MAX_PLAN_STEPS} steps. Name the steps that there are by their ids instead of adding some.`,
     );
   }
   return { ...plan, steps };

@@ -42,10 +42,10 @@ export interface FoundLine {
 }
 
 /** Larger files are not searched. */
-const FILE_MIB = 20;
+const MAX_FILE_MIB = 20;
 /** Output that is read from ripgrep at most. */
-const OUTPUT_BYTES = 64 * 1024 * 1024;
-const STDERR_CHARACTERS = 2_000;
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+const MAX_STDERR_CHARS = 2_000;
 /** ripgrep's exit code for an invalid pattern, and for files that it could not read. */
 const EXIT_ERROR = 2;
 const NEWLINE = 0x0a;
@@ -100,13 +100,13 @@ export class FileSearch {
     signal.addEventListener('abort', kill);
     let stderr = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr = (stderr + text).slice(0, STDERR_CHARACTERS);
+      stderr = (stderr + text).slice(0, MAX_STDERR_CHARS);
     });
     try {
       let total = 0;
       for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
         total += chunk.length;
-        if (total > OUTPUT_BYTES) throw new SearchStoppedError();
+        if (total > MAX_OUTPUT_BYTES) throw new SearchStoppedError();
         yield chunk;
       }
       const [code] = await closed.catch((error: unknown) => this.unavailable(error));
@@ -196,7 +196,7 @@ function textArguments(query: TextQuery): string[] {
     '--no-mmap',
     // The bytes as they are, so that their places in the file are right.
     '--encoding=none',
-    `--max-filesize=${FILE_MIB}M`,
+    `--max-filesize=${MAX_FILE_MIB}M`,
     `--context=${context}`,
     ...(literal ? ['--fixed-strings'] : []),
     ...(ignoreCase ? ['--ignore-case'] : ['--case-sensitive']),

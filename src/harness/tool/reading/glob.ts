@@ -12,7 +12,7 @@ export class SearchStoppedError extends Error {
 }
 
 /** picomatch compiles to a backtracking regular expression, so everything that makes it backtrack is limited. */
-const MAX_LENGTH = 1_000;
+const MAX_PATTERN_CHARS = 1_000;
 const MAX_STARS_IN_NAME = 3;
 const MAX_GLOBSTARS = 2;
 const MAX_ALTERNATIVES = 64;
@@ -73,8 +73,8 @@ function normalised(text: string): string {
 }
 
 function checkComplexity(text: string): void {
-  if (text.length > MAX_LENGTH) {
-    throw new SearchPatternError(`it is longer than ${MAX_LENGTH} characters`);
+  if (text.length > MAX_PATTERN_CHARS) {
+    throw new SearchPatternError(`it is longer than ${MAX_PATTERN_CHARS} characters`);
   }
   const plain = text.replace(/\\.|\[[!^]?\]?[^\]]*\]/gs, '_');
   if (alternativesOf(plain) > MAX_ALTERNATIVES) {

@@ -151,10 +151,10 @@ const MAX_FILE_BYTES = 20 * 1024 * 1024;
 const READ_SECONDS = 30;
 const MAX_LINE_CHARS = 2_000;
 const LINE_FEED = 0x0a;
-const SUGGESTIONS = 3;
+const MAX_SUGGESTIONS = 3;
 /** Names of a folder that are compared with a misspelled one, unless one of them is longer: some tenths of a second in all. */
-const COMPARED_NAMES = 2_000;
-const COMPARED_CHARACTERS = 100;
+const MAX_COMPARED_NAMES = 2_000;
+const MAX_COMPARED_CHARS = 100;
 /** A few milliseconds; then other work gets its turn. */
 const COMPARED_AT_ONCE = 50;
 
@@ -352,7 +352,7 @@ async function similarPaths(workspace: Workspace, path: string): Promise<string[
   const names = path.split('/');
   for (let depth = names.length - 1; depth >= 0; depth -= 1) {
     const folder = names.slice(0, depth).join('/');
-    const entries = await workspace.entries(folder, COMPARED_NAMES).catch(() => undefined);
+    const entries = await workspace.entries(folder, MAX_COMPARED_NAMES).catch(() => undefined);
     if (!entries) continue;
     const similar = await similarNames(entries, names[depth] ?? '');
     return similar.map((name) => [...names.slice(0, depth), name].join('/'));
@@ -368,14 +368,14 @@ async function similarNames(
   const similar: { readonly shown: string; readonly distance: number }[] = [];
   for await (const piece of yieldingChunks(entries, COMPARED_AT_ONCE)) {
     for (const { name, kind } of piece) {
-      if (Math.max(wanted.length, name.length) > COMPARED_CHARACTERS) continue;
+      if (Math.max(wanted.length, name.length) > MAX_COMPARED_CHARS) continue;
       const distance = editDistance(wanted.toLowerCase(), name.toLowerCase());
       const shown = kind === 'folder' ? `${name}/` : name;
       if (distance <= Math.max(2, wanted.length / 3)) similar.push({ shown, distance });
     }
   }
   similar.sort((a, b) => a.distance - b.distance);
-  return similar.slice(0, SUGGESTIONS).map(({ shown }) => shown);
+  return similar.slice(0, MAX_SUGGESTIONS).map(({ shown }) => shown);
 }
 
 /** Levenshtein distance. */

@@ -107,11 +107,11 @@ function globOf(workspace: Workspace, pattern: string): string {
 const MAX_MATCHES = 100;
 const SEARCH_SECONDS = 30;
 /** Characters of a line that are shown. */
-const CHARACTERS = 500;
+const MAX_LINE_CHARS = 500;
 /** Of these, the ones before the first match where the beginning of a line is cut off. */
-const CHARACTERS_BEFORE = 200;
+const MAX_CHARS_BEFORE_MATCH = 200;
 /** Bytes that may be needed to show that many characters. */
-const WINDOW_BYTES = (CHARACTERS + CHARACTERS_BEFORE) * 4;
+const WINDOW_BYTES = (MAX_LINE_CHARS + MAX_CHARS_BEFORE_MATCH) * 4;
 
 const oneLine = /^[^\p{Cc}]*$/u;
 
@@ -238,7 +238,7 @@ export class SearchTextTool implements ReadTool<SearchInput> {
     for (const { line, offset, bytes, isMatch, column } of lines) {
       const masked = this.mask.applyToBytes(bytes);
       const isMasked = masked !== bytes;
-      const from = column > CHARACTERS && !isMasked ? column - CHARACTERS_BEFORE : 0;
+      const from = column > MAX_LINE_CHARS && !isMasked ? column - MAX_CHARS_BEFORE_MATCH : 0;
       const wanted = isMasked ? bytes : bytes.subarray(from, from + WINDOW_BYTES);
       const found = await file.part(offset + from, wanted.length);
       if (!found.equals(wanted)) continue;
@@ -257,7 +257,7 @@ function clippedLine(
   { isBegun, isLonger }: { readonly isBegun: boolean; readonly isLonger: boolean },
 ): string {
   const whole = bytes.toString().replace(/\r?\n?$/, '');
-  const text = whole.slice(0, CHARACTERS).toWellFormed();
+  const text = whole.slice(0, MAX_LINE_CHARS).toWellFormed();
   return `${isBegun ? '… ' : ''}${text}${isLonger || text.length < whole.length ? ' …' : ''}`;
 }
 

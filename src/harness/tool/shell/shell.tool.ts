@@ -12,11 +12,11 @@ import type { ShellOutcome, ShellStarted, ShellTool, ToolContext, ToolOutcome } 
 import type { FileOperation, SeenFile } from '../../workspace/file-operation.js';
 
 /** Paths of a command that are compared with its output, in files of at most 1 MiB. */
-const MOST_PATHS = 32;
-const LARGEST_BYTES = 1024 * 1024;
+const MAX_PATHS = 32;
+const MAX_FILE_BYTES = 1024 * 1024;
 /** What a part of a file must have at least: less may be in an output by chance. */
-const PART_LINES = 3;
-const PART_CHARACTERS = 40;
+const MIN_PART_LINES = 3;
+const MIN_PART_CHARS = 40;
 
 interface ShownCommand {
   readonly command: string;
@@ -43,7 +43,7 @@ export async function filesShownBy(
     try {
       const path = workspace.pathOf(given);
       if (path === '') continue;
-      const file = await workspace.read(path, { limitBytes: LARGEST_BYTES, signal });
+      const file = await workspace.read(path, { limitBytes: MAX_FILE_BYTES, signal });
       const { realPath, sha256, bytes } = file;
       if (workspace.classify(path).secret || workspace.classify(realPath).secret) continue;
       const lines = [...new TextLines(asShown(bytes))];
@@ -72,7 +72,7 @@ function pathsIn(command: string): readonly string[] {
     before = word;
     if (word === '' || word.startsWith('-')) continue;
     for (const folder of posix.isAbsolute(word) ? ['/'] : folders) {
-      if (paths.size < MOST_PATHS) paths.add(posix.join(folder, word));
+      if (paths.size < MAX_PATHS) paths.add(posix.join(folder, word));
     }
   }
   return [...paths];
@@ -99,7 +99,7 @@ function hasPart(view: readonly string[], lines: readonly string[]): boolean {
     for (const [at, run] of runs) {
       if (lines[at + 1] !== shown) continue;
       const longer = { lines: run.lines + 1, characters: run.characters + characters };
-      if (longer.lines >= PART_LINES && longer.characters >= PART_CHARACTERS) return true;
+      if (longer.lines >= MIN_PART_LINES && longer.characters >= MIN_PART_CHARS) return true;
       next.set(at + 1, longer);
     }
     for (const at of places(shown)) {
@@ -115,7 +115,7 @@ interface Run {
   readonly characters: number;
 }
 
-const COMMAND_BYTES = 8 * 1_024;
+const MAX_COMMAND_BYTES = 8 * 1_024;
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
 
@@ -127,7 +127,7 @@ const input = z.strictObject({
     .string()
     .refine((command) => command.trim() !== '', 'must not be empty')
     .refine(
-      (command) => Buffer.byteLength(command) <= COMMAND_BYTES,
+      (command) => Buffer.byteLength(command) <= MAX_COMMAND_BYTES,
       'must not be longer than 8 KiB; write a script with write_file and run that',
     )
     .refine((command) => !command.includes('\0'), 'must not hold a zero byte')
@@ -229,10 +229,10 @@ function failureOf({ cancelled, timedOut, exitCode }: SandboxResult): ToolErrorC
   return exitCode === 0 ? undefined : 'COMMAND_FAILED';
 }
 
-const NAMED_PATHS = 10;
-const NAMED_CHARACTERS = 200;
+const MAX_NAMED_PATHS = 10;
+const MAX_NAMED_CHARS = 200;
 /** What a model reads of a command, with the lines about it. */
-const SHOWN_BYTES = 48 * 1_024;
+const MAX_SHOWN_BYTES = 48 * 1_024;
 const LINES_BYTES = 512;
 
 /**
@@ -246,7 +246,7 @@ export function commandOutput(
 ): Pick<ToolOutcome, 'content' | 'summary' | 'truncated' | 'whole'> {
   const ending = endingOf(result, timeoutMs);
   const remarks = remarksOn(result);
-  const room = SHOWN_BYTES - LINES_BYTES - Buffer.byteLength(remarks.join('\n'));
+  const room = MAX_SHOWN_BYTES - LINES_BYTES - Buffer.byteLength(remarks.join('\n'));
   const { text, truncated } = shownOutput(result.output, mask, Math.floor(room / 2));
   const seconds = (result.durationMs / 1_000).toFixed(1);
   const count = result.removed.length;
@@ -281,8 +281,8 @@ function remarksOn({ exceeded, masked, removed }: SandboxResult): string[] {
 /** The first paths, and how many there are more. */
 function named(paths: readonly string[]): string {
   const first = paths
-    .slice(0, NAMED_PATHS)
-    .map((path) => JSON.stringify(path.slice(0, NAMED_CHARACTERS)));
+    .slice(0, MAX_NAMED_PATHS)
+    .map((path) => JSON.stringify(path.slice(0, MAX_NAMED_CHARS)));
   const more = paths.length - first.length;
   return `${first.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
