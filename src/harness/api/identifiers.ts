@@ -22,7 +22,7 @@ export const UUID_TEXT = {
   patternMessage: phrase`must be a UUID`,
 } as const;
 
-/** What the ids of paths are of, beside sessions and runs, which have errors of their own. */
+/** Names of the things that path ids identify. Sessions and runs have errors of their own. */
 const NAMES: ReadonlyMap<string, Phrase> = new Map([
   ['approvalId', phrase`The approval`],
   ['artifactId', phrase`The artifact`],

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** What a tenant's folder may be called; ids of tenants are digits. */
+/** Valid name of a tenant's folder; ids of tenants are digits. */
 const TENANT = /^\w{1,20}$/;
 const HASH = /^[\da-f]{64}$/;
 
@@ -14,7 +14,7 @@ export function tenantBlobs(root: string, tenantId: string): string | undefined 
   return TENANT.test(tenantId) ? join(root, tenantId) : undefined;
 }
 
-/** Where a content lies by its SHA-256. */
+/** Path of a content by its SHA-256. */
 export function blobPath(root: string, tenantId: string, hash: string): string {
   const folder = tenantBlobs(root, tenantId);
   if (folder === undefined) throw new Error('The id of a tenant must be a word.');

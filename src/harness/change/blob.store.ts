@@ -68,7 +68,7 @@ export class BlobStore {
     }
   }
 
-  /** Where the content lies, for threads that read it themselves. */
+  /** Path of the content, for threads that read it themselves. */
   pathOf(tenantId: string, hash: string): string {
     return blobPath(this.root, tenantId, hash);
   }
@@ -194,7 +194,7 @@ export class Artifacts {
     });
   }
 
-  /** Of the run, oldest first. */
+  /** Artifacts of the run, oldest first. */
   async ofRun({ tenantId, id }: Pick<HarnessRun, 'id' | 'tenantId'>): Promise<HarnessArtifact[]> {
     return this.repository.ofRun(tenantId, id);
   }

@@ -24,7 +24,7 @@ import type { Workspace } from '../workspace/workspace.js';
 /** A content by its hash, with the mode of FileState. */
 export type KeptState = Pick<FileState, 'sha256' | 'mode'>;
 
-/** What a net change needs of a recorded one. */
+/** Fields of a recorded change that a net change needs. */
 export type Recorded = Pick<
   HarnessFileChange,
   | 'path'
@@ -37,7 +37,7 @@ export type Recorded = Pick<
   | 'restorable'
 >;
 
-/** What several changes of one file come to, one after the other. */
+/** Combined result of several changes of one file. */
 export interface NetChange<Change = Recorded> {
   readonly path: string;
   readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
@@ -97,7 +97,7 @@ export async function netChanges<Change extends Recorded>(
   return nets.sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** What the changes of one file come to; undefined when it is as it was, or there are none. */
+/** Combined result of the changes of one file; undefined when it is unchanged, or there are none. */
 export function netChangeOf<Change extends Recorded>(
   changes: readonly Change[],
 ): NetChange<Change> | undefined {
@@ -158,10 +158,10 @@ interface DescribedChange extends Comparison {
   readonly operation: FileOperation;
 }
 
-/** What `record` writes down. */
+/** Input of `record`. */
 export interface DescribedChanges {
   readonly files: readonly DescribedChange[];
-  /** Of the whole run, with these changes. */
+  /** Totals of the run, including these changes. */
   readonly totals: DiffTotals;
 }
 
@@ -283,7 +283,7 @@ export class FileChanges implements OnApplicationShutdown {
     if (left.length > 0) throw new RollBackFailedError(left, { cause });
   }
 
-  /** What the events and rows of the operations will say, with their diffs. Reads files: call it before the transaction. */
+  /** Events and rows of the operations, with their diffs. Reads files: call it before the transaction. */
   async describe(run: ChangedRun, operations: readonly FileOperation[]): Promise<DescribedChanges> {
     const deadline = Date.now() + COMPARE_MS;
     const compared = await this.compareWithin(deadline, run.tenantId, operations);
@@ -361,7 +361,7 @@ export class FileChanges implements OnApplicationShutdown {
     return compared;
   }
 
-  /** What a change of files that is not written yet would do, as `compareWithin`. */
+  /** Diffs of planned changes, with the same limits as `compareWithin`. */
   async preview(files: readonly PlannedFile[]): Promise<Comparison[]> {
     return this.compare(
       Date.now() + COMPARE_MS,
@@ -451,7 +451,7 @@ export class FileChanges implements OnApplicationShutdown {
     }
   }
 
-  /** What cannot be looked through stays: it is hidden like a secret. */
+  /** Folders that cannot be scanned stay: they are hidden like a secret. */
   private async tidy(
     workspace: Workspace,
     operations: readonly FileOperation[],
@@ -558,7 +558,7 @@ export class VacatedPaths {
     for (const { path, madeFolders = 0 } of operations) this.vacate(path, madeFolders);
   }
 
-  /** What the operation removes, or replaces by a folder. */
+  /** Adds the paths that the operation removes, or replaces by a folder. */
   add({ path, before, after, madeFolders = 0 }: FileOperation): void {
     const isFolder = after && kindOf(after.mode) === 'folder';
     const wasFolder = before && kindOf(before.mode) === 'folder';
@@ -601,7 +601,7 @@ export class VacatedPaths {
   }
 }
 
-/** What is said of files for which there was no time. */
+/** Comparison of a file for which there was no time. */
 const NOT_COMPARED: Comparison = {
   additions: null,
   deletions: null,

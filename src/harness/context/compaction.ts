@@ -13,14 +13,14 @@ import type { ContextParts, CountedUsage, DataMark, Rendering, Unit } from './re
 import type { Compaction } from '../protocol/run.state.js';
 import { storableText } from '../store/columns.repository.js';
 
-/** What is sent at most of the window before anything is left out. */
+/** Share of the window above which the conversation is compacted. */
 const COMPACTION_SHARE = 0.75;
-/** What is aimed at then, so that the next call does not compact again. */
+/** Target size of a compaction, so that the next call does not compact again. */
 const TARGET_SHARE = 0.6;
 /** Outputs of tools that stay, newest first: so many tokens, in small windows a share of them. */
 const RETAINED_OUTPUT_TOKENS = 40_000;
 const RETAINED_OUTPUT_SHARE = 0.3;
-/** What stays behind a summary, newest first, as a share of the window. */
+/** Newest messages that stay behind a summary, as a share of the window. */
 const RETAINED_TAIL_SHARE = 0.25;
 /** A summary of less is not worth a call of the model, as long as everything fits. */
 const MIN_SUMMARY_SHARE = 0.1;
@@ -40,7 +40,7 @@ export class ContextOverflowError extends Error {
 }
 
 export interface SummaryWish {
-  /** What it is to stand for, beside the messages that the former one stands for. */
+  /** Units to summarize, beside those that the former summary covers. */
   readonly units: readonly Unit[];
   /** Empty when there is none yet. */
   readonly former: string;
@@ -204,16 +204,16 @@ Say only what the record says. Mark what is a guess. Copy names, paths, commands
 
 /** Characters of a record's parts that are shown. */
 const SHOWN = { said: 6_000, answer: 4_000, arguments: 1_200, output: 2_400 } as const;
-/** What is kept of each part where the whole record is too long. */
+/** Minimum length of each part of a record that is too long. */
 const MIN_PART_CHARS = 200;
 
 const CONNECT_MS = 10_000;
 const MAX_MODEL_CALL_MS = 600_000;
 const MAX_TRIES = 2;
-/** Of an answer, as a share of what may be sent, and at most. */
+/** Limit of the summary's answer: a share of the window, and a number of tokens. */
 const ANSWER_SHARE = 1 / 10;
 const MAX_ANSWER_TOKENS = 4_096;
-/** Of the request, as a share of what may be sent: estimates differ from what services count. */
+/** Size of the summary's request as a share of the window: estimates differ from the counts of services. */
 const REQUEST_SHARE = 0.6;
 /** Characters for each token of the answer that are kept; more than a model writes. */
 const CHARS_PER_TOKEN = 6;
@@ -278,7 +278,7 @@ export class SummaryWriter {
   }
 }
 
-/** What the model is sent for a summary: at most about so many tokens. */
+/** Messages of the request for a summary: about `tokens` tokens at most. */
 function summaryRequest(wish: SummaryWish, mark: DataMark, tokens: number): ChatMessage[] {
   const record = recordOf(wish, tokens);
   return [

@@ -31,7 +31,7 @@ export interface ContextInput {
   readonly signal: AbortSignal;
 }
 
-/** What the model is sent for its next answer. Store the compaction, if there is one, before the model is called. */
+/** Input of the next model call. Store the compaction, if any, before the model is called. */
 export interface ModelRequest extends Fit {
   readonly tools: readonly ToolDefinition[];
   /**

@@ -60,7 +60,7 @@ interface Written {
   readonly toolCalls: readonly ToolCall[];
 }
 
-/** What the service has reported, with estimates for what it has not; no request is empty, so 0 is no report. */
+/** Usage as the service reported it, with estimates for missing counts. No request is empty, so 0 means unreported. */
 export function countedUsage(
   reported: Usage | undefined,
   call: Written & { readonly sentTokens: number },
@@ -88,7 +88,7 @@ export class UnpairedCallError extends Error {
   override readonly name = 'UnpairedCallError';
 }
 
-/** What is sent or left out as one: a text, or an answer of the model together with the results of its calls. */
+/** Smallest part of a conversation: a text, or an answer of the model with the results of its calls. */
 export interface Unit {
   readonly message: TurnMessage;
   readonly calls: readonly ToolCall[];
@@ -157,7 +157,7 @@ function unitOf(message: TurnMessage, open: Map<string, TurnMessage>): Unit {
 
 /** Everything that a model call may send; the compaction decides what of it is sent. */
 export interface ContextParts {
-  /** What stands before the conversation. */
+  /** Messages before the conversation. */
   readonly frame: readonly ChatMessage[];
   readonly conversation: Conversation;
   /** The images of the requirement. */
@@ -180,14 +180,14 @@ export interface RenderedUnit {
   readonly tokens: number;
 }
 
-/** What is sent under a compaction, with estimated tokens. */
+/** Messages under a compaction, with estimated tokens. */
 export interface Rendering {
   readonly messages: readonly ChatMessage[];
-  /** Of everything, the tools included. */
+  /** Tokens in total, the tools included. */
   readonly tokens: number;
-  /** Of what stands before the units, the tools included. */
+  /** Tokens before the units, the tools included. */
   readonly headTokens: number;
-  /** What is sent message by message, oldest first. */
+  /** Units that are sent message by message, oldest first. */
   readonly units: readonly RenderedUnit[];
 }
 
@@ -248,7 +248,7 @@ function requirementOf(content: string, images: readonly ContentPart[]): ChatMes
   return { role: 'user', content: [{ type: 'text', text: content }, ...images] };
 }
 
-/** What the user said is sent verbatim, not summarized: the newest messages that fit. */
+/** Messages of the user are sent verbatim, not summarized: the newest that fit. */
 function saidBefore(units: readonly Unit[], limit: number): ChatMessage[] {
   let room = limit * SAID_SHARE;
   const kept: ChatMessage[] = [];

@@ -17,7 +17,7 @@ export type FoundSkill = StoredSkill & Pick<SkillInfo, 'warnings'>;
 export interface FoundSkills {
   /** In the order of discovery; each name once. */
   readonly skills: readonly FoundSkill[];
-  /** What was left out and what its author can do about it. */
+  /** Skipped skills, and how their authors can fix them. */
   readonly skipped: readonly SkillProblem[];
 }
 
@@ -26,9 +26,9 @@ const BUILT_IN_ROOT: SkillRoot = {
   source: BUILT_IN,
   base: fileURLToPath(new URL('./builtin', import.meta.url)),
 };
-/** Where a workspace keeps skills; the first of a name wins. */
+/** Folders of skills in a workspace; the first skill of a name wins. */
 const WORKSPACE_FOLDERS = ['.agents/skills', '.claude/skills', '.codex/skills'] as const;
-/** For all texts of the skills that were found. */
+/** Time limit for reading the texts of all skills. */
 const READ_MS = 30_000;
 
 /**

@@ -10,11 +10,11 @@ import { MessageRepository } from '../store/message.repository.js';
 import type { EarlierText, RunSkills, SkillSummary } from '../store/message.repository.js';
 import type { Workspace, WorkspaceEntry } from '../workspace/workspace.js';
 
-/** What a run finds around it when it is claimed. */
+/** Surroundings of a run when it is claimed. */
 export interface Surroundings {
   readonly listing: string;
   readonly notes: ProjectNotes;
-  /** What was said in earlier runs of the session, and undone of them; undefined when there are none. */
+  /** Messages of earlier runs of the session, and what of them was undone; undefined when there are none. */
   readonly preface: string | undefined;
 }
 
@@ -40,7 +40,7 @@ const NOTES_SHARE = 0.25;
 const MAX_PREFACE_BYTES = 16 * 1024;
 /** Bytes of the preface for each token that may be sent: an eighth of it, where a token has four. */
 const PREFACE_SHARE = 0.5;
-/** What is kept of a single text of the preface. */
+/** Maximum length of each text of the preface. */
 const MAX_TEXT_CHARS = 4_000;
 const SEPARATOR = '\n\n';
 const SPEAKERS = { USER: 'User', ASSISTANT: 'Assistant', CONTROL: 'Harness' } as const;
@@ -84,7 +84,7 @@ export class SurroundingsReader {
   }
 }
 
-/** What stands between the system's text and the requirement, all of it marked as data. */
+/** Messages between the system's text and the requirement, all of it marked as data. */
 export function surroundingMessages(
   { notes, preface }: Pick<Surroundings, 'notes' | 'preface'>,
   mark: DataMark,

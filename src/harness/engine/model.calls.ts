@@ -531,7 +531,7 @@ const PASSING: readonly UpstreamError['kind'][] = [
   'rate-limit',
 ];
 
-/** What a failure of the service makes of a call: the same call may succeed a moment later, or is refused. */
+/** Whether a failed call may be retried or was refused by the service. */
 export function failureOf(error: UpstreamError): {
   readonly kind: 'unavailable' | 'refused';
   readonly error: UpstreamError;

@@ -100,13 +100,13 @@ interface Finding {
   readonly reconciliation: Reconciliation;
 }
 
-/** What a command has left behind whose end is unknown. */
+/** Traces of a command whose end is unknown. */
 interface CommandTrace {
   /** The files changed since the snapshot before it; undefined where that is unknown. */
   readonly operations: readonly FileOperation[] | undefined;
-  /** What it had written until a few seconds before. */
+  /** Its output until a few seconds before. */
   readonly output: Buffer | undefined;
-  /** What it had made under protected names is removed, as far as it can be; else that is left to a worker. */
+  /** Whether files under protected names were removed as far as possible; otherwise a worker does it. */
   readonly isTidied: boolean;
 }
 

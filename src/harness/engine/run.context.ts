@@ -31,12 +31,12 @@ export interface RunContext {
   readonly workspace: Workspace;
   /** The user of the run, as of the claim. */
   readonly caller: ModelUser;
-  /** As of the last call: looked up again before each. */
+  /** The model, resolved again before each call. */
   model: ResolvedChatModel;
   readonly skills: RunSkills;
   /** SHA-256 by path of the files that the runs of the session have read or written; grows with the tool calls. */
   readonly observedFiles: Map<string, string>;
-  /** By tool call, of those that were open at the claim. No later call has one: asking for it ends the claim. */
+  /** Approvals that were open at the claim, by tool call. No later call has one: asking for it ends the claim. */
   readonly approvals: ReadonlyMap<string, ApprovalRow>;
   /** Tokens that are sent at most: half of what was last too long for the model. Unknown until something was. */
   sendLimit?: number;

@@ -470,7 +470,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   private async process({ id, data }: QueuedJob, stopping: AbortSignal): Promise<void> {
     const tenantId = String(data['tenantId']);
-    // What a step does could not be recorded. A sweep announces the run again.
+    // Without the store the effects of a step could not be recorded. A sweep enqueues the run again.
     if (stopping.aborted || this.dependencies.of('store').isLimited) return;
     if (this.busy.has(id)) {
       // It has just parked and is due again, while this process is still leaving it.

@@ -28,13 +28,13 @@ import type { RunContext } from './run.context.js';
 /** An approval that is not decided by then expires. */
 const APPROVAL_HOURS = 24;
 
-/** What a call would do, for the policy and for the person who may be asked. */
+/** Effect of a call, for the policy and for the person who may be asked. */
 export interface Intent {
   readonly subject: PolicySubject;
   readonly operations?: readonly FileOperation[];
-  /** What a consent for the session grants. */
+  /** Grants that a consent for the session gives. */
   readonly grants?: readonly GrantSubject[];
-  /** What the person sees of it; its title alone when absent. */
+  /** View of the call for the person; only its title when absent. */
   readonly shown?: () => Promise<ShownCall>;
   readonly notes?: () => Promise<readonly string[]>;
 }
@@ -93,12 +93,12 @@ export class ToolConsent {
     };
   }
 
-  /** What the person sees of a command. */
+  /** View of a command for the person. */
   shownCommand({ secrets }: RunContext, command: string): ShownCall {
     return shownCommand(this.mask.apply(command, secrets));
   }
 
-  /** What the asked person should know about undoing a command; a failing or slow look prevents no question. */
+  /** Notes for the approver about undoing a command. A failed or slow inspection never blocks the question. */
   async undoNotes({ workspace, lease }: RunContext): Promise<string[]> {
     const note = await this.snapshots
       .restorable(workspace, lease.signal)
@@ -162,7 +162,7 @@ export class ToolConsent {
   }
 }
 
-/** What a person who is asked sees of a call, made from its arguments alone. */
+/** View of a call for the person who is asked, made from its arguments alone. */
 export interface ShownCall {
   readonly summary: string;
   readonly preview: ApprovalPreview;

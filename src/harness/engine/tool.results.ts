@@ -44,7 +44,7 @@ export class PartialOutputs {
     this.root = blobRoot(config.DATA_DIR);
   }
 
-  /** For a command that begins. Everything passes `mask` before it is written. */
+  /** Starts storing a command's output. Everything passes `mask` before it is written. */
   begin(effect: EffectKey, mask: (bytes: Buffer) => Buffer): PartialOutput {
     return new PartialOutput(async (bytes) => {
       const path = this.pathOf(effect);
@@ -126,11 +126,11 @@ export interface CallOutcome extends Omit<ToolOutcome, 'failure'> {
 export interface ExecutedCall {
   readonly context: RunContext;
   readonly effect: HarnessEffect;
-  /** By performance.now(). */
+  /** Start time by performance.now(). */
   readonly startedAt: number;
 }
 
-/** What is said of a call beside its result. */
+/** Details of a call beside its result. */
 interface ResultNote {
   /** One line for people. */
   readonly summary?: string;
@@ -145,10 +145,10 @@ const MAX_RESULT_BYTES = 64 * 1024;
 /** The body of a skill is given whole. */
 const MAX_SKILL_BYTES = 256 * 1024;
 const MAX_SUMMARY_CHARS = 200;
-/** Of a title in an event. */
+/** Maximum length of a title in an event. */
 const MAX_TITLE_CHARS = 200;
 
-/** What an error code says of the call: invalid arguments, missing consent, or nothing was done. Otherwise it failed. */
+/** State by error code: invalid arguments, missing consent, or nothing was done. All others mean failed. */
 const STATES: Readonly<Partial<Record<ToolErrorCode, SettledEffectState>>> = {
   INVALID_ARGUMENTS: 'INVALID',
   UNKNOWN_TOOL: 'INVALID',
@@ -245,7 +245,7 @@ export class ToolResults {
     if (isFirst) writer.events([this.started(effect, secrets)]);
   }
 
-  /** Of a call that cannot be read there is only the name. */
+  /** Title and description of a call; only its name when the call cannot be parsed. */
   private describedCall(effect: HarnessEffect): Pick<BoundCall, 'title' | 'modelDescription'> {
     const { toolName } = effect;
     const tool = this.registry.find(toolName);
@@ -353,7 +353,7 @@ export class ToolResults {
   }
 }
 
-/** What the event of a command shows of its end, in characters. */
+/** Length of the output's end in the event of a command. */
 const MAX_OUTPUT_CHARS = 8_000;
 
 /** The whole output of a call as an artifact. */

@@ -47,7 +47,7 @@ const QUICK_MS = 100;
 /** Calls of one message that are executed. */
 const MAX_CALLS_PER_MESSAGE = 16;
 
-/** What became of one call. `ask`: it waits for consent. `recover`: it has begun, and recovery must find out how it ended. */
+/** Outcome of one call. `ask`: it waits for consent. `recover`: it has begun, and recovery must find out how it ended. */
 type CallResult = 'done' | 'parked' | 'recover' | { readonly ask: ApprovalAsk };
 
 /** One call while it is executed. */
@@ -227,7 +227,7 @@ export class ToolCalls {
     await this.begin(execution, { operations });
     const outcome = await this.outcomeOf(context, async () => {
       await this.files.apply(target, operations, lease.effectSignal).catch((error: unknown) => {
-        // For any other reason: what was done has been rolled back.
+        // Any other error means that the changes were rolled back.
         const isAsBefore = !(error instanceof ToolError || error instanceof RollBackFailedError);
         throw isAsBefore && lease.cause === 'cancelled' ? cancelled() : error;
       });
@@ -445,7 +445,7 @@ function submitPlan(writer: RunWriter, plan: Plan): void {
   writer.event('run.waiting_for_input', { ...writer.statusData, reason: 'plan' });
 }
 
-/** What a change of files is to the policy: which of them are protected, planned, granted, or lost unread. */
+/** Policy subject of a change of files: which files are protected, planned, granted, or lost unread. */
 export function filesSubject(
   { files }: FilePlan,
   {

@@ -54,7 +54,7 @@ export interface PlanReceipt {
   readonly contentSha256?: string;
 }
 
-/** What a person approves: everything of a plan but its progress. */
+/** Parts of a plan that a person approves: everything but its progress. */
 export type PlanContent = Pick<Plan, 'summary' | 'files' | 'risks'> & {
   readonly steps: readonly Pick<PlanStep, 'text' | 'added'>[];
 };
@@ -98,11 +98,11 @@ const MEANINGFUL = /[\\`*[\]<|~$@#]/g;
 /** Within a word it is nothing but itself. */
 const UNDERSCORE = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
 const ENTITY = /&(?=#?\w+;)/g;
-/** Of an address, or of the name of a small picture. */
+/** Colon of an address or of an emoji's name. */
 const COLON = /:(?=\/|[\w+-]+:)/g;
-/** What would begin a list, a quotation, or the line below a heading. */
+/** Characters that would begin a list, a quotation, or the line below a heading. */
 const OPENING = /^[+\-=>]/;
-/** What would begin a numbered list. */
+/** Beginning of a numbered list. */
 const NUMBERING = /^(\d+)([.)])/;
 /** Bare addresses become links in some readers. */
 const ADDRESS = /\bwww\./gi;

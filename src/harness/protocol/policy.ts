@@ -9,7 +9,7 @@ export const DECISIONS = ['APPROVE', 'APPROVE_SESSION', 'DENY', 'DENY_AND_STOP']
 /** APPROVE_SESSION also grants the same path, or the same exact command, for the rest of the session. */
 export type Decision = (typeof DECISIONS)[number];
 
-/** What a person may answer. */
+/** Decisions available to a person. */
 export function availableDecisions(grantable: boolean): readonly Decision[] {
   return DECISIONS.filter((decision) => grantable || decision !== 'APPROVE_SESSION');
 }
@@ -29,7 +29,7 @@ export interface PreviewFile {
   readonly sizeAfter: number | null;
 }
 
-/** What a call would do, as the server has read it from the arguments. */
+/** Effect of a call, as the server read it from the arguments. */
 export interface ApprovalPreview {
   /** The whole command, character for character; null for other calls. */
   readonly command: string | null;
@@ -41,13 +41,13 @@ export interface ApprovalPreview {
 
 export type GrantKind = 'PATH' | 'COMMAND';
 
-/** What a person may grant: a path of the workspace as tools normalise it, or a command, character for character. */
+/** Subject of a grant: a workspace path as tools normalise it, or a command, character for character. */
 export interface GrantSubject {
   readonly kind: GrantKind;
   readonly subject: string;
 }
 
-/** What people have granted for one session, as it was when it was asked for. */
+/** Grants of one session, as they were when read. */
 export class Grants {
   private readonly keys: ReadonlySet<string>;
 
@@ -71,7 +71,7 @@ export class Grants {
 }
 
 export const PERMISSION_MODES = ['READ_ONLY', 'WORKSPACE_WRITE', 'FULL_ACCESS'] as const;
-/** What the harness may do at all; who is asked is the approval policy's matter. */
+/** Upper bound of what the harness may do; the approval policy decides who is asked. */
 export type PermissionMode = (typeof PERMISSION_MODES)[number];
 
 export const APPROVAL_POLICIES = ['ON_REQUEST', 'NEVER'] as const;
@@ -93,7 +93,7 @@ export interface FileSubject {
   readonly granted: boolean;
 }
 
-/** What a tool call would do, as far as the policy must know. */
+/** Effect of a tool call, as far as the policy needs it. */
 export type PolicySubject =
   | { readonly kind: 'read'; readonly secret: boolean }
   | { readonly kind: 'files'; readonly files: readonly FileSubject[] }

@@ -26,7 +26,7 @@ export class FencedError extends Error {
 export const INPUT_KINDS = ['STEER', 'FOLLOW_UP'] as const;
 export type InputKind = (typeof INPUT_KINDS)[number];
 
-/** What a run may use up; 0 means without a limit of its own. Frozen when the run is created. */
+/** Limits of a run; 0 means no limit of its own. Frozen when the run is created. */
 export interface RunBudget {
   /** Turns of the model. */
   readonly maxIterations: number;
@@ -37,7 +37,7 @@ export interface RunBudget {
   readonly maxWallTimeMillis: number;
 }
 
-/** What a run that waits for an answer has asked. */
+/** Question of a run that waits for an answer. */
 export interface PendingQuestion {
   readonly toolCallId: string;
   readonly text: string;
@@ -85,7 +85,7 @@ export const NOT_COMPACTED: Compaction = {
   ratio: 1,
 };
 
-/** What a model takes per million tokens, in the currency in which the operator wrote it down. Undefined: not said. */
+/** Prices of a model per million tokens, in the operator's currency. Undefined: no price configured. */
 export interface ModelPrices {
   readonly inputPrice?: number | undefined;
   readonly outputPrice?: number | undefined;
@@ -167,7 +167,7 @@ export type Reconciliation =
   | 'execute'
   /** Certainly nothing has happened: NOT_EXECUTED. */
   | 'not-executed'
-  /** What was planned has happened: SUCCEEDED. */
+  /** The planned change happened: SUCCEEDED. */
   | 'succeeded'
   /** Part of it has happened: put the files back, then NOT_EXECUTED. */
   | 'roll-back'
@@ -210,7 +210,7 @@ export function abandonedAs({ state, effectClass }: EffectFacts): 'NOT_EXECUTED'
 }
 
 export const RESOLUTIONS = ['EXECUTED', 'NOT_EXECUTED'] as const;
-/** What a person has found out about a tool call whose outcome was unknown. */
+/** A person's finding about a tool call whose outcome was unknown. */
 export type Resolution = (typeof RESOLUTIONS)[number];
 
 /**
@@ -339,7 +339,7 @@ function isExhausted(state: RunState): boolean {
   return state.status === 'RUNNING' && state.recoveryAttempts >= MAX_RECOVERIES;
 }
 
-/** What a process that wants to claim the run does with it. */
+/** Decides how a process that wants to claim the run proceeds. */
 export function claimOf(state: RunState): 'leave' | 'cancel' | 'give-up' | 'claim' {
   if (!isClaimable(state)) return 'leave';
   if (state.cancelRequested) return 'cancel';

@@ -32,7 +32,7 @@ export function firstBytes(text: string, bytes: number): string {
   return new StringDecoder('utf8').write(Buffer.from(text).subarray(0, bytes));
 }
 
-/** As many whole lines from the beginning as the bytes hold. */
+/** The first whole lines of a text that fit into the bytes. */
 export function cutLines(text: string, limitBytes: number): { text: string; cut: boolean } {
   const bytes = Buffer.from(text);
   if (bytes.length <= limitBytes) return { text, cut: false };

@@ -161,7 +161,7 @@ function assembled(instructions: readonly Instruction[]): Buffer {
   return program;
 }
 
-/** Where bwrap finds what it is given: its descriptors. */
+/** File descriptors that bwrap inherits. */
 export const DESCRIPTORS = {
   ...{ status: 3, go: 4, start: 5, arguments: 6, filter: 7, files: 8 },
 } as const;
@@ -169,7 +169,7 @@ export const DESCRIPTORS = {
 /** Those that every sandbox has: standard output, standard error, and the first three above. */
 const PIPES = 5;
 
-/** What the shell that sets the limits says to bwrap's standard error right before the command begins. */
+/** Line that the limiting shell writes to bwrap's standard error right before the command begins. */
 export const BEGUN = 'plinth: the command begins';
 
 /** The only environment that a command has, beside what its shell sets itself. */
@@ -188,7 +188,7 @@ const UNPRIVILEGED = 1_000;
 
 const GIB = 2 ** 30;
 
-/** What one process of a command may use. */
+/** Limits of each process of a command. */
 const LIMITS = {
   dataKib: (4 * GIB) / 1_024,
   fileKib: GIB / 1_024,
@@ -198,7 +198,7 @@ const LIMITS = {
 /** More processor seconds than the time-out has. */
 const SPARE_SECONDS = 10;
 
-/** Where the sandbox has something of its own, so that a workspace cannot be there or above. */
+/** Paths at which the sandbox mounts its own folders: a workspace cannot be one of them or contain one. */
 const TAKEN = [
   '/',
   '/bin',
@@ -218,7 +218,7 @@ export interface SandboxLayout {
   readonly workspace: string;
   /** Over paths of the workspace, in the order of mounting. */
   readonly mounts: readonly Mount[];
-  /** What lies over each file that is hidden, redacted or newer. */
+  /** Content that is mounted over each hidden, redacted or newer file. */
   readonly copies: ReadonlyMap<BytePath, string>;
   /** Absolute folders below /usr that are not shown. */
   readonly hidden: readonly string[];
@@ -277,7 +277,7 @@ export function shellArguments(command: string, timeoutMs: number): string[] {
     `read -r -N 1 <&${DESCRIPTORS.start} || exit 125`,
     // The next line closes what standard error is put aside in.
     `echo '${BEGUN}' >&2`,
-    // What the service was started with, and has not opened itself.
+    // Closes descriptors that the service inherited.
     'for fd in /proc/self/fd/*; do fd=${fd##*/}; [ "$fd" -gt 2 ] && exec {fd}>&-; done 2>/dev/null',
     'exec /usr/bin/bash --noprofile --norc -c "$1" 2>&1',
   ].join('\n');
@@ -344,7 +344,7 @@ function workspaceOf({ workspace, mounts, copies }: SandboxLayout): string[] {
 }
 
 function closing({ workspace, hidden }: SandboxLayout): string[] {
-  // Of /proc because a command that is root outside could else set the machine's kernel parameters (measured).
+  // /proc is read-only because a command that is root outside could set kernel parameters (measured).
   const readOnly = [...hidden.map(bytesOf), '/proc', '/dev', '/'];
   return [...readOnly.flatMap((path) => ['--remount-ro', path]), '--chdir', bytesOf(workspace)];
 }
@@ -357,14 +357,14 @@ const TERM_MS = 2_000;
 const GONE_MS = 10_000;
 const GONE_POLL_MS = 5;
 const DRAIN_MS = 2_000;
-/** What bwrap may say of itself. */
+/** Maximum length of bwrap's own error output. */
 const MAX_ERROR_CHARS = 4_000;
 
 export interface BubblewrapInput {
   /** bwrap's options, as `--args` reads them. */
   readonly options: Buffer;
   readonly filter: Buffer;
-  /** For the descriptors from DESCRIPTORS.files on. */
+  /** Files for the descriptors from DESCRIPTORS.files on. */
   readonly files: readonly string[];
   readonly command: readonly string[];
 }
@@ -374,7 +374,7 @@ export interface BubblewrapInput {
  * be read inside at /proc/1/environ, and with its options in a pipe, where no list of processes shows them.
  */
 export class Bubblewrap {
-  /** What the command writes. */
+  /** Output of the command. */
   readonly output: Readable;
   /** Resolves when bwrap itself has ended or could not be started. */
   readonly ended: Promise<void>;
@@ -425,7 +425,7 @@ export class Bubblewrap {
     return this.errors.includes(BEGUN);
   }
 
-  /** As bwrap tells it; undefined when nothing was started, or when bwrap was ended before it. */
+  /** Exit code that bwrap reports; undefined when no command was started or bwrap was killed first. */
   get exitCode(): number | undefined {
     return this.reported('exit-code');
   }

@@ -13,7 +13,7 @@ const MAX_SORTED_PATHS = 10_000;
 const FOLDER_BYTES = 4_096 - 256 - 1;
 const OWNER = 0o700;
 
-/** What `removePlantedPaths` has done to a workspace. */
+/** Outcome of `removePlantedPaths`. */
 export interface Tidied {
   /** Paths below the workspace, in order unless there are more than 10,000. */
   readonly removed: string[];
@@ -41,7 +41,7 @@ export async function removePlantedPaths(
   for (;;) {
     const { planted, opened } = await plantedPathsIn(root, before, signal);
     hasOpened ||= opened;
-    // What lies in parts of a repository is looked through once they are part of none.
+    // Contents of repository parts are scanned once those are no longer part of a repository.
     if (planted.length === 0) {
       // To sort more would block the process.
       if (removed.length <= MAX_SORTED_PATHS) removed.sort();
@@ -114,7 +114,7 @@ async function renameInto(from: BytePath, to: BytePath): Promise<void> {
   await rename(bufferOf(from), bufferOf(to));
 }
 
-/** As far as it can be: it is removed in any case. */
+/** Copies as much as it can: the source is removed in any case. */
 async function copy(from: BytePath, to: BytePath): Promise<void> {
   const isCopied = async (path: string): Promise<boolean> => {
     const found = await lstat(path);

@@ -17,11 +17,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bufferOf, bytesOf, joined } from './workspace-scan.js';
 import type { BytePath } from './workspace-scan.js';
 
-/** What a group can hold its processes to. */
+/** Controllers that can limit a sandbox's processes. */
 export type Controller = 'pids' | 'memory';
 
 const CONTROLLERS: readonly Controller[] = ['memory', 'pids'];
-/** Where this service puts itself in a group that it divides. */
+/** Subgroup into which this service moves itself in a group that it divides. */
 const SERVICE = 'plinth-service';
 /** A process may start another one while they are moved. */
 const MAX_MOVES = 20;
@@ -66,7 +66,7 @@ export async function ownGroup(process = '/proc/self'): Promise<OwnGroup | undef
   return undefined;
 }
 
-/** Of a path in a namespace of groups: what is not in it is told by steps up. */
+/** Whether a path of a group leads out of the group's namespace: such a path contains `..`. */
 function isOutside(path: string): boolean {
   return path.split('/').includes('..');
 }
@@ -229,7 +229,7 @@ const REMOVE_PAUSE_MS = 20;
 export const PROCESS_LIMIT_HOLDERS = ['cgroup', 'rlimit', 'watcher'] as const;
 export const MEMORY_LIMIT_HOLDERS = ['cgroup', 'watcher'] as const;
 
-/** What keeps a command from having too many processes, and too much memory. */
+/** Which mechanism limits the number of a command's processes, and which its memory. */
 export interface LimitHolders {
   readonly processes: (typeof PROCESS_LIMIT_HOLDERS)[number];
   readonly memory: (typeof MEMORY_LIMIT_HOLDERS)[number];
@@ -243,7 +243,7 @@ export class ProcessGroup {
   private constructor(
     private readonly path: string,
     private readonly holds: ReadonlySet<Controller>,
-    /** What it may have of memory: where the service itself may have less than a command, as much as the service. */
+    /** Memory limit of the group: the command's, or the service's own if that is lower. */
     readonly memoryBytes: number,
   ) {}
 
@@ -278,7 +278,7 @@ export class ProcessGroup {
     };
   }
 
-  /** For want of whose memory the kernel has ended processes: that of the group, or of more than it. */
+  /** Whose memory ran out when the kernel killed processes: the group's, or the system's. */
   async ranOutOfMemory(): Promise<'memory' | 'system-memory' | undefined> {
     if (!this.holds.has('memory')) return undefined;
     const events = await readFile(join(this.path, 'memory.events'), 'utf8').catch(() => '');
@@ -321,21 +321,21 @@ async function removeLeftovers(parent: string): Promise<void> {
   }
 }
 
-/** What one command may use, all its processes together. */
+/** Limits of one command, over all its processes. */
 export interface CommandLimits {
   readonly memoryBytes: number;
-  /** What the workspace may grow by. */
+  /** Maximum growth of the workspace. */
   readonly diskBytes: number;
-  /** What must stay free on the file system of the workspace. */
+  /** Minimum free space on the file system of the workspace. */
   readonly freeBytes: number;
   /** Files and folders that it may add. */
   readonly addedFiles: number;
 }
 
-/** What a command had too much of. */
+/** The limit that a command exceeded. */
 export type Excess = 'processes' | 'memory' | 'disk' | 'files' | 'free-space';
 
-/** What is free on a file system. */
+/** Free space of a file system. */
 export interface Space {
   readonly bytes: number;
   /** Zero where the file system does not limit it. */
@@ -348,7 +348,7 @@ export interface Watched {
   /** The canonical path of the workspace's root. */
   readonly workspace: string;
   readonly limits: CommandLimits;
-  /** What was free before the command. */
+  /** Free space before the command. */
   readonly before: Space | undefined;
   /** Whether the kernel holds the command to the number of processes, and to the memory. */
   readonly held: { readonly processes: boolean; readonly memory: boolean };
@@ -359,7 +359,7 @@ const CHECK_MS = 50;
 const CHECK_SHARE = 10;
 const LONG_CHECK_MS = 1_000;
 const LONG_CHECK_SHARE = 5;
-/** What is written where there is little space left, and is not worth ending a command for. */
+/** Writes below this size do not end a command even when little space is left. */
 const SMALL_BYTES = 64 * 2 ** 20;
 /** Clocks of file systems are a few milliseconds late. */
 const CLOCK_MS = 1_000;
@@ -383,7 +383,7 @@ export async function watchResources(
 
 class ResourceWatch {
   private readonly since = Date.now() - CLOCK_MS;
-  /** Of files that no folder has any more, or never had: on the file system of the workspace, and in memory. */
+  /** Bytes of open files without a name: on the file system of the workspace, and in memory. */
   private readonly unnamed = { disk: 0, memory: 0 };
   private nextWalk = 0;
   private isInSandbox = false;
@@ -423,7 +423,7 @@ class ResourceWatch {
     return this.diskExcess();
   }
 
-  /** For its first moments the first process has the root of the machine, whose processes and files are not the command's. */
+  /** At first the sandbox's first process still has the machine's root, whose files are not the command's. */
   private async inSandbox(): Promise<boolean> {
     if (this.isInSandbox) return true;
     const [own, machine] = await Promise.all(

@@ -150,7 +150,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** What an operator has to change, where that is known. */
+/** Tells the operator what to change; undefined when the cause is unknown. */
 async function remedyFor(why: string): Promise<string | undefined> {
   if (!(await exists(BUBBLEWRAP))) {
     return `${BUBBLEWRAP} is missing: install Debian's package bubblewrap.`;

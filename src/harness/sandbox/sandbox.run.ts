@@ -81,7 +81,7 @@ type Ending = Omit<SandboxResult, 'masked' | 'removed' | 'tidied'>;
 /** Commands cannot be run; nothing was started. */
 export class SandboxUnavailableError extends ToolError {
   constructor(
-    /** For the operator: what is wrong and, where that is known, what to change. */
+    /** Text for the operator: what is wrong and, where known, what to change. */
     readonly reason: string,
   ) {
     super(
@@ -102,7 +102,7 @@ export class SandboxLostError extends Error {
 
 const MIB = 2 ** 20;
 
-/** What is kept of a command's output. */
+/** Bytes of a command's output that are stored. */
 export const WHOLE_OUTPUT_BYTES = 5 * MIB;
 
 /** Kept of what comes after that, for the end of the view. */
@@ -113,7 +113,7 @@ const FIRST_BYTES = 16 * 1_024;
 export class OutputCollector {
   private buffer = Buffer.alloc(FIRST_BYTES);
   private kept = 0;
-  /** Of what is not kept. Twice as long as needed, so that it is moved together seldom. */
+  /** End of the output beyond the stored part. Twice the needed size, so that it is rarely moved. */
   private readonly last = Buffer.alloc(2 * LAST_BYTES);
   private lastLength = 0;
   private taken = 0;
@@ -195,7 +195,7 @@ const MASKING: readonly Cover[] = ['redacted-file', 'hidden-file', 'hidden-folde
 const BY_SIGNAL = 128;
 
 export interface SandboxPlace {
-  /** Where what is removed from workspaces is kept for a month. */
+  /** Folder in which files removed from workspaces are stored for a month. */
   readonly removed: string;
   /** Absolute folders that a command must not see even where they lie below /usr. */
   readonly hidden: readonly string[];
@@ -295,7 +295,7 @@ async function execute(
 interface Supervised {
   readonly stopped: Stopped | undefined;
   readonly limitsBy: LimitHolders | null;
-  /** What it could have of memory. */
+  /** Memory that was available to the command. */
   readonly memoryBytes: number;
 }
 
@@ -370,7 +370,7 @@ async function collect(
     await onOutput?.(collector);
     if (collector.discarding) await sleep(DISCARD_PAUSE_MS);
   };
-  // As the pieces are read: iterating over the stream would copy what has arrived into larger ones.
+  // A Writable receives the chunks as they are read; iterating over the stream would copy them into larger ones.
   const taker = new Writable({
     highWaterMark: 1,
     write: (piece: Buffer, _, done) => void take(piece).then(() => done(), done),
@@ -458,7 +458,7 @@ export async function withTemporaryFolder<T>(use: (path: string) => Promise<T>):
   try {
     return await use(folder);
   } finally {
-    // What cannot be removed now is left to `removeOldFolders`: no work has failed for it.
+    // A folder that cannot be removed now is left to `removeOldFolders`; the run does not fail for it.
     await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
 }

@@ -30,7 +30,7 @@ import { holdsSecret } from '../workspace/secret-content.js';
  */
 export type BytePath = string;
 
-/** What lies over a path of the workspace while a command runs. */
+/** How a path of the workspace is covered while a command runs. */
 export type Cover =
   /** Cannot be renamed or removed; otherwise as it is. */
   | 'pinned'
@@ -61,21 +61,21 @@ export function textOf(path: BytePath): string {
   return Buffer.from(path, 'latin1').toString();
 }
 
-/** As the functions of node:fs take it. */
+/** The path as a Buffer for the functions of node:fs. */
 export function bufferOf(path: BytePath): Buffer {
   return Buffer.from(path, 'latin1');
 }
 
-/** Of a folder itself: 50,000 names or more, which take 30 ms to read at once. */
+/** Size of a folder with 50,000 names or more, which take 30 ms to read at once. */
 const LARGE_FOLDER_BYTES = 2 * 1024 * 1024;
 const ENTRIES_AT_ONCE = 1_000;
 
-/** What is in the folder. One that is large is read in pieces, between which other work gets its turn. */
+/** Entries of the folder. A large folder is read in chunks, so that other work can run in between. */
 export async function entriesIn(folder: BytePath): Promise<Dirent[]> {
   const path = bufferOf(folder);
   const encoding = 'latin1';
   const { size } = await lstat(path);
-  // Of a small one that would take three times as long.
+  // Reading a small folder in chunks would take three times as long.
   if (size < LARGE_FOLDER_BYTES) return readdir(path, { encoding, withFileTypes: true });
   const entries: Dirent[] = [];
   const options = { encoding, bufferSize: ENTRIES_AT_ONCE } as const;
@@ -170,7 +170,7 @@ const LIMITS: ScanLimits = { entries: 250_000, milliseconds: 20_000, mounts: 800
 export type ProtectedPath = readonly [path: BytePath, identity: string];
 
 export interface WorkspaceScan {
-  /** What lies over secrets and protected paths while a command runs, in the order of mounting. */
+  /** Mounts that cover secrets and protected paths while a command runs, in mounting order. */
   readonly mounts: readonly Mount[];
   readonly protectedPaths: readonly ProtectedPath[];
 }
@@ -211,7 +211,7 @@ export async function plantedPathsIn(
   return { planted, opened: scan.opened };
 }
 
-/** What was there before a command. */
+/** Paths that existed before a command. */
 class KnownPaths {
   private constructor(
     private readonly paths: ReadonlySet<string>,
@@ -314,7 +314,7 @@ class Scan {
   /** The folders in it that are to be looked through. */
   private async folder(folder: Folder): Promise<Folder[]> {
     const entries = await this.list(folder.path);
-    // What a repository could be made of later is noted as well, to be told from what makes it one.
+    // Parts that could later form a repository are recorded too, apart from those that form one now.
     const parts: Dirent[] = [];
     for await (const piece of yieldingChunks(entries)) {
       if (piece.some(({ name }) => this.isTooLong(joined(folder.path, name)))) {
@@ -389,7 +389,7 @@ class Scan {
     const isRepositoryOwn = protection === 'GIT';
     const isProtected = isObeyed(protection, textOf(entry.name), folder);
     if (isProtected && !folder.covered && !isPartOfRepository(protection, textOf(entry.name))) {
-      // What is planted goes with all that is in it.
+      // A planted path is removed with its contents, which need no scan.
       if ((await this.note(path)) === 'planted') return undefined;
     }
     if (folder.hidden) {
@@ -526,7 +526,7 @@ class Scan {
     }
   }
 
-  /** Where a link leads; undefined when that is not in the workspace, and so not in the sandbox either. */
+  /** Target of a link; undefined when it lies outside the workspace and so outside the sandbox. */
   private async target(path: BytePath): Promise<BytePath | undefined> {
     const real = await realpath(this.at(path), { encoding: 'latin1' }).catch(() => undefined);
     if (real === this.root) return '';
@@ -543,7 +543,7 @@ class Scan {
     } catch (error) {
       this.signal.throwIfAborted();
       if (error instanceof ToolError || path === '') throw error;
-      // What cannot be looked through is not shown; what is gone need not be.
+      // A folder that cannot be read is hidden; one that no longer exists needs no cover.
       if (this.covers && (await this.isFolder(path))) {
         this.hide(path, true);
         const identity = await this.identity(path);

@@ -25,22 +25,22 @@ export interface ApprovalAsk {
   readonly argumentsJson: string;
   /** One line for people, made from the arguments by the server. */
   readonly summary: string;
-  /** What the model says that the call is for: nothing that a decision may rely on. */
+  /** The model's description of the call's purpose: no decision may rely on it. */
   readonly modelDescription: string | null;
   readonly preview: ApprovalPreview;
-  /** What `subjectHash` answered when the call was decided: the approval holds for this alone. */
+  /** Result of `subjectHash` when the call was decided: the approval holds for this alone. */
   readonly subjectHash: string;
-  /** What APPROVE_SESSION grants (`pathGrants`, `commandGrant`); empty when the same must be asked each time. */
+  /** Grants of APPROVE_SESSION (`pathGrants`, `commandGrant`); empty when each call must be asked again. */
   readonly grants: readonly GrantSubject[];
-  /** What the person should know, such as that the changes cannot be undone. */
+  /** Notes for the approver, such as that the changes cannot be undone. */
   readonly notes: readonly string[];
 }
 
 export interface ApprovalSubject {
   readonly toolName: string;
-  /** As the model wrote it. */
+  /** Input as the model wrote it. */
   readonly input: unknown;
-  /** What would happen to files; empty for everything but file tools. */
+  /** Planned changes of files; empty for all but file tools. */
   readonly operations: readonly Pick<FileOperation, 'path' | 'before'>[];
 }
 
@@ -55,14 +55,14 @@ export function subjectHash({ toolName, input, operations }: ApprovalSubject): s
   return sha256(canonicalJson({ tool: toolName, input, files }));
 }
 
-/** What a session-wide consent to these files grants: each path that neither the plan nor a grant allows yet. */
+/** Grants of a session-wide consent to these files: each path that neither the plan nor a grant allows yet. */
 export function pathGrants(files: readonly FileSubject[]): GrantSubject[] {
   return files
     .filter(({ planned, granted }) => !planned && !granted)
     .map(({ path }) => ({ kind: 'PATH', subject: path }));
 }
 
-/** What a session-wide consent to this command grants: the very same text, and no other command. */
+/** Grant of a session-wide consent to this command: the very same text, and no other command. */
 export function commandGrant(command: string): GrantSubject {
   return { kind: 'COMMAND', subject: command };
 }
@@ -96,7 +96,7 @@ type SessionKey = Pick<HarnessGrant, 'tenantId' | 'sessionId'>;
 
 /** Width of the column, in characters. */
 const MAX_SUMMARY_CHARS = 2_000;
-/** What an inbox shows of a kind at most; it ends with the entry whose arguments reach so many bytes. */
+/** Limits of an inbox per kind; the entry whose arguments reach the byte limit is the last one. */
 const MAX_INBOX_ENTRIES = 500;
 const MAX_INBOX_BYTES = 16 * 1024 * 1024;
 
@@ -313,7 +313,7 @@ export class ApprovalRepository {
     return this.database.repository(HarnessGrant).find({ where, order: { id: 'ASC' } });
   }
 
-  /** What the session's grants allow now. Read before each decision, so that a revoked grant no longer counts. */
+  /** Current grants of the session. Read before each decision, so that a revoked grant no longer counts. */
   async allowed({ tenantId, sessionId }: SessionKey): Promise<Grants> {
     return new Grants(await this.grantsOf(tenantId, sessionId));
   }

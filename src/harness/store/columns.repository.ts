@@ -30,7 +30,7 @@ export function columnsOf(entity: Type, alias?: string, without: readonly string
     .join(', ');
 }
 
-/** What the column of a property is called. */
+/** Column name of a property. */
 export function columnOf(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -44,7 +44,7 @@ export interface EffectOutcome {
   readonly reconciled?: boolean;
 }
 
-/** What a person has found out about an uncertain effect. */
+/** A person's finding about an uncertain effect. */
 export interface ToolCallResolution {
   readonly state: 'SUCCEEDED' | 'NOT_EXECUTED';
   readonly resolution: Resolution;
@@ -54,11 +54,11 @@ export interface ToolCallResolution {
   readonly errorCode: string | null;
 }
 
-/** What an interrupted call has left. */
+/** Traces of an interrupted call. */
 export interface EffectTraces {
   /** The files that have changed since it began; those that it was to change stay where this is left out. */
   readonly operations?: readonly FileOperation[] | undefined;
-  /** What it had written until then. */
+  /** Its output until the interruption. */
   readonly artifactId?: string | undefined;
 }
 
@@ -70,13 +70,13 @@ export interface EffectStart {
   readonly snapshotSha256?: string | undefined;
 }
 
-/** Which tool calls of a run are wanted. */
+/** Selects tool calls of a run. */
 export interface EffectRange {
   /** The last call that is not wanted. */
   readonly after?: string | undefined;
   readonly state?: EffectState | undefined;
   readonly limit: number;
-  /** Of arguments and operations. */
+  /** Maximum size of arguments and operations. */
   readonly bytes: number;
 }
 
@@ -118,7 +118,7 @@ export interface MadeFolders {
   readonly count: number;
 }
 
-/** What tells of loops in a settled call. */
+/** Fields of a settled call that reveal loops. */
 export type PastCall = Pick<
   HarnessEffect,
   'toolName' | 'argumentsSha256' | 'iteration' | 'state' | 'errorCode'
@@ -127,7 +127,7 @@ export type PastCall = Pick<
 /** Outcomes of calls that have not begun, unless their row says when. */
 const NEVER_BEGUN: readonly EffectState[] = ['DENIED', 'INVALID', 'NOT_EXECUTED'];
 
-/** As the model asked for them; what was undone and redone has iterations below 0 and comes after. */
+/** Order in which the model requested the calls; undo and redo have iterations below 0 and come last. */
 export const IN_ORDER = 'iteration < 0, abs(iteration), ordinal';
 
 const COLUMNS = columnsOf(HarnessEffect);
@@ -184,7 +184,7 @@ export class EffectRepository {
     return { effects: rows, more: !isWhole };
   }
 
-  /** Where the call is in the order of the run. */
+  /** Position of the call in the run. */
   private async placeOf({ tenantId, id: runId }: RunKey, toolCallId: string): Promise<EffectPlace> {
     const found = await this.database.repository(HarnessEffect).findOne({
       select: { iteration: true, ordinal: true },
@@ -383,7 +383,7 @@ export class EffectRepository {
   }
 }
 
-/** What a call has shown of files; a file that a tool wrote is known, too. */
+/** Files whose content a call has shown or written. */
 export function observedFiles({
   reads,
   operations,
@@ -429,7 +429,7 @@ export class FileChangeRepository {
     );
   }
 
-  /** Of one run, oldest first, with those that were undone. Read in pieces, so that many do not block the process. */
+  /** Changes of one run, oldest first, undone ones included. Read in chunks, so that many do not block the process. */
   async ofRun(tenantId: string, runId: string): Promise<HarnessFileChange[]> {
     const changes: HarnessFileChange[] = [];
     for (;;) {
@@ -478,7 +478,7 @@ export class ArtifactRepository {
     await this.database.repository(HarnessArtifact).insert({ ...artifact });
   }
 
-  /** Of one run, oldest first. */
+  /** Artifacts of one run, oldest first. */
   async ofRun(tenantId: string, runId: string): Promise<HarnessArtifact[]> {
     const artifacts = this.database.repository(HarnessArtifact);
     return artifacts.find({ where: { tenantId, runId }, order: { id: 'ASC' } });
@@ -494,7 +494,7 @@ export type UndoDirection = 'undo' | 'redo';
 export interface NewUndo {
   readonly toolCallId: string;
   readonly direction: UndoDirection;
-  /** What is undone, as JSON can hold it. */
+  /** The undone changes in a form that JSON can hold. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly boot: string;
   readonly operations: readonly FileOperation[];

@@ -3,12 +3,12 @@ import { planMarkdown } from '../protocol/plan.js';
 import type { Plan } from '../protocol/plan.js';
 import type { EffectState, Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
 
-/** What every event that tells of the run's status carries. `revision` is the run's. */
+/** Data of every event about the run's status. `revision` is the run's. */
 export interface StatusData {
   readonly status: RunStatus;
   readonly revision: number;
   readonly phase: Phase;
-  /** What a parked run waits for. */
+  /** Reason why a parked run waits. */
   readonly waitKind?: WaitKind;
 }
 
@@ -170,7 +170,7 @@ export interface EventDataOf {
     readonly toolName: string;
     /** Made by the server from the arguments. */
     readonly title: string;
-    /** What the model says that the call is for. */
+    /** The model's description of the call's purpose. */
     readonly modelDescription?: string;
     readonly effectClass: string;
     readonly argumentsJson: string;
@@ -185,7 +185,7 @@ export interface EventDataOf {
     readonly truncated: boolean;
     readonly artifactId?: string;
     readonly exitCode?: number;
-    /** Of a command: how it ended and the end of its output, 8,000 characters at most. */
+    /** For a command: how it ended and the end of its output, 8,000 characters at most. */
     readonly output?: string;
     readonly durationMs: number;
   };
@@ -210,7 +210,7 @@ export interface EventDataOf {
     readonly toolName: string;
     /** Made by the server from the arguments. */
     readonly summary: string;
-    /** What the model says that the call is for. */
+    /** The model's description of the call's purpose. */
     readonly modelDescription: string | null;
     readonly argumentsSha256: string;
     readonly argumentsJson: string;
@@ -219,7 +219,7 @@ export interface EventDataOf {
     /** Milliseconds since the epoch. */
     readonly expiresAt: number;
     readonly available: readonly Decision[];
-    /** What the approver should know, such as that the changes cannot be undone. */
+    /** Notes for the approver, such as that the changes cannot be undone. */
     readonly notes: readonly string[];
   };
   'approval.resolved': {
@@ -241,11 +241,11 @@ export interface EventDataOf {
     readonly reason: string;
     /** Milliseconds since the epoch. */
     readonly startedAt?: number;
-    /** Of a command: what has changed since it began, as far as that can be told; else what the call was to change. */
+    /** For a command: files changed since it began, if known; otherwise the files that the call was to change. */
     readonly fileCount?: number;
     /** The first 100 of them. */
     readonly files?: readonly { readonly path: string; readonly op: string }[];
-    /** What a command had written until then, as far as it was kept. */
+    /** Stored output of a command until then. */
     readonly artifactId?: string;
   };
   'effect.resolved': {
@@ -277,7 +277,7 @@ export interface EventDataOf {
 
 export type EventType = keyof EventDataOf;
 
-/** What an event is about, beside its run. */
+/** Subject of an event beside its run. */
 export interface EventSubject {
   readonly stepId?: string;
   readonly toolCallId?: string;
@@ -298,13 +298,13 @@ export function stepIdOf(iteration: number): string {
   return `step-${iteration}`;
 }
 
-/** What plan.created and plan.updated carry. */
+/** Data of plan.created and plan.updated. */
 export function planData({ taskId, revision, summary, steps, files, risks }: Plan): PlanData {
   const shown = steps.map(({ id, text, status }) => ({ id, text, status }));
   return { taskId, revision, summary, steps: shown, files, risks };
 }
 
-/** What a reviewer needs: plan.awaiting_approval. */
+/** Data of plan.awaiting_approval: everything that a reviewer needs. */
 function awaitingData(plan: Plan): EventDataOf['plan.awaiting_approval'] {
   return {
     taskId: plan.taskId,

@@ -38,7 +38,7 @@ export interface RunProgress {
 }
 
 export interface PrunableRun extends RunKey {
-  /** As PostgreSQL writes it, with all its digits. */
+  /** Timestamp in PostgreSQL's format, with all its digits. */
   readonly endedAt: string;
 }
 

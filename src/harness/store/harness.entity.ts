@@ -47,7 +47,7 @@ import type { Plan, PlanReceipt } from '../protocol/plan.js';
 import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import type { EventType } from './event.catalogue.js';
 
-/** What a user lets the harness do in one workspace, with one model, under one mode and policy. Runs follow each other in it. */
+/** Work of the harness in one workspace, with one model, under one mode and policy. Its runs follow each other. */
 @Entity({ name: 'harness_session' })
 export class HarnessSession {
   @Uuid(primary) id: string;
@@ -125,7 +125,7 @@ export class HarnessRun {
   @Timestamp(nullable) endedAt: Date | null;
 }
 
-/** What a user says to a run after its requirement: STEER is taken in at the next step, FOLLOW_UP when the run would end. */
+/** A user's input to a run after its requirement: STEER is consumed at the next step, FOLLOW_UP when the run would end. */
 @Entity({ name: 'harness_input' })
 export class HarnessInput {
   @Uuid(primary) id: string;
@@ -157,7 +157,7 @@ export class HarnessMessage {
   @Varchar(20, nullable) finishReason: string | null;
   @Jsonb(nullable) usage: MessageUsage | null;
   @Jsonb() metadata: Readonly<Record<string, unknown>>;
-  /** What the service of the model wants back with the answer; never shown. */
+  /** State that the model's service wants back with the answer; never shown. */
   @Jsonb(nullable) providerState: ProviderState | null;
   @CreateTime() createTime: Date;
 }
@@ -211,7 +211,7 @@ export class HarnessEffect {
   @Uuid(nullable) artifactId: string | null;
   @Flag() reconciled: boolean;
 
-  /** What a person has said about it after its outcome was unknown. */
+  /** A person's finding about the call after its outcome was unknown. */
   @Varchar(20, nullable) resolution: Resolution | null;
   @Bigint(nullable) resolvedBy: number | null;
   @Varchar(4000, nullable) note: string | null;
@@ -242,10 +242,10 @@ export class HarnessApproval {
   @Char(64) subjectHash: string;
   @Flag() grantable: boolean;
 
-  /** What APPROVE_SESSION grants; empty when it cannot be chosen. */
+  /** Grants that APPROVE_SESSION gives; empty when it cannot be chosen. */
   @Jsonb() grants: readonly GrantSubject[];
 
-  /** What the approver should know, such as that the changes cannot be undone. */
+  /** Notes for the approver, such as that the changes cannot be undone. */
   @Jsonb() notes: readonly string[];
   @Varchar(10) state: ApprovalState;
   @Integer() revision: number;
@@ -338,7 +338,7 @@ export class HarnessSkill {
   @Text() body: string;
 }
 
-/** What an operator has switched for the whole installation. */
+/** Switches that an operator has set for the whole installation. */
 @Entity({ name: 'harness_switch' })
 export class HarnessSwitch {
   @Varchar(40, primary) name: string;

@@ -44,7 +44,7 @@ export const SKILL_TOOL = 'activate_skill';
 /** An output of so many bytes takes hardly more than the pointer to it. */
 export const MIN_PRUNED_BYTES = 400;
 
-/** As much of a stored message as the model is to know. */
+/** The part of a stored message that the model needs. */
 export type TurnMessage = Pick<
   HarnessMessage,
   | 'id'
@@ -66,10 +66,10 @@ export type TurnMessage = Pick<
 /** A message for its user. */
 export type ShownMessage = Omit<HarnessMessage, 'providerState'>;
 
-/** What is read of an output that is left out anyway: enough for a summary. */
+/** Characters read of a pruned output: enough for a summary. */
 const PRUNED_OUTPUT_CHARS = 2_400;
 
-/** Without what only a service reads. */
+/** All columns but the state that only a model's service reads. */
 const COLUMNS = columnsOf(HarnessMessage, undefined, ['providerState']);
 
 /** The messages of sessions. None is ever changed. */
@@ -191,7 +191,7 @@ export interface ModelCallStart {
   readonly iteration: number;
   readonly attempt: number;
   readonly purpose: 'TURN' | 'SUMMARY';
-  /** As estimated: what stays of a call whose end is not written down. */
+  /** Estimated tokens, which count for a call whose end was not recorded. */
   readonly sentTokens: number;
 }
 
@@ -271,7 +271,7 @@ export const BUILT_IN = 'built-in';
 /** A stored skill as far as a run needs it. */
 export type StoredSkill = Omit<HarnessSkill, 'runId' | 'position' | 'tenantId'>;
 
-/** What a model sees of a skill before it uses it. */
+/** Facts about a skill that a model sees before it uses it. */
 export type SkillSummary = Pick<StoredSkill, 'name' | 'description' | 'source' | 'sha256'>;
 
 /** The skills of one run as they were when it began: a file that changes meanwhile changes nothing here. */
@@ -283,12 +283,12 @@ export class RunSkills {
     this.byName = new Map(list.map((skill) => [skill.name, skill]));
   }
 
-  /** What follows the frontmatter of the skill's SKILL.md, unchanged. Undefined when there is no such skill. */
+  /** Text of the skill's SKILL.md after the frontmatter, unchanged. Undefined when there is no such skill. */
   body(name: string): string | undefined {
     return this.byName.get(name)?.body;
   }
 
-  /** Where the skill's files are, for readSkillResource. Undefined when there is no such skill. */
+  /** Location of the skill's files, for readSkillResource. Undefined when there is no such skill. */
   info(name: string): SkillInfo | undefined {
     const skill = this.byName.get(name);
     if (!skill) return undefined;
@@ -297,7 +297,7 @@ export class RunSkills {
   }
 }
 
-/** What runs have kept of the skills that they began with. */
+/** Skills of runs, as they were when each run began. */
 @Injectable()
 export class SkillRepository {
   constructor(private readonly database: Database) {}

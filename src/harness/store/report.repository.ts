@@ -24,7 +24,7 @@ const CALL = [
 ] as const;
 
 export type ReportedCall = Pick<HarnessEffect, (typeof CALL)[number]> & {
-  /** What it is about, as far as one of its arguments says it. */
+  /** Subject of the call, as far as one of its arguments names it. */
   readonly subject: string | null;
 };
 
@@ -36,7 +36,7 @@ export interface ReportedSkill {
   readonly sha256: string;
 }
 
-/** Of what is about a tool call, so many characters. */
+/** Maximum length of a tool call's subject. */
 const MAX_SUBJECT_CHARS = 2_000;
 
 /** Events that say what no row says. */

@@ -45,7 +45,7 @@ const INBOX_EVENTS: ReadonlySet<EventType> = new Set([
   'run.cancelled',
 ]);
 
-/** What one write of a run does. */
+/** Body of one write of a run. */
 type Work<T> = (writer: RunWriter) => Promise<T> | T;
 
 /**
@@ -158,7 +158,7 @@ export class RunLedger {
   }
 }
 
-/** What a write makes of the lease; where it keeps it, nothing. */
+/** Lease state after a change of the lease. Changes that retain it have no entry. */
 const LEASE_AFTER: Readonly<Partial<Record<LeaseChange['type'], LeaseState>>> = {
   drop: 'NONE',
   revoke: 'NONE',
@@ -206,7 +206,7 @@ export class RunWriter {
     return { status, phase, waitKind, recovering, cancelRequested, recoveryAttempts, fence, lease };
   }
 
-  /** What is to be written. */
+  /** The pending change. */
   get change(): RowChange {
     return { patch: this.patch, lease: this.lease, drafts: this.drafts };
   }
@@ -229,7 +229,7 @@ export class RunWriter {
     this.drafts.push(...drafts);
   }
 
-  /** What events of the run's status carry. Grows the revision first where the status has just changed. */
+  /** Status data of events. Increments the revision first if the status has just changed. */
   get statusData(): StatusData {
     const { status, revision, phase, waitKind } = this.run;
     return { status, revision, phase, ...(waitKind && { waitKind }) };
@@ -305,5 +305,5 @@ export class RunWriter {
   }
 }
 
-/** What the column holds. */
+/** Width of the column. */
 const MAX_ERROR_CHARS = 2_000;

@@ -112,12 +112,12 @@ export class SessionRepository {
 
 const INPUT_COLUMNS = columnsOf(HarnessInput);
 
-/** What users say to runs. Call every change while the run's row is locked. */
+/** Inputs of users to runs. Call every change while the run's row is locked. */
 @Injectable()
 export class RunInputRepository {
   constructor(private readonly database: Database) {}
 
-  /** What the run has not taken in yet, the oldest first. */
+  /** Inputs that the run has not consumed yet, oldest first. */
   async pending({ tenantId, id }: RunKey): Promise<HarnessInput[]> {
     return this.database.prepared<HarnessInput>(
       `SELECT ${INPUT_COLUMNS} FROM harness_input
@@ -161,7 +161,7 @@ const WRITES = 'writes';
 /** How long a process may not know that another one has switched. */
 const FRESH_MS = 1_000;
 
-/** What an operator can switch off for the whole installation; the switches belong to no tenant. */
+/** Switches of an operator for the whole installation; they belong to no tenant. */
 @Injectable()
 export class HarnessSwitches {
   private known: { readonly enabled: boolean; readonly until: number } | undefined;
@@ -200,7 +200,7 @@ export class HarnessSwitches {
   }
 }
 
-/** What a run is created with. */
+/** Initial values of a run. */
 export type NewRun = Pick<
   HarnessRun,
   | 'id'

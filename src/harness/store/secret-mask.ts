@@ -58,7 +58,7 @@ export class SecretMask {
     return JSON.parse(text) as Value;
   }
 
-  /** For a text that comes in pieces. */
+  /** Masks a text that arrives in chunks. */
   pieces(): MaskedText {
     return new MaskedText(
       () => this.known([]),
@@ -126,7 +126,7 @@ export class MaskedText {
     private readonly apply: (text: string) => string,
   ) {}
 
-  /** What can be shown of the text so far and was not yet. */
+  /** Adds a chunk and returns the text that can be shown now and was not shown before. */
   add(piece: string): string {
     const text = this.held + piece;
     const end = this.certain(text);
@@ -141,7 +141,7 @@ export class MaskedText {
     return this.apply(rest);
   }
 
-  /** Where the text can be cut: what follows does not touch a secret that begins before. */
+  /** Position at which the text can be cut without splitting a secret. */
   private certain(text: string): number {
     const secrets = this.secrets();
     let end = text.length;
@@ -158,7 +158,7 @@ export class MaskedText {
   }
 }
 
-/** Where the end of the text is the beginning of the secret, and not yet the whole of it; the text's length if nowhere. */
+/** Position at which the text's end is an incomplete beginning of the secret; the text's length if there is none. */
 function openingIn(text: string, secret: string): number {
   const first = secret.charAt(0);
   let at = text.indexOf(first, Math.max(0, text.length - secret.length + 1));
@@ -166,7 +166,7 @@ function openingIn(text: string, secret: string): number {
   return at < 0 ? text.length : at;
 }
 
-/** By UTF-16 units, so that twice is the same again. */
+/** Reverses UTF-16 units, so that reversing twice restores the text. */
 function reversed(text: string): string {
   return text.split('').reverse().join('');
 }

@@ -6,7 +6,7 @@ export type LineEnd = '' | '\n' | '\r\n';
 /** The lines of a text, which only `\n` and `\r\n` end. Takes four bytes for each, beside the text. */
 export class TextLines implements Iterable<string> {
   readonly length: number;
-  /** Where each line begins, and where the last one ends. */
+  /** Start of each line, and the end of the last one. */
   private readonly starts: Uint32Array;
 
   constructor(private readonly text: string) {
@@ -30,14 +30,14 @@ export class TextLines implements Iterable<string> {
     return this.text.slice(this.start(index), this.start(index + 1) - this.end(index).length);
   }
 
-  /** What ends the line; empty before the first and behind the last one. */
+  /** Line end of the line; empty before the first and behind the last one. */
   end(index: number): LineEnd {
     const next = this.starts[index + 1];
     if (index < 0 || next === undefined || this.text[next - 1] !== '\n') return '';
     return next - 2 >= this.start(index) && this.text[next - 2] === '\r' ? '\r\n' : '\n';
   }
 
-  /** Where the line begins in the text; the length of the text behind the last one. */
+  /** Start of the line in the text; the text's length behind the last one. */
   start(index: number): number {
     return this.starts[index] ?? this.text.length;
   }
@@ -59,10 +59,10 @@ export class TextLines implements Iterable<string> {
 /** Lines that occur more often say nothing about a place, and following each of them would take long. */
 const MAX_EQUAL_LINES = 50;
 
-/** Where a line is, by its index; nowhere if it occurs more than 50 times. */
+/** Indexes at which a line occurs; empty when it occurs more than 50 times. */
 export type Places = (line: string) => readonly number[];
 
-/** Where those lines are that are wanted: no others can be asked for. */
+/** Finds the wanted lines; the result knows no others. */
 export function placesOf(lines: Iterable<string>, wanted: readonly string[]): Places {
   const places = new Map<string, number[]>(wanted.map((line) => [line, []]));
   let at = 0;
@@ -79,7 +79,7 @@ export function placesOf(lines: Iterable<string>, wanted: readonly string[]): Pl
 
 const KIB = 1024;
 
-/** What an answer may hold: a little less than what a tool may give to a model. */
+/** Maximum size of an answer: a little less than the limit of a tool's result. */
 export const SHOWN_BYTES = 46 * KIB;
 
 /** A size for readers. */

@@ -28,9 +28,9 @@ export interface ToolContext {
   readonly onOutput?: (output: OutputCollector) => void;
 }
 
-/** What a tool answers. */
+/** Answer of a tool. */
 export interface ToolOutcome {
-  /** What the model reads: at most 48 KiB; it says where it was cut and how to go on. */
+  /** Text for the model: at most 48 KiB; it says where it was cut and how to continue. */
   readonly content: string;
   /** One line for people: "read 120 lines of src/a.ts". */
   readonly summary: string;
@@ -43,7 +43,7 @@ export interface ToolOutcome {
   readonly failure?: ToolErrorCode;
 }
 
-/** What decides which tools a run is offered. */
+/** Facts that decide which tools a run is offered. */
 export interface OfferFacts extends Pick<
   HarnessRun,
   'permissionMode' | 'approvalPolicy' | 'phase'
@@ -56,13 +56,13 @@ export interface OfferFacts extends Pick<
 interface ToolBase<Input> {
   /** The name on the wire, as models and clients know it. */
   readonly name: string;
-  /** For the model: what it does, its limits, when to use another one. */
+  /** Description for the model: what the tool does, its limits, when to use another one. */
   readonly description: string;
   /** A strict object: an unknown property is an error. */
   readonly input: z.ZodType<Input>;
   /** One line for people, from what the call would do, not from what the model says of it. Not cut. Never fails. */
   title(input: Input): string;
-  /** What the model says that the call is for. It is shown as the model's words. */
+  /** The model's own description of the call's purpose. It is shown as the model's words. */
   modelDescription?(input: Input): string | undefined;
   /** Why the tool is not offered although its effect class allows it; undefined when it is. */
   refusal?(facts: OfferFacts): string | undefined;
@@ -71,7 +71,7 @@ interface ToolBase<Input> {
 /** Reads, and changes nothing: it is run again after a crash. */
 export interface ReadTool<Input = unknown> extends ToolBase<Input> {
   readonly effectClass: 'READ';
-  /** What the policy must know, before anything is read. Fails with ToolError. */
+  /** Policy subject of the call, before anything is read. Fails with ToolError. */
   subject(input: Input, context: ToolContext): Promise<PolicySubject>;
   run(input: Input, context: ToolContext): Promise<ToolOutcome>;
 }
@@ -88,7 +88,7 @@ export interface FileTool<Input = unknown> extends ToolBase<Input> {
 export interface FilePlan {
   /** In the order of application; a path occurs once. Never empty. */
   readonly files: readonly PlannedFile[];
-  /** What the model reads once all is applied. */
+  /** Text for the model once all changes are applied. */
   readonly content: string;
   readonly summary: string;
 }
@@ -143,10 +143,10 @@ export type HarnessTool<Input = unknown> =
 /** A call whose arguments are valid. */
 export interface BoundCall {
   readonly tool: HarnessTool;
-  /** As the schema of the tool has parsed it. */
+  /** Input as the tool's schema parsed it. */
   readonly input: unknown;
   readonly title: string;
-  /** What the model says of it, on one line. */
+  /** The model's description of the call, on one line. */
   readonly modelDescription: string | undefined;
 }
 

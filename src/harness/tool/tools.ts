@@ -31,7 +31,7 @@ const TOOLS = {
 
 export const TOOL_NAMES: readonly string[] = Object.keys(TOOLS);
 
-/** What decides whether a tool is offered. */
+/** Properties that decide whether a tool is offered. */
 interface Offered extends Pick<HarnessTool, 'refusal'> {
   readonly effectClass: EffectClass;
 }
@@ -77,7 +77,7 @@ export class ToolRegistry {
   }
 }
 
-/** For the module: every tool, and the registry of them. */
+/** Providers for the module: every tool, and the registry of them. */
 export const toolProviders: Provider[] = [
   ...Object.values(TOOLS),
   {

@@ -11,12 +11,12 @@ export interface FileState {
 
 export type FileKind = 'file' | 'link' | 'folder';
 
-/** As git and the system write them. */
+/** Modes as git and the system write them. */
 export const LINK_MODE = 0o120000;
 export const FOLDER_MODE = 0o040000;
 const KIND_BITS = 0o170000;
 
-/** What a mode of FileState is of. */
+/** Kind of file that a mode of FileState describes. */
 export function kindOf(mode: number): FileKind {
   const kind = mode & KIND_BITS;
   if (kind === LINK_MODE) return 'link';
@@ -54,13 +54,13 @@ export interface SeenFile {
   readonly sha256: string;
 }
 
-/** What has been seen in this run and the earlier ones of its session; the last sight of a path counts. */
+/** Files read in this run and the earlier runs of its session; the last read of a path counts. */
 export interface SeenFiles {
   /** SHA-256 of the path's content when it was last seen whole or in part; undefined when it never was. */
   get(path: string): string | undefined;
 }
 
-/** What process.umask() would answer, which cannot ask without setting it for a moment, for all threads. */
+/** The umask, read from /proc because process.umask() sets it for a moment for all threads. */
 function umask(): number {
   try {
     const status = readFileSync('/proc/self/status', 'utf8');

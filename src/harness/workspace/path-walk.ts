@@ -8,7 +8,7 @@ import { namesOf, relativeTo } from './workspace-path.js';
 /** Links on one path; what Linux allows. */
 const MAX_LINKS = 40;
 
-/** Where a path leads once its links are followed. */
+/** End of a path after its links are followed. */
 export interface Arrival {
   /** The folder that holds it; the caller closes it. */
   readonly folder: OpenFolder;

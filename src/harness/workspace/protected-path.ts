@@ -7,7 +7,7 @@ import type { PathProtection } from '../protocol/policy.js';
 export interface ObeyedFiles {
   /** The kind of program that obeys them. */
   readonly by: string;
-  /** Where that is documented. */
+  /** Documentation of the behaviour. */
   readonly source: string;
   /** All that is in such a folder, at any depth. A name with a slash counts in that folder alone. */
   readonly folders?: readonly string[];
@@ -15,7 +15,7 @@ export interface ObeyedFiles {
   readonly files?: readonly string[];
 }
 
-/** Of version control. Unlike all others its folders count in folders of packages, too. */
+/** Files of version control. Unlike all others, these folders also count in package folders. */
 export const VERSION_CONTROL: ObeyedFiles = {
   by: 'version control',
   source:
@@ -164,7 +164,7 @@ const VERSION_CONTROL_FOLDERS: ReadonlySet<string> = new Set(VERSION_CONTROL.fol
 const SECRET_ENDINGS = ['yml', 'yaml', 'json', 'toml', 'ini', 'properties', 'xml', 'txt', 'env'];
 const SECRET_PLACES = ['.docker/config.json', '.kube/config', '.config/gh/hosts.yml', '.hg/hgrc'];
 
-/** What classifyPath calls secret, as patterns of gitignore without regard to case; the samples of `.env` included. */
+/** Paths that classifyPath calls secret, as case-insensitive gitignore patterns; samples of `.env` included. */
 export const SECRET_PATTERNS: readonly string[] = [
   ...[
     '.env*',
@@ -192,7 +192,7 @@ export const SECRET_PATTERNS: readonly string[] = [
   ...['.ssh', '.aws', '.gnupg'],
   ...SECRET_PLACES.map((place) => `**/${place}`),
   '**/.git/config',
-  // What the harness itself had not finished writing when it was stopped (unfinished-file.ts).
+  // Unfinished writes of the harness itself (unfinished-file.ts).
   '.plinth-*.tmp',
 ];
 
@@ -222,7 +222,7 @@ function anyOf(names: readonly string[]): RegExp {
   return new RegExp(`^(?:${alternatives.join('|')})$`);
 }
 
-/** Of a path in whose way nothing stands. */
+/** Class of an unrestricted path. */
 export const UNPROTECTED: PathClass = { protection: 'NONE', secret: false };
 
 /**
@@ -239,7 +239,7 @@ export function classifyPath(path: string): PathClass {
   return found;
 }
 
-/** As `classifyPath`, for a name in a folder of which the name and the class are known. */
+/** Same as `classifyPath`, for a name in a folder whose name and class are known. */
 export function classifyName(name: string, folder: string, folderClass: PathClass): PathClass {
   const known = folded(name);
   const place = LAST_NAMES.has(known) ? `${folded(folder)}/${known}` : '';
@@ -256,7 +256,7 @@ function stricter(one: PathProtection, other: PathProtection): PathProtection {
 }
 
 function protectionOf(name: string, place: string): PathProtection {
-  // What NTFS may call a .git folder.
+  // NTFS may call a .git folder git~1.
   if (name === '.git' || name === 'git~1') return 'GIT';
   return NAMES.has(name) || PLACES.has(place) || PATTERN.test(name) ? 'PROTECTED' : 'NONE';
 }
@@ -301,7 +301,7 @@ const REPOSITORY_PARTS: Readonly<Record<string, RepositoryPart>> = {
   refs: 'content',
 };
 
-/** What a file or folder right below a repository's folder is: 'control' tells git what to do, 'content' is its data. */
+/** Entries right below a repository's folder: 'control' tells git what to do, 'content' is its data. */
 export type RepositoryPart = 'control' | 'content';
 
 export function repositoryPart(name: string): RepositoryPart | undefined {

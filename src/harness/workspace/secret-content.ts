@@ -4,14 +4,14 @@ import type { OpenFile } from '../../platform/filesystem/index.js';
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** What is read of a file. A longer one with the name of a secret counts as one without being read. */
+/** Bytes read per file. A longer file with the name of a secret counts as one without being read. */
 const MAX_READ_BYTES = 256 * 1_024;
 
 /** Their content says nothing that could be looked for: keys in a binary form, lists of passwords, one bare token. */
 const ALWAYS =
   /\.(p12|pfx|jks|keystore|kdbx)$|^(id_(rsa|dsa|ecdsa|ed25519).*|\.(git-credentials|netrc|pgpass|htpasswd|vault-token|vault_pass.*|mylogin\.cnf)|_netrc|pgpass\.conf|\.plinth-.*\.tmp)$/;
 
-/** Of texts for people, in which a token may be an example. */
+/** Text files for people, in which a token may be an example. */
 const TEXT_NAME = /\.(txt|csv)$/;
 
 /**
@@ -60,7 +60,7 @@ const PATTERNS: readonly RegExp[] = [
 /** `NAME_WITH_A_WORD_OF_THESE = value`, in the forms of shells, YAML, JSON and INI files. */
 const ASSIGNMENT =
   /^[ \t]*(?:export\s+)?["']?(?=[\w.-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|credential|private|(?:api|access|account|admin|aes|app|auth|cipher|cookie|crypto|encrypt|encryption|hmac|jwt|license|master|root|server|service|session|shared|sign|signing|storage)[_-]?key|(?<![a-z])pw(?![a-z])|auth(?!or)|dsn|salt))[\w.-]+["']?[ \t]*[=:][ \t]*(.*)$/gim;
-/** What stands for a value, or switches something. */
+/** Placeholders and switches, which are no secret values. */
 const NO_VALUE =
   /^(true|false|yes|no|on|off|null|none|undefined|\d{1,5}|change_?-?me.*|replace_?-?me.*|example.*|dummy.*|fake.*|test(ing)?|secret|password|x+|\*+|\.+|todo|your[-_ ].*|<.*>|\$\w+|\$\{[\w.]+(?::?\?[^}]*|:?-)?\}|%[\w().-]+%|\{.*)$/i;
 /** A random text of some length, whatever it is called. */
@@ -97,13 +97,13 @@ export async function holdsSecret(path: Buffer, named: NamedContent): Promise<bo
   return isSecretContent(await beginningOf(path), named);
 }
 
-/** As `holdsSecret`, of an open file. */
+/** Same as `holdsSecret`, for an open file. */
 export async function opensSecret(file: OpenFile, named: NamedContent): Promise<boolean> {
   if (!isJudgedByContent(named)) return false;
   return isSecretContent(await file.part(0, MAX_READ_BYTES + 1), named);
 }
 
-/** As `holdsSecret`, of content of which the first 256 KiB and a byte are enough; undefined when it could not be read. */
+/** Same as `holdsSecret`, for the first 256 KiB and a byte of the content; undefined: it could not be read. */
 export function isSecretContent(
   content: Buffer | undefined,
   { name, isNamedSo }: NamedContent,
@@ -176,7 +176,7 @@ function hasValue(text: string): boolean {
   });
 }
 
-/** Without the braces that end what began on an earlier line. */
+/** The value without closing brackets that belong to an earlier line. */
 function withoutClosing(value: string): string {
   if (/[{[]/.test(value)) return value;
   let end = value.length;

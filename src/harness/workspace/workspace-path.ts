@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { ToolError } from '../fault/tool.error.js';
 
-/** What Linux takes. */
+/** Limits of Linux. */
 export const PATH_BYTES = 4_096;
 const NAME_BYTES = 255;
 

@@ -81,7 +81,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, readonly [ToolErrorCode, string]>> 
   ESTALE: ['FAILED', 'cannot be reached: its network file system has changed. Try again'],
 };
 
-/** What went wrong with a path, in words for a model; every other error, such as an abort, stays as it is. */
+/** Converts errors about a path to words for a model; every other error, such as an abort, is returned unchanged. */
 export function asToolError(path: string, error: unknown): unknown {
   const known =
     error instanceof ObstacleError
@@ -217,7 +217,7 @@ export class WorkspaceRoots {
     return found.filter((path) => path !== undefined);
   }
 
-  /** Of the embedded set-up alone. */
+  /** The tenant's folder in DATA_DIR; undefined outside the embedded set-up. */
   private ownFolder(tenantId: string): string | undefined {
     const { embedded, HARNESS_ROOTS: roots } = this.config;
     return embedded && roots.length === 0 ? this.folderInData(tenantId) : undefined;
@@ -264,11 +264,11 @@ export class WorkspaceRoots {
   }
 }
 
-/** Where a tenant's sessions may not work, whatever its roots are; without links. */
+/** Folders in which a tenant's sessions may not work, whatever its roots; links are resolved. */
 interface Bounds {
   /** Roots of other tenants. They should be apart; where links bring them together, neither side gets in. */
   readonly foreign: readonly string[];
-  /** Of the service. */
+  /** Home folder of the service. */
   readonly home: string | undefined;
   readonly data: string;
   /** The tenant's own folder in the data, where it has one. */
@@ -300,7 +300,7 @@ function obstacleOf(
   );
 }
 
-/** What the service and the system keep for themselves, if the path touches it. */
+/** Name of the system's or the service's folder that the path touches; undefined when it touches none. */
 function reservedAt(path: string, { home, data, own, program }: Bounds): string | undefined {
   if (path === '/') return 'the whole file system';
   if (home !== undefined && isWithin(path, home)) return 'the home folder of the service';
@@ -321,7 +321,7 @@ async function foldersIn(path: string): Promise<string[]> {
     for await (const entry of await opendir(path)) {
       looked += 1;
       if (looked > MAX_ENTRIES) break;
-      // As for a path that is given: it is shown to people and models on one line.
+      // Names with control characters are skipped: paths are shown to people and models on one line.
       if (entry.isDirectory() && !/\p{Cc}/u.test(entry.name)) names.push(entry.name);
     }
   } catch {

@@ -15,9 +15,9 @@ import { namesOf, relativePath, relativeTo } from './workspace-path.js';
 
 /** A file that was read. */
 export interface WorkspaceFile {
-  /** As asked for. */
+  /** The requested path. */
   readonly path: string;
-  /** Where it lies once all links are followed: classify this one, too. */
+  /** The path after all links are followed: classify this one, too. */
   readonly realPath: string;
   readonly bytes: Buffer;
   /** Lower-case hex. */
@@ -29,7 +29,7 @@ export interface WorkspaceFile {
   readonly links: number;
 }
 
-/** What lies in a folder; a link is listed as such, not followed. */
+/** Entry of a folder; a link is listed as such, not followed. */
 export interface WorkspaceEntry {
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'link' | 'other';
@@ -37,7 +37,7 @@ export interface WorkspaceEntry {
   readonly size: number;
 }
 
-/** As classifyPath knows them: a file may hold a secret before it has its own name. */
+/** Temporary names, which classifyPath knows: a file may hold a secret before it has its own name. */
 const UNFINISHED = /^\.plinth-[\da-f]{32}\.tmp$/;
 
 /** A name that cannot be guessed, for a file that is written before it takes the place of another. */
@@ -55,9 +55,9 @@ const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 const PERMISSIONS = 0o777;
 
 interface WriteOptions {
-  /** As of FileState: a link gets the bytes as its target, a folder is made without anything in it. */
+  /** Mode as in FileState: a link gets the bytes as its target, a folder is made empty. */
   readonly mode: number;
-  /** What must be there until the moment it is replaced; null: nothing. */
+  /** State that the path must have until it is replaced; null: nothing is there. */
   readonly expected: FileState | null;
   readonly signal: AbortSignal;
 }
@@ -127,7 +127,7 @@ export class Workspace {
     return classifyPath(path);
   }
 
-  /** Where the path leads once its links are followed; what is there may be missing. SYMLINK_ESCAPE when outside. */
+  /** The path after its links are followed; it may not exist. SYMLINK_ESCAPE when outside. */
   async realPathOf(path: string): Promise<string> {
     return this.withPathErrors(path, async () => {
       const { folder, realPath } = await this.arrive(path);
@@ -199,7 +199,7 @@ export class Workspace {
     return this.ifThere(path, (parent) => this.foundIn(parent, signal));
   }
 
-  /** What a folder holds, ordered by name, without unfinished files; the first so many. Links on the way to it are followed inside the root. */
+  /** The first `limit` entries of a folder, ordered by name, without unfinished files. Links to it are followed inside the root. */
   async entries(path: string, limit: number): Promise<WorkspaceEntry[]> {
     return this.withPathErrors(path, async () => {
       const folder = await this.retried(path, async ({ folder, name }) =>

@@ -238,7 +238,7 @@ export class ApprovalController {
   private async goOn(writer: RunWriter, decision: Decision): Promise<void> {
     if (writer.current.waitKind !== 'TOOL') return;
     if (decision === 'DENY_AND_STOP') {
-      // As a cancel: a person has stopped the run, and nothing in it has failed.
+      // The run counts as cancelled: a person stopped it, and nothing in it failed.
       await this.ending.end(writer, { status: 'CANCELLED', stopReason: 'APPROVAL_REJECTED_STOP' });
       return;
     }

@@ -262,7 +262,7 @@ export class ChangeController {
     return files;
   }
 
-  /** What is in the way of undoing each file. */
+  /** Reasons why each file cannot be undone. */
   private async obstacles(
     session: SessionRow,
     run: HarnessRun,
@@ -288,13 +288,13 @@ export class ChangeController {
   }
 }
 
-/** Of one file: its changes that are not undone, or all where each is. */
+/** Changes of one file that are not undone, or all of them when each is undone. */
 function openOrUndone(changes: readonly HarnessFileChange[]): readonly HarnessFileChange[] {
   const open = changes.filter(({ undone }) => !undone);
   return open.length > 0 ? open : changes;
 }
 
-/** What a difference leaves out of `shown` files of `all`; null when it is whole. */
+/** Notice of omissions in a diff that shows `shown` files of `all`; null when it is complete. */
 function noticeOf(cut: number, shown: number, all: number): string | null {
   const parts: Message[] = [];
   if (cut > 0) {

@@ -21,7 +21,7 @@ import type { FileKind } from '../../workspace/file-operation.js';
 export const FILES_PER_PAGE = 500;
 const MAX_FILES_PER_PAGE = 1_000;
 
-/** Which of the changed files of a run are answered, in the order of their paths. */
+/** Selects a page of a run's changed files, ordered by path. */
 export const filePageFields = {
   pageNum: Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' }),
   pageSize: Whole({

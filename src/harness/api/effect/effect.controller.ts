@@ -169,16 +169,16 @@ export class EffectController {
     else if (resolution === 'EXECUTED') await this.undos.confirm(writer, effect);
   }
 
-  /** What an executed call has changed; undefined for an undo, which has changes of its own to mark. */
+  /** Changes of an executed call; undefined for an undo, which marks changes of its own. */
   private async described(effect: HarnessEffect, session: SessionRow): Promise<Described> {
     const { tenantId, runId: id, effectClass, operations } = effect;
     if (undoOf(effect)) return undefined;
-    // Of a command they are what was found; of a change of files what was planned, and it may have been cut off.
+    // Operations of a command were observed; those of a file change were planned and may be incomplete.
     const done = effectClass === 'FILE' ? await this.done(effect, session) : operations;
     return this.changes.describe({ tenantId, id }, done);
   }
 
-  /** Without those whose files are as before; all where the workspace cannot be opened. */
+  /** Operations whose files have changed; all of them when the workspace cannot be opened. */
   private async done(
     { tenantId, operations }: HarnessEffect,
     { workspace: root, workspaceIdentity }: SessionRow,

@@ -67,7 +67,7 @@ export class EventListQuery extends Input({
   }),
 }) {}
 
-/** Where a reader of the stream goes on. */
+/** Position from which a reader of the stream continues. */
 export class EventStreamQuery extends Input({
   afterSequence: Whole({
     optional: true,

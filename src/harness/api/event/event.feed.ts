@@ -100,7 +100,7 @@ export class EventFeed implements OnApplicationShutdown {
 /** The events that end a stream. */
 const LAST_EVENTS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled']);
 
-/** What is written at once: small enough that a client that stops reading leaves little behind. */
+/** Size of one write: small enough that a client that stops reading leaves little unsent. */
 const CHUNK_CHARACTERS = 32_768;
 
 /** Events of a run that follow each other, ready to be written; readers at the same place share one. */
@@ -126,7 +126,7 @@ function* chunksOf(events: readonly StoredEvent[]): Generator<Buffer> {
   if (frames !== '') yield Buffer.from(frames);
 }
 
-/** What a replay reads at once, and the most that its data may have. */
+/** Page size of a replay: maximum number of events, and maximum size of their data. */
 const PAGE_EVENTS = 500;
 const REPLAY_BYTES = 4 * 1024 * 1024;
 
@@ -176,7 +176,7 @@ export class RunTail {
     for (const follower of this.followers) follower.wake();
   }
 
-  /** What follows the position now. A reading that began before the last wake-up may miss what that was about. */
+  /** Events after the position. A read that began before the last wake-up may miss the events it announced. */
   read(after: number): Promise<EventPage> {
     const running = this.readings.get(after);
     if (running?.wakeUps === this.wakeUps) return running.page;

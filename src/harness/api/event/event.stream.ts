@@ -16,7 +16,7 @@ const STALLED_MS = 10_000;
 /** How soon what could not be read is asked for again. */
 const RETRY_MS = 2_000;
 
-/** What a stream says beside the events of its runs; `last` is the number of the last event that it has written. */
+/** Frames of a stream beside the events of its runs; `last` is the number of the last event written. */
 export interface StreamFrames {
   /** The stored events of the run are written. */
   readonly synced: (run: HarnessRun, last: number) => string;

@@ -70,7 +70,7 @@ const usageTotals = {
   activeMillis: integer({ description: 'Time in which it was worked on, in milliseconds' }),
 };
 
-/** What a run has used up so far. */
+/** Usage of a run so far. */
 export class UsageTotalsView extends View(usageTotals) {}
 
 export class RunUsageDetailView extends View({
@@ -224,7 +224,7 @@ function totalsOf(run: HarnessRun): UsageTotalsView {
   });
 }
 
-/** What a report is made of. */
+/** Data from which a report is built. */
 interface ReportFacts {
   readonly run: HarnessRun;
   readonly session: HarnessSession;

@@ -200,7 +200,7 @@ class RunEndedError extends ConflictError {
   }
 }
 
-/** What is said to the run must be taken in first. */
+/** Pending inputs must be consumed before more are accepted. */
 class InputsFullError extends ConflictError {
   constructor(limit: Phrase) {
     super(

@@ -20,12 +20,12 @@ const IMAGE_DETAILS = ['auto', 'low', 'original', 'high', 'xhigh'] as const;
 type ImageDetail = (typeof IMAGE_DETAILS)[number];
 
 export const MAX_IMAGES = 5;
-/** Of all images of a run together, decoded. */
+/** Maximum decoded size of all images of a run together. */
 export const MAX_IMAGE_BYTES = 8 * 1024 * 1024;
 /** The longest data URL that may hold so much. */
 const MAX_DATA_URL_CHARS = Math.ceil(MAX_IMAGE_BYTES / 3) * 4 + 100;
 
-/** What was said to a run and may wait to be taken in. */
+/** Limits of the inputs that wait for a run. */
 export const MAX_PENDING_INPUTS = 64;
 export const MAX_PENDING_BYTES = 1024 * 1024;
 
@@ -126,7 +126,7 @@ export class RunInputBody extends Input({
   }),
 }) {}
 
-/** What any run may use up. */
+/** Maximum budget of any run on this server. */
 export function serverBudget(config: Config): RunBudget {
   return {
     maxIterations: config.HARNESS_MAX_STEPS,

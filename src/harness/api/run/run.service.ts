@@ -180,7 +180,7 @@ export class HarnessModels {
   ): Promise<ProbeResult> {
     const call = { ...CALL, toolChoice };
     let finish: FinishReason | undefined;
-    // What is learned is remembered of this model.
+    // The finding is cached for this model, so fallbacks must not answer.
     const options = { ...how, limits: LIMITS, withoutFallbacks: true };
     for await (const parts of this.calls.stream(model, () => call, options)) {
       for (const part of parts) {
@@ -221,7 +221,7 @@ const CALL = {
   thinking: false,
 } satisfies Omit<ChatCall, 'model'>;
 
-/** What a probe has found; unclear when the answer says neither. */
+/** Result of a probe; unclear when the answer proves neither. */
 type ProbeResult = 'calls-tools' | 'calls-none' | 'unclear';
 
 const PAGE_SIZE = 100;
@@ -303,7 +303,7 @@ export class RunService {
 
   private async waiting(run: HarnessRun): Promise<Pick<RunParts, 'inputs' | 'approvals'>> {
     const [inputs, approvals] = await Promise.all([
-      // What a run has not taken in when it ends stays visible: its author may send it again.
+      // Inputs that were pending when the run ended stay visible, so that their author can send them again.
       this.inputs.pending(run),
       isEnded(run.status) ? [] : this.approvals.ofRun(run),
     ]);

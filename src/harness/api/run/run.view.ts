@@ -199,7 +199,7 @@ export class OpenEffectView extends View({
 }) {}
 
 const SCHEMA_VERSION = 7;
-/** What a view shows beside the run's row. */
+/** Records that a view shows beside the run's row. */
 export interface RunParts {
   readonly inputs: readonly HarnessInput[];
   readonly approvals: readonly ApprovalRow[];
@@ -359,7 +359,7 @@ export function effectEntry(effect: UncertainEffect): InboxEntryView {
   return InboxEntryView.of({ ...effect, kind: 'EFFECT' });
 }
 
-/** What the run itself waits for: a review of its plan, an answer, or its model service. */
+/** Inbox entries of the run itself: a review of its plan, a question, or its unavailable model service. */
 export function runEntries(run: WaitingRun): InboxEntryView[] {
   const { id: runId, sessionId, waitingSince, waitKind, plan, question } = run;
   const entry = { sessionId, runId, waitingSince };

@@ -160,7 +160,7 @@ export class HarnessSessionController {
   ): Promise<HarnessSessionView[]> {
     const { deleted = false, pageNum = 1, pageSize: limit = MAX_PAGE_SIZE } = query;
     const { userId = caller.userId } = query;
-    // As everywhere, records of others are not visible.
+    // Records of other users are not visible.
     if (userId !== caller.userId && !isSuperAdmin(caller)) return [];
     const page = { deleted, limit, offset: (pageNum - 1) * limit };
     const rows = await this.sessions.page(caller.tenantId, userId, page);

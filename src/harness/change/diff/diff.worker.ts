@@ -6,7 +6,7 @@ import type { DiffSide, FileDiff } from './unified-diff.js';
 
 /** One side of a comparison: a content, or where it is kept; neither when it was not kept. */
 export interface SideTask {
-  /** As of FileState. */
+  /** Mode as in FileState. */
   readonly mode: number;
   readonly content?: Uint8Array;
   readonly kept?: { readonly path: string; readonly sha256: string };

@@ -8,14 +8,14 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** How long the search for the smallest difference may take; after it, what lies between the common ends is replaced. */
 const SEARCH_MS = 200;
 const CONTEXT_LINES = 3;
-/** What git puts before the permission bits of a file. */
+/** File type bits that git puts before the permission bits. */
 const FILE_MODE = 0o100000;
 const NO_NEWLINE = '\\ No newline at end of file';
 
 /** One side of a change: undefined content was not kept. */
 export interface DiffSide {
   readonly content: Buffer | undefined;
-  /** As of FileState. */
+  /** Mode as in FileState. */
   readonly mode: number;
 }
 
@@ -127,7 +127,7 @@ function replacement(before: readonly string[], after: readonly string[]): Struc
   };
 }
 
-/** With their newlines. */
+/** Lines of the text, each with its newline. */
 function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }

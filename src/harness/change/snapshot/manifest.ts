@@ -15,9 +15,9 @@ export interface ManifestFile {
   readonly modifiedAt: number;
   readonly changedAt: number;
   readonly inode: number;
-  /** As of FileState. */
+  /** Mode as in FileState. */
   readonly mode: number;
-  /** Of the content, lower-case hex; null where it was not read. That of a link is its target, a folder has none. */
+  /** Hash of the content, lower-case hex; null if unread. A link's content is its target; a folder has none. */
   readonly sha256: string | null;
   /** Whether the content is kept. */
   readonly kept: boolean;
@@ -26,7 +26,7 @@ export interface ManifestFile {
 /** The files, links and folders of a workspace at one moment, ordered by path. */
 export type Manifest = readonly ManifestFile[];
 
-/** What is stored of a workspace before a command. */
+/** Stored state of a workspace before a command. */
 export interface StoredManifest {
   readonly manifest: Manifest;
   /** Protected paths that were there: what the command adds to them is removed. */

@@ -33,11 +33,11 @@ import type { FileIdentity, Manifest, ManifestFile, StoredManifest } from './man
 
 const MIB = 2 ** 20;
 
-/** What is kept of a workspace before a command; changes of other files are found, and cannot be put back. */
+/** Limits of stored content per workspace before a command; changes of other files are detected but cannot be undone. */
 const MAX_STORED_FILES = 20_000;
 const MAX_STORED_FILE_BYTES = 2 * MIB;
 const MAX_STORED_BYTES = 500 * MIB;
-/** Of larger files not even the hash is taken. */
+/** Larger files are not even hashed. */
 const MAX_HASHED_BYTES = 64 * MIB;
 const PIECE_BYTES = MIB;
 
@@ -47,12 +47,12 @@ const REMEMBERED = { max: 1_000, maxSize: 400_000 };
 export interface Place {
   readonly root: string;
   readonly tenantId: string;
-  /** Where contents are kept (blob.path.ts). */
+  /** Root folder of stored contents (blob.path.ts). */
   readonly blobs: string;
 }
 
 export interface LookTask extends Place {
-  /** What was taken of the workspace last, for a thread that has just begun. */
+  /** Hash of the workspace's last manifest, for a thread that has just started. */
   readonly known: string | undefined;
 }
 
@@ -61,11 +61,11 @@ export interface TakeTask extends LookTask {
 }
 
 export interface ChangesTask extends Place {
-  /** What was taken before the command. */
+  /** Hash of the manifest before the command. */
   readonly before: string;
 }
 
-/** What has changed; `isLost`: a content that was kept is no longer there. */
+/** Changes of a workspace; `isLost`: a stored content no longer exists. */
 export interface Changes {
   /** JSON texts of FileOperation[], in their order: read one by one, they do not block who gets them. */
   readonly operations: readonly Uint8Array[];
@@ -205,7 +205,7 @@ export function countUnkept(root: string): number | undefined {
   return unlessTooMany(() => [...filesOf(root)].filter(isUnkept).length);
 }
 
-/** What may still be kept of a workspace. */
+/** Remaining capacity for stored contents of a workspace. */
 class Room {
   private files = 0;
   private bytes = 0;
@@ -228,7 +228,7 @@ function unlessTooMany<T>(work: () => T): T | undefined {
   }
 }
 
-/** What is read is the file that was opened, whatever has its name meanwhile. One that cannot be read counts as unread. */
+/** Reads the opened file, even if its name is taken by another meanwhile. An unreadable file counts as unread. */
 function read(file: WalkedFile, keepFor: Place | false): ManifestFile {
   let opened: number;
   try {
@@ -322,7 +322,7 @@ interface WalkedFile extends FileIdentity {
   readonly path: string;
   /** In the folder that is open; valid until the next file is asked for. */
   readonly name: string;
-  /** As of FileState. */
+  /** Mode as in FileState. */
   readonly mode: number;
   /** The target of a link; nothing otherwise. */
   readonly content: Buffer;

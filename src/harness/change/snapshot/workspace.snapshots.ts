@@ -22,7 +22,7 @@ const IDLE_MS = 5 * 60 * 1_000;
 /** Longest time for one look at a workspace, waiting for others not counted: the first one reads every file. */
 const TAKE_MS = 5 * 60 * 1_000;
 const CHANGES_MS = 2 * 60 * 1_000;
-/** With the waiting: a person is not to be asked later for it. */
+/** Time limit of a count, including the wait: it must not delay a person's question. */
 const COUNT_MS = 15_000;
 
 export interface SnapshotTarget {
@@ -45,7 +45,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   private readonly blobRoot: string;
   private readonly thread = new WorkerThread<Work>(WORKER, IDLE_MS);
   private readonly queue = new PQueue({ concurrency: 1 });
-  /** What was taken of a workspace last. */
+  /** Hash of each workspace's last manifest. */
   private readonly taken = new LRUCache<string, string>({ max: 1_000 });
 
   constructor(@Inject(CONFIG) config: Config) {
@@ -153,7 +153,7 @@ function keyOf({ tenantId, root }: SnapshotTarget): string {
   return `${tenantId}:${root}`;
 }
 
-/** As the thread of this service has written them. */
+/** Decodes operations that the thread of this service wrote. */
 function operationsIn(piece: Uint8Array): readonly FileOperation[] {
   return JSON.parse(new TextDecoder().decode(piece)) as readonly FileOperation[];
 }

@@ -41,7 +41,7 @@ export interface UndoConflict {
   readonly path: string;
   readonly changeIds: readonly number[];
   readonly reason: ConflictReason;
-  /** For people: what conflicts and what to do. */
+  /** Text for people: what conflicts and what to do. */
   readonly message: string;
 }
 
@@ -297,7 +297,7 @@ export class UndoInspection {
       found = await stateOf(place, selection, signal);
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
-      // Where its folder is a file, the file does not exist.
+      // A file whose parent folder is a file does not exist.
       if (error.code === 'NOT_A_FOLDER' && !wanted) return undefined;
       return REASONS[error.code] ?? 'CHANGED_SINCE';
     }

@@ -462,7 +462,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
 /** Files that the model is told by name. */
 const MAX_NAMED_FILES = 20;
 
-/** What the model of the next run of the session is told. */
+/** Note about the undo for the model of the session's next run. */
 function noteOf(direction: UndoDirection, files: readonly string[]): string {
   const named = files.slice(0, MAX_NAMED_FILES).map(shown).join(', ');
   const more = files.length > MAX_NAMED_FILES ? ` and ${files.length - MAX_NAMED_FILES} more` : '';

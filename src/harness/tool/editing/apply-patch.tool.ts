@@ -188,7 +188,7 @@ async function planRemoval(
 ): Promise<PlannedSection> {
   const file = await getEditable(context, path);
   if (hunks.length > 0) {
-    // What does not fit is answered with lines of the file.
+    // An error about a hunk that does not match quotes lines of the file, so it must have been read.
     requireSeen(context, file);
     const { text } = decodeText(file.bytes, shown(path));
     if (applyHunks(text, hunks, shown(path)).text !== '') {
@@ -307,7 +307,7 @@ export function applyHunks(
   return { text: whole === '' || whole.endsWith('\n') ? whole : whole + usualEnd, fuzzyCount };
 }
 
-/** Where a hunk stands among the others of its file. */
+/** Position of a hunk among the others of its file. */
 interface HunkOrder {
   /** The first line of the file that is behind the hunk before. */
   readonly from: number;

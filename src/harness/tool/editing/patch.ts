@@ -5,7 +5,7 @@ import { indentOf } from './text-edit.js';
 /** One line of a hunk: a space before what stays, `-` before what goes, `+` before what comes. */
 interface HunkLine {
   readonly kind: ' ' | '-' | '+';
-  /** Without what ends it. */
+  /** Text of the line without its line end. */
   readonly text: string;
   /** The patch says that no newline follows it. */
   readonly endsFile: boolean;
@@ -26,7 +26,7 @@ export interface Hunk {
   readonly atEnd: boolean;
 }
 
-/** What a patch does with one file. */
+/** Operation of a patch on one file. */
 export type PatchSection =
   | {
       readonly kind: 'add';
@@ -38,7 +38,7 @@ export type PatchSection =
   | {
       readonly kind: 'update';
       readonly path: string;
-      /** Where it is moved to. */
+      /** New path of a moved file. */
       readonly to?: string;
       readonly hunks: readonly Hunk[];
     };
@@ -106,7 +106,7 @@ const HEREDOC =
 /** One in the other. */
 const MAX_WRAPPERS = 4;
 
-/** Where the patch itself begins and ends: models write it in a fence, or as a here document. */
+/** Bounds of the patch itself: models wrap it in a fence, or in a here document. */
 function unwrapped(lines: readonly string[]): { readonly from: number; readonly to: number } {
   const isBlank = (at: number): boolean => lines[at]?.trim() === '';
   let [from, to] = [0, lines.length];
@@ -205,7 +205,7 @@ function parseEnvelope(lines: PatchLines): PatchSection[] {
   return sections;
 }
 
-/** What tells a marker of an envelope from a line of a file. */
+/** Distinguishes markers of an envelope from lines of a file. */
 class Markers {
   private readonly indents = new Set(['']);
 
@@ -315,14 +315,14 @@ function envelopeHunk({ lines, markers }: Envelope): Hunk {
   return { patchLine, lines: body, anchors, atEnd };
 }
 
-/** What the lines before the hunks of one file say. */
+/** Fields of the lines before the hunks of one file. */
 interface Header {
   readonly line: number;
   readonly old?: string;
   readonly now?: string;
   readonly from?: string;
   readonly to?: string;
-  /** Of `diff --git`: needed where nothing else names the file. */
+  /** Name in `diff --git`: needed when no other line names the file. */
   readonly named?: string;
   readonly newMode?: string;
   readonly isDeleted?: boolean;

@@ -221,7 +221,7 @@ interface Replacement {
   readonly part: string;
   /** How lines end around it. */
   readonly usualEnd: '\n' | '\r\n';
-  /** What stands for the part, line by line, with `\n` between the lines. */
+  /** Text that replaces the part, line by line, with `\n` between the lines. */
   readonly oldText: string;
   readonly newText: string;
   /** The new text as it is written where it differs in spaces; line by line as the new text. */
@@ -234,7 +234,7 @@ interface Replacement {
  */
 function rebuilt({ part, usualEnd, oldText, newText, fitted = newText }: Replacement): string {
   const pieces = new TextLines(part);
-  // As split by line ends: one more than there are ends.
+  // Splitting by line ends yields one more piece than there are ends.
   const pieceCount = pieces.length + (part === '' || part.endsWith('\n') ? 1 : 0);
   const [before, after, written] = [oldText, newText, fitted].map((text) => text.split('\n'));
   const [old = [], now = [], fit = []] = [before, after, written];
@@ -311,7 +311,7 @@ export async function editedContent(
   );
 }
 
-/** What the model reads: where the edits were done and, after a single one, the lines as they are now. */
+/** Result for the model: where the edits were made and, after a single one, the lines as they are now. */
 export function outcomeOf(edited: readonly EditedText[]): string {
   const descriptions = edited.map(({ count, line, match }, index) => {
     const which = edited.length > 1 ? `edit ${index + 1}: ` : '';
@@ -513,7 +513,7 @@ function shifted(line: string, { adds, indent }: Shift): string | undefined {
   return line.startsWith(indent) ? line.slice(indent.length) : undefined;
 }
 
-/** Without spaces and tabs at both ends; other white space is text. */
+/** The line without spaces and tabs at both ends; other white space is text. */
 function trimmed(line: string): string {
   return withoutTrailing(line).slice(indentOf(line).length);
 }
@@ -538,7 +538,7 @@ export function occurrences(sequence: ArrayLike<number>, pattern: ArrayLike<numb
   return found;
 }
 
-/** For every beginning of the pattern, the length of its longest proper beginning that also ends it. */
+/** For every prefix of the pattern, the length of its longest proper prefix that is also its suffix. */
 function bordersOf(pattern: ArrayLike<number>): Int32Array {
   const borders = new Int32Array(pattern.length);
   let length = 0;

@@ -9,7 +9,7 @@ import { SECRET_PATTERNS } from '../../workspace/protected-path.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { Glob, globFilter, SearchPatternError, SearchStoppedError } from './glob.js';
 
-/** Where to look. */
+/** Scope of a search. */
 export interface SearchScope {
   /** Absolute path of the workspace. */
   readonly root: string;
@@ -33,11 +33,11 @@ export interface FoundLine {
   readonly path: string;
   /** From 1 on. */
   readonly line: number;
-  /** Where the line begins in the file, in bytes. */
+  /** Byte offset of the line in the file. */
   readonly offset: number;
   readonly bytes: Buffer;
   readonly isMatch: boolean;
-  /** Where the first match begins in the line, in bytes. */
+  /** Byte offset of the first match in the line. */
   readonly column: number;
 }
 
@@ -111,7 +111,7 @@ export class FileSearch {
       }
       const [code] = await closed.catch((error: unknown) => this.unavailable(error));
       signal.throwIfAborted();
-      // Without a message, it only could not read some of the files.
+      // An error exit without a message only means that some files were unreadable.
       if (code === EXIT_ERROR && stderr !== '') throw new SearchPatternError(stderr.trim());
       if (code === null) throw new SearchStoppedError();
     } finally {
@@ -252,7 +252,7 @@ function globArguments(glob: string, path: string): string[] {
     return namePattern === undefined ? [] : [`--type-add=wanted:${namePattern}`, '--type=wanted'];
   }
   const { namePattern } = new Glob(glob.slice(1));
-  // Without a slash it means the same to ripgrep.
+  // A pattern without a slash means the same to ripgrep.
   if (namePattern === undefined || glob.includes('/')) return [];
   return [`--glob=!${path === '' ? '' : `/${escaped(path)}/**/`}${namePattern}`];
 }

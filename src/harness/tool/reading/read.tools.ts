@@ -140,7 +140,7 @@ function lineOf(entry: Listed): string {
   }
 }
 
-/** As a tree is read: what lies in a folder comes right after it. */
+/** Orders a tree so that the contents of a folder follow it directly. */
 function byPath(one: Listed, other: Listed): number {
   const [a, b] = [one, other].map(({ path }) => path.replaceAll('/', '\0'));
   return (a ?? '') < (b ?? '') ? -1 : 1;
@@ -315,7 +315,7 @@ async function isSecret(workspace: Workspace, path: string): Promise<boolean> {
   if (workspace.classify(path).secret) return true;
   const named = { name: posix.basename(path), isNamedSo: false };
   if (!isJudgedByContent(named)) return false;
-  // What cannot be opened is refused when it is read.
+  // A file that cannot be opened is refused when it is read.
   return workspace.withFile(path, (file) => opensSecret(file, named)).catch(() => false);
 }
 

@@ -93,7 +93,7 @@ function foundFiles(found: readonly string[], pattern: string): ToolOutcome {
   };
 }
 
-/** As the search takes it: relative, and naming what to look for, not what to leave out. */
+/** The pattern in the search's form: relative, and naming files to include, not to exclude. */
 function globOf(workspace: Workspace, pattern: string): string {
   const refuse = (why: string): never => {
     throw new ToolError('INVALID_ARGUMENTS', `The pattern ${askedFor(pattern)} ${why}.`);
@@ -108,7 +108,7 @@ const MAX_MATCHES = 100;
 const SEARCH_SECONDS = 30;
 /** Characters of a line that are shown. */
 const MAX_LINE_CHARS = 500;
-/** Of these, the ones before the first match where the beginning of a line is cut off. */
+/** Characters shown before the first match when the beginning of a line is cut off. */
 const MAX_CHARS_BEFORE_MATCH = 200;
 /** Bytes that may be needed to show that many characters. */
 const WINDOW_BYTES = (MAX_LINE_CHARS + MAX_CHARS_BEFORE_MATCH) * 4;

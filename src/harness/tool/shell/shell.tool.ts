@@ -14,13 +14,13 @@ import type { FileOperation, SeenFile } from '../../workspace/file-operation.js'
 /** Paths of a command that are compared with its output, in files of at most 1 MiB. */
 const MAX_PATHS = 32;
 const MAX_FILE_BYTES = 1024 * 1024;
-/** What a part of a file must have at least: less may be in an output by chance. */
+/** Minimum size of a matching part of a file: less may be in an output by chance. */
 const MIN_PART_LINES = 3;
 const MIN_PART_CHARS = 40;
 
 interface ShownCommand {
   readonly command: string;
-  /** As the model reads it. */
+  /** Output in the form that the model reads. */
   readonly output: string;
   /** Paths that the command has changed; undefined when they are not known. */
   readonly changed: ReadonlySet<string> | undefined;
@@ -78,7 +78,7 @@ function pathsIn(command: string): readonly string[] {
   return [...paths];
 }
 
-/** As `cat -n`, `nl` and `grep -n` write them. */
+/** Removes line numbers in the form of `cat -n`, `nl` and `grep -n`. */
 function withoutNumbers(output: string): string {
   return output.replaceAll(/^[ \t]*\d+[\t:-]/gm, '');
 }
@@ -91,7 +91,7 @@ function holds(view: readonly string[], lines: readonly string[]): boolean {
 /** Whether lines of the file are in the view one after the other, as many as a part must have. */
 function hasPart(view: readonly string[], lines: readonly string[]): boolean {
   const places = placesOf(lines, view);
-  /** By the line of the file at which each run of the same lines has arrived. */
+  /** Runs of equal lines, by the line of the file that each has reached. */
   let runs = new Map<number, Run>();
   for (const shown of view) {
     const next = new Map<number, Run>();
@@ -199,7 +199,7 @@ export class ShellCommandTool implements ShellTool<Input> {
       },
       ...(onOutput && { onOutput }),
     });
-    // What was removed meanwhile is no change of the command.
+    // Planted files that were removed are no change of the command.
     const changes =
       result.tidied && before !== undefined
         ? await this.snapshots.changesSince(target, before)
@@ -231,7 +231,7 @@ function failureOf({ cancelled, timedOut, exitCode }: SandboxResult): ToolErrorC
 
 const MAX_NAMED_PATHS = 10;
 const MAX_NAMED_CHARS = 200;
-/** What a model reads of a command, with the lines about it. */
+/** Maximum size of a command's result for the model, with the lines about it. */
 const MAX_SHOWN_BYTES = 48 * 1_024;
 const LINES_BYTES = 512;
 
@@ -302,10 +302,10 @@ function shownOutput(
 ): { text: string; truncated: boolean } {
   if (output.total <= 2 * sideBytes) {
     const text = mask.apply(outputText(output.whole()));
-    // What is no text grows when it becomes one.
+    // Binary output grows when it is decoded as text.
     if (Buffer.byteLength(text) <= 2 * sideBytes) return { text, truncated: false };
   }
-  // With all of a secret that lies across the cut.
+  // The margin includes all of a secret that lies across the cut.
   const wanted = sideBytes + mask.longest();
   const head = firstBytes(mask.applyToBeginning(outputText(output.head(wanted))), sideBytes);
   const tail = lastBytes(mask.applyToEnd(outputText(output.tail(wanted))), sideBytes);
