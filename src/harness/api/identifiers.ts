@@ -5,7 +5,7 @@ import { phrase } from '../../platform/message/index.js';
 import type { Phrase } from '../../platform/message/index.js';
 import { RunNotFoundError, SessionNotFoundError } from '../store/errors.js';
 
-/** Longest key that makes a repeated request harmless. */
+/** Maximum length of an idempotency key. */
 export const MAX_KEY_CHARS = 256;
 
 /** SHA-256 as hex digits, in any case. */

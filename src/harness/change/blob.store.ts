@@ -58,7 +58,7 @@ export class BlobStore {
     return (await this.sizeOf(tenantId, hash)) !== undefined;
   }
 
-  /** How many bytes are kept under the hash; undefined when there is nothing. */
+  /** Size of the content under the hash; undefined when there is none. */
   async sizeOf(tenantId: string, hash: string): Promise<number | undefined> {
     try {
       return (await stat(this.pathOf(tenantId, hash))).size;

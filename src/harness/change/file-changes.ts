@@ -123,15 +123,15 @@ const WORKER = new URL('./diff/diff.worker.js', import.meta.url);
 /** The thread ends when it has had nothing to do for so long. */
 const IDLE_MS = 60_000;
 
-/** How long putting files back may take, whatever has stopped the change. */
+/** Time limit for restoring files, whatever has stopped the change. */
 const ROLL_BACK_MS = 60_000;
-/** Longest diff of one file in an event or an answer. */
+/** Maximum size of one file's diff in an event or an answer. */
 const MAX_DIFF_BYTES = 64 * 1024;
 /** All diffs in the events of one call, and all that are compared at once. */
 const MAX_TOTAL_DIFF_BYTES = 2 * 1024 * 1024;
 /** Events of one call; a command may change any number of files, and all of them get their rows. */
 const MAX_EVENTS = 500;
-/** How long one call's changes may be compared; the rest are shown without lines. */
+/** Time limit for comparing one call's changes; the rest are shown without lines. */
 const COMPARE_MS = 3_000;
 /** Rows of one statement: the embedded database executes it in this process. */
 const INSERTED_AT_ONCE = 200;
@@ -246,7 +246,7 @@ export class FileChanges implements OnApplicationShutdown {
     return places.includes('BEFORE') ? 'MIXED' : 'AFTER';
   }
 
-  /** Those of the operations that may have been carried out: all but those whose files are found as before. */
+  /** Operations that may have been carried out: all but those whose files are unchanged. */
   async carriedOut(
     { workspace }: ChangeTarget,
     operations: readonly FileOperation[],
@@ -499,7 +499,7 @@ export class FileChanges implements OnApplicationShutdown {
 
 type Place = 'BEFORE' | 'AFTER' | 'BOTH' | 'OTHER';
 
-/** How the file of each operation is found. */
+/** How each operation's file compares with its states before and after. */
 async function placesOf(
   workspace: Workspace,
   operations: readonly FileOperation[],
@@ -546,14 +546,14 @@ export function foldersOf(path: string): string[] {
 }
 
 /**
- * What stands in the place of other files until operations have removed it: a file where a folder is to be, or folders,
- * which go with their last file, where a file is to be.
+ * Paths that other files need and that operations will vacate: a file in the place of a folder, or folders, which are
+ * removed with their last file, in the place of a file.
  */
 export class VacatedPaths {
   private readonly files = new Set<string>();
   private readonly folders = new Set<string>();
 
-  /** Those of the operations that are done, or all where any of them may be. */
+  /** Starts with the operations that are done, or all where any of them may be. */
   constructor(operations: readonly FileOperation[] = []) {
     for (const { path, madeFolders = 0 } of operations) this.vacate(path, madeFolders);
   }
@@ -571,8 +571,8 @@ export class VacatedPaths {
   }
 
   /**
-   * What is at the path; null where only what the operations remove is in its place. Else as `Workspace.state`: only where
-   * a link or folder is expected, or is to be, may it be one.
+   * State of the path; null when only files that the operations remove are in its place. Otherwise like `Workspace.state`:
+   * a link or folder is only accepted where one is expected or wanted.
    */
   async state(
     workspace: Workspace,

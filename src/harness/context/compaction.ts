@@ -142,7 +142,7 @@ async function summarisedFrom(
   return { state: { ...state, summarisedThrough: last.message.sequence, summary: text }, usage };
 }
 
-/** How many tokens the service counts for one of ours, by the last answer that was given to this very context. */
+/** Ratio of the service's token count to our estimate, from the last answer to this very context. */
 function ratioOf({ headTokens, units }: Rendering, { madeAfter, ratio }: Compaction): number {
   const last = units.findLastIndex(({ unit }) => (unit.message.usage?.inputTokens ?? 0) > 0);
   const answer = units[last]?.unit.message;
@@ -210,10 +210,10 @@ const MIN_PART_CHARS = 200;
 const CONNECT_MS = 10_000;
 const MAX_MODEL_CALL_MS = 600_000;
 const MAX_TRIES = 2;
-/** Limit of the summary's answer: a share of the window, and a number of tokens. */
+/** Limit of the summary's answer: a share of the tokens that may be sent, and a number of tokens. */
 const ANSWER_SHARE = 1 / 10;
 const MAX_ANSWER_TOKENS = 4_096;
-/** Size of the summary's request as a share of the window: estimates differ from the counts of services. */
+/** Size of the summary's request as a share of the tokens that may be sent: estimates differ from services' counts. */
 const REQUEST_SHARE = 0.6;
 /** Characters for each token of the answer that are kept; more than a model writes. */
 const CHARS_PER_TOKEN = 6;

@@ -50,7 +50,7 @@ export class DataMark {
 export interface CountedUsage extends Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** At least one of the numbers is an estimate, because the service has not reported it. */
+  /** Whether at least one of the numbers is an estimate, because the service has not reported it. */
   readonly estimated: boolean;
 }
 

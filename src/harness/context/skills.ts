@@ -15,13 +15,13 @@ import { RunLedger } from '../store/run.ledger.js';
 export type FoundSkill = StoredSkill & Pick<SkillInfo, 'warnings'>;
 
 export interface FoundSkills {
-  /** In the order of discovery; each name once. */
+  /** Skills in the order of discovery; each name once. */
   readonly skills: readonly FoundSkill[];
   /** Skipped skills, and how their authors can fix them. */
   readonly skipped: readonly SkillProblem[];
 }
 
-/** Beside this file, wherever the service is started: the build copies them. */
+/** Folder beside this file, wherever the service is started: the build copies it. */
 const BUILT_IN_ROOT: SkillRoot = {
   source: BUILT_IN,
   base: fileURLToPath(new URL('./builtin', import.meta.url)),

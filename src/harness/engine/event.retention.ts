@@ -21,7 +21,7 @@ export class EventRetention extends HourlyRound {
     super(config, 'Failed to prune events of old runs');
   }
 
-  /** One round; answers how many events it has removed. Each run is a statement of its own, so that locks are short. */
+  /** Runs one round and returns the number of removed events. Each run has a statement of its own, so that locks are short. */
   async prune(ending?: AbortSignal): Promise<number> {
     let removed = 0;
     let after: PrunableRun | undefined;

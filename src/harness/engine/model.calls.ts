@@ -542,7 +542,7 @@ export function failureOf(error: UpstreamError): {
 
 const DELTA_CHARS = 512;
 const MERGE_MS = 100;
-/** From so many events on, deltas are merged for longer; from LAST_DELTA on they are not stored. */
+/** Number of events from which deltas are merged for longer; from LAST_DELTA on they are not stored. */
 const MERGE_LONGER_FROM = 15_000;
 const MERGE_LONGER_MS = 2_000;
 const LAST_DELTA = 20_000;

@@ -87,7 +87,7 @@ const REASONS = {
 } as const;
 const SUSPENDED = msg`The server stopped in the middle of a tool call, and its outcome is unknown. Check the workspace, then resolve the call as executed or not executed.`;
 
-/** How long an owner on another host may take to notice that it has lost its lease. */
+/** Time that an owner on another host may take to notice that it has lost its lease. */
 const OTHER_HOST_WAIT_MS = 60_000;
 /** A process of this host that still runs after so long is stuck: the outcome of its call counts as unknown. */
 const MAX_WAIT_MS = 10 * 60_000;

@@ -46,7 +46,7 @@ export interface RunContext {
   secrets: readonly string[];
 }
 
-/** Why the work for a run must end: another owner has the lease, the run is cancelled, or the process stops. */
+/** Reason why the work for a run must end: another owner has the lease, the run is cancelled, or the process stops. */
 export type StopCause = 'lost' | 'cancelled' | 'stopping';
 
 /** Renews the lease; undefined when it is lost. */
@@ -54,7 +54,7 @@ export type Renew = () => Promise<{ cancelRequested: boolean } | undefined>;
 
 const TIMES = { renewMs: RENEW_SECONDS * 1_000, lostAfterMs: STOP_AFTER_SECONDS * 1_000 };
 
-/** How long a tool may continue after the process was asked to stop. */
+/** Time that a tool may continue after the process was asked to stop. */
 const TOOL_GRACE_MS = 10_000;
 
 /**
@@ -84,7 +84,7 @@ export class RunLease {
     if (stopping.aborted) this.onStopping();
   }
 
-  /** Why the work must end; undefined while it may continue. */
+  /** Reason why the work must end; undefined while it may continue. */
   get cause(): StopCause | undefined {
     return this.stopped;
   }

@@ -82,7 +82,7 @@ export class RunEnding {
     const { run } = writer;
     const open = await this.store.effects.unanswered(run);
     for (const effect of open) await this.answer(writer, effect);
-    // One that this process has run itself has left nothing in the workspace.
+    // A command that this process ran itself has left nothing in the workspace.
     const isOwnCommand = !writer.isAnothers && !run.recovering;
     const ownCommands = isOwnCommand ? open.filter(isBegunCommand) : [];
     if (ownCommands.length > 0) await this.store.locks.markTidied(run);
@@ -208,7 +208,7 @@ const IDENTICAL = { warn: 3, stop: 5 } as const;
 const ALTERNATING_PAIRS = { warn: 4, stop: 6 } as const;
 const INVALID = { warn: 3, stop: 5 } as const;
 
-/** How many past calls `loopVerdict` needs: six answers with the 16 calls that are executed of one. */
+/** Number of past calls that `loopVerdict` needs: six answers with 16 executed calls each. */
 export const LOOP_WINDOW = 96;
 
 /**
@@ -240,7 +240,7 @@ function judged(
   return count >= warn ? { warning: finding } : undefined;
 }
 
-/** In how many of the last answers in a row the call was the same. */
+/** Number of last answers in a row in which the call was the same. */
 function identical(calls: readonly PastCall[]): number {
   const last = calls.at(-1);
   if (!last) return 0;
@@ -250,7 +250,7 @@ function identical(calls: readonly PastCall[]): number {
   );
 }
 
-/** How many pairs A-B the calls end with; those of one answer count once. */
+/** Number of pairs A-B at the end of the calls; those of one answer count once. */
 function alternating(calls: readonly PastCall[]): number {
   const [a, b] = calls.slice(-2);
   if (!a || !b || isSame(a, b)) return 0;
@@ -263,7 +263,7 @@ function alternating(calls: readonly PastCall[]): number {
   return Math.min(pairs, answersAfter(calls, calls.length - 1 - 2 * pairs));
 }
 
-/** In how many of the last answers in a row the calls were of tools that were not offered. */
+/** Number of last answers in a row whose calls were of tools that were not offered. */
 function refused(calls: readonly PastCall[]): number {
   return answersAfter(
     calls,
@@ -271,7 +271,7 @@ function refused(calls: readonly PastCall[]): number {
   );
 }
 
-/** In how many of the last answers in a row the calls were malformed or refused. */
+/** Number of last answers in a row whose calls were malformed or refused. */
 function invalid(calls: readonly PastCall[]): number {
   return answersAfter(
     calls,
@@ -279,7 +279,7 @@ function invalid(calls: readonly PastCall[]): number {
   );
 }
 
-/** How many answers the calls after the index belong to. */
+/** Number of answers to which the calls after the index belong. */
 function answersAfter(calls: readonly PastCall[], index: number): number {
   return new Set(calls.slice(index + 1).map(({ iteration }) => iteration)).size;
 }

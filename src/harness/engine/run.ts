@@ -52,9 +52,9 @@ import { RunStore } from '../store/run.store.js';
 import type { LeftHolder } from '../store/workspace-lock.repository.js';
 import { WorkspaceGoneError } from '../workspace/workspace-roots.js';
 
-/** How often in a row a step may leave a tool call without an outcome before the run fails. */
+/** Maximum number of consecutive steps that leave a tool call without an outcome; then the run fails. */
 const MAX_RECOVERIES = 3;
-/** So many unusable answers in a row end a run. */
+/** Maximum number of consecutive unusable answers; then the run ends. */
 const MAX_UNUSABLE = 5;
 
 /** Results of a model call other than an overflow. */
@@ -203,7 +203,7 @@ export class RunLoop {
     return 'ended';
   }
 
-  /** Why the run must stop: its budget is used up, or its model makes no progress. Warns the model before that. */
+  /** Reason why the run must stop: its budget is used up, or its model makes no progress. Warns the model before that. */
   private async stopCondition(context: RunContext): Promise<RunEnd | undefined> {
     const { lease, run } = context;
     const used = budgetEnd(run, lease.activeMs);
@@ -322,14 +322,14 @@ function stillTooLong(message: Message): Message {
 }
 
 const SWEEP_MS = 15_000;
-/** How often cancelled runs are polled that do not end: a user waits for that. */
+/** Interval at which cancelled runs that have not ended are polled: a user waits for that. */
 const CANCEL_POLL_MS = 1_500;
-/** How soon a run is tried again that had to wait for another. */
+/** Delay before a run that waited for another is tried again. */
 const RETRY_MS = 5_000;
 const LEAVING_MS = 50;
-/** How long a run waits before the next claim after it found its workspace busy or its user's limit reached. */
+/** Delay before the next claim of a run whose workspace was busy or whose user's limit was reached. */
 const WAIT_SECONDS = 5;
-/** How long the owner of a cancelled run may take to end it before it is ended by force: with the poll, 10 seconds. */
+/** Time that the owner of a cancelled run has to end it before it is ended by force: with the poll, 10 seconds. */
 const CANCEL_SECONDS = 8;
 const AT_ONCE = 200;
 
@@ -363,7 +363,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     if (this.config.ROLE === 'api') return;
     this.subscriptions = [
       this.bus.subscribe('harness.cancel', ({ runId }) => {
-        // Only a hint: the row says whether the run is cancelled.
+        // The message is only a hint: the row says whether the run is cancelled.
         this.running.get(runId)?.check();
       }),
       this.bus.subscribe('access.changed', () => this.checkAll()),

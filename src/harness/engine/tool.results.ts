@@ -26,7 +26,7 @@ import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import { RunStore } from '../store/run.store.js';
 
-/** How much of an output a crash may lose. */
+/** Interval of writes, and so the output that a crash may lose. */
 const WRITE_EVERY_MS = 3_000;
 
 type EffectKey = Pick<HarnessEffect, 'tenantId' | 'toolCallId'>;
@@ -113,7 +113,7 @@ export class PartialOutput {
   }
 }
 
-/** How a tool call has ended, before it is stored. */
+/** Outcome of a tool call before it is stored. */
 export interface CallOutcome extends Omit<ToolOutcome, 'failure'> {
   readonly state: SettledEffectState;
   readonly code?: ToolErrorCode;
@@ -140,7 +140,7 @@ interface ResultNote {
   readonly secrets?: readonly string[];
 }
 
-/** Most of a tool's result that the model gets. */
+/** Maximum size of a tool's result for the model. */
 const MAX_RESULT_BYTES = 64 * 1024;
 /** The body of a skill is given whole. */
 const MAX_SKILL_BYTES = 256 * 1024;
@@ -274,7 +274,7 @@ export class ToolResults {
     const result = cut(this.mask.apply(outcome.content, secrets), longest);
     const summary = this.mask.apply(outcome.summary, secrets);
     const whole = outcome.whole && this.mask.applyToBytes(outcome.whole, secrets);
-    // On disk before the transaction, which must not wait for it.
+    // The content is written to disk before the transaction, which must not wait for it.
     if (whole) await this.blobs.put(run.tenantId, whole);
     await this.store.ledger.asOwner(lease.claim, async (writer) => {
       const artifactId = whole && (await this.artifacts.keep(run, outputOf(toolCallId, whole)));

@@ -376,7 +376,7 @@ export class ToolCalls {
     }
   }
 
-  /** From here on a failure must not be taken for one of the tool: it has done its work. */
+  /** From here on a failure is not the tool's, which has done its work. */
   private async recordChange(call: ExecutedCall, outcome: CallOutcome): Promise<void> {
     try {
       await this.results.record(call, outcome);

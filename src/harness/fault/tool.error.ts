@@ -1,4 +1,4 @@
-/** Why a tool call came to nothing: a stable word, for clients; the model reads the message. */
+/** Reason why a tool call failed: a stable code for clients; the model reads the message. */
 export type ToolErrorCode =
   | 'INVALID_ARGUMENTS'
   | 'UNKNOWN_TOOL'

@@ -30,7 +30,7 @@ export const MAX_PLAN_STEPS = 30;
 
 /** The plan of a run as its row holds it. The content is what a person approves; the hash binds the approval to it. */
 export interface Plan {
-  /** One per run: UUID. */
+  /** UUID of the plan; a run has one. */
   readonly taskId: string;
   /** Grows with every version that the model submits. */
   readonly revision: number;
@@ -91,11 +91,11 @@ function section(title: string, lines: readonly string[]): string {
 }
 
 /**
- * What means something anywhere in a line (CommonMark 0.31 and GitHub's extensions); every ASCII punctuation character may be
- * escaped. What can only mean something beside one of these is left as it is, so that people can read the source, too.
+ * Characters with a meaning anywhere in a line (CommonMark 0.31 and GitHub's extensions); every ASCII punctuation
+ * character may be escaped. Characters that need one of these beside them stay, so that people can read the source, too.
  */
 const MEANINGFUL = /[\\`*[\]<|~$@#]/g;
-/** Within a word it is nothing but itself. */
+/** Underscores that format text; within a word they do not. */
 const UNDERSCORE = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
 const ENTITY = /&(?=#?\w+;)/g;
 /** Colon of an address or of an emoji's name. */
@@ -129,7 +129,7 @@ function escaped(text: string): string {
     .replaceAll(ADDRESS, (start) => `${start.slice(0, -1)}\\.`);
 }
 
-/** There is no plan, or it no longer awaits a review. */
+/** The run has no plan, or its plan no longer awaits a review. */
 export class PlanNotAwaitingError extends ConflictError {
   constructor(plan: Plan | null) {
     super(

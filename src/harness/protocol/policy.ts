@@ -78,7 +78,7 @@ export const APPROVAL_POLICIES = ['ON_REQUEST', 'NEVER'] as const;
 /** NEVER: what would be asked is denied. */
 export type ApprovalPolicy = (typeof APPROVAL_POLICIES)[number];
 
-/** How a path is to be treated; the strictest counts. */
+/** Protection of a path; the strictest counts. */
 export type PathProtection = 'NONE' | 'PROTECTED' | 'GIT';
 
 export interface FileSubject {

@@ -7,9 +7,9 @@ export interface RunClaim {
   readonly fence: number;
 }
 
-/** How long a claim holds without a renewal, by the database's clock. */
+/** Lifetime of a claim without renewal, by the database's clock. */
 export const LEASE_SECONDS = 45;
-/** How often it is renewed. */
+/** Interval at which a claim is renewed. */
 export const RENEW_SECONDS = 15;
 /** A process that could not renew for so long stops itself, before the lease ends. */
 export const STOP_AFTER_SECONDS = 30;
@@ -101,9 +101,8 @@ const TOKENS_OF_A_PRICE = 1_000_000;
 const COST_DIGITS = 12;
 
 /**
- * What the tokens cost, in the currency of the prices; undefined when a price or a count that it takes is not known,
- * because a sum without it would look like the whole. Tokens from the service's cache count in full: what it takes off
- * for them is not written down.
+ * Cost of the tokens in the currency of the prices; undefined when a required price or count is unknown, because a
+ * partial sum would look complete. Tokens from the service's cache count in full: its discount for them is not recorded.
  */
 export function costOf(
   { inputTokens, outputTokens }: CountedTokens,
@@ -179,8 +178,8 @@ export function isSettled(state: EffectState): state is SettledEffectState {
 }
 
 /**
- * What becomes of an effect without a result message when a new owner takes the run up. `recovering` is false when the last owner gave the run
- * back in order: what is prepared is then still wanted. `found` is needed for started FILE effects alone.
+ * Reconciles an effect without a result message when a new owner claims the run. `recovering` is false when the last
+ * owner released the run: prepared effects are then still wanted. Only started FILE effects need `found`.
  */
 export function reconciliationOf(
   { state, effectClass }: EffectFacts,
@@ -235,7 +234,7 @@ export type EndStatus = 'COMPLETED' | 'FAILED' | 'CANCELLED';
 export type Phase = 'PLAN' | 'BUILD';
 
 /**
- * What a parked run waits for: consent to tool calls, the review of its plan, an answer to its question, the resolution
+ * Reason why a parked run waits: consent to tool calls, the review of its plan, an answer to its question, the resolution
  * of uncertain effects, or a model service that stayed unavailable.
  */
 export type WaitKind = 'TOOL' | 'PLAN' | 'QUESTION' | 'EFFECT' | 'PROVIDER';

@@ -38,7 +38,7 @@ export function cutLines(text: string, limitBytes: number): { text: string; cut:
   if (bytes.length <= limitBytes) return { text, cut: false };
   const end = bytes.lastIndexOf(0x0a, limitBytes - 1) + 1;
   if (end > 0) return { text: bytes.toString('utf8', 0, end), cut: true };
-  // One line that is too long by itself.
+  // The first line alone is too long.
   return { text: firstBytes(text, limitBytes), cut: true };
 }
 

@@ -166,7 +166,7 @@ export const DESCRIPTORS = {
   ...{ status: 3, go: 4, start: 5, arguments: 6, filter: 7, files: 8 },
 } as const;
 
-/** Those that every sandbox has: standard output, standard error, and the first three above. */
+/** Descriptors of every sandbox: standard output, standard error, and the first three above. */
 const PIPES = 5;
 
 /** Line that the limiting shell writes to bwrap's standard error right before the command begins. */
@@ -195,7 +195,7 @@ const LIMITS = {
   openFiles: 1_024,
 };
 
-/** More processor seconds than the time-out has. */
+/** Processor seconds beyond the time-out. */
 const SPARE_SECONDS = 10;
 
 /** Paths at which the sandbox mounts its own folders: a workspace cannot be one of them or contain one. */
@@ -216,7 +216,7 @@ const TAKEN_WITH_ALL_BELOW = ['/dev/', '/etc/', '/proc/', '/sys/', '/tmp/home/']
 
 export interface SandboxLayout {
   readonly workspace: string;
-  /** Over paths of the workspace, in the order of mounting. */
+  /** Mounts over paths of the workspace, in mounting order. */
   readonly mounts: readonly Mount[];
   /** Content that is mounted over each hidden, redacted or newer file. */
   readonly copies: ReadonlyMap<BytePath, string>;
@@ -263,9 +263,9 @@ export function sandboxArguments(layout: SandboxLayout): Buffer {
 }
 
 /**
- * What bwrap starts: a shell that sets the limits and then becomes the one of the command, which it is given as an
- * argument and never reads. Both streams of the command go to one pipe, in the order in which they are written; the
- * other pipe is left to those who set the sandbox up.
+ * Arguments of the shell that bwrap starts: it sets the limits and then becomes the shell of the command, which is an
+ * argument that it never reads. Both streams of the command go to one pipe, in the order in which they are written; the
+ * other pipe is for messages of the set-up.
  */
 export function shellArguments(command: string, timeoutMs: number): string[] {
   const { dataKib, fileKib, openFiles } = LIMITS;
@@ -508,7 +508,7 @@ function killNow(first: number): void {
   try {
     process.kill(first, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 

@@ -43,7 +43,7 @@ export async function removePlantedPaths(
     hasOpened ||= opened;
     // Contents of repository parts are scanned once those are no longer part of a repository.
     if (planted.length === 0) {
-      // To sort more would block the process.
+      // Sorting more would block the process.
       if (removed.length <= MAX_SORTED_PATHS) removed.sort();
       return { removed, opened: hasOpened };
     }

@@ -75,8 +75,8 @@ function isOutside(path: string): boolean {
 let earlier: Promise<unknown> = Promise.resolve();
 
 /**
- * Where groups for commands can be made, prepared for it; undefined where nowhere. Groups of version 1 are made for the
- * number of processes alone.
+ * Prepares a parent group for the groups of commands; undefined where none can be created. Groups of version 1 limit
+ * only the number of processes.
  */
 export async function groupParent(own: OwnGroup): Promise<GroupParent | undefined> {
   if (own.version === 1) return { path: own.path, controllers: ['pids'] };
@@ -142,7 +142,7 @@ async function divide(group: string): Promise<string> {
     const processes = await processesOf(group);
     if (processes.every((process) => process === '0')) break;
     for (const process of processes.filter((name) => name !== '0')) {
-      // It may have ended.
+      // The process may have ended.
       await writeFile(join(below, 'cgroup.procs'), process).catch(() => undefined);
     }
   }
@@ -213,7 +213,7 @@ function unescaped(text: string): string {
   );
 }
 
-/** Those of a file of the kernel, without the last, empty one; none where it cannot be read. */
+/** Lines of a kernel file, without the last, empty one; none if it cannot be read. */
 async function lines(path: string): Promise<string[]> {
   const text = await readFile(path, 'utf8').catch(() => '');
   return text.split('\n').filter(Boolean);
@@ -269,7 +269,7 @@ export class ProcessGroup {
     }
   }
 
-  /** Who ends a command in this group, or in none. */
+  /** Mechanism that limits a command in this group, or in none. */
   static holdersOf(group: ProcessGroup | undefined, asRoot: boolean): LimitHolders {
     const otherwise = asRoot ? 'watcher' : 'rlimit';
     return {
@@ -286,7 +286,7 @@ export class ProcessGroup {
     return /^oom [1-9]/m.test(events) ? 'memory' : 'system-memory';
   }
 
-  /** After the last of its processes has gone. */
+  /** Removes the group once the last of its processes has ended. */
   async remove(): Promise<void> {
     for (let tries = 0; tries < MAX_REMOVE_TRIES && existsSync(this.path); tries += 1) {
       await rmdir(this.path).catch(() => sleep(REMOVE_PAUSE_MS));
@@ -312,7 +312,7 @@ function nameOfGroup(): string {
   return `${NAME}-${process.pid}-${randomBytes(8).toString('hex')}`;
 }
 
-/** Those of services that were killed. */
+/** Removes groups of services that were killed. */
 async function removeLeftovers(parent: string): Promise<void> {
   for (const name of await readdir(parent).catch(() => [])) {
     const [, service] = new RegExp(`^${NAME}-(\\d+)-`).exec(name) ?? [];

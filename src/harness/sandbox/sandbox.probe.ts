@@ -33,7 +33,7 @@ export interface ProbePlace extends Pick<SandboxPlace, 'hidden'> {
 const NOWHERE = '192.0.2.1';
 
 /**
- * What must hold in the sandbox: prints a line for each thing that does not. Its arguments are in files of the
+ * Checks the guarantees of the sandbox: prints a line for each that is broken. Its arguments are in files of the
  * workspace, so that nothing is put into the text of the command.
  */
 const SCRIPT = String.raw`
@@ -68,9 +68,9 @@ say done
 `;
 
 export interface ProbeResult {
-  /** Why sandboxes cannot be used here, and what to do about it; null when they can. */
+  /** Reason why sandboxes are unavailable, and how to fix it; null when they are available. */
   readonly reason: string | null;
-  /** Who ends a command over a limit; null where that was not seen. */
+  /** Mechanism that enforces the limits; null if the probe did not find out. */
   readonly limitsBy: LimitHolders | null;
 }
 

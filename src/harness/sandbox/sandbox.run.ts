@@ -51,7 +51,7 @@ export interface SandboxRequest {
   readonly onEnded?: () => void;
 }
 
-/** How a command ended that was started. Nothing of it runs any more. */
+/** How a started command ended. None of its processes run any more. */
 export interface SandboxResult {
   /** Null when the command did not end by itself. 128 + n for a command that signal n has ended. */
   readonly exitCode: number | null;
@@ -72,7 +72,7 @@ export interface SandboxResult {
   readonly removed: readonly string[];
   /** Whether the workspace has changed since `onEnded`. */
   readonly tidied: boolean;
-  /** Who would have ended it over a limit; null when it was stopped before it began. */
+  /** Mechanism that enforces the limits; null when the command was stopped before it began. */
   readonly limitsBy: LimitHolders | null;
 }
 
@@ -105,7 +105,7 @@ const MIB = 2 ** 20;
 /** Bytes of a command's output that are stored. */
 export const WHOLE_OUTPUT_BYTES = 5 * MIB;
 
-/** Kept of what comes after that, for the end of the view. */
+/** Bytes of the later output that are retained for the end of the view. */
 const LAST_BYTES = 32 * 1_024;
 const FIRST_BYTES = 16 * 1_024;
 
@@ -173,7 +173,7 @@ export class OutputCollector {
     this.kept = needed;
   }
 
-  /** At most 32 KiB at a time. */
+  /** Retains the end of the output. Chunks have at most 32 KiB. */
   private remember(rest: Buffer): void {
     if (this.lastLength + rest.length > this.last.length) {
       this.last.copyWithin(0, this.lastLength - LAST_BYTES, this.lastLength);
@@ -187,7 +187,7 @@ export class OutputCollector {
 /** Beyond what is kept, output is read this much slower: 64 MB/s, which leaves the event loop to others. */
 const DISCARD_PAUSE_MS = 1;
 
-/** More than the second in which git takes a file to be as old as its index. */
+/** Longer than the second in which git takes a file to be as old as its index. */
 const NEWER_MS = 2_000;
 const MASKING: readonly Cover[] = ['redacted-file', 'hidden-file', 'hidden-folder'];
 
@@ -232,7 +232,7 @@ export async function runInSandbox(
     );
     request.onEnded?.();
     const masked = mounts.filter(({ cover }) => MASKING.includes(cover));
-    // Also when the request's signal has aborted, because the run may be over with the end of its command.
+    // Runs even when the request's signal has aborted: the end of the command may have ended the run.
     const { removed, opened } = await removePlantedPaths(workspace, protectedPaths, kept);
     const tidied = opened || removed.length > 0;
     return { ...result, masked: masked.map(({ path }) => textOf(path)), removed, tidied };
@@ -470,7 +470,7 @@ export async function removeOldFolders(): Promise<void> {
     const folder = join(tmpdir(), name);
     const found = await lstat(folder).catch(() => undefined);
     if (!found?.isDirectory() || found.mtimeMs > Date.now() - OLD_MS) continue;
-    // No other process can have put anything in it.
+    // No other process can have written to the folder.
     if (found.uid !== process.geteuid?.() || (found.mode & 0o077) !== 0) continue;
     await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }

@@ -22,14 +22,14 @@ const MIN_FREE_BYTES = 1_024 * MIB;
 const MAX_ADDED_FILES = 500_000;
 const MAX_LOGGED_PATHS = 20;
 const PROBE_MS = 10 * 60 * 1_000;
-/** After one that has failed: a machine that was merely busy is not to be without commands for long. */
+/** Delay after a failed probe, so that a machine that was merely busy can soon run commands again. */
 const PROBE_AGAIN_MS = 30_000;
 
 export interface SandboxCapability {
   readonly available: boolean;
-  /** Why it is not available, and what to do about it. */
+  /** Reason why the sandbox is unavailable, and how to fix it. */
   readonly reason: string | null;
-  /** Who ends a command over a limit; null where that was not seen. */
+  /** Mechanism that enforces the limits; null if the probe did not find out. */
   readonly limitsBy: LimitHolders | null;
 }
 
@@ -153,7 +153,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     signal.addEventListener('abort', giveUp, { once: true });
     const command = before.then(() => {
       signal.removeEventListener('abort', giveUp);
-      // Who has given up does not expect that anything happens any more.
+      // A caller that has given up expects no further effects.
       signal.throwIfAborted();
       return act();
     });

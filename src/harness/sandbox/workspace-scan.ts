@@ -145,7 +145,7 @@ const SECRET_FOLDERS: ReadonlySet<string> = new Set(['.ssh', '.aws', '.gnupg']);
 
 /** Longer paths are not looked at: the kernel takes 4,095 bytes, and there must be room for a name below them. */
 const MAX_PATH_BYTES = 3_700;
-/** Before the identity of a folder that could not be looked through before a command. */
+/** Prefix of the identity of a folder that could not be read before a command. */
 const UNREADABLE = 'unreadable:';
 const FOLDERS_AT_ONCE = 16;
 /** Folders above a repository: bwrap needs 2 s for 300 mounts that lie in each other, and 15 s for 600 (measured). */
@@ -263,13 +263,13 @@ function nameOf(path: BytePath): BytePath {
 
 interface Folder {
   readonly path: BytePath;
-  /** Below node_modules. */
+  /** Whether the folder is below node_modules. */
   readonly ofPackages: boolean;
   /** Already read-only. */
   readonly covered: boolean;
-  /** Below a folder whose name says that it holds secrets. */
+  /** Whether the folder is below one whose name marks secrets. */
   readonly secret: boolean;
-  /** Not shown. */
+  /** Whether the folder is hidden from the command. */
   readonly hidden: boolean;
 }
 

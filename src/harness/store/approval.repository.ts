@@ -214,7 +214,7 @@ export class ApprovalRepository {
     );
   }
 
-  /** How much waits for the user: approvals, reviews, answers, model services and uncertain calls. */
+  /** Number of items that wait for the user: approvals, reviews, answers, model services and uncertain calls. */
   async countWaiting(tenantId: string, userId: number): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
       `SELECT (SELECT count(*) FROM harness_approval

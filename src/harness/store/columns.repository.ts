@@ -36,7 +36,7 @@ export function columnOf(property: string): string {
 }
 
 /**
- * What an INSERT of a record needs: its columns and parameters, as `(a, b) VALUES ($1, $2)`, and their values. Every field
+ * INSERT parts of a record: its columns and parameters, as `(a, b) VALUES ($1, $2)`, and their values. Every field
  * of the record is a column.
  */
 export function insertionOf(record: object): {

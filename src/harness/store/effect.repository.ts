@@ -31,7 +31,7 @@ export type NewEffect = Pick<
   | 'input'
 >;
 
-/** How a call has ended. */
+/** Outcome of a call. */
 export interface EffectOutcome {
   readonly state: SettledEffectState | 'UNCERTAIN';
   readonly result: string;
@@ -63,7 +63,7 @@ export interface EffectTraces {
 }
 
 export interface EffectStart {
-  /** That of the run's owner; null for an undo, which needs none. */
+  /** Fence of the run's owner; null for an undo, which needs none. */
   readonly fence: number | null;
   readonly boot: string;
   readonly operations: readonly FileOperation[];
@@ -82,7 +82,7 @@ export interface EffectRange {
 
 type EffectPlace = Pick<HarnessEffect, 'iteration' | 'ordinal'>;
 
-/** Before the first call of a run. */
+/** Position before the first call of a run. */
 const FIRST: EffectPlace = { iteration: 0, ordinal: -1 };
 
 const SHOWN_COLUMNS = [
@@ -177,7 +177,7 @@ export class EffectRepository {
          FROM few JOIN harness_effect USING (tool_call_id)
         WHERE tenant_id = $1 AND place < $6 AND (bytes <= $7 OR place = 1)
         ORDER BY place`,
-      // One more than asked for, which tells whether there is another page.
+      // One row more than requested shows whether there is another page.
       [tenantId, id, last.iteration, last.ordinal, state ?? null, limit + 1, bytes],
     );
     const isWhole = rows.length === 0 || rows.at(-1)?.isLast === true;
@@ -207,7 +207,7 @@ export class EffectRepository {
     );
   }
 
-  /** Those of the runs whose outcome is not settled, in their order. */
+  /** Calls of the runs whose outcome is not settled, in order. */
   async openOf(tenantId: string, runIds: readonly string[]): Promise<HarnessEffect[]> {
     return this.database.repository(HarnessEffect).find({
       where: { tenantId, runId: Any([...runIds]), state: In(['PREPARED', 'STARTED', 'UNCERTAIN']) },
@@ -356,8 +356,8 @@ export class EffectRepository {
   }
 
   /**
-   * What the run and the earlier runs of its session have seen of files, by path: of the newest 2,000 calls that have seen
-   * any. The last sight of a file counts.
+   * Files read by the run and the earlier runs of its session, by path: from the newest 2,000 calls that have read any.
+   * The last read of a file counts.
    */
   async seenFiles({
     tenantId,
@@ -507,7 +507,7 @@ export interface OpenUndo {
   readonly sessionId: string;
   readonly runId: string;
   readonly boot: string;
-  /** How long ago it began, by the database's clock. */
+  /** Age by the database's clock. */
   readonly seconds: number;
 }
 

@@ -1,7 +1,7 @@
 import { ConflictError, NotFoundError } from '../../platform/error/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
 
-/** Also the answer for a run of another user. */
+/** The answer also covers runs of other users. */
 export class RunNotFoundError extends NotFoundError {
   /** `place`: where the request names it, such as `{ field: 'runs.2' }`. */
   constructor(place: { readonly field?: string } = {}) {
@@ -19,7 +19,7 @@ export class WritesDisabledError extends ConflictError {
   }
 }
 
-/** Also the answer for a session of another user. */
+/** The answer also covers sessions of other users. */
 export class SessionNotFoundError extends NotFoundError {
   constructor() {
     super(phrase`The session`, { data: { errorCode: 'SESSION_NOT_FOUND' } });

@@ -17,7 +17,7 @@ export interface WireError {
   readonly message: string;
 }
 
-/** Why a run waits in the queue. */
+/** Reason why a run waits in the queue. */
 export type QueueReason =
   | 'created'
   | 'approval_resolved'

@@ -28,12 +28,12 @@ export interface EventRange {
   readonly bytes: number;
 }
 
-/** How far a run has come. */
+/** Progress of a run. */
 export interface RunProgress {
   readonly id: string;
   /** Number of its last event, 0 when there was none yet. */
   readonly last: number;
-  /** It is over, so that nothing but an undo adds events. */
+  /** Whether the run is over, so that nothing but an undo adds events. */
   readonly ended: boolean;
 }
 
@@ -87,7 +87,7 @@ export class EventRepository {
     return rows.length > 0;
   }
 
-  /** How far the runs have come; one that is gone is left out. */
+  /** Progress of the runs; deleted runs are left out. */
   async progress(runs: readonly RunKey[]): Promise<RunProgress[]> {
     return acrossTenants('poll of followed runs', () =>
       this.database.query<RunProgress>(

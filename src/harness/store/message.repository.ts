@@ -36,12 +36,12 @@ export interface EarlierText {
 /** The kinds of notes that the next run of a session is told of. */
 export const NOTE_KINDS = { undo: 'UNDO', redo: 'REDO' } as const;
 
-/** A session's newest texts are looked at, so many at most. */
+/** Maximum number of a session's newest texts that are read. */
 const MAX_TEXTS = 200;
 
 export const SKILL_TOOL = 'activate_skill';
 
-/** An output of so many bytes takes hardly more than the pointer to it. */
+/** Smallest output that is pruned: a shorter one takes hardly more than the pointer to it. */
 export const MIN_PRUNED_BYTES = 400;
 
 /** The part of a stored message that the model needs. */
@@ -59,7 +59,7 @@ export type TurnMessage = Pick<
   | 'metadata'
   | 'providerState'
 > & {
-  /** Only the beginning of the content was read, because it is no longer sent. */
+  /** Whether only the beginning of the content was read, because it is no longer sent. */
   readonly pruned: boolean;
 };
 
@@ -140,7 +140,7 @@ export class MessageRepository {
     );
   }
 
-  /** How many of the run's last answers in a row cannot be used; looks at `limit` of them. */
+  /** Number of the run's last answers in a row that cannot be used; reads `limit` of them. */
   async incompleteAtEnd(tenantId: string, runId: string, limit: number): Promise<number> {
     const rows = await this.database.prepared<{ incomplete: boolean }>(
       `SELECT metadata ? 'incomplete' AS incomplete FROM harness_message

@@ -165,7 +165,7 @@ const LEASE_AFTER: Readonly<Partial<Record<LeaseChange['type'], LeaseState>>> = 
   take: 'HELD',
 };
 
-/** How a run ends. The error is what a person reads. */
+/** Outcome of a run. The error is for people. */
 export interface RunEnd {
   readonly status: EndStatus;
   readonly stopReason: StopReason;
@@ -252,7 +252,7 @@ export class RunWriter {
     this.event('run.recovered', { ...this.statusData, attempt, settled });
   }
 
-  /** From planning to building, under the same owner. */
+  /** Switches from planning to building, under the same owner. */
   build(): void {
     this.move({ type: 'build' });
   }

@@ -141,7 +141,7 @@ export class RunInputRepository {
     return this.database.repository(HarnessInput).findOneBy({ tenantId, runId, idempotencyKey });
   }
 
-  /** How much the run has not taken in yet. */
+  /** Number and size of the inputs that the run has not consumed yet. */
   async pendingSize({ tenantId, id }: RunKey): Promise<{ count: number; bytes: number }> {
     const [row] = await this.database.query<{ count: number; bytes: number }>(
       `SELECT count(*) AS count, coalesce(sum(octet_length(content)), 0)::bigint AS bytes FROM harness_input
@@ -158,7 +158,7 @@ export class RunInputRepository {
 }
 
 const WRITES = 'writes';
-/** How long a process may not know that another one has switched. */
+/** Time for which a process may miss another's change of a switch. */
 const FRESH_MS = 1_000;
 
 /** Switches of an operator for the whole installation; they belong to no tenant. */
@@ -334,7 +334,7 @@ export class RunRepository {
     return runs.find({ where, order: { id: 'DESC' }, take: limit, skip: offset });
   }
 
-  /** How many runs wait for an owner, of all tenants. */
+  /** Number of runs that wait for an owner, over all tenants. */
   async queued(): Promise<number> {
     const [row] = await acrossTenants('limit of the queue', () =>
       this.database.query<{ count: number }>(
@@ -344,7 +344,7 @@ export class RunRepository {
     return row?.count ?? 0;
   }
 
-  /** How many runs wait for an owner, with those of this transaction; no other transaction counts them before it ends. */
+  /** Number of runs that wait for an owner, including those of this transaction; others do not see them yet. */
   async queuedNow(): Promise<number> {
     await this.database.query('SELECT pg_advisory_xact_lock(hashtext($1))', ['harness queue']);
     return this.queued();
@@ -475,7 +475,7 @@ export class RunRepository {
     ]);
   }
 
-  /** How many other runs of the user are held now. */
+  /** Number of other runs of the user that are leased now. */
   async heldOf(tenantId: string, userId: number, exceptRunId: string): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
       `SELECT count(*) AS count FROM harness_run

@@ -36,7 +36,7 @@ export class SecretMask {
     this.secrets = usable(config.secrets);
   }
 
-  /** From now on the bound tenant knows these, too: the keys of the model services that its runs use in this process. */
+  /** Adds secrets for the bound tenant: the keys of the model services that its runs use in this process. */
   learn(secrets: readonly string[]): void {
     const tenantId = boundTenant();
     for (const secret of usable(secrets)) {
@@ -80,7 +80,7 @@ export class SecretMask {
     return reversed(backwards.add(reversed(text)));
   }
 
-  /** How many bytes of UTF-8 the longest known secret has. */
+  /** Size of the longest known secret in bytes of UTF-8. */
   longest(): number {
     return Math.max(0, ...this.known([]).map((secret) => Buffer.byteLength(secret)));
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 
-/** Who holds a workspace. */
+/** Holder of a workspace. */
 export interface WorkspaceHolder {
   readonly tenantId: string;
   readonly workspace: string;
@@ -30,10 +30,10 @@ export interface LeftHolder {
 
 type RunKey = Pick<LeftHolder, 'tenantId' | 'id'>;
 
-/** How long a process that has lost a run may take to notice it after the end of its lease. */
+/** Time that a process that has lost a run may take to notice it after the end of its lease. */
 const REVOKED_SECONDS = 60;
 
-/** How long a process may take to remove what a command has left; another one may do it after that. */
+/** Time that a process may take to tidy up after a command; another one may do it after that. */
 const TIDY_SECONDS = 600;
 
 /** A folder, one that holds it, and one that lies in it are not for two runs: what one changes the other would see. */
@@ -147,8 +147,8 @@ export class WorkspaceLockRepository {
   }
 
   /**
-   * Of all tenants, the workspaces that wait for processes to notice that their runs were ended, or for what a command has
-   * left there to be removed.
+   * Workspaces, over all tenants, that wait for processes to notice that their runs were ended, or for files that a command
+   * has left to be removed.
    */
   async left(limit: number): Promise<LeftHolder[]> {
     return acrossTenants('sweep of workspaces that runs have left', () =>
@@ -171,8 +171,8 @@ export class WorkspaceLockRepository {
   }
 
   /**
-   * As a statement of its own: only what comes after it sees what the one before has committed. Two runs of a tenant
-   * would else take overlapping folders at once, and a run that has just been taken up would lose its own.
+   * Serializes the claims of a tenant in a statement of its own: only later statements see what the previous holder has
+   * committed. Otherwise two runs could take overlapping folders at once, and a claimed run could lose its own.
    */
   private async takeTurns(tenantId: string): Promise<void> {
     await this.database.query('SELECT pg_advisory_xact_lock(hashtext($1))', [

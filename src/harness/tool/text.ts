@@ -1,6 +1,6 @@
 import { ToolError } from '../fault/tool.error.js';
 
-/** How a line ends; only the last one of a text may have no end. */
+/** Line end; only the last line of a text may have none. */
 export type LineEnd = '' | '\n' | '\r\n';
 
 /** The lines of a text, which only `\n` and `\r\n` end. Takes four bytes for each, beside the text. */
@@ -107,7 +107,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${noun.endsWith('ch') ? 'es' : 's'}`;
 }
 
-/** At most so many characters of one line, and how many are missing. */
+/** The first characters of one line, and how many are missing. */
 export function clipped(line: string, characters: number): string {
   if (line.length <= characters) return line;
   return `${line.slice(0, characters).toWellFormed()}… [${line.length - characters} more characters]`;

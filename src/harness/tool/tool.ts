@@ -64,7 +64,7 @@ interface ToolBase<Input> {
   title(input: Input): string;
   /** The model's own description of the call's purpose. It is shown as the model's words. */
   modelDescription?(input: Input): string | undefined;
-  /** Why the tool is not offered although its effect class allows it; undefined when it is. */
+  /** Reason why the tool is not offered although its effect class allows it; undefined when it is offered. */
   refusal?(facts: OfferFacts): string | undefined;
 }
 
@@ -86,7 +86,7 @@ export interface FileTool<Input = unknown> extends ToolBase<Input> {
 }
 
 export interface FilePlan {
-  /** In the order of application; a path occurs once. Never empty. */
+  /** Operations in the order of application; a path occurs once. Never empty. */
   readonly files: readonly PlannedFile[];
   /** Text for the model once all changes are applied. */
   readonly content: string;

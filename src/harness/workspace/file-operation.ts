@@ -25,7 +25,7 @@ export function kindOf(mode: number): FileKind {
 
 /** One change of one file, link or folder, as it is written down before it happens. Null: it is not there. */
 export interface FileOperation {
-  /** Below the workspace, with `/` between names. */
+  /** Path below the workspace, with `/` between names. */
   readonly path: string;
   readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
   readonly before: FileState | null;

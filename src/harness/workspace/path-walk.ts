@@ -75,7 +75,7 @@ export class PathWalk {
       return { position: { at, done: [...position.done, name] }, pending: rest };
     } catch (error) {
       if (!(error instanceof ObstacleError) || error.obstacle !== 'link') throw error;
-      // It has become a link since it was looked at.
+      // The entry has become a link since it was inspected.
       this.hop();
       return { position, pending: [name, ...rest] };
     }
@@ -88,7 +88,7 @@ export class PathWalk {
   ): Promise<{ position: Position; pending: readonly string[] }> {
     this.hop();
     const target = await linkTarget(position.at, name);
-    // It is no link any more.
+    // The entry is no longer a link.
     if (target === undefined) return { position, pending: [name, ...rest] };
     if (!target.startsWith('/')) return { position, pending: [...target.split('/'), ...rest] };
     const pending = await this.around([target, ...rest].join('/'));
@@ -103,7 +103,7 @@ export class PathWalk {
     if (path.startsWith('/') && inside !== undefined && !path.split('/').includes('..')) {
       return namesOf(inside);
     }
-    // Only a guess at names, which are then walked from the root like all others.
+    // The result only suggests names, which are then walked from the root like all others.
     const real = await realpath(path.startsWith('/') ? path : `${this.root.path}/${path}`).catch(
       () => undefined,
     );

@@ -196,12 +196,12 @@ export const SECRET_PATTERNS: readonly string[] = [
   '.plinth-*.tmp',
 ];
 
-/** They show which variables there are, and no value. */
+/** Samples, which list variables without values. */
 const SAMPLE = /^\.env\.(example|sample|template|dist)$|^(example|sample|template)\.env$/;
 /** The public half of a key is no secret, and neither is source code that merely begins with id_. */
 const PUBLIC_KEY = /^id_.*\.pub$/;
 const PRIVATE_KEY_NAME = /^id_[^.]+$/;
-/** In a folder of git, also for a submodule or a worktree: addresses of remotes may hold passwords. */
+/** Files in a folder of git, also for a submodule or a worktree: addresses of remotes may hold passwords. */
 const GIT_CONFIG = /^config(\.worktree)?$/;
 
 const PROTECTED = [...PROTECTED_FOLDERS, ...PROTECTED_FILES];
@@ -226,8 +226,8 @@ function anyOf(names: readonly string[]): RegExp {
 export const UNPROTECTED: PathClass = { protection: 'NONE', secret: false };
 
 /**
- * What stands in the way of a path, at any depth and also in folders such as node_modules. Names are compared as a
- * file system could that knows no case and no difference between compatible characters: `.GIT`, `.ｇｉｔ` and `.git` are one.
+ * Protection of a path, at any depth and also in folders such as node_modules. Names are compared as on a file system
+ * that ignores case and differences between compatible characters: `.GIT`, `.ｇｉｔ` and `.git` are one.
  */
 export function classifyPath(path: string): PathClass {
   let above = '';
@@ -308,10 +308,10 @@ export function repositoryPart(name: string): RepositoryPart | undefined {
   return REPOSITORY_PARTS[folded(name)];
 }
 
-/** Nothing to fold but its case. */
+/** ASCII names, in which only the case is folded. */
 const PLAIN = /^[\x21-\x7e]*[\x21-\x2d\x2f-\x7e]$/;
 
-/** Case, compatible forms, invisible characters, and dots and spaces at the end, which Windows drops. */
+/** Folds case, compatible forms, invisible characters, and dots and spaces at the end, which Windows drops. */
 function folded(name: string): string {
   if (PLAIN.test(name)) return name.toLowerCase();
   return name

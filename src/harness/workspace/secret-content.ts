@@ -89,7 +89,7 @@ export function isJudgedByContent({ name, isNamedSo }: NamedContent): boolean {
 /**
  * Whether a file holds a secret, by its content. Whatever its name: a private key, or a token of a known form in settings. Of a file
  * that has the name of a secret also: a password in an address, a value of a variable whose name says that it is one, a random text.
- * What cannot be read, is not what its name says, or is longer than 256 KiB counts as a secret where the name is that of one.
+ * A file with the name of a secret counts as one when it cannot be read, is not what its name says, or exceeds 256 KiB.
  */
 export async function holdsSecret(path: Buffer, named: NamedContent): Promise<boolean> {
   if (!isJudgedByContent(named)) return false;

@@ -109,7 +109,7 @@ export interface ListedWorkspace {
   readonly path: string;
   /** The root that it is, or lies in. */
   readonly root: string;
-  /** Below the root; empty for the root itself. */
+  /** Path below the root; empty for the root itself. */
   readonly name: string;
 }
 
@@ -125,9 +125,9 @@ const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev', '/etc'];
 const TENANT_ID = /^[\w-]{1,20}$/;
 
 /**
- * Which folders a tenant's sessions may work in: those below its roots of HARNESS_ROOTS or, with the embedded database
- * and without that variable, those below DATA_DIR/workspaces/{tenantId}, which is made when it is first asked for. That
- * folder goes with its tenant; roots of the operator are never removed.
+ * Folders in which a tenant's sessions may work: those below its roots of HARNESS_ROOTS or, with the embedded database
+ * and without that variable, those below DATA_DIR/workspaces/{tenantId}, which is created on first use and removed with
+ * its tenant. Roots of the operator are never removed.
  */
 @Injectable()
 export class WorkspaceRoots {
@@ -276,7 +276,7 @@ interface Bounds {
   readonly program: string;
 }
 
-/** Why a session may not work in the folder; undefined when it may. */
+/** Reason why a session may not work in the folder; undefined when it may. */
 function obstacleOf(
   path: string,
   roots: readonly string[],

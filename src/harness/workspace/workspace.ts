@@ -25,7 +25,7 @@ export interface WorkspaceFile {
   readonly size: number;
   /** Permission bits, as in 0o644. */
   readonly mode: number;
-  /** How many names the file has; above one it cannot be changed. */
+  /** Number of names of the file; above one it cannot be changed. */
   readonly links: number;
 }
 
@@ -76,7 +76,7 @@ interface Parent {
 
 /** Names that one folder may hold to be looked through. */
 const MAX_NAMES = 100_000;
-/** How often a name is looked up again that turns into a link in the moment it is opened. */
+/** Maximum number of lookups of a name that turns into a link while it is opened. */
 const MAX_TRIES = 10;
 
 /**
@@ -122,7 +122,7 @@ export class Workspace {
     return relativePath(this.root, given);
   }
 
-  /** How the path is to be treated, by its name alone. */
+  /** Protection of the path, by its name alone. */
   classify(path: string): PathClass {
     return classifyPath(path);
   }
@@ -187,7 +187,7 @@ export class Workspace {
   }
 
   /**
-   * What is at the path now: null for nothing. SYMLINK_ESCAPE when a link lies on the way or is there, NOT_A_FILE for a
+   * Current state of the path: null for nothing. SYMLINK_ESCAPE when a link lies on the way or is there, NOT_A_FILE for a
    * folder or anything else, TOO_LARGE above 64 MiB.
    */
   async state(path: string, signal: AbortSignal): Promise<FileState | null> {
@@ -199,7 +199,7 @@ export class Workspace {
     return this.ifThere(path, (parent) => this.foundIn(parent, signal));
   }
 
-  /** The first `limit` entries of a folder, ordered by name, without unfinished files. Links to it are followed inside the root. */
+  /** The first `limit` entries of a folder by name, without unfinished files. Links to it are followed inside the root. */
   async entries(path: string, limit: number): Promise<WorkspaceEntry[]> {
     return this.withPathErrors(path, async () => {
       const folder = await this.retried(path, async ({ folder, name }) =>

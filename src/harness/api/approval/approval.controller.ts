@@ -262,7 +262,7 @@ export class GrantController {
     private readonly audit: AuditLog,
   ) {}
 
-  /** What was granted for the rest of the session and still holds. */
+  /** Grants for the rest of the session that still hold. */
   @Get()
   @RequirePermission('coding:harness:use')
   @AnswersArray(GrantView)

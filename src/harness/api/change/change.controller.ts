@@ -95,7 +95,7 @@ const PICTURES: ReadonlyMap<string, string> = new Map([
 /** All diffs of one answer. */
 const MAX_DIFF_BYTES = 2 * 1024 * 1024;
 const COMPARE_MS = 10_000;
-/** How long the files of a workspace may be looked at to say which could be undone. */
+/** Time limit for inspecting which files could be undone. */
 const MAX_INSPECTION_MS = 10_000;
 
 type Obstacle = Pick<ChangedFileView, 'reason' | 'message'>;
@@ -113,7 +113,7 @@ export class ChangeController {
     private readonly artifacts: Artifacts,
   ) {}
 
-  /** What the run has changed, as one difference of a page of its files; undone changes are left out. */
+  /** Diff of a page of the run's changed files; undone changes are left out. */
   @Get('diff')
   @Answers(RunDiffView)
   async diff(
@@ -233,7 +233,7 @@ export class ChangeController {
       'X-Content-Type-Options': 'nosniff',
       'Cache-Control': 'private, no-store',
     });
-    // After attachment(), which sets the type that the name claims.
+    // Set after attachment(), which sets the type that the name claims.
     response.setHeader('Content-Type', picture ? mediaType : 'text/plain; charset=utf-8');
     response.end(found.bytes.subarray(offset, offset + length));
   }
@@ -339,7 +339,7 @@ function placeOf(root: string, path: string): string {
   }
 }
 
-/** Where coding:harness:write is needed, it is because the session is not READ_ONLY. */
+/** Routes check coding:harness:write themselves unless the session is READ_ONLY. */
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId')
 @RequirePermission('coding:harness:use')

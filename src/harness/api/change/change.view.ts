@@ -52,7 +52,7 @@ const OPS = ['CREATE', 'UPDATE', 'DELETE'];
 const KIND = oneOf<FileKind>(['file', 'link', 'folder'], {
   description: 'What is there now, or was there before',
 });
-/** What a run has changed in one file, from before its first change to after its last. */
+/** Net change of one file by a run, from before its first change to after its last. */
 export class FileDiffView extends View({
   path: text({ example: 'src/add.js' }),
   op: oneOf(OPS),
@@ -63,7 +63,7 @@ export class FileDiffView extends View({
   truncated: flag({ description: 'The diff is cut, or left out because there is too much' }),
 }) {}
 
-/** What a run has changed, without what was undone. */
+/** Changes of a run, without those that were undone. */
 export class RunDiffView extends View({
   text: optional(text({ description: 'All diffs as one text; with format=unified' })),
   files: optional(list(FileDiffView, { description: 'With format=json' })),
@@ -113,7 +113,7 @@ export class UndoConflictView extends View({
   message: text({ example: 'The file was changed since. Its present content would be lost.' }),
 }) {}
 
-/** What was undone or redone. */
+/** Result of an undo or redo. */
 export class UndoResultView extends View({
   changeIds: numbers({ description: 'The changes that are undone now, or done again' }),
   files: texts({ description: 'The files that they changed' }),

@@ -63,7 +63,7 @@ export class HarnessLimitsView extends View({
   maxPendingInputBytes: integer({ description: 'Of those inputs together' }),
 }) {}
 
-/** What the harness of this server can do. */
+/** Capabilities of this server's harness. */
 export class CapabilitiesView extends View({
   shell: object(ShellCapabilityView),
   limits: object(HarnessLimitsView),
@@ -83,7 +83,7 @@ export class ControlController {
     private readonly switches: HarnessSwitches,
   ) {}
 
-  /** What the harness of this server can do: its tools, limits, modes and policies. */
+  /** Capabilities of this server's harness: its tools, limits, modes and policies. */
   @Get('capabilities')
   @Answers(CapabilitiesView)
   async capabilities(): Promise<CapabilitiesView> {

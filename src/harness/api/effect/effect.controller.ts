@@ -35,7 +35,7 @@ import { UUID_TEXT, UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import { EFFECT_STATES, EffectView, toEffectView } from './effect.view.js';
 
-/** More than a run has with the limit of tool calls that is usual. */
+/** Exceeds the usual limit of tool calls per run. */
 const EFFECTS_PER_PAGE = 500;
 
 /** Arguments and operations of one page at most, so that large calls do not fill the memory. */
@@ -65,7 +65,7 @@ export class ResolveEffectBody extends Input({
 
 type Described = DescribedChanges | undefined;
 
-/** Longest inspection of the files of a call before its resolution is stored. */
+/** Time limit for inspecting the files of a call before its resolution is stored. */
 const MAX_INSPECTION_MS = 20_000;
 
 const FOUND = {

@@ -80,7 +80,7 @@ export class EventStreamQuery extends Input({
 @Controller('coding/harness/sessions/:sessionId/runs/:runId/events')
 export class EventController {
   private readonly logger = new Logger('HarnessEvents');
-  /** How many streams a user has of a run. */
+  /** Number of open streams of a run per user. */
   private readonly readers = new Map<string, number>();
 
   constructor(

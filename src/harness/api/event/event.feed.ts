@@ -109,9 +109,9 @@ export interface EventPage {
   readonly chunks: readonly Buffer[];
   /** Number of the last event; the position that was asked for when there is none. */
   readonly last: number;
-  /** There was more than a page holds. */
+  /** Whether the page was full and more events follow. */
   readonly more: boolean;
-  /** The run's end is among them. */
+  /** Whether the run's end is among the events. */
   readonly ended: boolean;
 }
 
@@ -132,11 +132,11 @@ const REPLAY_BYTES = 4 * 1024 * 1024;
 
 interface Reading {
   readonly page: Promise<EventPage>;
-  /** How many wake-ups there had been when it began. */
+  /** Number of wake-ups before the read began. */
   readonly wakeUps: number;
 }
 
-/** One run that readers of this process follow. Those that stand at the same place share what is read. */
+/** A run that readers of this process follow. Readers at the same position share one read. */
 export class RunTail {
   private readonly followers = new Set<Follower>();
   private readonly readings = new Map<number, Reading>();
@@ -149,7 +149,7 @@ export class RunTail {
     private readonly onEmpty: () => void,
   ) {}
 
-  /** Nothing more will come but what is in the table already. */
+  /** Whether only events that are already in the table can follow. */
   get isOver(): boolean {
     return this.over;
   }
@@ -202,7 +202,7 @@ export class RunTail {
   }
 }
 
-/** One reader's place in the events of a run. */
+/** Position of one reader in the events of a run. */
 export class Follower {
   private stale = true;
 
@@ -213,7 +213,7 @@ export class Follower {
     private readonly woken: EventTarget,
   ) {}
 
-  /** There may be something to read that `read` has not seen. */
+  /** Whether there may be events that `read` has not returned. */
   get isStale(): boolean {
     return this.stale;
   }

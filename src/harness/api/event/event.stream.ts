@@ -13,16 +13,16 @@ const PING_MS = 10_000;
 /** A client that takes nothing for so long is cut off; it comes back with the number of its last event. */
 const STALLED_MS = 10_000;
 
-/** How soon what could not be read is asked for again. */
+/** Delay before a failed read is tried again. */
 const RETRY_MS = 2_000;
 
 /** Frames of a stream beside the events of its runs; `last` is the number of the last event written. */
 export interface StreamFrames {
   /** The stored events of the run are written. */
   readonly synced: (run: HarnessRun, last: number) => string;
-  /** No more will come of the run. */
+  /** The run has ended and sends no more events. */
   readonly over?: (run: HarnessRun, last: number) => string;
-  /** How much waits for a decision of the reader. Without it the stream ends with its last run. */
+  /** Number of items that wait for a decision of the reader. Without it the stream ends with its last run. */
   readonly countInbox?: () => Promise<number>;
 }
 
@@ -138,7 +138,7 @@ export class EventStream {
 
   private async writePage(streamed: StreamedRun): Promise<void> {
     const { run, follower, first } = streamed;
-    // Before the page is read: what comes later may belong to the run's end.
+    // Determined before the page is read: a run that ends later may have events after the page.
     const wasOver = isEnded(run.status) || (!first && follower.isOver);
     const page = first ?? (await follower.read());
     streamed.first = undefined;

@@ -86,7 +86,7 @@ export class HarnessMessageController {
     private readonly messages: MessageRepository,
   ) {}
 
-  /** What was said in a session, after the number that one has. */
+  /** Messages of a session after the given number. */
   @Get()
   @AnswersArray(HarnessMessageView)
   async list(

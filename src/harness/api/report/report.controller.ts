@@ -47,7 +47,7 @@ export class ReportController {
     private readonly secrets: ModelSecrets,
   ) {}
 
-  /** What the run has used up: tokens, cost, turns, and the time of each call of the model. */
+  /** Usage of the run: tokens, cost, turns, and the time of each call of the model. */
   @Get('usage')
   @RequirePermission('coding:harness:use')
   @Answers(RunUsageDetailView)
@@ -60,7 +60,7 @@ export class ReportController {
     return toUsageView(run, await this.reports.modelCalls(run));
   }
 
-  /** What the run was asked, did and cost, and who allowed it; as Markdown it is a file to download. */
+  /** Report of the run: its requirement, actions, cost and approvals. As Markdown it is a file to download. */
   @Get('report')
   @NoEnvelope()
   @RequirePermission('coding:harness:use')

@@ -26,7 +26,7 @@ import {
 import { RunService } from './run.service.js';
 import { CancelledRunView, RunView } from './run.view.js';
 
-/** Where coding:harness:write is needed, it is because the session is not READ_ONLY. */
+/** Routes check coding:harness:write themselves unless the session is READ_ONLY. */
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs')
 @RequirePermission('coding:harness:use')

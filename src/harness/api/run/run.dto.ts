@@ -13,7 +13,7 @@ import { INPUT_KINDS } from '../../protocol/run.state.js';
 import type { RunBudget } from '../../protocol/run.state.js';
 import { MAX_KEY_CHARS } from '../identifiers.js';
 
-/** Longest text that a user may say at once, in characters. */
+/** Maximum length of a requirement or input. */
 export const MAX_REQUIREMENT_CHARS = 200_000;
 
 const IMAGE_DETAILS = ['auto', 'low', 'original', 'high', 'xhigh'] as const;

@@ -52,7 +52,7 @@ import {
 } from '../../store/run.repository.js';
 import type { NewRun, SessionRow } from '../../store/run.repository.js';
 
-/** Why a model cannot be used; the word is for clients, the message for people. */
+/** Reason why a model cannot be used; the code is for clients, the message for people. */
 type ModelFault =
   | 'MODEL_NOT_FOUND'
   | 'MODEL_NOT_CHAT'
@@ -200,7 +200,7 @@ function withoutTools(modelName: string): ModelRefusedError {
   );
 }
 
-/** In all; creating a session waits no longer. */
+/** Time limit of a probe in total; creating a session waits no longer. */
 const PROBE_MS = 30_000;
 const LIMITS = { connectMs: 10_000, idleMs: PROBE_MS, totalMs: PROBE_MS };
 
@@ -320,7 +320,7 @@ export class RunService {
     const images = readImages(body.images ?? []);
     const hash = hashOf(body);
     for (let look = 1; look <= MAX_CHECKS; look += 1) {
-      // In this order: the unfinished run may be the one that a faster request with the same key has just begun.
+      // The order matters: the unfinished run may come from a faster request with the same key.
       const active = await this.runs.liveId(session.tenantId, session.id);
       const earlier = await this.runs.byKey(session.tenantId, session.id, body.idempotencyKey);
       if (earlier) {
@@ -366,7 +366,7 @@ export class RunService {
     if (permissionMode !== 'READ_ONLY' && !(await this.switches.writesEnabled())) {
       throw new WritesDisabledError();
     }
-    // Before anything is kept for it; the transaction that stores the run counts again, alone.
+    // Checked before images are stored; the transaction that stores the run counts again.
     if ((await this.runs.queued()) >= this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
     const needs = { images: images.length > 0, isTried: wanted === undefined };
     const { modelName } = await this.models.forRun(caller, wanted ?? session.modelName, needs);
@@ -376,7 +376,7 @@ export class RunService {
   /** False when another request was faster. QueueFullError when other runs have taken the last places meanwhile. */
   private async insert(caller: Caller, run: NewRun, images: readonly RunImage[]): Promise<boolean> {
     const { id, tenantId, sessionId, modelName, permissionMode } = run;
-    // On the disk before the transaction, which must not wait for it.
+    // Images are written to disk before the transaction, which must not wait for it.
     for (const { bytes } of images) await this.blobs.put(tenantId, bytes);
     const created = await this.ledger.asCreator(run, async (writer) => {
       await this.begin(writer, images);

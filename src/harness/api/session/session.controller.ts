@@ -199,8 +199,8 @@ export class HarnessSessionController {
     @Param('sessionId', UuidPipe) sessionId: string,
   ): Promise<HarnessSessionView> {
     await this.setDeleted(caller, sessionId, true);
-    // Only now: a run's row is locked before its session's. No new run begins in a session that is deleted. Asked again,
-    // this cancels what is still unfinished.
+    // Cancels after the deletion, because a run's row is locked before its session's and no new run begins in a deleted
+    // session. A repeated request cancels a run that is still unfinished.
     const { tenantId, activeRunId } = await this.runs.sessionOf(caller, sessionId);
     if (activeRunId) await this.ending.requestCancel(caller, { tenantId, id: activeRunId });
     return this.get(caller, sessionId);

@@ -4,7 +4,7 @@ import { cutLines, sha256 } from '../../protocol/values.js';
 import { unifiedDiff } from './unified-diff.js';
 import type { DiffSide, FileDiff } from './unified-diff.js';
 
-/** One side of a comparison: a content, or where it is kept; neither when it was not kept. */
+/** One side of a comparison: a content, or where it is stored; neither when it was not stored. */
 export interface SideTask {
   /** Mode as in FileState. */
   readonly mode: number;
@@ -33,7 +33,7 @@ export interface Compared extends FileDiff {
   readonly damaged: readonly string[];
 }
 
-/** Longest diff that is answered: more than is shown, because masking comes before the cut. */
+/** Maximum size of a returned diff: more than is shown, because masking comes before the cut. */
 const MAX_DIFF_BYTES = 128 * 1024;
 
 /** Compares the files of the job in their order; undefined for those that the deadline left out. */

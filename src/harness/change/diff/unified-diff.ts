@@ -3,16 +3,16 @@ import type { StructuredPatch, StructuredPatchHunk } from 'diff';
 import { kindOf } from '../../workspace/file-operation.js';
 import { utf8Text } from '../../protocol/values.js';
 
-/** Largest file that is compared line by line. */
+/** Maximum size of a file that is compared line by line. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
-/** How long the search for the smallest difference may take; after it, what lies between the common ends is replaced. */
+/** Time limit of the search for the smallest difference; after it, the text between the common ends is replaced. */
 const SEARCH_MS = 200;
 const CONTEXT_LINES = 3;
 /** File type bits that git puts before the permission bits. */
 const FILE_MODE = 0o100000;
 const NO_NEWLINE = '\\ No newline at end of file';
 
-/** One side of a change: undefined content was not kept. */
+/** One side of a change: undefined content was not stored. */
 export interface DiffSide {
   readonly content: Buffer | undefined;
   /** Mode as in FileState. */

@@ -7,7 +7,7 @@ import type { FileOperation, FileState } from '../../workspace/file-operation.js
 
 /** A file, a link or a folder as it was found. */
 export interface ManifestFile {
-  /** Below the workspace, with `/` between names. */
+  /** Path below the workspace, with `/` between names. */
   readonly path: string;
   /** Bytes; of a folder the number of names in it. */
   readonly size: number;
@@ -85,9 +85,9 @@ export function isSameFile(one: FileIdentity, other: FileIdentity): boolean {
 export type FileIdentity = Pick<ManifestFile, 'inode' | 'size' | 'modifiedAt' | 'changedAt'>;
 
 /**
- * What has become of the files, links and folders: removed ones first, so that there is room for what has taken their
- * names. A file that was only touched has not changed. A folder that came or went with what is in it is told as
- * `madeFolders` of that; an empty one by itself.
+ * Changes of files, links and folders: removed ones first, so that their names are free for new ones. A file that was
+ * only touched has not changed. A folder that came or went with its contents is reported as `madeFolders` of those; an
+ * empty one by itself.
  */
 export function operationsBetween(before: Manifest, after: Manifest): FileOperation[] {
   const known = byPath(before);

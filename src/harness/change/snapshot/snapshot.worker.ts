@@ -75,7 +75,7 @@ export interface Changes {
 /** Operations of one JSON text. */
 const OPERATIONS_PER_CHUNK = 500;
 
-/** How each workspace was found last: what has not changed since is not read again. */
+/** Last manifest of each workspace: files that are unchanged since are not read again. */
 const latest = new LRUCache<string, Manifest>({ ...REMEMBERED, sizeCalculation: rowsOf });
 const NONE: Manifest = [];
 /** Stored manifests by their hashes. */
@@ -170,7 +170,7 @@ function kept(file: WalkedFile, place: Place): ManifestFile {
 
 function storedManifest(place: Place, hash: string): StoredManifest | undefined {
   const remembered = stored.get(hash);
-  // That of another tenant is not there for this one.
+  // A manifest of another tenant is invisible to this one.
   const path = blobPath(place.blobs, place.tenantId, hash);
   if (remembered && existsSync(path)) return remembered;
   let bytes: Buffer;
@@ -197,7 +197,7 @@ function rowsOf({ length }: Manifest): number {
   return length + 1;
 }
 
-/** How many files there are whose changes could not be undone; secrets, which commands cannot change, are not counted. */
+/** Number of files whose changes could not be undone; secrets, which commands cannot change, are not counted. */
 export function countUnkept(root: string): number | undefined {
   const room = new Room();
   const isUnkept = (file: WalkedFile): boolean =>
@@ -279,13 +279,13 @@ function hashOf(opened: number, limit: number): string | null {
 }
 
 /**
- * As BlobStore.put does it, without waiting for the disk: contents that a loss of power has damaged are told from whole
- * ones when they are read.
+ * Stores a content like BlobStore.put, without waiting for the disk: contents that a loss of power has damaged are
+ * detected when they are read.
  */
 function keep(content: Buffer, { blobs, tenantId }: Place): string {
   const hash = sha256(content);
   const path = blobPath(blobs, tenantId, hash);
-  // One that a loss of power has truncated is written again.
+  // A content that a loss of power has truncated is written again.
   if (lstatSync(path, { throwIfNoEntry: false })?.size === content.length) return hash;
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -318,9 +318,9 @@ class TooManyFilesError extends Error {}
 
 interface WalkedFile extends FileIdentity {
   readonly kind: FileKind;
-  /** Below the workspace, with `/` between names. */
+  /** Path below the workspace, with `/` between names. */
   readonly path: string;
-  /** In the folder that is open; valid until the next file is asked for. */
+  /** Path through the open folder; valid until the next file is requested. */
   readonly name: string;
   /** Mode as in FileState. */
   readonly mode: number;
@@ -355,7 +355,7 @@ function* filesOf(root: string): Generator<WalkedFile> {
         name: `${at}/${entry.name}`,
         secret,
       };
-      // Nothing could put it back.
+      // An undo could not restore a longer path.
       if (Buffer.byteLength(named.path) > PATH_BYTES) continue;
       if (entry.isDirectory()) {
         yield* inFolder(named.name, (opened) => below(opened, named.path, { protection, secret }));

@@ -19,7 +19,7 @@ const WORKER = new URL('./snapshot.worker.js', import.meta.url);
 /** The thread ends when it has had nothing to do for so long. */
 const IDLE_MS = 5 * 60 * 1_000;
 
-/** Longest time for one look at a workspace, waiting for others not counted: the first one reads every file. */
+/** Time limit for one scan of a workspace without the wait for others: the first one reads every file. */
 const TAKE_MS = 5 * 60 * 1_000;
 const CHANGES_MS = 2 * 60 * 1_000;
 /** Time limit of a count, including the wait: it must not delay a person's question. */
@@ -34,10 +34,10 @@ export interface SnapshotTarget {
 type Work = typeof snapshotWorker;
 
 /**
- * What a workspace holds before and after a command, so that its changes can be found and undone. A content is read and
- * kept once, of the first 20,000 files and 500 MiB, in files of at most 2 MiB; later snapshots read what has changed.
- * Links, special files, git's own files and the folders that scans skip are left out; of secrets nothing is kept. The
- * work is done by one thread, a workspace after the other: it would hold up everything else. Fails with the signal's
+ * Snapshots of a workspace before and after a command, so that its changes can be found and undone. A content is read and
+ * stored once, of the first 20,000 files and 500 MiB, in files of at most 2 MiB; later snapshots read what has changed.
+ * Links, special files, git's own files and the folders that scans skip are left out; nothing of secrets is stored. The
+ * work is done by one thread, a workspace after the other, because it would block the process. Fails with the signal's
  * reason; workspaces with more than 250,000 files and folders are not looked through.
  */
 @Injectable()
@@ -94,8 +94,8 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   }
 
   /**
-   * What has changed since that was taken; the contents as they are now are kept, too. Undefined where there are too many
-   * files by now. Fails when what was taken is lost, and after two minutes of work.
+   * Changes since the snapshot; the current contents are stored, too. Undefined when there are too many files by now.
+   * Fails when the snapshot is lost, and after two minutes of work.
    */
   async changesSince(
     target: SnapshotTarget,

@@ -36,7 +36,7 @@ export const CONFLICTS = [
 ] as const;
 export type ConflictReason = (typeof CONFLICTS)[number];
 
-/** Why changes of a file cannot be undone or redone. */
+/** Reasons why changes of a file cannot be undone or redone. */
 export interface UndoConflict {
   readonly path: string;
   readonly changeIds: readonly number[];
@@ -69,16 +69,16 @@ interface FileSelection {
   readonly path: string;
   /** Oldest first. */
   readonly changes: readonly HarnessFileChange[];
-  /** How the file must be found. */
+  /** State that the file must have before. */
   readonly expected: KeptState | null;
-  /** How the file is left. */
+  /** State of the file afterwards. */
   readonly wanted: KeptState | null;
   /** False when the content that is wanted was never kept. */
   readonly restorable: boolean;
 }
 
 export interface Selections {
-  /** In the order of execution. */
+  /** Changes in the order of execution. */
   readonly files: readonly FileSelection[];
   readonly conflicts: readonly UndoConflict[];
 }
@@ -99,8 +99,8 @@ const MESSAGES: Readonly<Record<ConflictReason, string>> = {
 };
 
 /**
- * What undoing, or redoing, the chosen changes of a run means for each file; the latest change is undone first, the
- * earliest is redone first. `changes` are all of the run, oldest first.
+ * Effect on each file of undoing or redoing the selected changes of a run. The latest change is undone first, the
+ * earliest is redone first. `changes` are all changes of the run, oldest first.
  */
 export function selectionsOf(
   changes: readonly HarnessFileChange[],
@@ -110,7 +110,7 @@ export function selectionsOf(
   const files: FileSelection[] = [];
   const conflicts: UndoConflict[] = [];
   for (const ofFile of Map.groupBy(changes, ({ path }) => path).values()) {
-    // In the order of execution.
+    // Changes in the order of execution.
     const open =
       direction === 'undo'
         ? ofFile.filter(({ undone }) => !undone).reverse()
@@ -163,7 +163,7 @@ export function isNoChange({ expected, wanted }: FileSelection): boolean {
   return sameKept(expected, wanted);
 }
 
-/** In a message. */
+/** Wording for a message. */
 export function phraseOf(direction: UndoDirection): Phrase {
   return direction === 'undo' ? phrase`undo` : phrase`redo`;
 }
@@ -174,7 +174,7 @@ function conflictOf(changes: readonly HarnessFileChange[], reason: ConflictReaso
   return { path: changes[0]?.path ?? '', changeIds, reason, message: MESSAGES[reason] };
 }
 
-/** Largest content that is kept for a later redo; the workspace compares no larger files. */
+/** Maximum size of a content that is stored for a later redo; the workspace compares no larger files. */
 const MAX_STORED_BYTES = 64 * 1024 * 1024;
 const MAX_ENTRIES = 100_000;
 

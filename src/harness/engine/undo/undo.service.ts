@@ -45,13 +45,13 @@ import {
 } from './undo.inspection.js';
 import type { ReadyFile, Selections, UndoConflict } from './undo.inspection.js';
 
-/** Longest time for looking at the files. */
+/** Time limit for inspecting the files. */
 const MAX_INSPECTION_MS = 60_000;
-/** Longest time for the execution of one undo. */
+/** Time limit for the execution of one undo. */
 const ACT_MS = 10 * 60_000;
 const SWEEP_MS = 15_000;
 const SWEPT_AT_ONCE = 100;
-/** After so long an undo is no longer executed: each has a time-out. */
+/** Age after which an undo is no longer executed: each has a time-out. */
 const MAX_UNDO_SECONDS = 15 * 60;
 
 const UNCERTAIN =
@@ -177,15 +177,15 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   /**
-   * What follows when a person resolves an uncertain effect as executed: of an undo, its changes are marked. Call it while
-   * the run's row is locked.
+   * Marks the changes of an undo that a person has resolved as executed; ignores other effects. Call it while the run's row
+   * is locked.
    */
   async confirm(writer: RunWriter, effect: HarnessEffect): Promise<void> {
     const undo = undoOf(effect);
     if (undo) await this.markChanges(writer, undo);
   }
 
-  /** While the work runs, the recovery of this process leaves the undo alone. */
+  /** Keeps this process's recovery away from the undo while the work runs. */
   async during(toolCallId: string, work: () => Promise<void>): Promise<void> {
     this.running.add(toolCallId);
     try {

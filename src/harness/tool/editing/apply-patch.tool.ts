@@ -311,7 +311,7 @@ export function applyHunks(
 interface HunkOrder {
   /** The first line of the file that is behind the hunk before. */
   readonly from: number;
-  /** From 1. */
+  /** Number of the hunk, counted from 1. */
   readonly number: number;
   readonly isLast: boolean;
 }
@@ -434,7 +434,7 @@ function changed(lines: TextLines, hunk: Hunk, { start, fit }: Place): string[] 
   return result;
 }
 
-/** How the line before the place ends, or else the one at it. */
+/** Line end of the line before the place, or else of the line at it. */
 function endNear(lines: TextLines, at: number): LineEnd {
   return lines.end(at - 1) || lines.end(at) || lines.end(0) || '\n';
 }

@@ -172,7 +172,7 @@ export function givenText(maxLength: number): z.ZodString {
     });
 }
 
-/** Any text: what is wrong with a path, the workspace says. */
+/** Accepts any text: the workspace reports what is wrong with a path. */
 export const givenPath = z.string().describe('Path of the file, relative to the workspace');
 
 const MAX_EDITS = 50;

@@ -2,7 +2,7 @@ import { ToolError } from '../../fault/tool.error.js';
 import { TextLines } from '../text.js';
 import { indentOf } from './text-edit.js';
 
-/** One line of a hunk: a space before what stays, `-` before what goes, `+` before what comes. */
+/** One line of a hunk: a space before unchanged lines, `-` before removed ones, `+` before added ones. */
 interface HunkLine {
   readonly kind: ' ' | '-' | '+';
   /** Text of the line without its line end. */
@@ -76,7 +76,7 @@ class PatchLines {
     return this.at + ahead < this.end ? this.lines[this.at + ahead] : undefined;
   }
 
-  /** How many empty lines come next. Each line is looked at once, however often this is asked. */
+  /** Number of empty lines that follow. Each line is inspected once, however often this is called. */
   get empty(): number {
     this.emptyUntil = Math.max(this.emptyUntil, this.at);
     while (this.emptyUntil < this.end && this.lines[this.emptyUntil] === '') this.emptyUntil += 1;
@@ -103,7 +103,7 @@ class PatchLines {
 const FENCE = /^\s*(`{3,}|~{3,})[\w-]*\s*$/;
 const HEREDOC =
   /^\s*(?:(?:apply_patch|applypatch|git apply|patch|cat)\b[^<>;&|]*)?<<-?\s*(['"‘“]?)(\w+)['"’”]?\s*(?:\|\s*(?:apply_patch|git apply|patch)\b[^;&|]*)?$/;
-/** One in the other. */
+/** Maximum nesting of wrappers. */
 const MAX_WRAPPERS = 4;
 
 /** Bounds of the patch itself: models wrap it in a fence, or in a here document. */

@@ -219,7 +219,7 @@ function noMatch(text: string, oldText: string, name: string): ToolError {
 interface Replacement {
   /** The part as it is in the file. */
   readonly part: string;
-  /** How lines end around it. */
+  /** Line end used around the part. */
   readonly usualEnd: '\n' | '\r\n';
   /** Text that replaces the part, line by line, with `\n` between the lines. */
   readonly oldText: string;
@@ -385,7 +385,7 @@ export function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)?.[0] ?? '';
 }
 
-/** How a block of lines was found. */
+/** Match level at which a block of lines was found. */
 export type Match = 'exact' | 'fuzzy';
 
 export interface BlockMatches {
@@ -396,7 +396,7 @@ export interface BlockMatches {
   readonly fit: (line: string, start: number) => string | undefined;
 }
 
-/** More places than a person would look at. */
+/** Exceeds the number of places that a person would inspect. */
 const MAX_CANDIDATES = 1_000;
 /** Lines whose indentation is compared at most, unless there is one place only: some tenths of a second. */
 const MAX_COMPARED_LINES = 2_000_000;
@@ -519,8 +519,8 @@ function trimmed(line: string): string {
 }
 
 /**
- * Where the pattern begins in the sequence, overlapping ones included, by Knuth, Morris and Pratt: the time is that of
- * reading both once, whatever a model or a file makes up. Empty for an empty pattern.
+ * Positions of the pattern in the sequence, overlapping ones included, by Knuth, Morris and Pratt: the time is linear,
+ * whatever a model or a file contains. Empty for an empty pattern.
  */
 export function occurrences(sequence: ArrayLike<number>, pattern: ArrayLike<number>): number[] {
   const { length } = pattern;

@@ -31,7 +31,7 @@ export interface TextQuery extends SearchScope {
 /** A line as ripgrep saw it: read it again through the workspace before it is shown. */
 export interface FoundLine {
   readonly path: string;
-  /** From 1 on. */
+  /** Line number, counted from 1. */
   readonly line: number;
   /** Byte offset of the line in the file. */
   readonly offset: number;
@@ -83,7 +83,7 @@ export class FileSearch {
   }
 
   /**
-   * What ripgrep writes. It runs with an empty environment, without input and without a shell. It is killed when the
+   * Output of ripgrep. It runs with an empty environment, without input and without a shell. It is killed when the
    * reader stops, the signal aborts or it writes too much.
    */
   private async *output(

@@ -82,7 +82,7 @@ class Listing {
     private readonly time: TimeLimit,
   ) {}
 
-  /** One entry more than are shown when there are more. */
+  /** Returns one entry more than are shown when there are more. */
   async entries(depth: number): Promise<Listed[]> {
     const found: Listed[] = [];
     let level = [this.path];
@@ -230,7 +230,7 @@ async function readTextFile({ workspace, signal }: ToolContext, given: string): 
     throw error;
   });
   const { realPath, sha256, bytes, size } = file;
-  // It may have become a link since the policy was asked.
+  // The file may have become a link since the policy was asked.
   requireNoSecretLink(workspace, path, realPath);
   if (bytes.includes(0)) {
     throw new ToolError(

@@ -153,10 +153,10 @@ interface ConfirmedLine {
 }
 
 interface Found {
-  /** In the order of the files, with the lines of each. */
+  /** Lines of each file, in the order of the files. */
   readonly files: Map<string, ConfirmedLine[]>;
   readonly matches: number;
-  /** Why there may be more. */
+  /** Reason why there may be more matches. */
   readonly end: 'all' | 'matches' | 'time';
 }
 
@@ -221,7 +221,7 @@ export class SearchTextTool implements ReadTool<SearchInput> {
     }
   }
 
-  /** Nothing of a file whose content makes it a secret. */
+  /** Drops files whose content makes them secret. */
   private async shown(file: OpenFile, lines: readonly FoundLine[]): Promise<ConfirmedLine[]> {
     const name = posix.basename(lines[0]?.path ?? '');
     if (await opensSecret(file, { name, isNamedSo: false })) return [];

@@ -236,8 +236,8 @@ const MAX_SHOWN_BYTES = 48 * 1_024;
 const LINES_BYTES = 512;
 
 /**
- * What the model reads of a command: how it has ended, then its output or the beginning and the end of it, without
- * secrets. They are masked before the output is cut, which would else leave a part of one at the cut.
+ * Result of a command for the model: how it ended, then its output or the beginning and the end of it, without
+ * secrets. They are masked before the output is cut, because a cut could leave a part of one.
  */
 export function commandOutput(
   result: SandboxResult,
