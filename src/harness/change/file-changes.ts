@@ -217,15 +217,15 @@ export class FileChanges implements OnApplicationShutdown {
     signal: AbortSignal,
   ): Promise<void> {
     await this.verify(target, operations, signal);
-    const begun: FileOperation[] = [];
+    const started: FileOperation[] = [];
     try {
       for (const operation of operations) {
         signal.throwIfAborted();
-        begun.push(operation);
+        started.push(operation);
         await this.move(target, operation, { to: 'after', signal });
       }
     } catch (error) {
-      await this.takeBack(target, begun, error);
+      await this.takeBack(target, started, error);
       throw error;
     }
   }
@@ -265,22 +265,22 @@ export class FileChanges implements OnApplicationShutdown {
     operations: readonly FileOperation[],
     signal: AbortSignal,
   ): Promise<void> {
-    const left: string[] = [];
+    const failedPaths: string[] = [];
     const { workspace } = target;
     const places = new VacatedPaths(operations);
     let cause: unknown;
     for (const operation of operations.toReversed()) {
       try {
         const place = await placeOf({ workspace, places }, operation, signal);
-        if (place === 'OTHER') left.push(operation.path);
+        if (place === 'OTHER') failedPaths.push(operation.path);
         if (place === 'AFTER') await this.move(target, operation, { to: 'before', signal });
       } catch (error) {
         signal.throwIfAborted();
-        left.push(operation.path);
+        failedPaths.push(operation.path);
         cause = error;
       }
     }
-    if (left.length > 0) throw new RollBackFailedError(left, { cause });
+    if (failedPaths.length > 0) throw new RollBackFailedError(failedPaths, { cause });
   }
 
   /** Events and rows of the operations, with their diffs. Reads files: call it before the transaction. */
@@ -319,8 +319,9 @@ export class FileChanges implements OnApplicationShutdown {
       const { operation, additions, deletions } = file;
       const { path, op } = operation;
       room -= Buffer.byteLength(file.diff);
-      const shown = room >= 0 && file.diff !== '' ? file : { diff: LEFT_OUT, diffTruncated: true };
-      const { diff, diffTruncated } = shown;
+      const shownDiff =
+        room >= 0 && file.diff !== '' ? file : { diff: LEFT_OUT, diffTruncated: true };
+      const { diff, diffTruncated } = shownDiff;
       const data = { path, op, additions, deletions, diff, diffTruncated };
       return { type: 'file.changed', data, subject };
     });
@@ -384,8 +385,8 @@ export class FileChanges implements OnApplicationShutdown {
     for await (const piece of yieldingChunks(files, COMPARED_AT_ONCE)) {
       if (Date.now() >= deadline) break;
       const job = { tasks: piece.map(taskOf), deadline, withDiffs: room > 0 };
-      for (const found of await this.thread.run('compare', job)) {
-        const one = this.shown(found, room);
+      for (const comparedFile of await this.thread.run('compare', job)) {
+        const one = this.maskedComparison(comparedFile, room);
         room -= Buffer.byteLength(one.diff);
         compared.push(one);
       }
@@ -394,13 +395,13 @@ export class FileChanges implements OnApplicationShutdown {
     return compared;
   }
 
-  private shown(compared: Compared | undefined, room: number): Comparison {
+  private maskedComparison(compared: Compared | undefined, room: number): Comparison {
     if (!compared) return NOT_COMPARED;
     const { additions, deletions, diff, cut, damaged } = compared;
     for (const hash of damaged) this.logger.error({ msg: 'Stored content is damaged', hash });
     if (room <= 0) return { additions, deletions, diff: '', diffTruncated: true };
-    const shown = cutLines(this.mask.apply(diff), MAX_DIFF_BYTES);
-    return { additions, deletions, diff: shown.text, diffTruncated: cut || shown.cut };
+    const cutDiff = cutLines(this.mask.apply(diff), MAX_DIFF_BYTES);
+    return { additions, deletions, diff: cutDiff.text, diffTruncated: cut || cutDiff.cut };
   }
 
   /** A side whose content is kept; null where the file is not there. */
@@ -412,7 +413,7 @@ export class FileChanges implements OnApplicationShutdown {
     if (!state) return null;
     const { mode, sha256 } = state;
     if (!isKept) return { mode };
-    return { mode, kept: { path: this.blobs.pathOf(tenantId, sha256), sha256 } };
+    return { mode, stored: { path: this.blobs.pathOf(tenantId, sha256), sha256 } };
   }
 
   /** The lines of net changes, as `compareWithin`; a file of one change has them stored. */
@@ -423,8 +424,8 @@ export class FileChanges implements OnApplicationShutdown {
   ): Promise<readonly Counts[]> {
     const unknown = nets.filter((net) => !this.knownCounts(net));
     const compared = await this.compareWithin(deadline, tenantId, unknown);
-    const found = new Map(unknown.map((net, index) => [net, compared[index]]));
-    return nets.map((net) => found.get(net) ?? this.knownCounts(net) ?? NOT_COMPARED);
+    const comparisons = new Map(unknown.map((net, index) => [net, compared[index]]));
+    return nets.map((net) => comparisons.get(net) ?? this.knownCounts(net) ?? NOT_COMPARED);
   }
 
   private knownCounts({ before, after, changes }: NetChange): Counts | undefined {
@@ -485,13 +486,13 @@ export class FileChanges implements OnApplicationShutdown {
 
   private async takeBack(
     target: ChangeTarget,
-    begun: readonly FileOperation[],
+    started: readonly FileOperation[],
     cause: unknown,
   ): Promise<void> {
     try {
-      await this.rollBack(target, begun, AbortSignal.timeout(ROLL_BACK_MS));
+      await this.rollBack(target, started, AbortSignal.timeout(ROLL_BACK_MS));
     } catch (error) {
-      const paths = error instanceof RollBackFailedError ? error.paths : begun.map((o) => o.path);
+      const paths = error instanceof RollBackFailedError ? error.paths : started.map((o) => o.path);
       throw new RollBackFailedError(paths, { cause });
     }
   }
@@ -506,11 +507,11 @@ async function placesOf(
   signal: AbortSignal,
 ): Promise<Place[]> {
   const places = new VacatedPaths(operations);
-  const found: Place[] = [];
+  const filePlaces: Place[] = [];
   for (const operation of operations) {
-    found.push(await placeOf({ workspace, places }, operation, signal));
+    filePlaces.push(await placeOf({ workspace, places }, operation, signal));
   }
-  return found;
+  return filePlaces;
 }
 
 /** `places` are those of all operations: each may stand in the way of another that is not done yet, or is done already. */
@@ -581,7 +582,7 @@ export class VacatedPaths {
   ): Promise<FileState | null> {
     const isFile = [before, after].every((state) => !state || kindOf(state.mode) === 'file');
     try {
-      return await (isFile ? workspace.state(path, signal) : workspace.found(path, signal));
+      return await (isFile ? workspace.state(path, signal) : workspace.anyState(path, signal));
     } catch (error) {
       if (this.isCause(error, path)) return null;
       throw error;

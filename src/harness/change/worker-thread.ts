@@ -23,9 +23,9 @@ export class WorkerThread<Module extends Functions> {
   async run<Name extends keyof Module & string>(
     name: Name,
     task: Parameters<Module[Name]>[0],
-    given: AbortSignal = this.stopped,
+    callerSignal: AbortSignal = this.stopped,
   ): Promise<ReturnType<Module[Name]>> {
-    const signal = AbortSignal.any([given, this.stopped]);
+    const signal = AbortSignal.any([callerSignal, this.stopped]);
     signal.throwIfAborted();
     this.pool ??= new Piscina({
       filename: fileURLToPath(this.module),

@@ -148,8 +148,8 @@ function ratioOf({ headTokens, units }: Rendering, { madeAfter, ratio }: Compact
   const answer = units[last]?.unit.message;
   const counted = answer?.usage?.inputTokens;
   if (!answer || counted === undefined || answer.sequence <= madeAfter) return ratio;
-  const sent = units.slice(0, last).reduce((sum, { tokens }) => sum + tokens, headTokens);
-  return Math.min(RATIOS.most, Math.max(RATIOS.least, counted / sent));
+  const estimated = units.slice(0, last).reduce((sum, { tokens }) => sum + tokens, headTokens);
+  return Math.min(RATIOS.most, Math.max(RATIOS.least, counted / estimated));
 }
 
 /** The newest result whose output is left out, so that the newest outputs stay that there is room for: one at least. */
@@ -318,8 +318,8 @@ function cut(text: string, characters: number): string {
   const room = Math.max(1, Math.floor(characters));
   if (text.length <= room) return text;
   const half = Math.ceil(room / 2);
-  const left = text.length - 2 * half;
-  return `${text.slice(0, half)} [… ${left} characters …] ${text.slice(-half)}`.toWellFormed();
+  const omittedCount = text.length - 2 * half;
+  return `${text.slice(0, half)} [… ${omittedCount} characters …] ${text.slice(-half)}`.toWellFormed();
 }
 
 /** The calls that there were, for when the model gives no summary. */

@@ -142,14 +142,14 @@ function resultsOf(messages: readonly TurnMessage[]): Map<string, TurnMessage> {
 
 /** Takes the results out of the map, so that what is left belongs to no call. */
 function unitOf(message: TurnMessage, open: Map<string, TurnMessage>): Unit {
-  const asked = message.role === 'ASSISTANT' ? message.toolCalls : [];
-  const results = asked.map(({ toolCallId }) => {
+  const toolCalls = message.role === 'ASSISTANT' ? message.toolCalls : [];
+  const results = toolCalls.map(({ toolCallId }) => {
     const result = open.get(toolCallId);
     if (!result) throw new UnpairedCallError(`The tool call ${toolCallId} has no result.`);
     open.delete(toolCallId);
     return result;
   });
-  const calls = asked.map(({ toolCallId: id, toolName: name, arguments: text }) =>
+  const calls = toolCalls.map(({ toolCallId: id, toolName: name, arguments: text }) =>
     readToolCall({ id, name, arguments: text }),
   );
   return { message, calls, results };
@@ -226,15 +226,15 @@ function headOf(parts: ContextParts, state: Compaction): ChatMessage[] {
   const { initial } = conversation;
   const head = [...frame];
   if (initial) head.push(requirementOf(initial.content, images));
-  const left = conversation.units.filter(
+  const coveredUnits = conversation.units.filter(
     ({ message }) => message.sequence <= state.summarisedThrough,
   );
-  if (left.length === 0) return head;
-  head.push(...saidBefore(left, parts.limit));
+  if (coveredUnits.length === 0) return head;
+  head.push(...saidBefore(coveredUnits, parts.limit));
   const text = mark.data('summary of the work so far', state.summary);
   const note = mark.note('To save room, this summary stands for the messages before this point.');
   head.push({ role: 'user', content: `${note}\n${text}` });
-  for (const name of activeSkills(left)) {
+  for (const name of activeSkills(coveredUnits)) {
     const body = parts.skills.body(name);
     if (body === undefined) continue;
     const active = mark.note(`The skill ${name} is active. This is its text.`);
@@ -251,14 +251,14 @@ function requirementOf(content: string, images: readonly ContentPart[]): ChatMes
 /** Messages of the user are sent verbatim, not summarized: the newest that fit. */
 function saidBefore(units: readonly Unit[], limit: number): ChatMessage[] {
   let room = limit * SAID_SHARE;
-  const kept: ChatMessage[] = [];
+  const messages: ChatMessage[] = [];
   for (const { message } of units.toReversed()) {
     if (message.role !== 'USER') continue;
     room -= estimateTokens(message.content);
     if (room < 0) break;
-    kept.unshift({ role: 'user', content: message.content });
+    messages.unshift({ role: 'user', content: message.content });
   }
-  return kept;
+  return messages;
 }
 
 /** The skills whose text was given in these units, in the order of their activation. */
@@ -318,9 +318,9 @@ function resultText(
 }
 
 function pointer(artifactId: unknown): string {
-  const kept =
+  const hint =
     typeof artifactId === 'string' ? ` The user finds it as artifact ${artifactId}.` : '';
-  return `The output of this call was left out to save room.${kept} Call the tool again if you need it.`;
+  return `The output of this call was left out to save room.${hint} Call the tool again if you need it.`;
 }
 
 /** A text that would leave no room for work is shown in part. */
@@ -328,9 +328,9 @@ function skillText({ mark, limit }: ContextParts, name: string, body: string): s
   const room = Math.floor(limit * SKILL_SHARE);
   if (estimateTokens(body) <= room) return mark.data(`skill ${name}`, body);
   // A character is a token at most.
-  const shown = body.slice(0, room).toWellFormed();
+  const beginning = body.slice(0, room).toWellFormed();
   const rest = mark.note(
     `The text is too long for your window and was cut here. The whole file: read_skill_resource with path SKILL.md.`,
   );
-  return `${mark.data(`skill ${name}, the beginning`, shown)}\n${rest}`;
+  return `${mark.data(`skill ${name}, the beginning`, beginning)}\n${rest}`;
 }

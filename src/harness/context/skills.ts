@@ -65,17 +65,17 @@ export class HarnessSkills implements OnModuleInit {
    * that says so. It may read many files: call it outside of transactions. FencedError.
    */
   async of(claim: RunClaim, workspace: string, signal: AbortSignal): Promise<RunSkills> {
-    const kept = await this.skills.of({ tenantId: claim.tenantId, id: claim.runId });
-    if (kept.length > 0) return new RunSkills(kept.map(relocated));
-    const { skills: found, skipped } = await this.find(workspace, signal);
-    const keeping = found.map(({ warnings: _, ...skill }) => skill);
+    const storedSkills = await this.skills.of({ tenantId: claim.tenantId, id: claim.runId });
+    if (storedSkills.length > 0) return new RunSkills(storedSkills.map(relocated));
+    const { skills: discovered, skipped } = await this.find(workspace, signal);
+    const keeping = discovered.map(({ warnings: _, ...skill }) => skill);
     const skills = new RunSkills(keeping);
     await this.ledger.asOwner(claim, async (writer) => {
       await this.skills.keep(writer.run, keeping);
-      const shown = skills.list.map(({ name, description, source }) => {
+      const listed = skills.list.map(({ name, description, source }) => {
         return { name, description, source };
       });
-      writer.event('skills.loaded', { skills: shown, skipped });
+      writer.event('skills.loaded', { skills: listed, skipped });
     });
     return skills;
   }

@@ -64,8 +64,8 @@ export class SurroundingsReader {
    */
   async of(input: SurroundingsInput): Promise<Surroundings> {
     const key = `${input.run.id} ${input.run.fence}`;
-    const known = this.cached.get(key);
-    if (known) return known;
+    const cachedReading = this.cached.get(key);
+    if (cachedReading) return cachedReading;
     const reading = this.read(input);
     this.cached.set(key, reading);
     // The next call reads again.
@@ -112,8 +112,8 @@ function notesText(notes: NonNullable<ProjectNotes>, mark: DataMark, room: numbe
     return `${note}\n${mark.data(NOTES_FILE, notes.text)}`;
   }
   // A character is a token at most.
-  const shown = notes.text.slice(0, room).toWellFormed();
-  return `${note}\n${mark.data('AGENTS.md, the beginning', shown)}`;
+  const beginning = notes.text.slice(0, room).toWellFormed();
+  return `${note}\n${mark.data('AGENTS.md, the beginning', beginning)}`;
 }
 
 async function notesOf(workspace: Workspace, signal: AbortSignal): Promise<ProjectNotes> {
@@ -153,14 +153,14 @@ function decoded(bytes: Buffer): string | undefined {
  */
 export function prefaceOf(newestFirst: readonly EarlierText[], bytes: number): string | undefined {
   let room = bytes;
-  const kept: string[] = [];
+  const texts: string[] = [];
   for (const { role, content } of newestFirst) {
     const text = `${SPEAKERS[role]}: ${shortened(content)}`;
     room -= Buffer.byteLength(text) + SEPARATOR.length;
     if (room < 0) break;
-    kept.unshift(text);
+    texts.unshift(text);
   }
-  return kept.length === 0 ? undefined : kept.join(SEPARATOR);
+  return texts.length === 0 ? undefined : texts.join(SEPARATOR);
 }
 
 function shortened(content: string): string {
@@ -219,8 +219,8 @@ function isOpened({ kind, name }: WorkspaceEntry): boolean {
 }
 
 function lineOf({ name, kind }: WorkspaceEntry): string {
-  const shown = /^[\p{L}\p{N}_.@+ -]+$/u.test(name) && name.length <= MAX_NAME_CHARS;
-  const text = shown ? name : JSON.stringify(name.slice(0, MAX_NAME_CHARS));
+  const isPlain = /^[\p{L}\p{N}_.@+ -]+$/u.test(name) && name.length <= MAX_NAME_CHARS;
+  const text = isPlain ? name : JSON.stringify(name.slice(0, MAX_NAME_CHARS));
   if (kind === 'folder') return SKIPPED_FOLDERS.has(name) ? `${text}/ (not listed)` : `${text}/`;
   return kind === 'link' ? `${text} (a link)` : text;
 }
@@ -347,6 +347,6 @@ function skillLines(skills: readonly SkillSummary[], room: number): string[] {
 
 function skillLine({ name, source, description }: SkillSummary, longest: number): string {
   const flat = description.replace(/\s+/g, ' ');
-  const shown = flat.length > longest ? `${flat.slice(0, longest).toWellFormed()}…` : flat;
-  return `- ${name} (${source}): ${JSON.stringify(shown)}`;
+  const visible = flat.length > longest ? `${flat.slice(0, longest).toWellFormed()}…` : flat;
+  return `- ${name} (${source}): ${JSON.stringify(visible)}`;
 }

@@ -246,8 +246,8 @@ export class ModelCalls {
       const data = { beforeTokens, afterTokens, prunedCalls, summarised };
       writer.event('context.compacted', data);
       if (!usage) return;
-      const sent = { attempt: 1, purpose: 'SUMMARY', sentTokens: usage.inputTokens } as const;
-      const call = await this.beginCall(writer, sent);
+      const start = { attempt: 1, purpose: 'SUMMARY', sentTokens: usage.inputTokens } as const;
+      const call = await this.beginCall(writer, start);
       await this.endCall(writer, call, { state: 'DONE', used: usage, model });
     });
   }

@@ -161,8 +161,11 @@ export class ToolCallRecovery {
     const { recovering } = context.run;
     const findings: Finding[] = [];
     for (const effect of await this.store.effects.unanswered(context.run)) {
-      const found = await this.filesOf(context, effect);
-      findings.push({ effect, reconciliation: reconciliationOf(effect, { recovering, found }) });
+      const filesFound = await this.filesOf(context, effect);
+      findings.push({
+        effect,
+        reconciliation: reconciliationOf(effect, { recovering, filesFound }),
+      });
     }
     return findings;
   }

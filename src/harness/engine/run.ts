@@ -111,7 +111,7 @@ export class RunLoop {
         throw new Error('Tool calls repeatedly end without an outcome.');
       }
       if (result === 'recover') {
-        context.run = await this.store.ledger.held(lease.claim);
+        context.run = await this.store.ledger.leasedRun(lease.claim);
         if (!(await this.recovery.reconcile(context))) return;
       }
     }
@@ -123,7 +123,7 @@ export class RunLoop {
     const { lease } = context;
     const { tenantId, runId: id } = lease.claim;
     const [run, open] = await Promise.all([
-      this.store.ledger.held(lease.claim),
+      this.store.ledger.leasedRun(lease.claim),
       this.store.effects.unanswered({ tenantId, id }),
     ]);
     context.run = run;
@@ -420,10 +420,10 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     signal: AbortSignal,
     isRunning = (id: string): boolean => this.busy.has(id),
   ): Promise<void> {
-    const left = (await this.store.locks.left(AT_ONCE)).filter((holder) =>
+    const leftHolders = (await this.store.locks.leftHolders(AT_ONCE)).filter((holder) =>
       isGone(holder, isRunning),
     );
-    await this.forEach(left, 'Failed to release workspace', async (holder) => {
+    await this.forEach(leftHolders, 'Failed to release workspace', async (holder) => {
       if (!holder.command) await this.store.locks.releaseUnused(holder);
       else if (await this.store.locks.takeOver(holder, processId)) {
         await this.commands.removeLeftovers(holder, holder.command, signal);
@@ -450,8 +450,8 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** Expires the leases of processes of this host that have ended, so that their runs are claimed at once. */
   private async expireLost(): Promise<void> {
-    const held = await this.store.runs.held(AT_ONCE);
-    const lost = held.filter(({ leaseBoot }) => stateOfProcess(leaseBoot) === 'ended');
+    const leasedRuns = await this.store.runs.leasedRuns(AT_ONCE);
+    const lost = leasedRuns.filter(({ leaseBoot }) => stateOfProcess(leaseBoot) === 'ended');
     await this.forEach(lost, 'Failed to expire lease of ended process', (row) =>
       this.store.runs.expire(row),
     );

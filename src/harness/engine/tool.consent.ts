@@ -35,7 +35,7 @@ export interface Intent {
   /** Grants that a consent for the session gives. */
   readonly grants?: readonly GrantSubject[];
   /** View of the call for the person; only its title when absent. */
-  readonly shown?: () => Promise<ShownCall>;
+  readonly shownCall?: () => Promise<ShownCall>;
   readonly notes?: () => Promise<readonly string[]>;
 }
 
@@ -67,7 +67,7 @@ export class ToolConsent {
    */
   async ask(
     { context, effect, title, modelDescription }: AskedCall,
-    { subject, operations = [], grants = [], shown, notes = async () => [] }: Intent,
+    { subject, operations = [], grants = [], shownCall, notes = async () => [] }: Intent,
   ): Promise<ApprovalAsk | undefined> {
     const { run, approvals, secrets } = context;
     const { toolCallId, toolName, argumentsJson } = effect;
@@ -87,7 +87,7 @@ export class ToolConsent {
       ...{ toolCallId, toolName, subjectHash: hash },
       argumentsJson: this.mask.apply(argumentsJson, secrets),
       modelDescription: modelDescription ? this.mask.apply(modelDescription, secrets) : null,
-      ...(shown ? await shown() : shownTitle(this.mask.apply(title, secrets))),
+      ...(shownCall ? await shownCall() : shownTitle(this.mask.apply(title, secrets))),
       grants: decision.grantable ? grants : [],
       notes: await notes(),
     };

@@ -181,9 +181,9 @@ function keptOperations(operations: readonly FileOperation[]): readonly FileOper
   if (operations.length <= MAX_STORED_OPERATIONS) return operations;
   const folders = new Set<string>();
   return operations.filter(({ path, madeFolders = 0 }, index) => {
-    const known = folders.size;
+    const knownCount = folders.size;
     for (const folder of foldersOf(path).slice(0, madeFolders)) folders.add(folder);
-    return index < MAX_STORED_OPERATIONS || folders.size > known;
+    return index < MAX_STORED_OPERATIONS || folders.size > knownCount;
   });
 }
 
@@ -221,13 +221,13 @@ export class ToolResults {
   started(effect: HarnessEffect, secrets: readonly string[] = []): EventDraft {
     const { toolCallId, toolName, effectClass, argumentsJson, iteration } = effect;
     const { title, modelDescription } = this.describedCall(effect);
-    const said = modelDescription && this.mask.apply(modelDescription, secrets);
+    const maskedDescription = modelDescription && this.mask.apply(modelDescription, secrets);
     return {
       type: 'tool.started',
       data: {
         toolName,
         title: shortened(this.mask.apply(title, secrets), MAX_TITLE_CHARS),
-        ...(said && { modelDescription: said }),
+        ...(maskedDescription && { modelDescription: maskedDescription }),
         effectClass,
         argumentsJson: this.mask.apply(argumentsJson, secrets),
       },

@@ -103,7 +103,7 @@ export class ToolCalls {
     for (const [index, effect] of ofRun.entries()) {
       if (isStopped()) return 'next';
       // The call before has changed the run: its plan, its phase or its question.
-      if (index > 0) context.run = await this.store.ledger.held(context.lease.claim);
+      if (index > 0) context.run = await this.store.ledger.leasedRun(context.lease.claim);
       if ((await this.executeOne(context, effect)) === 'parked') return 'parked';
     }
     return 'next';
@@ -180,8 +180,8 @@ export class ToolCalls {
     const subject = await tool.subject(input, toolContext);
     const ask = await this.consent.ask(execution, { subject });
     if (ask) return { ask };
-    const found = await this.announceWhenSlow(context, effect, tool.run(input, toolContext));
-    await this.results.record(execution, doneOutcome(found));
+    const outcome = await this.announceWhenSlow(context, effect, tool.run(input, toolContext));
+    await this.results.record(execution, doneOutcome(outcome));
     return 'done';
   }
 
@@ -217,9 +217,9 @@ export class ToolCalls {
     const allowed = await this.store.approvals.allowed(run);
     const subject = filesSubject(plan, { workspace, plan: run.plan, grants: allowed });
     const grants = pathGrants(subject.files);
-    const shown = async (): Promise<ShownCall> =>
+    const shownCall = async (): Promise<ShownCall> =>
       shownFiles(plan.files, await this.files.preview(plan.files));
-    const ask = await this.consent.ask(execution, { subject, operations, grants, shown });
+    const ask = await this.consent.ask(execution, { subject, operations, grants, shownCall });
     if (ask) return { ask };
     await this.consent.requireWrites(context);
     const target = { tenantId: run.tenantId, workspace };
@@ -248,7 +248,7 @@ export class ToolCalls {
     const ask = await this.consent.ask(execution, {
       subject: { kind: 'shell', granted },
       grants: [commandGrant(command)],
-      shown: async () => this.consent.shownCommand(context, command),
+      shownCall: async () => this.consent.shownCommand(context, command),
       notes: () => this.consent.undoNotes(context),
     });
     if (ask) return { ask };
@@ -414,14 +414,14 @@ function isBeyondTools(error: unknown): boolean {
 
 /** Consecutive reads together, everything else alone. */
 function groups(effects: readonly HarnessEffect[]): HarnessEffect[][] {
-  const found: HarnessEffect[][] = [];
+  const groups: HarnessEffect[][] = [];
   for (const effect of effects) {
-    const group = found.at(-1);
+    const group = groups.at(-1);
     const isRead = effect.effectClass === 'READ';
     if (isRead && group?.[0]?.effectClass === 'READ') group.push(effect);
-    else found.push([effect]);
+    else groups.push([effect]);
   }
-  return found;
+  return groups;
 }
 
 function toolContextOf(context: RunContext, { toolCallId }: HarnessEffect): ToolContext {

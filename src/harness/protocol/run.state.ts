@@ -183,14 +183,17 @@ export function isSettled(state: EffectState): state is SettledEffectState {
  */
 export function reconciliationOf(
   { state, effectClass }: EffectFacts,
-  { recovering, found }: { readonly recovering: boolean; readonly found?: FilesFound | undefined },
+  {
+    recovering,
+    filesFound,
+  }: { readonly recovering: boolean; readonly filesFound?: FilesFound | undefined },
 ): Reconciliation {
   if (isSettled(state)) return 'write-result';
   if (state === 'UNCERTAIN') return 'uncertain';
   if (effectClass === 'READ' || effectClass === 'META') return 'execute';
   if (state === 'PREPARED') return recovering ? 'not-executed' : 'execute';
   if (effectClass === 'SHELL') return 'uncertain';
-  switch (found) {
+  switch (filesFound) {
     case 'AFTER':
       return 'succeeded';
     case 'BEFORE':

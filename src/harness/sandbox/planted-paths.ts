@@ -31,10 +31,10 @@ export interface Tidied {
 export async function removePlantedPaths(
   root: string,
   before: readonly ProtectedPath[],
-  { kept, signal: given }: { readonly kept: string; readonly signal?: AbortSignal },
+  { kept, signal: callerSignal }: { readonly kept: string; readonly signal?: AbortSignal },
 ): Promise<Tidied> {
   const limit = AbortSignal.timeout(LIMIT_MS);
-  const signal = given ? AbortSignal.any([given, limit]) : limit;
+  const signal = callerSignal ? AbortSignal.any([callerSignal, limit]) : limit;
   const into = bytesOf(join(kept, `${Date.now()}-${randomUUID()}`));
   const removed: string[] = [];
   let hasOpened = false;
@@ -117,8 +117,8 @@ async function renameInto(from: BytePath, to: BytePath): Promise<void> {
 /** Copies as much as it can: the source is removed in any case. */
 async function copy(from: BytePath, to: BytePath): Promise<void> {
   const isCopied = async (path: string): Promise<boolean> => {
-    const found = await lstat(path);
-    return found.isFile() || found.isDirectory() || found.isSymbolicLink();
+    const stats = await lstat(path);
+    return stats.isFile() || stats.isDirectory() || stats.isSymbolicLink();
   };
   const options = { recursive: true, verbatimSymlinks: true, filter: isCopied };
   await mkdir(dirname(textOf(to)), { recursive: true, mode: OWNER }).catch(() => undefined);
@@ -130,9 +130,9 @@ async function copy(from: BytePath, to: BytePath): Promise<void> {
  * the signal's reason when that aborts.
  */
 async function removeTree(top: BytePath, signal: AbortSignal): Promise<void> {
-  const found = await lstat(bufferOf(top)).catch(() => undefined);
-  if (!found?.isDirectory()) {
-    if (found) await unlink(bufferOf(top));
+  const stats = await lstat(bufferOf(top)).catch(() => undefined);
+  if (!stats?.isDirectory()) {
+    if (stats) await unlink(bufferOf(top));
     return;
   }
   const pending = [top];
@@ -158,9 +158,9 @@ async function removeTree(top: BytePath, signal: AbortSignal): Promise<void> {
 
 /** Fails where the folder belongs to another user. */
 async function openForOwner(path: BytePath): Promise<void> {
-  const found = await lstat(bufferOf(path));
-  const isOpen = !found.isDirectory() || (found.mode & OWNER) === OWNER;
-  if (!isOpen) await chmod(bufferOf(path), (found.mode & 0o777) | OWNER);
+  const stats = await lstat(bufferOf(path));
+  const isOpen = !stats.isDirectory() || (stats.mode & OWNER) === OWNER;
+  if (!isOpen) await chmod(bufferOf(path), (stats.mode & 0o777) | OWNER);
 }
 
 function codeOf(error: unknown): string | undefined {
@@ -168,10 +168,10 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /** Removes what was moved to the folder more than 30 days ago; ends soon after the signal. */
-export async function forgetPlantedPaths(kept: string, signal: AbortSignal): Promise<void> {
-  for (const name of await readdir(kept).catch(() => [])) {
+export async function forgetPlantedPaths(storeFolder: string, signal: AbortSignal): Promise<void> {
+  for (const name of await readdir(storeFolder).catch(() => [])) {
     const movedAt = Number.parseInt(name, 10);
     if (movedAt > Date.now() - KEPT_MS) continue;
-    await removeTree(bytesOf(join(kept, name)), signal).catch(() => undefined);
+    await removeTree(bytesOf(join(storeFolder, name)), signal).catch(() => undefined);
   }
 }

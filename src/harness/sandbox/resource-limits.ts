@@ -48,8 +48,8 @@ export async function ownGroup(process = '/proc/self'): Promise<OwnGroup | undef
   const groups = await lines(join(process, 'cgroup'));
   const mounts = (await lines(join(process, 'mountinfo'))).map(mountOf);
   const first = groups.find((line) => /^\d+:(.*,)?pids(,.*)?:/.test(line));
-  const found = first ?? groups.find((line) => line.startsWith('0::'));
-  const [, path] = /^\d+:[^:]*:(\/.*)$/.exec(found ?? '') ?? [];
+  const groupLine = first ?? groups.find((line) => line.startsWith('0::'));
+  const [, path] = /^\d+:[^:]*:(\/.*)$/.exec(groupLine ?? '') ?? [];
   if (path === undefined) return undefined;
   const version = first === undefined ? 2 : 1;
   // A later mount lies over an earlier one.
@@ -78,11 +78,11 @@ let earlier: Promise<unknown> = Promise.resolve();
  * Prepares a parent group for the groups of commands; undefined where none can be created. Groups of version 1 limit
  * only the number of processes.
  */
-export async function groupParent(own: OwnGroup): Promise<GroupParent | undefined> {
-  if (own.version === 1) return { path: own.path, controllers: ['pids'] };
-  const found = earlier.then(() => preparedParent(own));
-  earlier = found.catch(() => undefined);
-  return found;
+export async function groupParent(group: OwnGroup): Promise<GroupParent | undefined> {
+  if (group.version === 1) return { path: group.path, controllers: ['pids'] };
+  const preparation = earlier.then(() => preparedParent(group));
+  earlier = preparation.catch(() => undefined);
+  return preparation;
 }
 
 /** The lowest limit of memory of the group and those above it; Infinity without one. */
@@ -101,18 +101,21 @@ export async function memoryLimitOf({ path, top }: OwnGroup): Promise<number> {
  * systemd that runs its service in a subgroup. Else the service's own group is used, by moving all its processes to a
  * group below it where it was given to this service alone. The first one with both controllers is taken.
  */
-async function preparedParent({ path: own, top }: OwnGroup): Promise<GroupParent | undefined> {
+async function preparedParent({
+  path: groupPath,
+  top,
+}: OwnGroup): Promise<GroupParent | undefined> {
   const steps: (() => Promise<string>)[] = [];
-  if (own !== top) {
-    const above = dirname(own);
+  if (groupPath !== top) {
+    const above = dirname(groupPath);
     steps.push(
       async () => above,
       async () => enable(above),
     );
   }
   steps.push(
-    async () => enable(own),
-    async () => ((await isGiven(own, top)) ? enable(await divide(own)) : own),
+    async () => enable(groupPath),
+    async () => ((await isGiven(groupPath, top)) ? enable(await divide(groupPath)) : groupPath),
   );
   let best: GroupParent | undefined;
   for (const step of steps) {
@@ -249,14 +252,14 @@ export class ProcessGroup {
 
   /** Puts the process, and all that it will start, into a group; undefined where groups cannot be made. */
   static async around(process: number, memoryBytes: number): Promise<ProcessGroup | undefined> {
-    const own = await ownGroup();
-    const parent = own && (await groupParent(own));
-    if (!own || !parent) return undefined;
+    const serviceGroup = await ownGroup();
+    const parent = serviceGroup && (await groupParent(serviceGroup));
+    if (!serviceGroup || !parent) return undefined;
     await removeLeftovers(parent.path);
     const path = join(parent.path, nameOfGroup());
     const holds = new Set(parent.controllers);
     // A group beside that of the service is not to have more than it.
-    const most = holds.has('memory') ? await memoryLimitOf(own) : Infinity;
+    const most = holds.has('memory') ? await memoryLimitOf(serviceGroup) : Infinity;
     const group = new ProcessGroup(path, holds, Math.min(memoryBytes, most));
     try {
       await mkdir(path);
@@ -351,7 +354,7 @@ export interface Watched {
   /** Free space before the command. */
   readonly before: Space | undefined;
   /** Whether the kernel holds the command to the number of processes, and to the memory. */
-  readonly held: { readonly processes: boolean; readonly memory: boolean };
+  readonly enforced: { readonly processes: boolean; readonly memory: boolean };
 }
 
 const CHECK_MS = 50;
@@ -414,9 +417,9 @@ class ResourceWatch {
 
   private async excess(): Promise<Excess | undefined> {
     if (!(await this.inSandbox())) return undefined;
-    const { held, limits } = this.watched;
-    if (!held.processes && (await this.tasks()) > PROCESSES) return 'processes';
-    if (!held.memory && (await this.memory('status')) > limits.memoryBytes) {
+    const { enforced, limits } = this.watched;
+    if (!enforced.processes && (await this.tasks()) > PROCESSES) return 'processes';
+    if (!enforced.memory && (await this.memory('status')) > limits.memoryBytes) {
       // Pages that processes share were counted for each of them.
       if ((await this.memory('smaps_rollup')) > limits.memoryBytes) return 'memory';
     }
@@ -426,10 +429,11 @@ class ResourceWatch {
   /** At first the sandbox's first process still has the machine's root, whose files are not the command's. */
   private async inSandbox(): Promise<boolean> {
     if (this.isInSandbox) return true;
-    const [own, machine] = await Promise.all(
+    const [sandboxRoot, machine] = await Promise.all(
       [`/proc/${this.watched.first}/root`, '/'].map((root) => stat(root).catch(() => undefined)),
     );
-    this.isInSandbox = !!own && (own.dev !== machine?.dev || own.ino !== machine.ino);
+    this.isInSandbox =
+      !!sandboxRoot && (sandboxRoot.dev !== machine?.dev || sandboxRoot.ino !== machine.ino);
     return this.isInSandbox;
   }
 
@@ -445,8 +449,8 @@ class ResourceWatch {
     if (processes.length > PROCESSES) return processes.length;
     const counts = await Promise.all(
       processes.map(async (process) => {
-        const found = await stat(`${process}/task`).catch(() => undefined);
-        return found ? found.nlink - OWN_LINKS : 0;
+        const stats = await stat(`${process}/task`).catch(() => undefined);
+        return stats ? stats.nlink - OWN_LINKS : 0;
       }),
     );
     return total(counts);
@@ -460,14 +464,14 @@ class ResourceWatch {
     );
     const sum = (pattern: RegExp): number =>
       total(texts.map((text) => KIB * Number(pattern.exec(text)?.[1] ?? 0)));
-    const [own, shared] =
+    const [unshared, shared] =
       source === 'status'
         ? [sum(/^RssAnon:\s+(\d+)/m) + sum(/^VmSwap:\s+(\d+)/m), sum(/^RssShmem:\s+(\d+)/m)]
         : [sum(/^Pss_Anon:\s+(\d+)/m) + sum(/^SwapPss:\s+(\d+)/m), sum(/^Pss_Shmem:\s+(\d+)/m)];
     const root = `/proc/${this.watched.first}/root`;
     const files = total(await Promise.all([`${root}/tmp`, `${root}/dev/shm`].map(usedIn)));
     // Mapped files of /tmp are in both.
-    return own + Math.max(shared, files + this.unnamed.memory);
+    return unshared + Math.max(shared, files + this.unnamed.memory);
   }
 
   private async diskExcess(): Promise<Excess | undefined> {
@@ -492,17 +496,17 @@ class ResourceWatch {
   private async sumUnnamedFiles(): Promise<void> {
     if (!(await this.inSandbox())) return;
     const root = await stat(this.watched.workspace, { bigint: true }).catch(() => undefined);
-    const seen = new Map<string, BigIntStats>();
+    const unlinked = new Map<string, BigIntStats>();
     for (const process of await this.processes()) {
       const open = await readdir(`${process}/fd`).catch(() => []);
       for (const name of open) {
         if (this.signal.aborted) return;
         const path = `${process}/fd/${name}`;
-        const found = await stat(path, { bigint: true }).catch(() => undefined);
-        if (found?.isFile() && found.nlink === 0n) seen.set(`${found.dev}:${found.ino}`, found);
+        const stats = await stat(path, { bigint: true }).catch(() => undefined);
+        if (stats?.isFile() && stats.nlink === 0n) unlinked.set(`${stats.dev}:${stats.ino}`, stats);
       }
     }
-    const files = [...seen.values()];
+    const files = [...unlinked.values()];
     const sum = (some: readonly BigIntStats[]): number =>
       total(some.map(({ blocks }) => Number(blocks) * BLOCK_BYTES));
     this.unnamed.disk = sum(files.filter((file) => file.dev === root?.dev));
@@ -520,13 +524,13 @@ function total(numbers: readonly number[]): number {
 
 /** Undefined where it cannot be said. */
 export async function spaceOf(path: string): Promise<Space | undefined> {
-  const found = await statfs(path).catch(() => undefined);
-  return found && { bytes: found.bavail * found.bsize, files: found.ffree };
+  const stats = await statfs(path).catch(() => undefined);
+  return stats && { bytes: stats.bavail * stats.bsize, files: stats.ffree };
 }
 
 async function usedIn(path: string): Promise<number> {
-  const found = await statfs(path).catch(() => undefined);
-  return found ? (found.blocks - found.bfree) * found.bsize : 0;
+  const stats = await statfs(path).catch(() => undefined);
+  return stats ? (stats.blocks - stats.bfree) * stats.bsize : 0;
 }
 
 /**
@@ -542,10 +546,10 @@ async function changedSince(
   const linked = new Set<number>();
   const pending: BytePath[] = [bytesOf(root)];
   const add = async (path: BytePath): Promise<void> => {
-    const found = await lstat(bufferOf(path)).catch(() => undefined);
-    if (!found || found.ctimeMs < since || linked.has(found.ino)) return;
-    if (found.nlink > 1 && !found.isDirectory()) linked.add(found.ino);
-    sum.bytes += found.blocks * BLOCK_BYTES;
+    const stats = await lstat(bufferOf(path)).catch(() => undefined);
+    if (!stats || stats.ctimeMs < since || linked.has(stats.ino)) return;
+    if (stats.nlink > 1 && !stats.isDirectory()) linked.add(stats.ino);
+    sum.bytes += stats.blocks * BLOCK_BYTES;
     sum.files += 1;
   };
   const folder = async (path: BytePath): Promise<void> => {

@@ -16,7 +16,7 @@ it('counts nothing of the machine while a sandbox has no root of its own yet', a
       workspace: process.cwd(),
       limits: { memoryBytes: 1, diskBytes: 0, freeBytes: 0, addedFiles: 0 },
       before: { bytes: Infinity, files: Infinity },
-      held: { processes: true, memory: false },
+      enforced: { processes: true, memory: false },
     },
     over.signal,
   );

@@ -123,8 +123,8 @@ async function explore(
   const result = await runInSandbox(request, { hidden: place.hidden, removed, limits: LIMITS });
   signal.throwIfAborted();
   // Made by the command.
-  const found = await readFile(join(workspace, 'findings'), 'utf8').catch(() => '');
-  const findings = found.split('\n').slice(0, -1);
+  const findingsText = await readFile(join(workspace, 'findings'), 'utf8').catch(() => '');
+  const findings = findingsText.split('\n').slice(0, -1);
   if (findings.pop() !== 'done') {
     const why = result.exceeded ?? result.output.whole().toString().slice(0, 1_000);
     throw new Error(`The check ended early: ${why}`);

@@ -112,7 +112,7 @@ const FIRST_BYTES = 16 * 1_024;
 /** Takes output of any length in bounded memory: the first 5 MiB, and the last 32 KiB. */
 export class OutputCollector {
   private buffer = Buffer.alloc(FIRST_BYTES);
-  private kept = 0;
+  private storedLength = 0;
   /** End of the output beyond the stored part. Twice the needed size, so that it is rarely moved. */
   private readonly last = Buffer.alloc(2 * LAST_BYTES);
   private lastLength = 0;
@@ -125,12 +125,12 @@ export class OutputCollector {
 
   /** Whether there is more than `whole` has. */
   get discarding(): boolean {
-    return this.taken > this.kept;
+    return this.taken > this.storedLength;
   }
 
   add(chunk: Buffer): void {
     this.taken += chunk.length;
-    const room = WHOLE_OUTPUT_BYTES - this.kept;
+    const room = WHOLE_OUTPUT_BYTES - this.storedLength;
     if (room > 0) this.keep(chunk.subarray(0, room));
     if (chunk.length > room) {
       this.remember(chunk.subarray(Math.max(room, chunk.length - LAST_BYTES)));
@@ -139,9 +139,9 @@ export class OutputCollector {
 
   /** The output, or its first 5 MiB and a line that says how much is missing. */
   whole(): Buffer {
-    const whole = this.buffer.subarray(0, this.kept);
+    const whole = this.buffer.subarray(0, this.storedLength);
     if (!this.discarding) return whole;
-    const missing = this.taken - this.kept;
+    const missing = this.taken - this.storedLength;
     return Buffer.concat([
       whole,
       Buffer.from(`\n[The output went on; ${missing} more bytes were discarded.]\n`),
@@ -150,27 +150,27 @@ export class OutputCollector {
 
   /** The first bytes of the output. */
   head(bytes: number): Buffer {
-    return this.buffer.subarray(0, Math.min(bytes, this.kept));
+    return this.buffer.subarray(0, Math.min(bytes, this.storedLength));
   }
 
   /** The last bytes of the output, at most 32 KiB. */
   tail(bytes: number): Buffer {
     const wanted = Math.min(bytes, LAST_BYTES);
-    const before = this.buffer.subarray(Math.max(0, this.kept - wanted), this.kept);
+    const before = this.buffer.subarray(Math.max(0, this.storedLength - wanted), this.storedLength);
     return Buffer.concat([before, this.last.subarray(0, this.lastLength)]).subarray(-wanted);
   }
 
   private keep(chunk: Buffer): void {
-    const needed = this.kept + chunk.length;
+    const needed = this.storedLength + chunk.length;
     if (needed > this.buffer.length) {
       const grown = Buffer.alloc(
         Math.min(Math.max(needed, this.buffer.length * 2), WHOLE_OUTPUT_BYTES),
       );
-      this.buffer.copy(grown, 0, 0, this.kept);
+      this.buffer.copy(grown, 0, 0, this.storedLength);
       this.buffer = grown;
     }
-    chunk.copy(this.buffer, this.kept);
-    this.kept = needed;
+    chunk.copy(this.buffer, this.storedLength);
+    this.storedLength = needed;
   }
 
   /** Retains the end of the output. Chunks have at most 32 KiB. */
@@ -225,7 +225,7 @@ export async function runInSandbox(
     request.onReady?.(protectedPathsOf(scan)),
   ]);
   const asRoot = process.getuid?.() === 0;
-  const kept = { kept: place.removed };
+  const options = { kept: place.removed };
   try {
     const result = await withCopies(workspace, mounts, (copies) =>
       execute(request, { ...place, workspace, mounts, copies, asRoot }, place.limits),
@@ -233,12 +233,12 @@ export async function runInSandbox(
     request.onEnded?.();
     const masked = mounts.filter(({ cover }) => MASKING.includes(cover));
     // Runs even when the request's signal has aborted: the end of the command may have ended the run.
-    const { removed, opened } = await removePlantedPaths(workspace, protectedPaths, kept);
+    const { removed, opened } = await removePlantedPaths(workspace, protectedPaths, options);
     const tidied = opened || removed.length > 0;
     return { ...result, masked: masked.map(({ path }) => textOf(path)), removed, tidied };
   } catch (error) {
     // However it has ended; what is wrong with this is said by the next command.
-    await removePlantedPaths(workspace, protectedPaths, kept).catch(() => undefined);
+    await removePlantedPaths(workspace, protectedPaths, options).catch(() => undefined);
     throw error;
   }
 }
@@ -321,12 +321,12 @@ async function supervise(
       await endFirst(first);
       group = await ProcessGroup.around(first, limits.memoryBytes);
       limitsBy = ProcessGroup.holdersOf(group, asRoot);
-      const held = {
+      const enforced = {
         processes: limitsBy.processes !== 'watcher',
         memory: limitsBy.memory !== 'watcher',
       };
       const before = await spaceOf(workspace);
-      reasons.push(watchResources({ first, workspace, limits, before, held }, over.signal));
+      reasons.push(watchResources({ first, workspace, limits, before, enforced }, over.signal));
     }
     bubblewrap.go();
     reason = await Promise.race(reasons);
@@ -468,10 +468,10 @@ export async function removeOldFolders(): Promise<void> {
   for (const name of await readdir(tmpdir()).catch(() => [])) {
     if (!name.startsWith(PREFIX)) continue;
     const folder = join(tmpdir(), name);
-    const found = await lstat(folder).catch(() => undefined);
-    if (!found?.isDirectory() || found.mtimeMs > Date.now() - OLD_MS) continue;
+    const stats = await lstat(folder).catch(() => undefined);
+    if (!stats?.isDirectory() || stats.mtimeMs > Date.now() - OLD_MS) continue;
     // No other process can have written to the folder.
-    if (found.uid !== process.geteuid?.() || (found.mode & 0o077) !== 0) continue;
+    if (stats.uid !== process.geteuid?.() || (stats.mode & 0o077) !== 0) continue;
     await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
 }

@@ -223,14 +223,14 @@ class KnownPaths {
     const paths = new Set<string>();
     const partsByFolder = new Map<BytePath, ProtectedPath[]>();
     for await (const piece of yieldingChunks(before)) {
-      for (const known of piece) {
-        paths.add(knownKey(known));
-        const name = nameOf(known[0]);
+      for (const knownPath of piece) {
+        paths.add(knownKey(knownPath));
+        const name = nameOf(knownPath[0]);
         if (repositoryPart(textOf(name)) === undefined) continue;
-        const folder = known[0].slice(0, -name.length);
+        const folder = knownPath[0].slice(0, -name.length);
         const parts = partsByFolder.get(folder);
-        if (parts) parts.push(known);
-        else partsByFolder.set(folder, [known]);
+        if (parts) parts.push(knownPath);
+        else partsByFolder.set(folder, [knownPath]);
       }
     }
     const ofRepositories = new Set<string>();
@@ -288,10 +288,10 @@ class Scan {
     private readonly signal: AbortSignal,
     private readonly limits: ScanLimits,
     /** Given when what is new is looked for. */
-    private readonly known?: KnownPaths,
+    private readonly knownPaths?: KnownPaths,
   ) {
     this.until = performance.now() + limits.milliseconds;
-    this.covers = known === undefined;
+    this.covers = knownPaths === undefined;
   }
 
   async run(): Promise<WorkspaceScan> {
@@ -300,10 +300,10 @@ class Scan {
     ];
     while (pending.length > 0) {
       this.check();
-      const found = await Promise.all(
+      const subfolders = await Promise.all(
         pending.splice(-FOLDERS_AT_ONCE).map((folder) => this.folder(folder)),
       );
-      for (const folders of found) {
+      for (const folders of subfolders) {
         for (const folder of folders) pending.push(folder);
       }
     }
@@ -337,11 +337,11 @@ class Scan {
       for (const entry of piece) {
         // Folders above that count for themselves are hidden or covered already.
         const name = textOf(entry.name);
-        const found = classifyName(name, parent, UNPROTECTED);
+        const nameClass = classifyName(name, parent, UNPROTECTED);
         const isOwn = isBare && repositoryPart(name) !== undefined;
         const kind: PathClass = {
-          protection: isOwn ? 'GIT' : found.protection,
-          secret: found.secret || folder.secret,
+          protection: isOwn ? 'GIT' : nameClass.protection,
+          secret: nameClass.secret || folder.secret,
         };
         const next = await this.entry({ ...folder, covered }, entry, kind, isOwn);
         if (next) below.push(next);
@@ -352,28 +352,28 @@ class Scan {
 
   /** Parts of a repository, or names that one could be made of. */
   private async parts(folder: Folder, entries: readonly Dirent[]): Promise<void> {
-    const known = this.known;
-    if (!known) {
+    const { knownPaths } = this;
+    if (!knownPaths) {
       for (const { name } of entries) await this.note(joined(folder.path, name));
       return;
     }
     if (!isRepository(entries.map(({ name }) => textOf(name)))) return;
-    const found: ProtectedPath[] = [];
+    const existingParts: ProtectedPath[] = [];
     for (const { name } of entries) {
       const path = joined(folder.path, name);
       const identity = await this.identity(path);
       if (identity === undefined) continue;
-      if (known.has([path, identity])) found.push([path, identity]);
+      if (knownPaths.has([path, identity])) existingParts.push([path, identity]);
       else this.planted.add(path);
     }
     const nameIn = ([path]: ProtectedPath): string => textOf(nameOf(path));
-    if (!isRepository(found.map(nameIn))) return;
+    if (!isRepository(existingParts.map(nameIn))) return;
     // All of it was there, but not as a repository, or not as parts of this one.
-    const heads = found.filter((path) => isHead(nameIn(path)));
-    const wasRepository = heads.some((path) => known.hasInRepository(path));
-    const control = found.filter((path) => repositoryPart(nameIn(path)) === 'control');
+    const heads = existingParts.filter((path) => isHead(nameIn(path)));
+    const wasRepository = heads.some((path) => knownPaths.hasInRepository(path));
+    const control = existingParts.filter((path) => repositoryPart(nameIn(path)) === 'control');
     for (const path of wasRepository ? control : heads) {
-      if (!known.hasInRepository(path)) this.planted.add(path[0]);
+      if (!knownPaths.hasInRepository(path)) this.planted.add(path[0]);
     }
   }
 
@@ -431,8 +431,8 @@ class Scan {
   /** Remembers the path before a command; after one it is planted unless it was there before. */
   private async note(path: BytePath): Promise<'planted' | 'known'> {
     const identity = await this.identity(path);
-    if (identity === undefined || this.known?.has([path, identity])) return 'known';
-    if (!this.known) {
+    if (identity === undefined || this.knownPaths?.has([path, identity])) return 'known';
+    if (!this.knownPaths) {
       this.protectedPaths.push([path, identity]);
       return 'known';
     }
@@ -441,8 +441,8 @@ class Scan {
   }
 
   private async identity(path: BytePath): Promise<string | undefined> {
-    const found = await lstat(this.at(path), { bigint: true }).catch(() => undefined);
-    return found && `${found.dev}:${found.ino}:${found.birthtimeNs}`;
+    const stats = await lstat(this.at(path), { bigint: true }).catch(() => undefined);
+    return stats && `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`;
   }
 
   /** Whether it is a secret, by its name and its content. Settings of packages are no one's secrets. */
@@ -515,14 +515,14 @@ class Scan {
     const target = await this.target(path);
     if (target === undefined) return;
     if (target === '') throw unprotectable(path, 'leads to the workspace itself');
-    const found = await stat(this.at(target)).catch(() => undefined);
-    if (!found) return;
+    const stats = await stat(this.at(target)).catch(() => undefined);
+    if (!stats) return;
     if (!secret) this.mount(target, 'read-only');
     else if (
-      found.isDirectory() ||
+      stats.isDirectory() ||
       (await holdsSecret(this.at(target), { name, isNamedSo: true }))
     ) {
-      this.hide(target, found.isDirectory());
+      this.hide(target, stats.isDirectory());
     }
   }
 
@@ -562,7 +562,7 @@ class Scan {
     );
     if (isOpen || path === '') return;
     const identity = await this.identity(path);
-    if (identity === undefined || this.known?.has([path, UNREADABLE + identity])) return;
+    if (identity === undefined || this.knownPaths?.has([path, UNREADABLE + identity])) return;
     const { mode } = await lstat(this.at(path));
     this.opened = true;
     await chmod(this.at(path), (mode & 0o777) | 0o700);
@@ -574,7 +574,7 @@ class Scan {
 
   private async isFolder(path: BytePath): Promise<boolean> {
     return lstat(this.at(path)).then(
-      (found) => found.isDirectory(),
+      (stats) => stats.isDirectory(),
       () => false,
     );
   }

@@ -186,12 +186,12 @@ export class EffectRepository {
 
   /** Position of the call in the run. */
   private async placeOf({ tenantId, id: runId }: RunKey, toolCallId: string): Promise<EffectPlace> {
-    const found = await this.database.repository(HarnessEffect).findOne({
+    const place = await this.database.repository(HarnessEffect).findOne({
       select: { iteration: true, ordinal: true },
       where: { tenantId, runId, toolCallId },
     });
-    if (!found) throw new NotFoundError(phrase`The tool call`);
-    return found;
+    if (!place) throw new NotFoundError(phrase`The tool call`);
+    return place;
   }
 
   /** The folders that the calls have made for files, or removed with them. */
@@ -322,9 +322,9 @@ export class EffectRepository {
   async markUncertain(
     { tenantId }: RunKey,
     toolCallId: string,
-    found: EffectTraces = {},
+    traces: EffectTraces = {},
   ): Promise<void> {
-    const { operations, artifactId } = found;
+    const { operations, artifactId } = traces;
     await this.database.query(
       `UPDATE harness_effect
           SET state = 'UNCERTAIN', operations = coalesce($3::jsonb, operations), artifact_id = $4::uuid
@@ -375,11 +375,11 @@ export class EffectRepository {
         ORDER BY ended_at DESC, iteration DESC, ordinal DESC LIMIT ${MAX_READ_RECORDS}`,
       [tenantId, sessionId],
     );
-    const seen = new Map<string, string>();
+    const files = new Map<string, string>();
     for (const row of rows.toReversed()) {
-      for (const { path, sha256 } of observedFiles(row)) seen.set(path, sha256);
+      for (const { path, sha256 } of observedFiles(row)) files.set(path, sha256);
     }
-    return seen;
+    return files;
   }
 }
 

@@ -300,8 +300,8 @@ export function stepIdOf(iteration: number): string {
 
 /** Data of plan.created and plan.updated. */
 export function planData({ taskId, revision, summary, steps, files, risks }: Plan): PlanData {
-  const shown = steps.map(({ id, text, status }) => ({ id, text, status }));
-  return { taskId, revision, summary, steps: shown, files, risks };
+  const planSteps = steps.map(({ id, text, status }) => ({ id, text, status }));
+  return { taskId, revision, summary, steps: planSteps, files, risks };
 }
 
 /** Data of plan.awaiting_approval: everything that a reviewer needs. */

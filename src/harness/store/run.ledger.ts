@@ -63,7 +63,7 @@ export class RunLedger {
   ) {}
 
   /** The run as it stands, for the lease's holder; FencedError when the lease is lost. */
-  async held(lease: RunClaim): Promise<HarnessRun> {
+  async leasedRun(lease: RunClaim): Promise<HarnessRun> {
     const run = await this.rows.heldBy(lease);
     if (!run) throw new FencedError(lease);
     return run;

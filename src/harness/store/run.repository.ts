@@ -164,7 +164,7 @@ const FRESH_MS = 1_000;
 /** Switches of an operator for the whole installation; they belong to no tenant. */
 @Injectable()
 export class HarnessSwitches {
-  private known: { readonly enabled: boolean; readonly until: number } | undefined;
+  private cached: { readonly enabled: boolean; readonly until: number } | undefined;
 
   constructor(
     private readonly database: Database,
@@ -174,13 +174,13 @@ export class HarnessSwitches {
   /** Whether runs may change anything; at most a second old. */
   async writesEnabled(): Promise<boolean> {
     const now = performance.now();
-    if (this.known && now < this.known.until) return this.known.enabled;
+    if (this.cached && now < this.cached.until) return this.cached.enabled;
     const [row] = await this.database.query<{ enabled: boolean }>(
       'SELECT enabled FROM harness_switch WHERE name = $1',
       [WRITES],
     );
     const enabled = row?.enabled ?? true;
-    this.known = { enabled, until: now + FRESH_MS };
+    this.cached = { enabled, until: now + FRESH_MS };
     return enabled;
   }
 
@@ -196,7 +196,7 @@ export class HarnessSwitches {
       const entry = { target: 'harness_switch', id: WRITES, detail: { enabled } };
       await this.audit.record(caller, { action: 'status-change', ...entry });
     });
-    this.known = undefined;
+    this.cached = undefined;
   }
 }
 
@@ -518,7 +518,7 @@ export class RunRepository {
   }
 
   /** Held runs, so many at most, first those whose lease was renewed longest ago. */
-  async held(limit: number): Promise<HeldRow[]> {
+  async leasedRuns(limit: number): Promise<HeldRow[]> {
     return acrossTenants('sweep of lost leases', () =>
       this.database.query<HeldRow>(
         `SELECT id, tenant_id AS "tenantId", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot" FROM harness_run

@@ -46,12 +46,12 @@ export class SecretMask {
 
   /** The text with every known secret replaced by `[secret]`; `more` are secrets of this occasion. */
   apply(text: string, more: readonly string[] = []): string {
-    return masked(text, this.known(more));
+    return masked(text, this.knownSecrets(more));
   }
 
   /** The value with every text in it masked, at any depth; the names of properties stay. */
   applyIn<Value>(value: Value): Value {
-    const secrets = this.known([]);
+    const secrets = this.knownSecrets([]);
     const text = JSON.stringify(value, (_, part: unknown) =>
       typeof part === 'string' ? masked(part, secrets) : part,
     );
@@ -61,7 +61,7 @@ export class SecretMask {
   /** Masks a text that arrives in chunks. */
   pieces(): MaskedText {
     return new MaskedText(
-      () => this.known([]),
+      () => this.knownSecrets([]),
       (text) => this.apply(text),
     );
   }
@@ -74,7 +74,7 @@ export class SecretMask {
   /** Masks the end of a longer text, and leaves out what may be the end of a secret at its beginning. */
   applyToEnd(text: string): string {
     const backwards = new MaskedText(
-      () => this.known([]).map(reversed),
+      () => this.knownSecrets([]).map(reversed),
       (part) => reversed(this.apply(reversed(part))),
     );
     return reversed(backwards.add(reversed(text)));
@@ -82,21 +82,21 @@ export class SecretMask {
 
   /** Size of the longest known secret in bytes of UTF-8. */
   longest(): number {
-    return Math.max(0, ...this.known([]).map((secret) => Buffer.byteLength(secret)));
+    return Math.max(0, ...this.knownSecrets([]).map((secret) => Buffer.byteLength(secret)));
   }
 
   /** The same as `apply` for bytes, whatever else they hold. */
   applyToBytes(bytes: Buffer, more: readonly string[] = []): Buffer {
-    const found = this.known(more).filter((secret) => bytes.includes(secret));
-    if (found.length === 0) return bytes;
+    const occurring = this.knownSecrets(more).filter((secret) => bytes.includes(secret));
+    if (occurring.length === 0) return bytes;
     // Latin 1 turns every byte into one character and back.
     let text = bytes.toString('latin1');
-    for (const secret of found)
+    for (const secret of occurring)
       text = text.replaceAll(Buffer.from(secret).toString('latin1'), MASK);
     return Buffer.from(text, 'latin1');
   }
 
-  private known(more: readonly string[]): string[] {
+  private knownSecrets(more: readonly string[]): string[] {
     const bound = boundTenant();
     const learned = [...this.learned.values()].filter(
       ({ tenantId }) => bound === undefined || tenantId === undefined || tenantId === bound,
@@ -118,7 +118,7 @@ function masked(text: string, secrets: readonly string[]): string {
  * text masked as a whole. What may be the beginning of a secret is held back until more has come.
  */
 export class MaskedText {
-  private held = '';
+  private pending = '';
 
   /** `secrets` answers those that are known now, `apply` masks what is certain. */
   constructor(
@@ -128,16 +128,16 @@ export class MaskedText {
 
   /** Adds a chunk and returns the text that can be shown now and was not shown before. */
   add(piece: string): string {
-    const text = this.held + piece;
+    const text = this.pending + piece;
     const end = this.certain(text);
-    this.held = text.slice(end);
+    this.pending = text.slice(end);
     return this.apply(text.slice(0, end));
   }
 
   /** The rest, once nothing more comes. */
   end(): string {
-    const rest = this.held;
-    this.held = '';
+    const rest = this.pending;
+    this.pending = '';
     return this.apply(rest);
   }
 

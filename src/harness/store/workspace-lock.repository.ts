@@ -150,7 +150,7 @@ export class WorkspaceLockRepository {
    * Workspaces, over all tenants, that wait for processes to notice that their runs were ended, or for files that a command
    * has left to be removed.
    */
-  async left(limit: number): Promise<LeftHolder[]> {
+  async leftHolders(limit: number): Promise<LeftHolder[]> {
     return acrossTenants('sweep of workspaces that runs have left', () =>
       this.database.query<LeftHolder>(
         `SELECT r.id, r.tenant_id AS "tenantId", r.session_id AS "sessionId", r.lease_boot AS boot,

@@ -67,13 +67,13 @@ export function placesOf(lines: Iterable<string>, wanted: readonly string[]): Pl
   const places = new Map<string, number[]>(wanted.map((line) => [line, []]));
   let at = 0;
   for (const line of lines) {
-    const known = places.get(line);
-    if (known && known.length <= MAX_EQUAL_LINES) known.push(at);
+    const indexes = places.get(line);
+    if (indexes && indexes.length <= MAX_EQUAL_LINES) indexes.push(at);
     at += 1;
   }
   return (line) => {
-    const found = places.get(line) ?? [];
-    return found.length > MAX_EQUAL_LINES ? [] : found;
+    const indexes = places.get(line) ?? [];
+    return indexes.length > MAX_EQUAL_LINES ? [] : indexes;
   };
 }
 
@@ -143,12 +143,12 @@ export function shownList(
   most: number,
   more: (count: number) => string,
 ): { readonly content: string; readonly count: number; readonly isCut: boolean } {
-  const shown = new ShownLines();
+  const shownLines = new ShownLines();
   const listed = lines.slice(0, most);
-  const end = listed.findIndex((line) => !shown.add(line));
+  const end = listed.findIndex((line) => !shownLines.add(line));
   const count = end < 0 ? listed.length : end;
   const isCut = count < lines.length;
-  return { content: shown.text(isCut ? more(count) : undefined), count, isCut };
+  return { content: shownLines.text(isCut ? more(count) : undefined), count, isCut };
 }
 
 /** A signal that aborts with another one, or after a time. */

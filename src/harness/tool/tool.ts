@@ -166,15 +166,15 @@ export function givenArguments({
 }
 
 /** Parses arguments strictly; ToolError INVALID_ARGUMENTS names every problem. */
-export function boundCall(tool: HarnessTool, given: unknown): BoundCall {
-  const result = tool.input.safeParse(given);
+export function boundCall(tool: HarnessTool, rawInput: unknown): BoundCall {
+  const result = tool.input.safeParse(rawInput);
   if (result.success) {
-    const said = tool.modelDescription?.(result.data);
+    const description = tool.modelDescription?.(result.data);
     return {
       tool,
       input: result.data,
       title: visibleLine(tool.title(result.data)),
-      modelDescription: said === undefined ? undefined : visibleLine(said),
+      modelDescription: description === undefined ? undefined : visibleLine(description),
     };
   }
   const problems = result.error.issues.map(({ path, message }) =>

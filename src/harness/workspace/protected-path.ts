@@ -231,21 +231,21 @@ export const UNPROTECTED: PathClass = { protection: 'NONE', secret: false };
  */
 export function classifyPath(path: string): PathClass {
   let above = '';
-  let found = UNPROTECTED;
+  let pathClass = UNPROTECTED;
   for (const name of path.split('/')) {
-    found = classifyName(name, above, found);
+    pathClass = classifyName(name, above, pathClass);
     above = name;
   }
-  return found;
+  return pathClass;
 }
 
 /** Same as `classifyPath`, for a name in a folder whose name and class are known. */
 export function classifyName(name: string, folder: string, folderClass: PathClass): PathClass {
-  const known = folded(name);
-  const place = LAST_NAMES.has(known) ? `${folded(folder)}/${known}` : '';
-  const protection = stricter(folderClass.protection, protectionOf(known, place));
-  const isGitConfig = folderClass.protection === 'GIT' && GIT_CONFIG.test(known);
-  const isNamedSo = isSecretName(known) || SECRET_PLACES.includes(place) || isGitConfig;
+  const foldedName = folded(name);
+  const place = LAST_NAMES.has(foldedName) ? `${folded(folder)}/${foldedName}` : '';
+  const protection = stricter(folderClass.protection, protectionOf(foldedName, place));
+  const isGitConfig = folderClass.protection === 'GIT' && GIT_CONFIG.test(foldedName);
+  const isNamedSo = isSecretName(foldedName) || SECRET_PLACES.includes(place) || isGitConfig;
   const secret = folderClass.secret || isNamedSo;
   return protection === 'NONE' && !secret ? UNPROTECTED : { protection, secret };
 }
@@ -277,9 +277,10 @@ function isSecretName(name: string): boolean {
  * are named in its `config` and lie in its `hooks`.
  */
 export function isRepository(names: readonly string[]): boolean {
-  const found = new Set(names.map(folded));
+  const foldedNames = new Set(names.map(folded));
   return (
-    found.has('head') && (found.has('commondir') || (found.has('objects') && found.has('refs')))
+    foldedNames.has('head') &&
+    (foldedNames.has('commondir') || (foldedNames.has('objects') && foldedNames.has('refs')))
   );
 }
 

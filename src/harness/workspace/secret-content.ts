@@ -108,21 +108,21 @@ export function isSecretContent(
   content: Buffer | undefined,
   { name, isNamedSo }: NamedContent,
 ): boolean {
-  const known = name.toLowerCase();
+  const lowerName = name.toLowerCase();
   if (!isNamedSo) {
-    if (content === undefined || !SETTINGS_NAME.test(known)) return false;
+    if (content === undefined || !SETTINGS_NAME.test(lowerName)) return false;
     const beginning = content.subarray(0, MAX_READ_BYTES);
     // A program may have such texts in it.
     if (beginning.includes(0)) return false;
     const text = beginning.toString('latin1');
-    const holdsToken = !TEXT_NAME.test(known) && TOKENS.some((token) => token.test(text));
+    const holdsToken = !TEXT_NAME.test(lowerName) && TOKENS.some((token) => token.test(text));
     return holdsToken || WHOLE_PRIVATE_KEY.test(text);
   }
-  if (ALWAYS.test(known) || content === undefined) return true;
+  if (ALWAYS.test(lowerName) || content === undefined) return true;
   if (content.length > MAX_READ_BYTES || content.includes(0)) return true;
   const text = content.toString('utf8');
-  if (KEY_FILE.test(known)) return !PUBLIC_BLOCKS.test(text);
-  if (SETTINGS_FILE.test(known) && !text.split('\n').every((line) => SETTING.test(line)))
+  if (KEY_FILE.test(lowerName)) return !PUBLIC_BLOCKS.test(text);
+  if (SETTINGS_FILE.test(lowerName) && !text.split('\n').every((line) => SETTING.test(line)))
     return true;
   return isSecret(text);
 }
@@ -136,8 +136,8 @@ export async function withoutSecrets(path: Buffer): Promise<string> {
 }
 
 function withoutPassword(line: string): string {
-  const shown = line.replace(/:\/\/[^\s/@]*@/g, '://');
-  return isSecret(shown) ? '# A line with a secret is not shown to commands.' : shown;
+  const visible = line.replace(/:\/\/[^\s/@]*@/g, '://');
+  return isSecret(visible) ? '# A line with a secret is not shown to commands.' : visible;
 }
 
 function isSecret(text: string): boolean {
@@ -165,8 +165,8 @@ function settingsIn(text: string): string {
 }
 
 function hasValue(text: string): boolean {
-  return [...settingsIn(text).matchAll(ASSIGNMENT)].some(([, given = '']) => {
-    const value = withoutClosing(given.trim())
+  return [...settingsIn(text).matchAll(ASSIGNMENT)].some(([, rawValue = '']) => {
+    const value = withoutClosing(rawValue.trim())
       .replace(/[,;]$/, '')
       .replace(/^(["'])(.*)\1.*$/, '$2')
       .replace(/\s#.*$/, '')

@@ -12,20 +12,20 @@ const HINT = 'Give a path relative to the workspace, such as src/main.ts.';
  * slashes; '' for the root itself. Purely lexical: nothing is looked up, decoded or normalised, so that a name in another
  * spelling names another file. ToolError PATH_INVALID, or OUTSIDE_WORKSPACE when it leads out of the root.
  */
-export function relativePath(root: string, given: string): string {
+export function relativePath(root: string, requestedPath: string): string {
   const refuse = (why: string): never => {
-    throw new ToolError('PATH_INVALID', `The path ${shown(given)} ${why}. ${HINT}`);
+    throw new ToolError('PATH_INVALID', `The path ${displayPath(requestedPath)} ${why}. ${HINT}`);
   };
-  if (Buffer.byteLength(given) > PATH_BYTES) refuse(`is longer than ${PATH_BYTES} bytes`);
-  if (/\p{Cc}/u.test(given)) refuse('holds a control character');
-  if (!given.isWellFormed()) refuse('is no valid Unicode');
-  if (given.includes('\\')) refuse('holds a backslash; names are parted by /');
-  const absolute = posix.resolve(root, given);
+  if (Buffer.byteLength(requestedPath) > PATH_BYTES) refuse(`is longer than ${PATH_BYTES} bytes`);
+  if (/\p{Cc}/u.test(requestedPath)) refuse('holds a control character');
+  if (!requestedPath.isWellFormed()) refuse('is no valid Unicode');
+  if (requestedPath.includes('\\')) refuse('holds a backslash; names are parted by /');
+  const absolute = posix.resolve(root, requestedPath);
   const path = relativeTo(root, absolute);
   if (path === undefined) {
     throw new ToolError(
       'OUTSIDE_WORKSPACE',
-      `The path ${shown(given)} is outside of the workspace, where nothing can be read or changed. ${HINT}`,
+      `The path ${displayPath(requestedPath)} is outside of the workspace, where nothing can be read or changed. ${HINT}`,
     );
   }
   if (path.split('/').some((name) => Buffer.byteLength(name) > NAME_BYTES)) {
@@ -53,6 +53,6 @@ export function namesOf(path: string): readonly string[] {
 }
 
 /** A path as a model reads it: quoted, on one line, not too long. */
-export function shown(path: string): string {
+export function displayPath(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }

@@ -14,7 +14,7 @@ import { Database } from '../../platform/database/index.js';
 import { ToolError } from '../fault/tool.error.js';
 import type { ToolErrorCode } from '../fault/tool.error.js';
 import { classifyPath } from './protected-path.js';
-import { overlap, relativeTo, shown } from './workspace-path.js';
+import { displayPath, overlap, relativeTo } from './workspace-path.js';
 
 /** The folder of the session is no longer the one that the session was made for. */
 export class WorkspaceGoneError extends ConflictError {
@@ -83,16 +83,16 @@ const SYSTEM_ERRORS: Readonly<Record<string, readonly [ToolErrorCode, string]>> 
 
 /** Converts errors about a path to words for a model; every other error, such as an abort, is returned unchanged. */
 export function asToolError(path: string, error: unknown): unknown {
-  const known =
+  const mapping =
     error instanceof ObstacleError
       ? OBSTACLES[error.obstacle]
       : SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
-  return known ? pathError(known[0], path, known[1]) : error;
+  return mapping ? pathError(mapping[0], path, mapping[1]) : error;
 }
 
 /** `what` continues a sentence that begins with the path. */
 export function pathError(code: ToolErrorCode, path: string, what: string): ToolError {
-  return new ToolError(code, `${shown(path === '' ? '.' : path)} ${what}.`);
+  return new ToolError(code, `${displayPath(path === '' ? '.' : path)} ${what}.`);
 }
 
 /** A folder that a session may work in. */
@@ -183,8 +183,8 @@ export class WorkspaceRoots {
     const workspaces: ListedWorkspace[] = [];
     for (const root of new Set(roots)) {
       const names = await foldersIn(root);
-      const found = ['', ...names].map((name) => ({ root, name, path: join(root, name) }));
-      workspaces.push(...found.filter(({ path }) => !obstacleOf(path, roots, bounds)));
+      const candidates = ['', ...names].map((name) => ({ root, name, path: join(root, name) }));
+      workspaces.push(...candidates.filter(({ path }) => !obstacleOf(path, roots, bounds)));
       if (workspaces.length > limit) break;
     }
     return { workspaces: workspaces.slice(0, limit), more: workspaces.length > limit };
@@ -202,19 +202,19 @@ export class WorkspaceRoots {
 
   /** The tenant's canonical roots that exist. WorkspaceNotAllowedError when none is set up. */
   private async rootsOf(tenantId: string): Promise<string[]> {
-    const own = this.ownFolder(tenantId);
-    if (own !== undefined) {
-      await mkdir(own, { recursive: true, mode: 0o700 });
-      return [await realpath(own)];
+    const tenantFolder = this.ownFolder(tenantId);
+    if (tenantFolder !== undefined) {
+      await mkdir(tenantFolder, { recursive: true, mode: 0o700 });
+      return [await realpath(tenantFolder)];
     }
-    const given = this.config.HARNESS_ROOTS.filter((root) => root.tenantId === tenantId);
-    if (given.length === 0) {
+    const tenantRoots = this.config.HARNESS_ROOTS.filter((root) => root.tenantId === tenantId);
+    if (tenantRoots.length === 0) {
       throw new WorkspaceNotAllowedError(
         msg`No folder for workspaces is set up for this tenant. Ask the operator to set HARNESS_ROOTS, for example to 000000=/srv/workspaces.`,
       );
     }
-    const found = await Promise.all(given.map((root) => canonical(root.path)));
-    return found.filter((path) => path !== undefined);
+    const paths = await Promise.all(tenantRoots.map((root) => canonical(root.path)));
+    return paths.filter((path) => path !== undefined);
   }
 
   /** The tenant's folder in DATA_DIR; undefined outside the embedded set-up. */
@@ -245,7 +245,8 @@ export class WorkspaceRoots {
       foreign: foreign.filter((path) => path !== undefined),
       home: await canonical(homedir()),
       data,
-      own: this.ownFolder(tenantId) === undefined ? undefined : join(data, 'workspaces', tenantId),
+      tenantFolder:
+        this.ownFolder(tenantId) === undefined ? undefined : join(data, 'workspaces', tenantId),
       program: (await canonical(PROGRAM)) ?? PROGRAM,
     };
   }
@@ -272,7 +273,7 @@ interface Bounds {
   readonly home: string | undefined;
   readonly data: string;
   /** The tenant's own folder in the data, where it has one. */
-  readonly own: string | undefined;
+  readonly tenantFolder: string | undefined;
   readonly program: string;
 }
 
@@ -301,10 +302,13 @@ function obstacleOf(
 }
 
 /** Name of the system's or the service's folder that the path touches; undefined when it touches none. */
-function reservedAt(path: string, { home, data, own, program }: Bounds): string | undefined {
+function reservedAt(
+  path: string,
+  { home, data, tenantFolder, program }: Bounds,
+): string | undefined {
   if (path === '/') return 'the whole file system';
   if (home !== undefined && isWithin(path, home)) return 'the home folder of the service';
-  if (own !== undefined && isWithin(own, path)) return undefined;
+  if (tenantFolder !== undefined && isWithin(tenantFolder, path)) return undefined;
   if (overlap(path, data)) return 'the data of the service (DATA_DIR)';
   if (overlap(path, program)) return 'the program folder of the service';
   return SYSTEM_FOLDERS.some((folder) => overlap(path, folder))

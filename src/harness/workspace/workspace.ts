@@ -118,8 +118,8 @@ export class Workspace {
    * The path below the root that the text names, with `/` between names; '' for the root. Absolute paths inside the root
    * are accepted. Looks nothing up. ToolError PATH_INVALID or OUTSIDE_WORKSPACE.
    */
-  pathOf(given: string): string {
-    return relativePath(this.root, given);
+  pathOf(requestedPath: string): string {
+    return relativePath(this.root, requestedPath);
   }
 
   /** Protection of the path, by its name alone. */
@@ -194,9 +194,9 @@ export class Workspace {
     return this.ifThere(path, (parent) => this.stateIn(parent, signal));
   }
 
-  /** The same with links and folders, which are told as they are. */
-  async found(path: string, signal: AbortSignal): Promise<FileState | null> {
-    return this.ifThere(path, (parent) => this.foundIn(parent, signal));
+  /** Same as `state`, for files, links and folders alike. */
+  async anyState(path: string, signal: AbortSignal): Promise<FileState | null> {
+    return this.ifThere(path, (parent) => this.anyStateIn(parent, signal));
   }
 
   /** The first `limit` entries of a folder by name, without unfinished files. Links to it are followed inside the root. */
@@ -206,10 +206,10 @@ export class Workspace {
         folder.folder(name === undefined ? [] : [name]),
       );
       return closing(folder, async () => {
-        const found = await folder.entries(MAX_NAMES);
-        if (!found) throw pathError('TOO_LARGE', path, `holds more than ${MAX_NAMES} names`);
+        const listed = await folder.entries(MAX_NAMES);
+        if (!listed) throw pathError('TOO_LARGE', path, `holds more than ${MAX_NAMES} names`);
         const entries: WorkspaceEntry[] = [];
-        for (const { name } of found) {
+        for (const { name } of listed) {
           if (entries.length === limit) break;
           if (isUnfinished(name)) continue;
           const entry = await entryOf(folder, name);
@@ -230,12 +230,12 @@ export class Workspace {
     refuseGit(path);
     await this.withPathErrors(path, async () => {
       await this.refuseRepository(path);
-      const made: string[][] = [];
+      const createdFolders: string[][] = [];
       try {
-        await this.makeParents(path, made);
+        await this.makeParents(path, createdFolders);
         await this.inParent(path, (parent) => this.replace(parent, bytes, options));
       } catch (error) {
-        await this.unmake(made);
+        await this.unmake(createdFolders);
         throw error;
       }
     });
@@ -273,11 +273,11 @@ export class Workspace {
   async removeUnfinished(path: string): Promise<void> {
     await this.withPathErrors(path, () =>
       this.inParent(path, async ({ folder }) => {
-        const left = ((await folder.entries(MAX_NAMES)) ?? []).filter(({ name }) =>
+        const unfinished = ((await folder.entries(MAX_NAMES)) ?? []).filter(({ name }) =>
           isUnfinished(name),
         );
-        for (const { name } of left) await folder.remove(name);
-        if (left.length > 0) await folder.sync();
+        for (const { name } of unfinished) await folder.remove(name);
+        if (unfinished.length > 0) await folder.sync();
       }),
     );
   }
@@ -307,9 +307,9 @@ export class Workspace {
     const folder = await nullIfMissing(() => this.folder.folder(names));
     if (!folder) return [];
     return closing(folder, async () => {
-      const found: string[] = [];
-      for await (const name of folder.names()) if (repositoryPart(name)) found.push(name);
-      return found;
+      const parts: string[] = [];
+      for await (const name of folder.names()) if (repositoryPart(name)) parts.push(name);
+      return parts;
     });
   }
 
@@ -372,7 +372,7 @@ export class Workspace {
       if (expected) await folder.remove(name);
       await folder.makeFolder(name);
     }
-    await closing(await folder.folder([name]), (made) => made.setMode(mode & PERMISSIONS));
+    await closing(await folder.folder([name]), (created) => created.setMode(mode & PERMISSIONS));
     await folder.sync();
   }
 
@@ -398,10 +398,10 @@ export class Workspace {
       );
     }
     const isFile = !expected || kindOf(expected.mode) === 'file';
-    const found =
-      stats && (await (isFile ? this.stateIn(parent, signal) : this.foundIn(parent, signal)));
-    const isKind = !found || !expected || kindOf(found.mode) === kindOf(expected.mode);
-    if (isKind && found?.sha256 === expected?.sha256) return;
+    const current =
+      stats && (await (isFile ? this.stateIn(parent, signal) : this.anyStateIn(parent, signal)));
+    const isKind = !current || !expected || kindOf(current.mode) === kindOf(expected.mode);
+    if (isKind && current?.sha256 === expected?.sha256) return;
     throw pathError(
       'CHANGED_MEANWHILE',
       pathOf(parent),
@@ -418,7 +418,7 @@ export class Workspace {
     }));
   }
 
-  private async foundIn(parent: Parent, signal: AbortSignal): Promise<FileState> {
+  private async anyStateIn(parent: Parent, signal: AbortSignal): Promise<FileState> {
     const { folder, name } = parent;
     const stats = await folder.stat(name);
     if (stats.isSymbolicLink()) {
@@ -452,21 +452,21 @@ export class Workspace {
     return closing(folder, () => work({ folder, names, name }));
   }
 
-  private async makeParents(path: string, made: string[][]): Promise<void> {
+  private async makeParents(path: string, createdFolders: string[][]): Promise<void> {
     const names = namesOf(path).slice(0, -1);
     for (const [index, name] of names.entries()) {
       const above = names.slice(0, index);
       await closing(await this.folder.folder(above), async (folder) => {
         if (await statOrNull(folder, name)) return;
         await folder.makeFolder(name);
-        made.push([...above, name]);
+        createdFolders.push([...above, name]);
         await folder.sync();
       });
     }
   }
 
-  private async unmake(made: readonly (readonly string[])[]): Promise<void> {
-    for (const names of made.toReversed()) {
+  private async unmake(createdFolders: readonly (readonly string[])[]): Promise<void> {
+    for (const names of createdFolders.toReversed()) {
       await this.removeIfEmpty(names).catch(() => undefined);
     }
   }

@@ -213,7 +213,7 @@ it('a lease that is not renewed is found, however many others there are', async 
   const lost = await run();
   await set(lost, `lease_until = now() + interval '10 seconds'`);
   const rows = plinth.app.get(RunRepository, { strict: false });
-  expect(await rows.held(1)).toMatchObject([{ id: lost.runId }]);
+  expect(await rows.leasedRuns(1)).toMatchObject([{ id: lost.runId }]);
   await complete(lost);
-  expect((await rows.held(200)).map(({ id }) => id)).toContain(older.runId);
+  expect((await rows.leasedRuns(200)).map(({ id }) => id)).toContain(older.runId);
 });

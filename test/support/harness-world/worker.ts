@@ -79,8 +79,8 @@ export class WorkerProgram {
     for (const [number, call] of world.calls.entries()) {
       if (!this.protocol.isUnanswered(call)) continue;
       if (this.isBusyElsewhere(world, index, number)) return world;
-      const found = call.files;
-      switch (this.protocol.reconciliationOf(call, { recovering, found })) {
+      const filesFound = call.files;
+      switch (this.protocol.reconciliationOf(call, { recovering, filesFound })) {
         case 'execute':
           break;
         case 'write-result':

@@ -164,7 +164,7 @@ export class ApprovalController {
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
   ): Promise<ApprovalView[]> {
-    const { run } = await this.runs.own(caller, sessionId, runId);
+    const { run } = await this.runs.ownRun(caller, sessionId, runId);
     return (await this.approvals.ofRun(run)).map(toApprovalView);
   }
 
@@ -179,7 +179,7 @@ export class ApprovalController {
     @Param('approvalId', UuidPipe) approvalId: string,
     @Body() body: ResolveApprovalBody,
   ): Promise<RunView> {
-    const { session, run } = await this.runs.own(caller, sessionId, runId);
+    const { session, run } = await this.runs.ownRun(caller, sessionId, runId);
     const late = await this.ledger.updateRun(run.tenantId, run.id, async (writer) => {
       const approval = await this.approvals.find(run, approvalId);
       if (!approval) throw new NotFoundError(phrase`The approval`);
@@ -345,7 +345,7 @@ export class PlanController {
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
   ): Promise<PlanView | null> {
-    const { run } = await this.runs.own(caller, sessionId, runId);
+    const { run } = await this.runs.ownRun(caller, sessionId, runId);
     return run.plan && toPlanView(run.plan);
   }
 
@@ -421,17 +421,17 @@ export class PlanController {
    */
   private async decide(
     caller: Caller,
-    shown: PlanDecisionBody & { readonly sessionId: string; readonly runId: string },
+    expected: PlanDecisionBody & { readonly sessionId: string; readonly runId: string },
     { receipt, apply }: PlanDecision,
   ): Promise<RunView> {
-    const { run, session } = await this.runs.own(caller, shown.sessionId, shown.runId);
+    const { run, session } = await this.runs.ownRun(caller, expected.sessionId, expected.runId);
     requireWrite(caller, run);
     await this.ledger.updateRun(run.tenantId, run.id, async (writer) => {
       const { plan, planReceipt } = writer.run;
       const isSame = planReceipt?.decision === receipt.decision && planReceipt.key === receipt.key;
       if (plan && isSame) {
         const isRepeated =
-          isShown({ ...plan, ...planReceipt }, shown) &&
+          isShown({ ...plan, ...planReceipt }, expected) &&
           planReceipt.contentSha256 === receipt.contentSha256;
         if (isRepeated) return;
         throw new IdempotencyConflictError();
@@ -440,7 +440,7 @@ export class PlanController {
         throw new PlanNotAwaitingError(plan);
       }
       const { revision, canonicalHash: hash } = plan;
-      if (!isShown({ ...plan, hash }, shown)) throw new PlanStaleError(plan);
+      if (!isShown({ ...plan, hash }, expected)) throw new PlanStaleError(plan);
       writer.set({ planReceipt: { ...receipt, revision, hash } });
       await this.audit.record(caller, {
         action: 'status-change',

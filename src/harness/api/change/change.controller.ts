@@ -122,7 +122,7 @@ export class ChangeController {
     @Param('runId', UuidPipe) runId: string,
     @Query() { format = 'unified', path, ...query }: RunDiffQuery,
   ): Promise<RunDiffView> {
-    const { run, session } = await this.runs.own(caller, sessionId, runId);
+    const { run, session } = await this.runs.ownRun(caller, sessionId, runId);
     await this.secrets.learn(caller, run);
     const below = path === undefined ? '' : placeOf(session.workspace, path);
     const rows = await this.changes.ofRun(run.tenantId, run.id);
@@ -163,7 +163,7 @@ export class ChangeController {
     @Param('runId', UuidPipe) runId: string,
     @Query() query: FilePageQuery,
   ): Promise<Answer<ChangedFileView[]>> {
-    const { session, run } = await this.runs.own(caller, sessionId, runId);
+    const { session, run } = await this.runs.ownRun(caller, sessionId, runId);
     const rows = await this.changes.ofRun(run.tenantId, run.id);
     const byPath = Map.groupBy(rows, ({ path }) => path);
     const nets = await netChanges([...byPath.values()].flatMap(openOrUndone));
@@ -199,7 +199,7 @@ export class ChangeController {
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
   ): Promise<ArtifactView[]> {
-    const { run } = await this.runs.own(caller, sessionId, runId);
+    const { run } = await this.runs.ownRun(caller, sessionId, runId);
     const artifacts = await this.artifacts.ofRun(run);
     return artifacts.map((artifact) =>
       ArtifactView.of({
@@ -222,10 +222,10 @@ export class ChangeController {
     @Query() { offset = 0, length = Infinity }: ArtifactContentQuery,
     @Res() response: Response,
   ): Promise<void> {
-    const { run } = await this.runs.own(caller, sessionId, runId);
-    const found = await this.artifacts.find(run, artifactId);
-    if (!found?.bytes) throw new NotFoundError(phrase`The artifact`);
-    const { mediaType } = found.artifact;
+    const { run } = await this.runs.ownRun(caller, sessionId, runId);
+    const stored = await this.artifacts.find(run, artifactId);
+    if (!stored?.bytes) throw new NotFoundError(phrase`The artifact`);
+    const { mediaType } = stored.artifact;
     const picture = PICTURES.get(mediaType);
     response.status(200).attachment(`${artifactId}.${picture ?? 'txt'}`);
     response.set({
@@ -235,7 +235,7 @@ export class ChangeController {
     });
     // Set after attachment(), which sets the type that the name claims.
     response.setHeader('Content-Type', picture ? mediaType : 'text/plain; charset=utf-8');
-    response.end(found.bytes.subarray(offset, offset + length));
+    response.end(stored.bytes.subarray(offset, offset + length));
   }
 
   private async compare(
@@ -280,8 +280,8 @@ export class ChangeController {
     return closing(workspace, async () => {
       const target = { tenantId: run.tenantId, workspace, madeFolders: new Set<string>() };
       const signal = AbortSignal.timeout(MAX_INSPECTION_MS);
-      const found = await this.inspection.inspect(target, files, signal);
-      const all = [...conflicts, ...found.conflicts];
+      const inspected = await this.inspection.inspect(target, files, signal);
+      const all = [...conflicts, ...inspected.conflicts];
       const byPath = new Map(all.map((conflict) => [conflict.path, conflict]));
       return (path) => byPath.get(path);
     });
@@ -294,16 +294,18 @@ function openOrUndone(changes: readonly HarnessFileChange[]): readonly HarnessFi
   return open.length > 0 ? open : changes;
 }
 
-/** Notice of omissions in a diff that shows `shown` files of `all`; null when it is complete. */
-function noticeOf(cut: number, shown: number, all: number): string | null {
+/** Notice of omissions in a diff that shows `shownCount` files of `all`; null when it is complete. */
+function noticeOf(cut: number, shownCount: number, all: number): string | null {
   const parts: Message[] = [];
   if (cut > 0) {
     parts.push(
       msg`The diffs of ${cut} files are cut or left out. Ask for them one by one with path.`,
     );
   }
-  if (shown < all) {
-    parts.push(msg`These are ${shown} of ${all} changed files. Ask for the others with pageNum.`);
+  if (shownCount < all) {
+    parts.push(
+      msg`These are ${shownCount} of ${all} changed files. Ask for the others with pageNum.`,
+    );
   }
   return parts.length === 0 ? null : localized(sentences(parts));
 }
@@ -358,7 +360,7 @@ export class UndoController {
     @Param('runId', UuidPipe) runId: string,
     @Body() body: UndoBody,
   ): Promise<UndoResultView> {
-    const { session, run } = await this.runs.own(caller, sessionId, runId);
+    const { session, run } = await this.runs.ownRun(caller, sessionId, runId);
     return this.undos.perform(caller, { ...body, session, run, direction: 'undo' });
   }
 
@@ -371,7 +373,7 @@ export class UndoController {
     @Param('runId', UuidPipe) runId: string,
     @Body() body: UndoBody,
   ): Promise<UndoResultView> {
-    const { session, run } = await this.runs.own(caller, sessionId, runId);
+    const { session, run } = await this.runs.ownRun(caller, sessionId, runId);
     return this.undos.perform(caller, { ...body, session, run, direction: 'redo' });
   }
 }

@@ -105,7 +105,7 @@ export class EffectController {
     @Param('runId', UuidPipe) runId: string,
     @Query() { afterToolCallId, state, limit = EFFECTS_PER_PAGE }: EffectListQuery,
   ): Promise<Answer<EffectView[]>> {
-    const { run } = await this.runs.own(caller, sessionId, runId);
+    const { run } = await this.runs.ownRun(caller, sessionId, runId);
     const range = { after: afterToolCallId?.toLowerCase(), state, limit, bytes: PAGE_BYTES };
     const { effects, more } = await this.effects.page(run, range);
     return new Answer(effects.map(toEffectView), OK_MESSAGE, { more });
@@ -122,12 +122,12 @@ export class EffectController {
     @Param('toolCallId', UuidPipe) toolCallId: string,
     @Body() body: ResolveEffectBody,
   ): Promise<EffectView> {
-    const { run, session } = await this.runs.own(caller, sessionId, runId);
-    const seen = await this.effects.find(run, toolCallId);
-    if (!seen) throw new NotFoundError(phrase`The tool call`);
+    const { run, session } = await this.runs.ownRun(caller, sessionId, runId);
+    const storedEffect = await this.effects.find(run, toolCallId);
+    if (!storedEffect) throw new NotFoundError(phrase`The tool call`);
     // Diffs are made from stored contents, which takes too long for a transaction.
     const executed = body.resolution === 'EXECUTED';
-    const described = executed ? await this.described(seen, session) : undefined;
+    const described = executed ? await this.described(storedEffect, session) : undefined;
     return this.ledger.updateRun(run.tenantId, run.id, async (writer) => {
       const effect = await this.effects.find(run, toolCallId);
       if (!effect) throw new NotFoundError(phrase`The tool call`);
@@ -135,15 +135,15 @@ export class EffectController {
         if (effect.resolution === body.resolution) return toEffectView(effect);
         throw new EffectNotUncertainError(effect);
       }
-      const found = resolutionOf(caller, body);
-      await this.effects.resolve(run, effect.toolCallId, found);
+      const finding = resolutionOf(caller, body);
+      await this.effects.resolve(run, effect.toolCallId, finding);
       await this.audit.record(caller, {
         action: 'status-change',
         target: 'harness_effect',
         id: effect.toolCallId,
-        detail: { resolution: found.resolution, runId: run.id },
+        detail: { resolution: finding.resolution, runId: run.id },
       });
-      await this.apply(writer, effect, { found, described });
+      await this.apply(writer, effect, { finding, described });
       return toEffectView((await this.effects.find(run, toolCallId)) ?? effect);
     });
   }
@@ -156,14 +156,14 @@ export class EffectController {
   private async apply(
     writer: RunWriter,
     effect: HarnessEffect,
-    { found, described }: { readonly found: ToolCallResolution; readonly described: Described },
+    { finding, described }: { readonly finding: ToolCallResolution; readonly described: Described },
   ): Promise<void> {
     const { toolCallId, toolName, iteration } = effect;
-    const { resolution, resolvedBy: by, note } = found;
+    const { resolution, resolvedBy: by, note } = finding;
     const isLive = !isEnded(writer.run.status);
     const data = { toolName, resolution, by, ...(note !== null && { note }) };
     writer.event('effect.resolved', data, { toolCallId, stepId: stepIdOf(iteration) });
-    if (isLive) await this.results.answer(writer, { ...effect, ...found });
+    if (isLive) await this.results.answer(writer, { ...effect, ...finding });
     if (described) writer.events(await this.changes.record(writer.run, toolCallId, described));
     if (isLive) await this.goOn(writer);
     else if (resolution === 'EXECUTED') await this.undos.confirm(writer, effect);
@@ -205,14 +205,14 @@ export class EffectController {
 }
 
 function resolutionOf(caller: Caller, { resolution, note }: ResolveEffectBody): ToolCallResolution {
-  const said = note === undefined ? '' : ` Note: ${note}`;
+  const noteText = note === undefined ? '' : ` Note: ${note}`;
   const state = resolution === 'EXECUTED' ? 'SUCCEEDED' : 'NOT_EXECUTED';
   return {
     state,
     resolution,
     resolvedBy: caller.userId,
     note: note ?? null,
-    result: `${FOUND[resolution]}${said}`,
+    result: `${FOUND[resolution]}${noteText}`,
     errorCode: resolution === 'EXECUTED' ? null : 'NOT_EXECUTED',
   };
 }

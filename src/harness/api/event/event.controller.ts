@@ -101,7 +101,7 @@ export class EventController {
     @Param('runId', UuidPipe) rid: string,
     @Query() { afterSequence: after = 0, limit = EVENTS_PER_PAGE }: EventListQuery,
   ): Promise<EventView[]> {
-    const { run } = await this.runs.own(caller, sid, rid);
+    const { run } = await this.runs.ownRun(caller, sid, rid);
     const { events } = await this.repository.page(run, { after, limit, bytes: PAGE_BYTES });
     return events.map(toEventView);
   }
@@ -124,7 +124,7 @@ export class EventController {
     @Res() response: Response,
   ): Promise<void> {
     const position = Math.max(afterSequence, sequenceOf(lastEventId));
-    const { run } = await this.runs.own(caller, sid, rid);
+    const { run } = await this.runs.ownRun(caller, sid, rid);
     const { place, leave } = this.admit(caller, rid);
     const stream = new EventStream(this.feed, place, response, {
       synced: (_, last) => `: sync ${last}\n\n`,
@@ -156,8 +156,8 @@ export class EventController {
     if (!place) throw new TooManyReadersError('user', perUser);
     this.readers.set(key, ofRun + 1);
     const leave = (): void => {
-      const left = (this.readers.get(key) ?? 1) - 1;
-      if (left > 0) this.readers.set(key, left);
+      const remaining = (this.readers.get(key) ?? 1) - 1;
+      if (remaining > 0) this.readers.set(key, remaining);
       else this.readers.delete(key);
     };
     return { place, leave };
@@ -165,10 +165,10 @@ export class EventController {
 }
 
 function sequenceOf(lastEventId: string | undefined): number {
-  const given = lastEventId?.trim() ?? '';
-  if (given === '') return 0;
-  if (!/^\d{1,15}$/.test(given)) throw new BadLastEventIdError();
-  return Number(given);
+  const header = lastEventId?.trim() ?? '';
+  if (header === '') return 0;
+  if (!/^\d{1,15}$/.test(header)) throw new BadLastEventIdError();
+  return Number(header);
 }
 
 /** A place is free as soon as another stream is closed. */
@@ -273,8 +273,8 @@ export class FollowController {
     ];
     const timer = setInterval(stream.recount, COUNT_MS).unref();
     try {
-      for (const [at, asked] of runs.entries()) {
-        stream.follow(await this.own(caller, asked, at), asked.afterSequence ?? 0);
+      for (const [at, requested] of runs.entries()) {
+        stream.follow(await this.ownRun(caller, requested, at), requested.afterSequence ?? 0);
       }
       await stream.write((error) => {
         this.logger.warn({ msg: 'Failed to read events of followed runs', err: error });
@@ -287,13 +287,13 @@ export class FollowController {
   }
 
   /** RunNotFoundError, which names the place in the list, for a run that is not the caller's. */
-  private async own(
+  private async ownRun(
     caller: Caller,
     { sessionId, runId }: FollowedRunBody,
     at: number,
   ): Promise<HarnessRun> {
     try {
-      return (await this.runs.own(caller, sessionId.toLowerCase(), runId.toLowerCase())).run;
+      return (await this.runs.ownRun(caller, sessionId.toLowerCase(), runId.toLowerCase())).run;
     } catch (error) {
       const isGone = error instanceof RunNotFoundError || error instanceof SessionNotFoundError;
       throw isGone ? new RunNotFoundError({ field: `runs.${at}` }) : error;

@@ -81,8 +81,8 @@ export class EventFeed implements OnApplicationShutdown {
   private async poll(): Promise<void> {
     const tails = [...this.tails.values()];
     try {
-      const found = await this.repository.progress(tails.map(({ run }) => run));
-      const progress = new Map(found.map((one) => [one.id, one]));
+      const rows = await this.repository.progress(tails.map(({ run }) => run));
+      const progress = new Map(rows.map((one) => [one.id, one]));
       for (const tail of tails) {
         const { last, ended } = progress.get(tail.run.id) ?? { last: 0, ended: true };
         if (ended) tail.end();

@@ -56,7 +56,7 @@ export class ReportController {
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
   ): Promise<RunUsageDetailView> {
-    const { run } = await this.runs.own(caller, sessionId, runId);
+    const { run } = await this.runs.ownRun(caller, sessionId, runId);
     return toUsageView(run, await this.reports.modelCalls(run));
   }
 
@@ -72,7 +72,7 @@ export class ReportController {
     @Query() { format, ...page }: ReportQuery,
     @Res() response: Response,
   ): Promise<void> {
-    const { run, session } = await this.runs.own(caller, sessionId, runId);
+    const { run, session } = await this.runs.ownRun(caller, sessionId, runId);
     const facts = {
       run,
       session,

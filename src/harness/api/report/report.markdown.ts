@@ -58,8 +58,8 @@ function facts(report: RunReportView): string[][] {
 
 function resultText({ error, answer }: RunReportView): string {
   const failure = error ? `Error ${plain(error.code)}: ${plain(error.message)}` : undefined;
-  const said = answer === null ? 'The model has given no answer.' : quoted(answer);
-  return failure === undefined ? said : `${failure}\n\n${said}`;
+  const answerText = answer === null ? 'The model has given no answer.' : quoted(answer);
+  return failure === undefined ? answerText : `${failure}\n\n${answerText}`;
 }
 
 function planText(plan: ReportPlanView | null): string {
@@ -115,9 +115,9 @@ function commandTable(commands: readonly ReportCallView[]): string {
 }
 
 function filesText({ files, fileCount, moreFiles }: RunReportView): string {
-  const shown = fileTable(files);
-  if (!moreFiles && files.length === fileCount) return shown;
-  return `${shown}\n\nThese are ${files.length} of ${fileCount} files. The parameter pageNum shows the others.`;
+  const table = fileTable(files);
+  if (!moreFiles && files.length === fileCount) return table;
+  return `${table}\n\nThese are ${files.length} of ${fileCount} files. The parameter pageNum shows the others.`;
 }
 
 function fileTable(files: readonly ReportFileView[]): string {

@@ -349,14 +349,14 @@ function filesOf({
   const { files, more } = filePage(sorted, page);
   return {
     files: files.map(([path, rows]) => {
-      const kept = rows.filter(({ undone }) => !undone);
+      const remaining = rows.filter(({ undone }) => !undone);
       return {
         path,
-        op: netChangeOf(kept)?.op ?? 'NONE',
+        op: netChangeOf(remaining)?.op ?? 'NONE',
         changes: rows.length,
-        undone: rows.length - kept.length,
-        additions: sumOf(kept.map(({ additions }) => additions)),
-        deletions: sumOf(kept.map(({ deletions }) => deletions)),
+        undone: rows.length - remaining.length,
+        additions: sumOf(remaining.map(({ additions }) => additions)),
+        deletions: sumOf(remaining.map(({ deletions }) => deletions)),
       };
     }),
     fileCount: sorted.length,

@@ -84,7 +84,7 @@ export class RunController {
     @Param('runId', UuidPipe) runId: string,
     @Body() body: RunInputBody,
   ): Promise<RunView> {
-    const { session, run } = await this.runs.own(caller, sessionId, runId);
+    const { session, run } = await this.runs.ownRun(caller, sessionId, runId);
     requireWrite(caller, run);
     const stored = await this.ledger.updateRun(run.tenantId, run.id, (writer) => {
       return this.store(writer, body, session.deletedAt !== null);
@@ -112,7 +112,7 @@ export class RunController {
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
   ): Promise<CancelledRunView> {
-    const { session, run } = await this.runs.own(caller, sessionId, runId);
+    const { session, run } = await this.runs.ownRun(caller, sessionId, runId);
     const { changed } = await this.ending.requestCancel(caller, run);
     if (changed) {
       const detail = { sessionId, cancelled: true };
@@ -132,7 +132,7 @@ export class RunController {
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
   ): Promise<RunView> {
-    const { session, run } = await this.runs.own(caller, sessionId, runId);
+    const { session, run } = await this.runs.ownRun(caller, sessionId, runId);
     requireWrite(caller, run);
     if (session.deletedAt) throw new SessionDeletedError();
     await this.ledger.updateRun(run.tenantId, run.id, (writer) => {

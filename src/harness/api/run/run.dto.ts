@@ -195,8 +195,9 @@ function decoded(dataUrl: string, index: number): Pick<RunImage, 'mediaType' | '
   const bytes = Buffer.from(base64, 'base64');
   // A text that decodes to something else than it says is cut or damaged.
   if (bytes.toString('base64') !== base64) throw refused(index, phrase`is not base64 throughout`);
-  const found = typeOf(bytes, '');
-  if (found !== mediaType) throw refused(index, phrase`says ${mediaType}, but holds ${found}`);
+  const actualType = typeOf(bytes, '');
+  if (actualType !== mediaType)
+    throw refused(index, phrase`says ${mediaType}, but holds ${actualType}`);
   return { mediaType, bytes };
 }
 

@@ -258,7 +258,7 @@ export class RunService {
   }
 
   /** The run with its session; NotFoundError unless the caller may see both. */
-  async own(
+  async ownRun(
     caller: Caller,
     sessionId: string,
     runId: string,
@@ -392,8 +392,8 @@ export class RunService {
 
   private async begin(writer: RunWriter, images: readonly RunImage[]): Promise<void> {
     const { run } = writer;
-    const kept = await this.keep(run, images);
-    const metadata = { kind: 'INITIAL', ...(kept.length > 0 && { images: kept }) };
+    const storedImages = await this.keep(run, images);
+    const metadata = { kind: 'INITIAL', ...(storedImages.length > 0 && { images: storedImages }) };
     await this.messages.append(run, { role: 'USER', content: run.requirement, metadata });
     // The message holds the session's row from here on: a request that deletes the session now sees the run.
     if (await this.sessions.isDeleted(run.tenantId, run.sessionId)) throw new SessionDeletedError();
@@ -407,14 +407,14 @@ export class RunService {
   }
 
   private async keep(run: HarnessRun, images: readonly RunImage[]): Promise<object[]> {
-    const kept: object[] = [];
+    const storedImages: object[] = [];
     for (const { mediaType, bytes, detail } of images) {
       const artifact = { toolCallId: null, kind: 'image', mediaType, bytes };
       const artifactId = await this.artifacts.keep(run, artifact);
       if (artifactId === undefined) throw new NoRoomForImagesError();
-      kept.push({ artifactId, mediaType, byteSize: bytes.length, detail });
+      storedImages.push({ artifactId, mediaType, byteSize: bytes.length, detail });
     }
-    return kept;
+    return storedImages;
   }
 }
 

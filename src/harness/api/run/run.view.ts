@@ -369,8 +369,8 @@ export function runEntries(run: WaitingRun): InboxEntryView[] {
   }
   if (waitKind === 'QUESTION' && question) {
     const { toolCallId, text, options } = question;
-    const asked = { toolCallId, question: text, options };
-    return [InboxEntryView.of({ ...entry, ...asked, kind: 'QUESTION' })];
+    const questionFields = { toolCallId, question: text, options };
+    return [InboxEntryView.of({ ...entry, ...questionFields, kind: 'QUESTION' })];
   }
   if (waitKind !== 'PROVIDER') return [];
   const error = { code: run.errorCode ?? '', message: localized(run.errorMessage ?? '') };

@@ -249,11 +249,11 @@ export class HarnessSessionController {
 
   /** The session that the user has created with the key; IdempotencyConflictError when it was with another body. */
   private async replay(
-    asked: Pick<NewSession, 'tenantId' | 'userId' | 'idempotencyKey' | 'idempotencyHash'>,
+    request: Pick<NewSession, 'tenantId' | 'userId' | 'idempotencyKey' | 'idempotencyHash'>,
   ): Promise<HarnessSessionView | undefined> {
-    const row = await this.sessions.byKey(asked.tenantId, asked.userId, asked.idempotencyKey);
+    const row = await this.sessions.byKey(request.tenantId, request.userId, request.idempotencyKey);
     if (!row) return undefined;
-    if (row.idempotencyHash !== asked.idempotencyHash) throw new IdempotencyConflictError();
+    if (row.idempotencyHash !== request.idempotencyHash) throw new IdempotencyConflictError();
     return toHarnessSessionView(row, true);
   }
 }

@@ -49,12 +49,12 @@ export class HarnessSkillController {
   ): Promise<HarnessSkillsView> {
     const { tenantId, workspace, workspaceIdentity } = await this.runs.sessionOf(caller, sid);
     await this.roots.check(tenantId, workspace, workspaceIdentity);
-    const found = await this.skills.find(workspace, new AbortController().signal);
+    const discovered = await this.skills.find(workspace, new AbortController().signal);
     return {
-      skills: found.skills.map(({ warnings, ...skill }) =>
+      skills: discovered.skills.map(({ warnings, ...skill }) =>
         HarnessSkillView.of(skill, { warnings: warnings.map((warning) => localized(warning)) }),
       ),
-      skipped: found.skipped.map(({ path, reason }) =>
+      skipped: discovered.skipped.map(({ path, reason }) =>
         SkippedSkillView.of({ path, reason: localized(reason) }),
       ),
     };

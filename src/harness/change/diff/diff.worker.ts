@@ -9,7 +9,7 @@ export interface SideTask {
   /** Mode as in FileState. */
   readonly mode: number;
   readonly content?: Uint8Array;
-  readonly kept?: { readonly path: string; readonly sha256: string };
+  readonly stored?: { readonly path: string; readonly sha256: string };
 }
 
 export interface CompareTask {
@@ -53,11 +53,11 @@ export function compare(job: CompareJob): (Compared | undefined)[] {
 
 function sideOf(side: SideTask | null, damaged: string[]): DiffSide | null {
   if (!side) return null;
-  const { mode, content, kept } = side;
+  const { mode, content, stored } = side;
   if (content) return { mode, content: Buffer.from(content) };
-  const bytes = kept && readKept(kept.path);
-  if (!bytes || sha256(bytes) === kept.sha256) return { mode, content: bytes };
-  damaged.push(kept.sha256);
+  const bytes = stored && readKept(stored.path);
+  if (!bytes || sha256(bytes) === stored.sha256) return { mode, content: bytes };
+  damaged.push(stored.sha256);
   return { mode, content: undefined };
 }
 

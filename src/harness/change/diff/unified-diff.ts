@@ -93,11 +93,11 @@ function contentOf(side: DiffSide | null): Buffer | undefined {
 
 function hunksOf(before: string, after: string): StructuredPatchHunk[] {
   if (before === after) return [];
-  const found = structuredPatch('', '', before, after, undefined, undefined, {
+  const patch = structuredPatch('', '', before, after, undefined, undefined, {
     context: CONTEXT_LINES,
     timeout: SEARCH_MS,
   });
-  return found ? found.hunks : [replacement(linesOf(before), linesOf(after))];
+  return patch ? patch.hunks : [replacement(linesOf(before), linesOf(after))];
 }
 
 /** A right difference, though not the smallest: all between the first and the last line that differ. */

@@ -90,12 +90,12 @@ export type FileIdentity = Pick<ManifestFile, 'inode' | 'size' | 'modifiedAt' | 
  * empty one by itself.
  */
 export function operationsBetween(before: Manifest, after: Manifest): FileOperation[] {
-  const known = byPath(before);
-  const found = byPath(after);
-  const removed = before.filter(({ path }) => !found.has(path));
-  const made = after.filter(({ path }) => !known.has(path));
+  const beforeByPath = byPath(before);
+  const afterByPath = byPath(after);
+  const removed = before.filter(({ path }) => !afterByPath.has(path));
+  const created = after.filter(({ path }) => !beforeByPath.has(path));
   const others = after.flatMap((file) => {
-    const earlier = known.get(file.path);
+    const earlier = beforeByPath.get(file.path);
     return earlier && !isUnchanged(earlier, file)
       ? [operation('UPDATE', { before: earlier, after: file })]
       : [];
@@ -103,7 +103,7 @@ export function operationsBetween(before: Manifest, after: Manifest): FileOperat
   return [
     ...withFolders(removed, (file) => operation('DELETE', { before: file })),
     ...others,
-    ...withFolders(made, (file) => operation('CREATE', { after: file })),
+    ...withFolders(created, (file) => operation('CREATE', { after: file })),
   ];
 }
 
@@ -132,8 +132,8 @@ function isFolder({ mode }: ManifestFile): boolean {
 const maps = new WeakMap<Manifest, ReadonlyMap<string, ManifestFile>>();
 
 export function byPath(manifest: Manifest): ReadonlyMap<string, ManifestFile> {
-  const known = maps.get(manifest);
-  if (known) return known;
+  const cachedMap = maps.get(manifest);
+  if (cachedMap) return cachedMap;
   const map = new Map(manifest.map((file) => [file.path, file]));
   maps.set(manifest, map);
   return map;

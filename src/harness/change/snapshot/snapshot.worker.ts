@@ -53,7 +53,7 @@ export interface Place {
 
 export interface LookTask extends Place {
   /** Hash of the workspace's last manifest, for a thread that has just started. */
-  readonly known: string | undefined;
+  readonly lastHash: string | undefined;
 }
 
 export interface TakeTask extends LookTask {
@@ -86,13 +86,13 @@ const stored = new LRUCache<string, StoredManifest>({
 
 /** Keeps the contents that are not kept yet; undefined where there are too many files. */
 export function look(task: LookTask): true | undefined {
-  return manifestOf(task, task.known) && true;
+  return manifestOf(task, task.lastHash) && true;
 }
 
 /** Stores what `look` has found last, and answers the hash of the manifest; undefined where there are too many files. */
 export function take(task: TakeTask): string | undefined {
   // The thread of `look` may have ended, or have looked at many others since.
-  const manifest = latest.get(keyOf(task)) ?? manifestOf(task, task.known);
+  const manifest = latest.get(keyOf(task)) ?? manifestOf(task, task.lastHash);
   if (!manifest) return undefined;
   const taken = { manifest, protectedPaths: task.protectedPaths };
   const hash = keep(manifestBytes(taken), task);
@@ -106,11 +106,11 @@ export function changes(task: ChangesTask): Changes | undefined {
   if (!before) throw new Error('What was taken of the workspace before the command is lost.');
   const manifest = manifestOf(task, task.before, before);
   if (!manifest) return undefined;
-  const found = operationsBetween(before, manifest);
+  const detected = operationsBetween(before, manifest);
   const lost = new Set(
-    found.filter(({ restorable, before: state }) => restorable && state && !isKept(task, state)),
+    detected.filter(({ restorable, before: state }) => restorable && state && !isKept(task, state)),
   );
-  const operations = found.map((one) => (lost.has(one) ? { ...one, restorable: false } : one));
+  const operations = detected.map((one) => (lost.has(one) ? { ...one, restorable: false } : one));
   const isLost = lost.size > 0;
   if (isLost) latest.delete(keyOf(task));
   return { operations: piecesOf(operations), isLost };
@@ -135,20 +135,20 @@ export function protectedPathsOf(
 
 function manifestOf(
   place: Place,
-  known: string | undefined,
+  lastHash: string | undefined,
   earlier?: Manifest,
 ): Manifest | undefined {
   const last =
     latest.get(keyOf(place)) ??
-    (known === undefined ? undefined : storedManifest(place, known)?.manifest);
-  const found = byPath(last ?? NONE);
+    (lastHash === undefined ? undefined : storedManifest(place, lastHash)?.manifest);
+  const lastFiles = byPath(last ?? NONE);
   const compared = earlier && byPath(earlier);
   const room = new Room();
   const manifestFile = (file: WalkedFile): ManifestFile => {
-    const before = found.get(file.path);
+    const before = lastFiles.get(file.path);
     if (file.kind !== 'file') {
       const same = before?.mode === file.mode && before.sha256 === sha256(file.content);
-      return same ? { ...before, ...identityOf(file) } : kept(file, place);
+      return same ? { ...before, ...identityOf(file) } : storedFile(file, place);
     }
     const isKept = room.reserve(file);
     if (before && isSameFile(before, file) && (before.kept || !isKept)) {
@@ -164,7 +164,7 @@ function manifestOf(
   return manifest;
 }
 
-function kept(file: WalkedFile, place: Place): ManifestFile {
+function storedFile(file: WalkedFile, place: Place): ManifestFile {
   return { ...unread(file), sha256: keep(file.content, place), kept: true };
 }
 
@@ -179,9 +179,9 @@ function storedManifest(place: Place, hash: string): StoredManifest | undefined 
   } catch {
     return undefined;
   }
-  const found = sha256(bytes) === hash ? readManifest(bytes) : undefined;
-  if (found) stored.set(hash, found);
-  return found;
+  const manifest = sha256(bytes) === hash ? readManifest(bytes) : undefined;
+  if (manifest) stored.set(hash, manifest);
+  return manifest;
 }
 
 /** A content that was lost, or cut, since it was kept cannot be put back. */
@@ -238,15 +238,15 @@ function read(file: WalkedFile, keepFor: Place | false): ManifestFile {
   }
   try {
     const stats = fstatSync(opened);
-    const found = { ...unread(file), ...identityIn(stats) };
+    const unreadFile = { ...unread(file), ...identityIn(stats) };
     const limit = keepFor ? MAX_STORED_FILE_BYTES : MAX_HASHED_BYTES;
-    if (!stats.isFile() || stats.size > limit) return found;
-    if (!keepFor) return { ...found, sha256: hashOf(opened, limit) };
+    if (!stats.isFile() || stats.size > limit) return unreadFile;
+    if (!keepFor) return { ...unreadFile, sha256: hashOf(opened, limit) };
     const content = contentOf(opened, stats.size);
-    if (content === undefined) return found;
+    if (content === undefined) return unreadFile;
     const named = { name: posix.basename(file.path), isNamedSo: false };
-    if (isSecretContent(content, named)) return { ...found, sha256: sha256(content) };
-    return { ...found, sha256: keep(content, keepFor), kept: true };
+    if (isSecretContent(content, named)) return { ...unreadFile, sha256: sha256(content) };
+    return { ...unreadFile, sha256: keep(content, keepFor), kept: true };
   } finally {
     closeSync(opened);
   }
@@ -343,11 +343,11 @@ function* filesOf(root: string): Generator<WalkedFile> {
     const folderName = posix.basename(path);
     // Names below an open handle: what openat(2) does, which Node does not offer.
     const at = `/proc/self/fd/${folder}`;
-    const found = readdirSync(at, { withFileTypes: true });
-    entries += found.length;
+    const children = readdirSync(at, { withFileTypes: true });
+    entries += children.length;
     if (entries > MAX_ENTRIES) throw new TooManyFilesError();
-    if (path !== '') yield folderOf(folder, path, found.length);
-    for (const entry of found.sort((one, other) => (one.name < other.name ? -1 : 1))) {
+    if (path !== '') yield folderOf(folder, path, children.length);
+    for (const entry of children.sort((one, other) => (one.name < other.name ? -1 : 1))) {
       const { protection, secret } = classifyName(entry.name, folderName, pathClass);
       if (SKIPPED_FOLDERS.has(entry.name) || protection === 'GIT') continue;
       const named = {

@@ -66,16 +66,16 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     signal: AbortSignal,
     protectedPaths: readonly ProtectedPath[] | Promise<readonly ProtectedPath[]> = [],
   ): Promise<string> {
-    const place = { ...this.placeOf(target), known: this.taken.get(keyOf(target)) };
+    const place = { ...this.placeOf(target), lastHash: this.taken.get(keyOf(target)) };
     const run = async <Name extends 'look' | 'take'>(
       name: Name,
       task: Parameters<Work[Name]>[0],
     ): Promise<NonNullable<ReturnType<Work[Name]>>> => {
-      const found = await this.run(name, task, TAKE_MS, signal).catch((error: unknown) => {
+      const result = await this.run(name, task, TAKE_MS, signal).catch((error: unknown) => {
         if (isTimeOut(error)) return undefined;
         throw error;
       });
-      return found ?? tooLarge();
+      return result ?? tooLarge();
     };
     const [paths] = await Promise.all([protectedPaths, run('look', place)]);
     const taken = await run('take', { ...place, protectedPaths: paths });
@@ -103,11 +103,11 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     signal: AbortSignal = this.thread.stopped,
   ): Promise<readonly FileOperation[] | undefined> {
     const task = { ...this.placeOf(target), before };
-    const found = await this.run('changes', task, CHANGES_MS, signal);
-    if (found?.isLost) this.taken.delete(keyOf(target));
-    if (!found) return undefined;
+    const changes = await this.run('changes', task, CHANGES_MS, signal);
+    if (changes?.isLost) this.taken.delete(keyOf(target));
+    if (!changes) return undefined;
     const operations: FileOperation[] = [];
-    for await (const [piece] of yieldingChunks(found.operations, 1)) {
+    for await (const [piece] of yieldingChunks(changes.operations, 1)) {
       if (piece) operations.push(...operationsIn(piece));
     }
     return operations;
@@ -140,9 +140,9 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     name: Name,
     task: Parameters<Work[Name]>[0],
     limitMs: number,
-    given: AbortSignal,
+    callerSignal: AbortSignal,
   ): Promise<ReturnType<Work[Name]>> {
-    const signal = AbortSignal.any([given, this.thread.stopped]);
+    const signal = AbortSignal.any([callerSignal, this.thread.stopped]);
     const work = async (): Promise<ReturnType<Work[Name]>> =>
       this.thread.run(name, task, AbortSignal.any([signal, AbortSignal.timeout(limitMs)]));
     return this.queue.add(work, { signal });

@@ -232,10 +232,10 @@ export class UndoInspection {
     const paths = new Set(selections.filter((one) => !isFolder(one)).map(({ path }) => path));
     const place = { ...target, freed: new VacatedPaths(), paths };
     for (const selection of selections) {
-      const found = await this.inspectWithin(place, selection, signal);
-      if (typeof found === 'string') conflicts.push(conflictOf(selection.changes, found));
-      else ready.push({ selection, operation: found });
-      if (typeof found === 'object') place.freed.add(found);
+      const finding = await this.inspectWithin(place, selection, signal);
+      if (typeof finding === 'string') conflicts.push(conflictOf(selection.changes, finding));
+      else ready.push({ selection, operation: finding });
+      if (typeof finding === 'object') place.freed.add(finding);
     }
     return { ready, conflicts };
   }
@@ -261,11 +261,11 @@ export class UndoInspection {
     const calls = new Set(
       selections.flatMap(({ changes }) => changes.map(({ toolCallId }) => toolCallId)),
     );
-    const made = new Set<string>();
+    const createdFolders = new Set<string>();
     for (const { path, count } of await this.effects.madeFolders(run, [...calls])) {
-      for (const folder of foldersOf(path).slice(0, count)) made.add(folder);
+      for (const folder of foldersOf(path).slice(0, count)) createdFolders.add(folder);
     }
-    return made;
+    return createdFolders;
   }
 
   private async inspectWithin(
@@ -292,25 +292,25 @@ export class UndoInspection {
     // Whatever is there by now: the run has left the file as it had found it.
     if (isNoChange(selection)) return undefined;
     if (place.workspace.classify(path).protection === 'GIT') return 'PROTECTED';
-    let found: FileState | null;
+    let current: FileState | null;
     try {
-      found = await stateOf(place, selection, signal);
+      current = await stateOf(place, selection, signal);
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
       // A file whose parent folder is a file does not exist.
       if (error.code === 'NOT_A_FOLDER' && !wanted) return undefined;
       return REASONS[error.code] ?? 'CHANGED_SINCE';
     }
-    if (sameKept(found, wanted)) return undefined;
+    if (sameKept(current, wanted)) return undefined;
     if (!restorable) return 'NOT_RESTORABLE';
-    if (!sameKept(found, selection.expected)) return 'CHANGED_SINCE';
-    if (found && kindOf(found.mode) === 'folder' && !(await isVacated(place, selection))) {
+    if (!sameKept(current, selection.expected)) return 'CHANGED_SINCE';
+    if (current && kindOf(current.mode) === 'folder' && !(await isVacated(place, selection))) {
       return 'CHANGED_SINCE';
     }
     const size = wanted && (await this.blobs.sizeOf(tenantId, wanted.sha256));
     if (size === undefined) return 'CONTENT_LOST';
     const after = wanted && { ...wanted, size: size ?? 0 };
-    return operationOf(place, { path, before: found, after });
+    return operationOf(place, { path, before: current, after });
   }
 }
 
@@ -356,7 +356,9 @@ function operationOf(
   const op = before ? (after ? 'UPDATE' : 'DELETE') : 'CREATE';
   const folders = foldersOf(path);
   const atFile = folders.findLastIndex((folder) => paths.has(folder));
-  const kept = folders.findIndex((folder, index) => index > atFile && !madeFolders.has(folder));
-  const count = kept < 0 ? folders.length : kept;
+  const firstRemaining = folders.findIndex(
+    (folder, index) => index > atFile && !madeFolders.has(folder),
+  );
+  const count = firstRemaining < 0 ? folders.length : firstRemaining;
   return { path, op, before, after, restorable: true, ...(count > 0 && { madeFolders: count }) };
 }

@@ -33,7 +33,7 @@ import type { RunWriter } from '../../store/run.ledger.js';
 import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
-import { shown } from '../../workspace/workspace-path.js';
+import { displayPath } from '../../workspace/workspace-path.js';
 import { Workspace } from '../../workspace/workspace.js';
 import {
   CONFLICTS,
@@ -376,9 +376,9 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   private async reconcile(undo: StartedUndo, target: ChangeTarget): Promise<void> {
     const { operations } = undo;
     const signal = AbortSignal.timeout(ACT_MS);
-    const found =
+    const filesFound =
       operations.length === 0 ? 'AFTER' : await this.files.find(target, operations, signal);
-    switch (found) {
+    switch (filesFound) {
       case 'AFTER':
         return this.markSucceeded(undo, { reconciled: true });
       case 'BEFORE':
@@ -464,7 +464,7 @@ const MAX_NAMED_FILES = 20;
 
 /** Note about the undo for the model of the session's next run. */
 function noteOf(direction: UndoDirection, files: readonly string[]): string {
-  const named = files.slice(0, MAX_NAMED_FILES).map(shown).join(', ');
+  const named = files.slice(0, MAX_NAMED_FILES).map(displayPath).join(', ');
   const more = files.length > MAX_NAMED_FILES ? ` and ${files.length - MAX_NAMED_FILES} more` : '';
   return direction === 'undo'
     ? `The user has undone changes of this run: ${named}${more} are as they were before it. Do not make these changes again unless the user asks for it.`

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ToolError } from '../../fault/tool.error.js';
 import { newFileMode } from '../../workspace/file-operation.js';
 import type { PlannedFile } from '../../workspace/file-operation.js';
-import { shown } from '../../workspace/workspace-path.js';
+import { displayPath } from '../../workspace/workspace-path.js';
 import { TextLines } from '../text.js';
 import type { LineEnd } from '../text.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
@@ -122,20 +122,20 @@ function checkPlaces(context: ToolContext, sections: readonly PatchSection[]): v
       pathOfFile(context, path),
     );
   });
-  const seen = new Set<string>();
+  const namedPaths = new Set<string>();
   for (const path of paths) {
-    if (seen.has(path)) {
-      throw refused(`it names ${shown(path)} twice. Put all hunks of a file into one part.`);
+    if (namedPaths.has(path)) {
+      throw refused(`it names ${displayPath(path)} twice. Put all hunks of a file into one part.`);
     }
-    seen.add(path);
+    namedPaths.add(path);
   }
   const inFile = paths.find((path) =>
     path
       .split('/')
-      .some((_, index, names) => index > 0 && seen.has(names.slice(0, index).join('/'))),
+      .some((_, index, names) => index > 0 && namedPaths.has(names.slice(0, index).join('/'))),
   );
   if (inFile !== undefined)
-    throw refused(`${shown(inFile)} would lie in another file that it names.`);
+    throw refused(`${displayPath(inFile)} would lie in another file that it names.`);
 }
 
 /** Verifies one part of the patch and says what it does; changes nothing. */
@@ -158,17 +158,17 @@ async function planAdd(
   path: string,
   { content, executable }: Extract<PatchSection, { kind: 'add' }>,
 ): Promise<PlannedSection> {
-  const known = await findEditable(context, path);
-  if (known) return planOverwrite(context, known, Buffer.from(content));
+  const existingFile = await findEditable(context, path);
+  if (existingFile) return planOverwrite(context, existingFile, Buffer.from(content));
   // Executable for those who may read it.
   const mode = executable ? newFileMode() | ((newFileMode() & 0o444) >> 2) : newFileMode();
   const file = await planCreate(context, path, { content: Buffer.from(content), mode });
-  return { files: [file], description: `added ${shown(path)}` };
+  return { files: [file], description: `added ${displayPath(path)}` };
 }
 
 /** A file that was read is replaced, and keeps its permissions; PATCH_REFUSED for any other. */
 function planOverwrite(context: ToolContext, file: EditableFile, content: Buffer): PlannedSection {
-  const name = shown(file.path);
+  const name = displayPath(file.path);
   if (context.seen.get(file.path) === undefined) {
     throw refused(
       `${name} exists already and was not read. Read it with read_file if you mean to replace it, update it, or give another path.`,
@@ -190,12 +190,12 @@ async function planRemoval(
   if (hunks.length > 0) {
     // An error about a hunk that does not match quotes lines of the file, so it must have been read.
     requireSeen(context, file);
-    const { text } = decodeText(file.bytes, shown(path));
-    if (applyHunks(text, hunks, shown(path)).text !== '') {
-      throw refused(`the hunks that delete ${shown(path)} do not hold all of its lines.`);
+    const { text } = decodeText(file.bytes, displayPath(path));
+    if (applyHunks(text, hunks, displayPath(path)).text !== '') {
+      throw refused(`the hunks that delete ${displayPath(path)} do not hold all of its lines.`);
     }
   }
-  return { files: [planDelete(context, file)], description: `deleted ${shown(path)}` };
+  return { files: [planDelete(context, file)], description: `deleted ${displayPath(path)}` };
 }
 
 async function planChange(
@@ -207,11 +207,11 @@ async function planChange(
   requireSeen(context, file);
   const { content, description } = patched(file, hunks);
   if (content.equals(file.bytes)) {
-    throw refused(`it leaves ${shown(path)} as it is. Leave that part out.`);
+    throw refused(`it leaves ${displayPath(path)} as it is. Leave that part out.`);
   }
   return {
     files: [planUpdate(file, content)],
-    description: `changed ${shown(path)} ${description}`,
+    description: `changed ${displayPath(path)} ${description}`,
   };
 }
 
@@ -229,7 +229,7 @@ async function planMove(
   return {
     // The new place first: at no moment is the content in none.
     files: [await planCreate(context, to, { content, mode }), planDelete(context, file)],
-    description: `moved ${shown(path)} to ${shown(to)} ${description}`.trimEnd(),
+    description: `moved ${displayPath(path)} to ${displayPath(to)} ${description}`.trimEnd(),
   };
 }
 
@@ -237,10 +237,10 @@ function patched(
   { path, bytes }: { readonly path: string; readonly bytes: Buffer },
   hunks: readonly Hunk[],
 ): { readonly content: Buffer; readonly description: string } {
-  const before = decodeText(bytes, shown(path));
-  const { text, fuzzyCount } = applyHunks(before.text, hunks, shown(path));
+  const before = decodeText(bytes, displayPath(path));
+  const { text, fuzzyCount } = applyHunks(before.text, hunks, displayPath(path));
   const content = encodeText({ ...before, text });
-  if (content.length > MAX_TEXT_BYTES) throw tooLarge(shown(path));
+  if (content.length > MAX_TEXT_BYTES) throw tooLarge(displayPath(path));
   const how =
     fuzzyCount > 0 ? `, ${fuzzyCount} of them found but for spaces, indentation or quotes` : '';
   return { content, description: `(${hunks.length} hunk(s)${how})` };
@@ -248,7 +248,7 @@ function patched(
 
 async function requireFree(context: ToolContext, path: string): Promise<void> {
   if (!(await findEditable(context, path))) return;
-  throw refused(`${shown(path)} exists already. Update it, or give another path.`);
+  throw refused(`${displayPath(path)} exists already. Update it, or give another path.`);
 }
 
 /** Lines that the hunks of one file may have to be compared with, all in all: well below a second. */
@@ -383,18 +383,18 @@ class HunkSearch {
     let after = from;
     for (const [index, anchor] of anchors.entries()) {
       const lines = (this.trimmed ??= Array.from(this.lines, (line) => line.trim()));
-      const found: number[] = [];
+      const positions: number[] = [];
       for (let at = after; at < lines.length; at += 1) {
-        if (lines[at] === anchor) found.push(at);
+        if (lines[at] === anchor) positions.push(at);
       }
-      const [first] = found;
+      const [first] = positions;
       const what = `The line after @@ of hunk ${number}`;
       if (first === undefined) {
         throw new ToolError('NO_MATCH', `${what} was not found in ${this.name}: ${anchor}`);
       }
-      if (index === 0 && found.length > 1) {
-        const numbers = found.map((at) => at + 1);
-        throw ambiguous({ name: this.name, what, count: found.length, lines: numbers });
+      if (index === 0 && positions.length > 1) {
+        const numbers = positions.map((at) => at + 1);
+        throw ambiguous({ name: this.name, what, count: positions.length, lines: numbers });
       }
       after = first + 1;
     }

@@ -6,7 +6,7 @@ import { editedContent, MAX_TEXT_BYTES, outcomeOf } from './text-edit.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
 import { newFileMode } from '../../workspace/file-operation.js';
 import type { FileState, PlannedFile } from '../../workspace/file-operation.js';
-import { shown } from '../../workspace/workspace-path.js';
+import { displayPath } from '../../workspace/workspace-path.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
 /** Size of the largest file that is removed, moved or replaced as a whole: its content is kept for undo. */
@@ -22,8 +22,8 @@ export interface EditableFile {
 }
 
 /** The path below the workspace; NOT_A_FILE for the workspace itself. */
-export function pathOfFile({ workspace }: ToolContext, given: string): string {
-  const path = workspace.pathOf(given);
+export function pathOfFile({ workspace }: ToolContext, requestedPath: string): string {
+  const path = workspace.pathOf(requestedPath);
   if (path !== '') return path;
   throw new ToolError('NOT_A_FILE', 'The path is that of the workspace itself. Name a file in it.');
 }
@@ -39,7 +39,7 @@ export async function findEditable(
   if (state.size > limitBytes) {
     throw new ToolError(
       'TOO_LARGE',
-      `${shown(path)} has ${state.size} bytes; files of at most ${limitBytes / 1024 / 1024} MiB can be changed this way.`,
+      `${displayPath(path)} has ${state.size} bytes; files of at most ${limitBytes / 1024 / 1024} MiB can be changed this way.`,
     );
   }
   const { bytes, realPath, links, sha256, size, mode } = await workspace.read(path, {
@@ -49,13 +49,13 @@ export async function findEditable(
   if (realPath !== path) {
     throw new ToolError(
       'SYMLINK_ESCAPE',
-      `${shown(path)} is or passes a symbolic link, over which nothing is changed. Use the path of the file itself.`,
+      `${displayPath(path)} is or passes a symbolic link, over which nothing is changed. Use the path of the file itself.`,
     );
   }
   if (links > 1) {
     throw new ToolError(
       'HARD_LINK',
-      `${shown(path)} has a second name (a hard link) and is not changed, because the change could reach a file elsewhere. Ask the user to copy it first.`,
+      `${displayPath(path)} has a second name (a hard link) and is not changed, because the change could reach a file elsewhere. Ask the user to copy it first.`,
     );
   }
   return { path, state: { sha256, size, mode }, bytes };
@@ -71,7 +71,7 @@ export async function getEditable(
   if (file) return file;
   throw new ToolError(
     'NOT_FOUND',
-    `${shown(path)} does not exist. Look with glob_files, or make it with write_file.`,
+    `${displayPath(path)} does not exist. Look with glob_files, or make it with write_file.`,
   );
 }
 
@@ -82,12 +82,12 @@ export function requireSeen({ seen }: ToolContext, { path, state }: EditableFile
   if (last === undefined) {
     throw new ToolError(
       'NOT_READ',
-      `${shown(path)} was not read in this session, and only what was read is edited. Read it with read_file, then repeat the edit.`,
+      `${displayPath(path)} was not read in this session, and only what was read is edited. Read it with read_file, then repeat the edit.`,
     );
   }
   throw new ToolError(
     'CHANGED_MEANWHILE',
-    `${shown(path)} was changed since it was last read. Read it again with read_file, then repeat the edit.`,
+    `${displayPath(path)} was changed since it was last read. Read it again with read_file, then repeat the edit.`,
   );
 }
 
@@ -141,7 +141,7 @@ async function missingFolders({ workspace, signal }: ToolContext, path: string):
     if (count < MAX_NEW_FOLDERS) continue;
     throw new ToolError(
       'PATH_INVALID',
-      `${shown(path)} would need more than ${MAX_NEW_FOLDERS} new folders. Use a shorter path.`,
+      `${displayPath(path)} would need more than ${MAX_NEW_FOLDERS} new folders. Use a shorter path.`,
     );
   }
   return names.length;
@@ -159,7 +159,10 @@ async function isThere(
     if (error instanceof ToolError && error.code === 'NOT_A_FILE') return true;
     throw error;
   }
-  throw new ToolError('NOT_A_FOLDER', `${shown(folder)} is a file, so nothing can lie in it.`);
+  throw new ToolError(
+    'NOT_A_FOLDER',
+    `${displayPath(folder)} is a file, so nothing can lie in it.`,
+  );
 }
 
 /** Text that can be stored in a file as UTF-8 and read back the same. */
@@ -210,15 +213,15 @@ export class EditFileTool implements FileTool<EditInput> {
     return edits.length === 1 ? `edit ${path}` : `make ${edits.length} edits in ${path}`;
   }
 
-  async plan({ path: given, edits }: EditInput, context: ToolContext): Promise<FilePlan> {
-    const path = pathOfFile(context, given);
+  async plan({ path: requestedPath, edits }: EditInput, context: ToolContext): Promise<FilePlan> {
+    const path = pathOfFile(context, requestedPath);
     const file = await getEditable(context, path, MAX_TEXT_BYTES);
     requireSeen(context, file);
     const { content, edited } = await editedContent(file, edits);
     const count = edits.length === 1 ? '' : ` (${edits.length} edits)`;
     return {
       files: [planUpdate(file, content)],
-      content: `Edited ${shown(path)}: ${outcomeOf(edited)}`,
+      content: `Edited ${displayPath(path)}: ${outcomeOf(edited)}`,
       summary: `edited ${path}${count}`,
     };
   }
@@ -246,8 +249,11 @@ export class WriteFileTool implements FileTool<WriteInput> {
     return `write ${path}`;
   }
 
-  async plan({ path: given, content: text }: WriteInput, context: ToolContext): Promise<FilePlan> {
-    const path = pathOfFile(context, given);
+  async plan(
+    { path: requestedPath, content: text }: WriteInput,
+    context: ToolContext,
+  ): Promise<FilePlan> {
+    const path = pathOfFile(context, requestedPath);
     const content = Buffer.from(text);
     if (content.length > MAX_WRITE_BYTES) {
       throw new ToolError(
@@ -259,7 +265,7 @@ export class WriteFileTool implements FileTool<WriteInput> {
     const done = file.operation.op === 'CREATE' ? 'Made' : 'Replaced';
     return {
       files: [file],
-      content: `${done} ${shown(path)} (${content.length} bytes).`,
+      content: `${done} ${displayPath(path)} (${content.length} bytes).`,
       summary: `${done.toLowerCase()} ${path}`,
     };
   }
@@ -275,17 +281,17 @@ async function plannedWrite(
   if (file.bytes.equals(content)) {
     throw new ToolError(
       'INVALID_ARGUMENTS',
-      `${shown(path)} has exactly this content already: nothing to do.`,
+      `${displayPath(path)} has exactly this content already: nothing to do.`,
     );
   }
-  const seen = context.seen.get(path);
-  if (seen !== undefined && seen !== file.state.sha256) {
+  const lastSeenHash = context.seen.get(path);
+  if (lastSeenHash !== undefined && lastSeenHash !== file.state.sha256) {
     throw new ToolError(
       'CHANGED_MEANWHILE',
-      `${shown(path)} was changed since it was last read. Read it again with read_file before you replace it.`,
+      `${displayPath(path)} was changed since it was last read. Read it again with read_file before you replace it.`,
     );
   }
-  return planUpdate(file, content, { unread: seen === undefined });
+  return planUpdate(file, content, { unread: lastSeenHash === undefined });
 }
 
 const deleteInput = z.strictObject({ path: givenPath });
@@ -305,12 +311,12 @@ export class DeleteFileTool implements FileTool<DeleteInput> {
     return `delete ${path}`;
   }
 
-  async plan({ path: given }: DeleteInput, context: ToolContext): Promise<FilePlan> {
-    const path = pathOfFile(context, given);
+  async plan({ path: requestedPath }: DeleteInput, context: ToolContext): Promise<FilePlan> {
+    const path = pathOfFile(context, requestedPath);
     const file = await getEditable(context, path);
     return {
       files: [planDelete(context, file)],
-      content: `Removed ${shown(path)}.`,
+      content: `Removed ${displayPath(path)}.`,
       summary: `removed ${path}`,
     };
   }

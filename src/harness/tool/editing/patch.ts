@@ -132,10 +132,10 @@ function endOfWrapper(line: string): string | undefined {
 function dedented(lines: readonly string[], from: number, to: number): readonly string[] {
   const indent = indentOf(lines[from] ?? '');
   const isBlank = (line: string): boolean => line.trim() === '';
-  const own = lines.slice(from, to);
+  const wrappedLines = lines.slice(from, to);
   if (indent === '' || !isMarker(lines[from])) return lines;
-  if (!own.every((line) => line.startsWith(indent) || isBlank(line))) return lines;
-  const inner = own.map((line) => (isBlank(line) ? '' : line.slice(indent.length)));
+  if (!wrappedLines.every((line) => line.startsWith(indent) || isBlank(line))) return lines;
+  const inner = wrappedLines.map((line) => (isBlank(line) ? '' : line.slice(indent.length)));
   return [...lines.slice(0, from), ...inner];
 }
 
@@ -465,10 +465,10 @@ function unifiedHunk(lines: PatchLines): Hunk {
   const [, oldStart = '0', oldCount = '1', , newCount = '1'] = match;
   const announced = { old: Number(oldCount), now: Number(newCount) };
   const body = bodyIn(lines, announced);
-  const found = { old: countOf(body, '+'), now: countOf(body, '-') };
-  if (found.old !== announced.old || found.now !== announced.now) {
+  const counted = { old: countOf(body, '+'), now: countOf(body, '-') };
+  if (counted.old !== announced.old || counted.now !== announced.now) {
     throw refused(
-      `line ${patchLine} announces ${oldCount} old and ${newCount} new lines, but the hunk has ${found.old} and ${found.now}. Correct the numbers, or use the form that begins with "*** Begin Patch", which needs none.`,
+      `line ${patchLine} announces ${oldCount} old and ${newCount} new lines, but the hunk has ${counted.old} and ${counted.now}. Correct the numbers, or use the form that begins with "*** Begin Patch", which needs none.`,
     );
   }
   return {
@@ -529,9 +529,9 @@ const ESCAPES: Readonly<Record<string, number>> = {
 };
 
 /** Reads a name as git and diff write it: quoted where it holds odd characters, with a time after a tab at most. */
-function readName(given: string): string {
-  const quoted = /^"((?:[^"\\]|\\.)*)"/.exec(given)?.[1];
-  return quoted === undefined ? (given.split('\t')[0] ?? '').trimEnd() : unquoted(quoted);
+function readName(field: string): string {
+  const quoted = /^"((?:[^"\\]|\\.)*)"/.exec(field)?.[1];
+  return quoted === undefined ? (field.split('\t')[0] ?? '').trimEnd() : unquoted(quoted);
 }
 
 function without(prefix: string, name: string): string {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { ToolError } from '../../fault/tool.error.js';
 import { utf8Text } from '../../protocol/values.js';
-import { shown } from '../../workspace/workspace-path.js';
+import { displayPath } from '../../workspace/workspace-path.js';
 import { placesOf, TextLines } from '../text.js';
 import type { Places } from '../text.js';
 
@@ -189,12 +189,12 @@ export function ambiguous({
   readonly count: number;
   readonly lines: readonly number[];
 }): ToolError {
-  const shown = lines.slice(0, MAX_LINE_NUMBERS).join(', ');
+  const lineList = lines.slice(0, MAX_LINE_NUMBERS).join(', ');
   const more = count > MAX_LINE_NUMBERS ? ', …' : '';
   const all = what === 'oldText' ? ', or the exact text with replaceAll for all of them' : '';
   return new ToolError(
     'AMBIGUOUS_MATCH',
-    `${what} is in ${count} places of ${name} (lines ${shown}${more}) and nothing was changed. Give more lines around the one you mean${all}.`,
+    `${what} is in ${count} places of ${name} (lines ${lineList}${more}) and nothing was changed. Give more lines around the one you mean${all}.`,
   );
 }
 
@@ -291,7 +291,7 @@ export async function editedContent(
   file: { readonly path: string; readonly bytes: Buffer },
   edits: readonly TextEdit[],
 ): Promise<{ readonly content: Buffer; readonly edited: readonly EditedText[] }> {
-  const name = shown(file.path);
+  const name = displayPath(file.path);
   const before = decodeText(file.bytes, name);
   const edited: EditedText[] = [];
   let { text } = before;
@@ -474,8 +474,8 @@ function plainText(text: string): string {
 }
 
 /** Whether each typographic character of the given line is in the line of the file, too: what is new stays plain. */
-function keepsTypography(inFile: string, given: string): boolean {
-  return [...given.matchAll(TYPOGRAPHIC)].every(({ 0: one, index }) => inFile[index] === one);
+function keepsTypography(inFile: string, wantedLine: string): boolean {
+  return [...wantedLine.matchAll(TYPOGRAPHIC)].every(({ 0: one, index }) => inFile[index] === one);
 }
 
 /** The indentation that the file has before every line and the block has not, or the other way round. */
@@ -488,9 +488,9 @@ function shiftOf(lines: readonly string[], block: readonly string[]): Shift | un
   let common: Shift | undefined;
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '') continue;
-    const given = block[index] ?? '';
-    if (!keepsTypography(trimmed(line), trimmed(given))) return undefined;
-    const shift = shiftOfLine(indentOf(line), indentOf(given));
+    const wantedLine = block[index] ?? '';
+    if (!keepsTypography(trimmed(line), trimmed(wantedLine))) return undefined;
+    const shift = shiftOfLine(indentOf(line), indentOf(wantedLine));
     if (!shift || (common && (common.adds !== shift.adds || common.indent !== shift.indent))) {
       return undefined;
     }
@@ -526,16 +526,16 @@ export function occurrences(sequence: ArrayLike<number>, pattern: ArrayLike<numb
   const { length } = pattern;
   if (length === 0 || length > sequence.length) return [];
   const borders = bordersOf(pattern);
-  const found: number[] = [];
+  const positions: number[] = [];
   let matched = 0;
   for (let at = 0; at < sequence.length; at += 1) {
     while (matched > 0 && sequence[at] !== pattern[matched]) matched = borders[matched - 1] ?? 0;
     if (sequence[at] === pattern[matched]) matched += 1;
     if (matched < length) continue;
-    found.push(at - length + 1);
+    positions.push(at - length + 1);
     matched = borders[matched - 1] ?? 0;
   }
-  return found;
+  return positions;
 }
 
 /** For every prefix of the pattern, the length of its longest proper prefix that is also its suffix. */
@@ -599,8 +599,8 @@ function numbered(lines: TextLines, from: number, to: number): string {
     .slice(from, to)
     .map((line, index) => {
       const cut = line.length > MAX_SHOWN_CHARS;
-      const shown = cut ? `${line.slice(0, MAX_SHOWN_CHARS).toWellFormed()}…` : line;
-      return `${from + index + 1}: ${shown}`;
+      const visible = cut ? `${line.slice(0, MAX_SHOWN_CHARS).toWellFormed()}…` : line;
+      return `${from + index + 1}: ${visible}`;
     })
     .join('\n');
 }

@@ -57,7 +57,7 @@ export class PlanCreateTool implements RunTool<CreateInput> {
     return phase === 'PLAN' ? undefined : 'The plan is approved already. Carry it out.';
   }
 
-  async decide(given: CreateInput, { run, workspace }: ToolContext): Promise<RunToolDecision> {
+  async decide(input: CreateInput, { run, workspace }: ToolContext): Promise<RunToolDecision> {
     if (run.permissionMode === 'READ_ONLY' || run.phase !== 'PLAN') {
       throw new ToolError(
         'PLAN_ERROR',
@@ -78,7 +78,7 @@ export class PlanCreateTool implements RunTool<CreateInput> {
         `A run has at most ${MAX_PLAN_VERSIONS} versions of its plan.`,
       );
     }
-    const content = contentOf(given, workspace);
+    const content = contentOf(input, workspace);
     const proposed: Plan = {
       taskId: plan?.taskId ?? newId(),
       revision,
@@ -115,8 +115,8 @@ function contentOf(
 }
 
 /** The path as tools normalise it. What no plan can allow may not stand among what the plan allows. */
-function plannedPath(given: string, workspace: Workspace): string {
-  const normal = workspace.pathOf(given);
+function plannedPath(requestedPath: string, workspace: Workspace): string {
+  const normal = workspace.pathOf(requestedPath);
   if (normal === '') {
     throw new ToolError('PLAN_ERROR', 'files: the workspace itself is no file. Name each file.');
   }
@@ -165,9 +165,14 @@ export class PlanStepTool implements RunTool<StepInput> {
       : 'There is no approved plan yet. Submit one with plan_create.';
   }
 
-  async decide({ steps: given }: StepInput, { run }: ToolContext): Promise<RunToolDecision> {
+  async decide(
+    { steps: reportedSteps }: StepInput,
+    { run }: ToolContext,
+  ): Promise<RunToolDecision> {
     const updated =
-      run.permissionMode === 'READ_ONLY' ? listed(run.plan, given) : progressed(run.plan, given);
+      run.permissionMode === 'READ_ONLY'
+        ? listed(run.plan, reportedSteps)
+        : progressed(run.plan, reportedSteps);
     const { steps } = updated;
     if (steps.filter(({ status }) => status === 'IN_PROGRESS').length > 1) {
       throw new ToolError(
@@ -188,8 +193,8 @@ export class PlanStepTool implements RunTool<StepInput> {
 }
 
 /** The model's own list: it is not approved and allows nothing. */
-function listed(plan: Plan | null, given: readonly GivenStep[]): Plan {
-  const steps = given.map(({ text, status }, index) => ({
+function listed(plan: Plan | null, reportedSteps: readonly GivenStep[]): Plan {
+  const steps = reportedSteps.map(({ text, status }, index) => ({
     id: `s${index + 1}`,
     text: storableText(text),
     status,
@@ -205,14 +210,14 @@ function listed(plan: Plan | null, given: readonly GivenStep[]): Plan {
 }
 
 /** The approved plan with other statuses. Nothing that was approved changes: neither texts nor files nor the hash. */
-function progressed(plan: Plan | null, given: readonly GivenStep[]): Plan {
+function progressed(plan: Plan | null, reportedSteps: readonly GivenStep[]): Plan {
   if (plan?.reviewState !== 'APPROVED') {
     throw new ToolError(
       'PLAN_ERROR',
       'There is no approved plan yet. Submit one with plan_create.',
     );
   }
-  const steps = given.reduce(withStep, plan.steps);
+  const steps = reportedSteps.reduce(withStep, plan.steps);
   if (steps.length > MAX_PLAN_STEPS) {
     throw new ToolError(
       'PLAN_ERROR',
@@ -227,8 +232,11 @@ function withStep(
   { id, text, status }: GivenStep,
 ): readonly PlanStep[] {
   const storable = storableText(text);
-  const known = steps.find((step) => (id === undefined ? step.text === storable : step.id === id));
-  if (known) return steps.map((step) => (step === known ? { ...step, status } : step));
+  const existingStep = steps.find((step) =>
+    id === undefined ? step.text === storable : step.id === id,
+  );
+  if (existingStep)
+    return steps.map((step) => (step === existingStep ? { ...step, status } : step));
   if (id !== undefined) {
     throw new ToolError(
       'PLAN_ERROR',

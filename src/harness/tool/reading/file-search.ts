@@ -133,8 +133,8 @@ export class FileSearch {
  * The path to search in, with links resolved: the file or folder that was named, or the whole workspace. Secret files and
  * those of git are never searched, also not when they are named or linked to.
  */
-export async function searchPlace(workspace: Workspace, given = ''): Promise<string> {
-  const path = await workspace.realPathOf(workspace.pathOf(given));
+export async function searchPlace(workspace: Workspace, requestedPath = ''): Promise<string> {
+  const path = await workspace.realPathOf(workspace.pathOf(requestedPath));
   const { protection, secret } = workspace.classify(path);
   if (secret) {
     throw new ToolError(
@@ -299,16 +299,16 @@ function foundLine(json: Buffer): FoundLine | undefined {
 
 /** The pieces between the separators; what follows the last one is incomplete, and left out. */
 async function* split(output: AsyncIterable<Buffer>, separator: number): AsyncGenerator<Buffer> {
-  let begun: Buffer[] = [];
+  let pending: Buffer[] = [];
   for await (const chunk of output) {
     let start = 0;
     for (;;) {
       const end = chunk.indexOf(separator, start);
       if (end < 0) break;
-      yield Buffer.concat([...begun, chunk.subarray(start, end)]);
-      begun = [];
+      yield Buffer.concat([...pending, chunk.subarray(start, end)]);
+      pending = [];
       start = end + 1;
     }
-    begun.push(chunk.subarray(start));
+    pending.push(chunk.subarray(start));
   }
 }

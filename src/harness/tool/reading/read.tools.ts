@@ -47,19 +47,19 @@ export class ListFilesTool implements ReadTool<ListInput> {
   }
 
   async run(
-    { path: given = '', depth = 1 }: ListInput,
+    { path: requestedPath = '', depth = 1 }: ListInput,
     context: ToolContext,
   ): Promise<ToolOutcome> {
     const { workspace, signal } = context;
-    const path = workspace.pathOf(given);
-    const found = await new Listing(workspace, path, new TimeLimit(signal, LIST_SECONDS)).entries(
+    const path = workspace.pathOf(requestedPath);
+    const entries = await new Listing(workspace, path, new TimeLimit(signal, LIST_SECONDS)).entries(
       depth,
     );
     const place = pathText(path === '' ? '.' : path);
-    if (found.length === 0) {
+    if (entries.length === 0) {
       return { content: `The folder ${place} is empty.`, summary: `${place} is empty` };
     }
-    const listed = [...found.slice(0, MAX_ENTRIES).sort(byPath), ...found.slice(MAX_ENTRIES)];
+    const listed = [...entries.slice(0, MAX_ENTRIES).sort(byPath), ...entries.slice(MAX_ENTRIES)];
     const { content, count, isCut } = shownList(
       listed.map(lineOf),
       MAX_ENTRIES,
@@ -84,24 +84,24 @@ class Listing {
 
   /** Returns one entry more than are shown when there are more. */
   async entries(depth: number): Promise<Listed[]> {
-    const found: Listed[] = [];
+    const allEntries: Listed[] = [];
     let level = [this.path];
     for (
       let deep = 1;
-      deep <= depth && level.length > 0 && found.length <= MAX_ENTRIES;
+      deep <= depth && level.length > 0 && allEntries.length <= MAX_ENTRIES;
       deep += 1
     ) {
       const entries: Listed[] = [];
       for (const folder of level) {
         entries.push(
-          ...(await this.folder(folder, MAX_ENTRIES + 1 - found.length - entries.length)),
+          ...(await this.folder(folder, MAX_ENTRIES + 1 - allEntries.length - entries.length)),
         );
-        if (found.length + entries.length > MAX_ENTRIES) break;
+        if (allEntries.length + entries.length > MAX_ENTRIES) break;
       }
-      found.push(...entries);
+      allEntries.push(...entries);
       level = entries.filter((entry) => isEntered(entry)).map((entry) => entry.path);
     }
-    return found;
+    return allEntries;
   }
 
   private async folder(folder: string, limit: number): Promise<Listed[]> {
@@ -181,16 +181,19 @@ export class ReadFileTool implements ReadTool<ReadInput> {
   }
 
   /** Whether the file is secret, by its name or its content. NOT_FOUND names similar paths; SECRET_PATH for a link to a secret file. */
-  async subject({ path: given }: ReadInput, { workspace }: ToolContext): Promise<PolicySubject> {
-    const path = workspace.pathOf(given);
+  async subject(
+    { path: requestedPath }: ReadInput,
+    { workspace }: ToolContext,
+  ): Promise<PolicySubject> {
+    const path = workspace.pathOf(requestedPath);
     const realPath = await withSuggestions(workspace, path, () => workspace.realPathOf(path));
     requireNoSecretLink(workspace, path, realPath);
     return { kind: 'read', secret: await isSecret(workspace, path) };
   }
 
-  async run(given: ReadInput, context: ToolContext): Promise<ToolOutcome> {
-    const { offset = 1, limit = MAX_LINES } = given;
-    const file = await readTextFile(context, given.path);
+  async run(input: ReadInput, context: ToolContext): Promise<ToolOutcome> {
+    const { offset = 1, limit = MAX_LINES } = input;
+    const file = await readTextFile(context, input.path);
     const { path, realPath, sha256, isExact } = file;
     // A line is masked before it is cut: afterwards half of a secret would not be recognised.
     const masked = (line: string): string => this.mask.apply(line);
@@ -220,8 +223,11 @@ interface TextFile extends Pick<WorkspaceFile, 'path' | 'realPath' | 'sha256'> {
  * Reads a file of at most 20 MiB. ToolError: NOT_FOUND, NOT_A_FILE, TOO_LARGE, SYMLINK_ESCAPE, SECRET_PATH, NOT_TEXT for
  * binary content, and TIMED_OUT after 30 seconds.
  */
-async function readTextFile({ workspace, signal }: ToolContext, given: string): Promise<TextFile> {
-  const path = workspace.pathOf(given);
+async function readTextFile(
+  { workspace, signal }: ToolContext,
+  requestedPath: string,
+): Promise<TextFile> {
+  const path = workspace.pathOf(requestedPath);
   const time = new TimeLimit(signal, READ_SECONDS);
   const file = await withSuggestions(workspace, path, () =>
     workspace.read(path, { limitBytes: MAX_FILE_BYTES, signal: time.signal }),
@@ -272,19 +278,19 @@ function textPage({ text, path }: TextFile, { offset, limit, masked }: PageQuery
       `${path} has only ${counted(total, 'line')}; offset=${offset} is behind its end. Give a smaller offset.`,
     );
   }
-  const shown = new ShownLines();
+  const shownLines = new ShownLines();
   let last = offset - 1;
   for (const line of lines) {
     // The editing tools handle carriage returns themselves.
     const visible = clipped(masked(line.replace(/\r$/, '')), MAX_LINE_CHARS);
-    if (!shown.add(`${last + 1}\t${visible}`)) break;
+    if (!shownLines.add(`${last + 1}\t${visible}`)) break;
     last += 1;
   }
   const remark =
     last < total
       ? `[Lines ${offset} to ${last} of ${total}. Go on with offset=${last + 1}.]`
       : `[End of the file, ${counted(total, 'line')}.]`;
-  return { content: shown.text(remark), lines: last - offset + 1, total, isCut: last < total };
+  return { content: shownLines.text(remark), lines: last - offset + 1, total, isCut: last < total };
 }
 
 /**
@@ -365,17 +371,17 @@ async function similarNames(
   entries: readonly WorkspaceEntry[],
   wanted: string,
 ): Promise<readonly string[]> {
-  const similar: { readonly shown: string; readonly distance: number }[] = [];
+  const similar: { readonly label: string; readonly distance: number }[] = [];
   for await (const piece of yieldingChunks(entries, COMPARED_AT_ONCE)) {
     for (const { name, kind } of piece) {
       if (Math.max(wanted.length, name.length) > MAX_COMPARED_CHARS) continue;
       const distance = editDistance(wanted.toLowerCase(), name.toLowerCase());
-      const shown = kind === 'folder' ? `${name}/` : name;
-      if (distance <= Math.max(2, wanted.length / 3)) similar.push({ shown, distance });
+      const label = kind === 'folder' ? `${name}/` : name;
+      if (distance <= Math.max(2, wanted.length / 3)) similar.push({ label, distance });
     }
   }
   similar.sort((a, b) => a.distance - b.distance);
-  return similar.slice(0, MAX_SUGGESTIONS).map(({ shown }) => shown);
+  return similar.slice(0, MAX_SUGGESTIONS).map(({ label }) => label);
 }
 
 /** Levenshtein distance. */

@@ -48,19 +48,19 @@ export class GlobFilesTool implements ReadTool<GlobInput> {
     return { kind: 'read', secret: false };
   }
 
-  async run(given: GlobInput, context: ToolContext): Promise<ToolOutcome> {
+  async run(input: GlobInput, context: ToolContext): Promise<ToolOutcome> {
     const { workspace, signal } = context;
-    const path = await searchPlace(workspace, given.path);
-    const glob = globOf(workspace, given.pattern);
+    const path = await searchPlace(workspace, input.path);
+    const glob = globOf(workspace, input.pattern);
     const time = new TimeLimit(signal, GLOB_SECONDS);
-    const found: string[] = [];
+    const matchingFiles: string[] = [];
     try {
       const query = { root: workspace.root, path, glob };
       for await (const file of this.search.files(query, time.signal)) {
         time.check();
         const isShown = await withShownFile(workspace, file, async () => true);
-        if (isShown) found.push(file);
-        if (found.length > MAX_FILES) break;
+        if (isShown) matchingFiles.push(file);
+        if (matchingFiles.length > MAX_FILES) break;
       }
     } catch (error) {
       if (error instanceof SearchPatternError) throw invalidPattern('pattern', error);
@@ -69,26 +69,26 @@ export class GlobFilesTool implements ReadTool<GlobInput> {
         throw error;
       }
     }
-    return foundFiles(found, given.pattern);
+    return foundFiles(matchingFiles, input.pattern);
   }
 }
 
-function foundFiles(found: readonly string[], pattern: string): ToolOutcome {
-  const asked = askedFor(pattern);
-  if (found.length === 0) {
+function foundFiles(files: readonly string[], pattern: string): ToolOutcome {
+  const quotedPattern = askedFor(pattern);
+  if (files.length === 0) {
     return {
-      content: `No file fits ${asked}. Try a wider pattern such as **/*name*, or list_files.`,
-      summary: `no file fits ${asked}`,
+      content: `No file fits ${quotedPattern}. Try a wider pattern such as **/*name*, or list_files.`,
+      summary: `no file fits ${quotedPattern}`,
     };
   }
   const { content, count, isCut } = shownList(
-    found.map(pathText),
+    files.map(pathText),
     MAX_FILES,
     (files) => `[The last changed ${files}; there are more. Use a narrower pattern.]`,
   );
   return {
     content,
-    summary: `found ${counted(count, 'file')}${isCut ? ' and more' : ''} for ${asked}`,
+    summary: `found ${counted(count, 'file')}${isCut ? ' and more' : ''} for ${quotedPattern}`,
     truncated: isCut,
   };
 }
@@ -184,16 +184,16 @@ export class SearchTextTool implements ReadTool<SearchInput> {
     return { kind: 'read', secret: false };
   }
 
-  async run(given: SearchInput, context: ToolContext): Promise<ToolOutcome> {
-    const { pattern, glob, ignoreCase = false, literal = false, context: around = 0 } = given;
-    const path = await searchPlace(context.workspace, given.path);
+  async run(input: SearchInput, context: ToolContext): Promise<ToolOutcome> {
+    const { pattern, glob, ignoreCase = false, literal = false, context: around = 0 } = input;
+    const path = await searchPlace(context.workspace, input.path);
     const { root } = context.workspace;
     const query = { root, path, glob, pattern, ignoreCase, literal, context: around };
-    const found = await this.found(query, context);
-    return found.matches === 0 ? noMatches(found, pattern) : foundMatches(found, pattern);
+    const result = await this.findLines(query, context);
+    return result.matches === 0 ? noMatches(result, pattern) : foundMatches(result, pattern);
   }
 
-  private async found(query: TextQuery, { workspace, signal }: ToolContext): Promise<Found> {
+  private async findLines(query: TextQuery, { workspace, signal }: ToolContext): Promise<Found> {
     const time = new TimeLimit(signal, SEARCH_SECONDS);
     const files: Found['files'] = new Map();
     let matches = 0;
@@ -201,10 +201,12 @@ export class SearchTextTool implements ReadTool<SearchInput> {
       const [first] = lines;
       if (!first) return;
       const confirmed =
-        (await withShownFile(workspace, first.path, (file) => this.shown(file, lines))) ?? [];
-      const kept = upToMatches(confirmed, MAX_MATCHES - matches);
-      matches += kept.filter(({ isMatch }) => isMatch).length;
-      if (kept.length > 0) files.set(first.path, [...(files.get(first.path) ?? []), ...kept]);
+        (await withShownFile(workspace, first.path, (file) => this.confirmLines(file, lines))) ??
+        [];
+      const accepted = upToMatches(confirmed, MAX_MATCHES - matches);
+      matches += accepted.filter(({ isMatch }) => isMatch).length;
+      if (accepted.length > 0)
+        files.set(first.path, [...(files.get(first.path) ?? []), ...accepted]);
     };
     try {
       for await (const lines of ofOneFile(this.search.lines(query, time.signal))) {
@@ -222,7 +224,10 @@ export class SearchTextTool implements ReadTool<SearchInput> {
   }
 
   /** Drops files whose content makes them secret. */
-  private async shown(file: OpenFile, lines: readonly FoundLine[]): Promise<ConfirmedLine[]> {
+  private async confirmLines(
+    file: OpenFile,
+    lines: readonly FoundLine[],
+  ): Promise<ConfirmedLine[]> {
     const name = posix.basename(lines[0]?.path ?? '');
     if (await opensSecret(file, { name, isNamedSo: false })) return [];
     return this.confirmed(file, lines);
@@ -240,12 +245,12 @@ export class SearchTextTool implements ReadTool<SearchInput> {
       const isMasked = masked !== bytes;
       const from = column > MAX_LINE_CHARS && !isMasked ? column - MAX_CHARS_BEFORE_MATCH : 0;
       const wanted = isMasked ? bytes : bytes.subarray(from, from + WINDOW_BYTES);
-      const found = await file.part(offset + from, wanted.length);
-      if (!found.equals(wanted)) continue;
+      const actual = await file.part(offset + from, wanted.length);
+      if (!actual.equals(wanted)) continue;
       const isApart = last !== undefined && line > last + 1;
       last = line;
       const isLonger = from + wanted.length < bytes.length;
-      const text = clippedLine(isMasked ? masked : found, { isBegun: from > 0, isLonger });
+      const text = clippedLine(isMasked ? masked : actual, { isBegun: from > 0, isLonger });
       confirmed.push({ line, text, isMatch, isApart });
     }
     return confirmed;
@@ -263,22 +268,22 @@ function clippedLine(
 
 /** Lines of one file at a time, and never more of them than are looked at. */
 async function* ofOneFile(lines: AsyncIterable<FoundLine>): AsyncGenerator<FoundLine[]> {
-  let begun: FoundLine[] = [];
+  let group: FoundLine[] = [];
   for await (const line of lines) {
-    const [first] = begun;
-    if (first && (first.path !== line.path || begun.length === MAX_MATCHES)) {
-      yield begun;
-      begun = [];
+    const [first] = group;
+    if (first && (first.path !== line.path || group.length === MAX_MATCHES)) {
+      yield group;
+      group = [];
     }
-    begun.push(line);
+    group.push(line);
   }
-  if (begun.length > 0) yield begun;
+  if (group.length > 0) yield group;
 }
 
 /** The lines until so many matches are among them, with what stands around the last. */
 function upToMatches(lines: readonly ConfirmedLine[], matches: number): ConfirmedLine[] {
-  let left = matches;
-  const end = lines.findIndex(({ isMatch }) => isMatch && left-- === 0);
+  let remaining = matches;
+  const end = lines.findIndex(({ isMatch }) => isMatch && remaining-- === 0);
   return end < 0 ? [...lines] : lines.slice(0, end);
 }
 
@@ -293,10 +298,11 @@ function noMatches({ end }: Found, pattern: string): ToolOutcome {
 }
 
 function foundMatches({ files, matches, end }: Found, pattern: string): ToolOutcome {
-  const shown = new ShownLines();
+  const shownLines = new ShownLines();
   let fits = true;
   for (const [path, lines] of files) {
-    fits = shown.add('', pathText(path)) && lines.every((line) => shown.add(...textOf(line)));
+    fits =
+      shownLines.add('', pathText(path)) && lines.every((line) => shownLines.add(...textOf(line)));
     if (!fits) break;
   }
   const isCut = !fits || end !== 'all';
@@ -304,7 +310,7 @@ function foundMatches({ files, matches, end }: Found, pattern: string): ToolOutc
     ? `[There may be more matches${end === 'time' ? ', because the search took too long' : ''}. Use a narrower pattern, a path or a glob.]`
     : undefined;
   return {
-    content: shown.text(remark),
+    content: shownLines.text(remark),
     summary: `found ${counted(matches, 'match')}${isCut ? ' and more' : ''} in ${counted(files.size, 'file')} for ${askedFor(pattern)}`,
     truncated: isCut,
   };

@@ -38,10 +38,10 @@ export async function filesShownBy(
   { workspace, signal }: Pick<ToolContext, 'workspace' | 'signal'>,
 ): Promise<SeenFile[]> {
   const views = [output, withoutNumbers(output)].map((text) => [...new TextLines(text)]);
-  const seen = new Map<string, string>();
-  for (const given of pathsIn(command)) {
+  const shownFiles = new Map<string, string>();
+  for (const candidate of pathsIn(command)) {
     try {
-      const path = workspace.pathOf(given);
+      const path = workspace.pathOf(candidate);
       if (path === '') continue;
       const file = await workspace.read(path, { limitBytes: MAX_FILE_BYTES, signal });
       const { realPath, sha256, bytes } = file;
@@ -51,12 +51,12 @@ export async function filesShownBy(
       const isShown = views.some(
         (view) => holds(view, lines) || (mayBePart && hasPart(view, lines)),
       );
-      if (isShown) seen.set(realPath, sha256);
+      if (isShown) shownFiles.set(realPath, sha256);
     } catch {
       // A word of the command that is no readable file. The command itself has ended, whatever this finds.
     }
   }
-  return [...seen].map(([path, sha256]) => ({ path, sha256 }));
+  return [...shownFiles].map(([path, sha256]) => ({ path, sha256 }));
 }
 
 const WORD = /'([^']*)'|"([^"]*)"|([^\s'"|&;<>()`$*?]+)/g;
@@ -93,16 +93,16 @@ function hasPart(view: readonly string[], lines: readonly string[]): boolean {
   const places = placesOf(lines, view);
   /** Runs of equal lines, by the line of the file that each has reached. */
   let runs = new Map<number, Run>();
-  for (const shown of view) {
+  for (const viewLine of view) {
     const next = new Map<number, Run>();
-    const characters = shown.replaceAll(/\s/g, '').length;
+    const characters = viewLine.replaceAll(/\s/g, '').length;
     for (const [at, run] of runs) {
-      if (lines[at + 1] !== shown) continue;
+      if (lines[at + 1] !== viewLine) continue;
       const longer = { lines: run.lines + 1, characters: run.characters + characters };
       if (longer.lines >= MIN_PART_LINES && longer.characters >= MIN_PART_CHARS) return true;
       next.set(at + 1, longer);
     }
-    for (const at of places(shown)) {
+    for (const at of places(viewLine)) {
       if (!next.has(at)) next.set(at, { lines: 1, characters });
     }
     runs = next;
@@ -206,11 +206,11 @@ export class ShellCommandTool implements ShellTool<Input> {
         : await changesAtEnd;
     const failure = failureOf(result);
     const output = commandOutput(result, timeoutMs, this.mask);
-    const shown = { command, output: output.content, changed: changes && pathsOf(changes) };
+    const shownCommand = { command, output: output.content, changed: changes && pathsOf(changes) };
     const asShown = (content: Buffer): string => this.mask.apply(outputText(content));
     return {
       ...output,
-      seen: await filesShownBy({ ...shown, asShown }, context),
+      seen: await filesShownBy({ ...shownCommand, asShown }, context),
       ...(!changes && { content: `${output.content}\n${UNKNOWN_CHANGES}` }),
       ...(failure && { failure }),
       exitCode: result.exitCode,
