@@ -12,38 +12,38 @@ import { startFailure } from './platform/observability/index.js';
 export class UsageError extends Error {}
 
 /** A program that an operator starts beside the service: the application without an HTTP server. */
-export interface Command<Given> {
+export interface Command<Args> {
   /** What it does, for the sentence "Stop the service, … and start it again". */
   readonly verb: string;
   /** Reads the arguments of the process. UsageError for those that cannot be used. */
-  readonly read: () => Given;
+  readonly read: () => Args;
   /** Variables that it sets where there is a server; the embedded database serves one process, which does everything. */
   readonly onServer: Readonly<Record<string, string>>;
   /** Variables that it sets in any case. */
   readonly always?: Readonly<Record<string, string>>;
   /** Returns the exit code. */
-  readonly run: (app: NestExpressApplication, given: Given) => Promise<number>;
+  readonly run: (app: NestExpressApplication, args: Args) => Promise<number>;
   /** Undefined for an error that is not one of its own. */
   readonly explain?: (error: unknown) => string | undefined;
 }
 
 /** Exit codes: that of the work, 1 after a failure, 2 for invalid arguments or configuration. Explains a failure on the standard error. */
-export async function runCommand<Given>(command: Command<Given>): Promise<number> {
+export async function runCommand<Args>(command: Command<Args>): Promise<number> {
   let config: Config | undefined;
   try {
-    const given = command.read();
+    const args = command.read();
     config = loadConfig(environmentOf(command));
-    return await withApp(config, (app) => command.run(app, given));
+    return await withApp(config, (app) => command.run(app, args));
   } catch (error) {
     process.stderr.write(`${explanationOf(error, command, config)}\n`);
     return error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
   }
 }
 
-function environmentOf<Given>({
+function environmentOf<Args>({
   onServer,
   always,
-}: Command<Given>): Record<string, string | undefined> {
+}: Command<Args>): Record<string, string | undefined> {
   const hasServer = (process.env['DATABASE_URL'] ?? '').trim() !== '';
   const quiet = { LOG_LEVEL: 'warn', LOG_FORMAT: 'text' };
   return { ...quiet, ...process.env, ...(hasServer ? onServer : { ROLE: 'all' }), ...always };
@@ -65,9 +65,9 @@ async function withApp<Result>(
   }
 }
 
-function explanationOf<Given>(
+function explanationOf<Args>(
   error: unknown,
-  { verb, explain }: Command<Given>,
+  { verb, explain }: Command<Args>,
   config: Config | undefined,
 ): string {
   if (error instanceof DirectoryInUseError) {

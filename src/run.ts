@@ -13,7 +13,7 @@ import type { InitialLogin } from './identity/index.js';
 import { reportUncaughtErrors, stopOnSignals } from './platform/observability/index.js';
 
 /** About 25 days, the longest delay that a timer accepts. */
-const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
+const MAX_INTERVAL_MS = 2 ** 31 - 1;
 
 /** Runs Plinth in this process until a signal ends it. Rejects where it cannot start. */
 export async function run(config: Config): Promise<void> {
@@ -32,7 +32,7 @@ export async function run(config: Config): Promise<void> {
     stopOnSignals(app, config);
     announceWorker(config, login);
     // Without a server nothing else keeps the process running.
-    setInterval(() => undefined, LONGEST_INTERVAL_MS);
+    setInterval(() => undefined, MAX_INTERVAL_MS);
     return;
   }
   try {

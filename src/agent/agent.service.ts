@@ -182,7 +182,10 @@ export class AgentService {
     const values = await this.valuesOf(caller, changed);
     return this.database.transaction(async () => {
       const current = () => this.get(caller, id);
-      await this.agents.agents.requireRevision(caller.tenantId, id, { given: revision, current });
+      await this.agents.agents.requireRevision(caller.tenantId, id, {
+        expected: revision,
+        current,
+      });
       const before = await this.agents.agents.get(caller.tenantId, id);
       await this.checkBindings(caller, values, before);
       await this.agents.agents.update(caller.tenantId, id, values);

@@ -25,7 +25,7 @@ export const LIMITS = [
 ] as const;
 export type Limit = (typeof LIMITS)[number];
 
-const MOST_IDS = 200;
+const MAX_ID_COUNT = 200;
 const WEEK_SECONDS = 604_800;
 
 export class ApiKeyListQuery extends Input({
@@ -49,18 +49,18 @@ const keyFields = {
   }),
   modelIds: Ids({
     optional: true,
-    maxItems: MOST_IDS,
+    maxItems: MAX_ID_COUNT,
     description:
       'The only models that the key can use, also as fallbacks and by agents and knowledge bases. Absent: no limit',
   }),
   agentIds: Ids({
     optional: true,
-    maxItems: MOST_IDS,
+    maxItems: MAX_ID_COUNT,
     description: 'The only agents that the key can use. Absent: no limit',
   }),
   knowledgeIds: Ids({
     optional: true,
-    maxItems: MOST_IDS,
+    maxItems: MAX_ID_COUNT,
     description: 'The only knowledge bases that the key can use, also by agents. Absent: no limit',
   }),
   addresses: Texts({

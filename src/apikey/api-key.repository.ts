@@ -80,13 +80,13 @@ export class ApiKeyRepository {
 
   /** The key that a request names. Nothing is known of it but this id, which is unique to the installation. */
   async named(keyId: string): Promise<Pick<ApiKey, 'id' | 'tenantId'> | undefined> {
-    const [found] = await acrossTenants('API key of a request', () =>
+    const [keyRow] = await acrossTenants('API key of a request', () =>
       this.database.query<Pick<ApiKey, 'id' | 'tenantId'>>(
         'SELECT id, tenant_id AS "tenantId" FROM api_key WHERE key_id = $1',
         [keyId],
       ),
     );
-    return found;
+    return keyRow;
   }
 
   state(tenantId: string, id: number): Promise<ApiKeyState | undefined> {

@@ -42,7 +42,7 @@ import { isNetwork } from './networks.js';
 /** Manages the keys of other users and of service accounts. */
 const OTHERS = 'system:apikey:others';
 /** Keys of one user that are neither revoked nor expired. */
-const MOST_KEYS = 100;
+const MAX_KEY_COUNT = 100;
 
 /** The column of each limit. */
 const COLUMNS = {
@@ -98,18 +98,18 @@ export class ApiKeyService {
 
   /** What the caller can choose for a key. */
   permissions(caller: Caller): PermissionInfo[] {
-    const held = permissionCatalogue.filter((info) => isOffered(caller, info));
-    return [...keyPermissionCatalogue, ...held];
+    const offeredPermissions = permissionCatalogue.filter((info) => isOffered(caller, info));
+    return [...keyPermissionCatalogue, ...offeredPermissions];
   }
 
   /** A key with no permission but the given ones. */
-  async create(caller: Caller, { name, userId, ...given }: NewApiKeyDto): Promise<NewApiKeyView> {
+  async create(caller: Caller, { name, userId, ...input }: NewApiKeyDto): Promise<NewApiKeyView> {
     const { tenantId } = caller;
     requireSignIn(caller);
     const owner = userId ?? caller.userId;
     if (owner !== caller.userId) requireOthers(caller);
     else if (tenantId !== caller.homeTenantId) throw new OtherTenantError();
-    const values = await this.valuesOf(caller, given);
+    const values = await this.valuesOf(caller, input);
     const keyId = newKeyId();
     const key = newApiKey(keyId);
     const secretDigest = apiKeyDigest(key);
@@ -118,7 +118,7 @@ export class ApiKeyService {
       async () => {
         await this.requireManageable(caller, owner);
         const count = await this.keys.countActive(tenantId, owner);
-        if (count >= MOST_KEYS) throw new TooManyApiKeysError(MOST_KEYS);
+        if (count >= MAX_KEY_COUNT) throw new TooManyApiKeysError(MAX_KEY_COUNT);
         const row = { permissions: [], ...values, name, userId: owner, keyId, secretDigest };
         const { id } = await this.keys.keys.insert(tenantId, row);
         return { id, prefix: prefixOf(keyId), key };
@@ -129,12 +129,12 @@ export class ApiKeyService {
 
   async update(
     caller: Caller,
-    { id, revision, name, withoutLimits = [], ...given }: ChangedApiKeyDto,
+    { id, revision, name, withoutLimits = [], ...input }: ChangedApiKeyDto,
   ): Promise<void> {
     requireSignIn(caller);
     const values: ApiKeyValues = {
       ...defined({ name }),
-      ...(await this.valuesOf(caller, given)),
+      ...(await this.valuesOf(caller, input)),
       ...withoutColumns(withoutLimits),
     };
     const rights = RIGHTS.some((column) => values[column] !== undefined);
@@ -143,7 +143,7 @@ export class ApiKeyService {
       async () => {
         const current = () => this.get(caller, id);
         await this.changeable(caller, id);
-        await this.keys.keys.requireRevision(caller.tenantId, id, { given: revision, current });
+        await this.keys.keys.requireRevision(caller.tenantId, id, { expected: revision, current });
         await this.keys.update(caller.tenantId, id, values, { rights });
       },
       () => [entry('update', id, { fields: Object.keys(values), ...forAudit(values) })],
@@ -208,25 +208,25 @@ export class ApiKeyService {
   /** The columns that a body changes. Records that the caller cannot see are answered as missing. */
   private async valuesOf(
     caller: Caller,
-    given: Omit<NewApiKeyDto, 'name' | 'userId'>,
+    input: Omit<NewApiKeyDto, 'name' | 'userId'>,
   ): Promise<ApiKeyValues> {
-    const { permissions, addresses, doors, expireTime } = given;
+    const { permissions, addresses, doors, expireTime } = input;
     if (permissions) requireGrantable(caller, permissions);
     const wrong = addresses?.find((address) => !isNetwork(address));
     if (wrong !== undefined) throw new NotAddressError(wrong);
     if (doors) requireOneOf('doors', doors, API_SURFACES);
-    for (const id of given.modelIds ?? []) await this.models.get(caller, id);
-    for (const id of given.agentIds ?? []) await this.agents.get(caller, id);
-    for (const id of given.knowledgeIds ?? []) await this.knowledge.selectable(caller, id);
+    for (const id of input.modelIds ?? []) await this.models.get(caller, id);
+    for (const id of input.agentIds ?? []) await this.agents.get(caller, id);
+    for (const id of input.knowledgeIds ?? []) await this.knowledge.selectable(caller, id);
     return {
       ...defined({
         permissions: unique(permissions),
-        modelIds: unique(given.modelIds),
-        agentIds: unique(given.agentIds),
-        knowledgeIds: unique(given.knowledgeIds),
+        modelIds: unique(input.modelIds),
+        agentIds: unique(input.agentIds),
+        knowledgeIds: unique(input.knowledgeIds),
         addresses: unique(addresses),
         doors: unique(doors),
-        strictParameters: given.strictParameters,
+        strictParameters: input.strictParameters,
       }),
       ...(expireTime && { expireTime: futureTime(expireTime) }),
     };
@@ -250,9 +250,9 @@ function requireGrantable(caller: Caller, permissions: readonly string[]): void 
   requireHeld(caller, { permissions: permissions.filter((one) => !isKeyPermission(one)) });
 }
 
-function requireOneOf(field: string, given: readonly string[], known: readonly string[]): void {
-  if (given.every((one) => known.includes(one))) return;
-  throw new InvalidInputError(msg`each entry of ${field} must be one of ${known.join(', ')}.`);
+function requireOneOf(field: string, values: readonly string[], allowed: readonly string[]): void {
+  if (values.every((one) => allowed.includes(one))) return;
+  throw new InvalidInputError(msg`each entry of ${field} must be one of ${allowed.join(', ')}.`);
 }
 
 function futureTime(text: string): Date {

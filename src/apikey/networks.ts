@@ -5,14 +5,14 @@ const PREFIX_LENGTH = /^\d{1,3}$/;
 
 /** The address or network (CIDR) that a text names, or undefined. */
 function readNetwork(text: string): { address: string; family: 4 | 6; prefix: number } | undefined {
-  const [given = '', length, ...more] = text.split('/');
-  const address = plain(given);
+  const [addressText = '', length, ...extraParts] = text.split('/');
+  const address = plain(addressText);
   const family = isIP(address);
   const widest = family === 4 ? 32 : 128;
-  if (family === 0 || more.length > 0) return undefined;
+  if (family === 0 || extraParts.length > 0) return undefined;
   if (length === undefined) return { address, family: family as 4 | 6, prefix: widest };
   // The length of an IPv4 network that is written as one of IPv6 counts the bits of that.
-  if (!PREFIX_LENGTH.test(length) || address !== given) return undefined;
+  if (!PREFIX_LENGTH.test(length) || address !== addressText) return undefined;
   const prefix = Number(length);
   return prefix <= widest ? { address, family: family as 4 | 6, prefix } : undefined;
 }
@@ -29,8 +29,8 @@ export function withinNetworks(networks: readonly string[]): (address: string) =
     if (!network) continue;
     list.addSubnet(network.address, network.prefix, network.family === 4 ? 'ipv4' : 'ipv6');
   }
-  return (given) => {
-    const address = plain(given);
+  return (addressText) => {
+    const address = plain(addressText);
     const family = isIP(address);
     return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
   };

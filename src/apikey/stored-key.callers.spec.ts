@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { ALL_PERMISSIONS } from '../platform/access/index.js';
-import { heldBy } from './stored-key.callers.js';
+import { effectivePermissions } from './stored-key.callers.js';
 
 it.each([
   ['what both have', ['a:b:list', 'a:b:add'], ['a:b:list', 'a:b:edit'], ['a:b:list']],
@@ -19,5 +19,5 @@ it.each([
     ['chat:chat:use'],
   ],
 ])('a key has %s', (_, owner, chosen, held) => {
-  expect([...heldBy(new Set(owner), chosen)]).toEqual(held);
+  expect([...effectivePermissions(new Set(owner), chosen)]).toEqual(held);
 });

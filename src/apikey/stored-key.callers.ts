@@ -124,14 +124,14 @@ export class StoredKeyCallers
     origin: RequestOrigin,
     cached: ReadyKey | undefined,
   ): Promise<Caller> {
-    const found = cached ?? (await this.read(tenantId, keyId));
-    const { id } = found.key;
+    const readyKey = cached ?? (await this.read(tenantId, keyId));
+    const { id } = readyKey.key;
     const state = await this.keys.state(tenantId, id);
     if (!state) {
       this.cache.delete(keyId);
       throw new InvalidApiKeyError();
     }
-    const current = isVersion(found.key, state) ? found : await this.read(tenantId, keyId);
+    const current = isVersion(readyKey.key, state) ? readyKey : await this.read(tenantId, keyId);
     const secretVersion = secretVersionOf(current.key, digest);
     const validUntil = secretVersion === undefined ? 'ended' : endOf(state, secretVersion);
     if (secretVersion === undefined || validUntil === 'ended') throw new InvalidApiKeyError();
@@ -145,9 +145,9 @@ export class StoredKeyCallers
   private async read(tenantId: string, keyId: string): Promise<ReadyKey> {
     const key = await this.keys.keys.findOne(tenantId, { keyId });
     if (!key) throw new InvalidApiKeyError();
-    const made = ready(key);
-    this.cache.set(keyId, made);
-    return made;
+    const readyKey = ready(key);
+    this.cache.set(keyId, readyKey);
+    return readyKey;
   }
 
   private async callerOf(
@@ -169,7 +169,7 @@ export class StoredKeyCallers
       inline: NOTHING_INLINE,
       // Streams of one key that were opened with the same rights are checked together.
       loginSessionId: `api-key ${id} ${secretVersion} ${rightsVersion}`,
-      permissions: heldBy(owner.permissions, permissions),
+      permissions: effectivePermissions(owner.permissions, permissions),
       roleKeys: owner.roleKeys,
       revision,
       apiKey: { id, limits, strictParameters: key.strictParameters, rightsVersion, secretVersion },
@@ -224,8 +224,8 @@ function secretVersionOf(key: ApiKey, digest: string): number | undefined {
   return undefined;
 }
 
-function isEqual(one: string, other: string): boolean {
-  return timingSafeEqual(Buffer.from(one), Buffer.from(other));
+function isEqual(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
 
 /** When the secret ends, in milliseconds since the epoch; undefined for never. */
@@ -249,7 +249,10 @@ function requireOrigin(key: ReadyKey, { apiSurface, address = '' }: RequestOrigi
 }
 
 /** Of the chosen permissions those that the owner has. Never all permissions, which cannot be chosen. */
-export function heldBy(owner: ReadonlySet<string>, chosen: readonly string[]): ReadonlySet<string> {
+export function effectivePermissions(
+  owner: ReadonlySet<string>,
+  chosen: readonly string[],
+): ReadonlySet<string> {
   const hasAll = owner.has(ALL_PERMISSIONS);
   return new Set(
     chosen.filter(

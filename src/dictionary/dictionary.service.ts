@@ -70,7 +70,7 @@ export class DictionaryService {
   ): Promise<void> {
     await this.database.transaction(async () => {
       await this.dictionary.types.requireRevision(caller.tenantId, dictId, {
-        given: revision,
+        expected: revision,
         current: () => this.type(caller, dictId),
       });
       const before = await this.dictionary.types.get(caller.tenantId, dictId);
@@ -146,7 +146,7 @@ export class DictionaryService {
     const { dictCode, revision, sort, dictSort = sort, ...values } = body;
     await this.database.transaction(async () => {
       await this.dictionary.entries.requireRevision(caller.tenantId, dictCode, {
-        given: revision,
+        expected: revision,
         current: () => this.entry(caller, dictCode),
       });
       const before = await this.dictionary.entries.get(caller.tenantId, dictCode);

@@ -92,7 +92,7 @@ export class KnowledgeService {
       await this.bases.lockForUpdate(tenantId, [id]);
       const before = await this.writable(caller, id);
       const current = () => this.get(caller, id);
-      await this.bases.bases.requireRevision(tenantId, id, { given: revision, current });
+      await this.bases.bases.requireRevision(tenantId, id, { expected: revision, current });
       const values = valuesOf(fields, before);
       const notice = await this.check(caller, values, before);
       if (!reindex) await this.assertNoReindexNeeded(before, values);

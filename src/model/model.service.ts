@@ -180,7 +180,7 @@ export class ModelService {
       // Locked, so that no key is stored between the check of the address and its change.
       const before = await this.models.lock(tenantId, id, body.fallbackIds);
       const current = () => this.get(caller, id);
-      await this.models.models.requireRevision(tenantId, id, { given: body.revision, current });
+      await this.models.models.requireRevision(tenantId, id, { expected: body.revision, current });
       const authType = body.authType ?? before.authType;
       const { values, apiKey, keys } = readModel(body, authType);
       const after = { ...before, ...values };

@@ -94,7 +94,7 @@ export class ProviderService {
     const { id, revision, providerCode } = body;
     return this.database.transaction(async () => {
       const current = () => this.get(caller, id);
-      await this.providers.providers.requireRevision(tenantId, id, { given: revision, current });
+      await this.providers.providers.requireRevision(tenantId, id, { expected: revision, current });
       const before = await this.providers.providers.get(tenantId, id);
       const change = { ...readProvider(body, before), providerCode };
       if (providerCode !== undefined) await this.refuseDuplicate(tenantId, id, providerCode);

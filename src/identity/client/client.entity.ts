@@ -32,7 +32,7 @@ export class Client {
   @Integer() timeout: number;
   @Char(1) status: string;
 
-  /** What the client needs in the text of messages, because it reads nothing else of them. */
+  /** Parts that message texts include for clients that read nothing but the text. */
   @Flag({ default: false }) inlineThinking: boolean;
   @Flag({ default: false }) inlineSources: boolean;
   @Flag({ default: false }) inlineFailures: boolean;

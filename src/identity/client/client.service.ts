@@ -79,7 +79,7 @@ export class ClientService {
       inHomeTenant(caller),
       async () => {
         const current = () => this.detail(id);
-        await this.clients.requireRevision(id, { given: revision, current });
+        await this.clients.requireRevision(id, { expected: revision, current });
         const client = await this.clients.get(id);
         if (values.clientKey && values.clientKey !== client.clientKey) {
           await this.requireFreeKey(values.clientKey);

@@ -36,9 +36,9 @@ export class HashQueue {
   }
 
   private release(source: string): void {
-    const left = (this.placesOf.get(source) ?? 1) - 1;
-    if (left === 0) this.placesOf.delete(source);
-    else this.placesOf.set(source, left);
+    const remainingPlaces = (this.placesOf.get(source) ?? 1) - 1;
+    if (remainingPlaces === 0) this.placesOf.delete(source);
+    else this.placesOf.set(source, remainingPlaces);
   }
 }
 

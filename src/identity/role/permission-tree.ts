@@ -37,16 +37,21 @@ const permissionNumbers: ReadonlyMap<number, string> = new Map(
   permissionCatalogue.map(({ permission }) => [numberOf(permission), permission]),
 );
 
-/** The groups of permissions with those that the caller can assign, and those that `held` names. */
-export function permissionTree(caller: Caller, held: readonly string[] = []): PermissionNodeView[] {
+/** The groups of permissions with those that the caller can assign, and those in `assignedPermissions`. */
+export function permissionTree(
+  caller: Caller,
+  assignedPermissions: readonly string[] = [],
+): PermissionNodeView[] {
   return GROUPS.flatMap((group, weight): PermissionNodeView[] => {
-    const shown = permissionCatalogue.filter(
-      (info) => info.group === group && (isOffered(caller, info) || held.includes(info.permission)),
+    const groupPermissions = permissionCatalogue.filter(
+      (info) =>
+        info.group === group &&
+        (isOffered(caller, info) || assignedPermissions.includes(info.permission)),
     );
-    if (shown.length === 0) return [];
+    if (groupPermissions.length === 0) return [];
     const id = numberOf(`group ${group}`);
     const label = group.charAt(0).toUpperCase() + group.slice(1);
-    const children = shown.map((info, index) =>
+    const children = groupPermissions.map((info, index) =>
       nodeOf({
         id: numberOf(info.permission),
         parentId: id,
@@ -63,12 +68,12 @@ export function permissionTree(caller: Caller, held: readonly string[] = []): Pe
 /** The numbers of the permissions and of the groups that have one of them. */
 export function checkedNumbers(permissions: readonly string[]): number[] {
   const all = permissions.includes(ALL_PERMISSIONS);
-  const shownPermissions = permissionCatalogue.filter(
+  const checkedPermissions = permissionCatalogue.filter(
     ({ permission, superAdminOnly }) =>
       (all && !superAdminOnly) || permissions.includes(permission),
   );
-  const groups = new Set(shownPermissions.map(({ group }) => numberOf(`group ${group}`)));
-  return [...groups, ...shownPermissions.map(({ permission }) => numberOf(permission))];
+  const groups = new Set(checkedPermissions.map(({ group }) => numberOf(`group ${group}`)));
+  return [...groups, ...checkedPermissions.map(({ permission }) => numberOf(permission))];
 }
 
 /** The permissions among the entries; InvalidInputError for a number that names no entry. */

@@ -123,7 +123,7 @@ export const roleSheet = sheetOf<RoleView>('Roles', {
 
 const FIXED = { dataScope: '1', menuCheckStrictly: true, deptCheckStrictly: true };
 
-export function toRoleView(role: Role, isHeld = false): RoleView {
+export function toRoleView(role: Role, isAssigned = false): RoleView {
   const superAdmin = role.roleKey === SUPERADMIN_ROLE;
-  return RoleView.of(role, { ...FIXED, roleId: role.id, flag: isHeld, superAdmin });
+  return RoleView.of(role, { ...FIXED, roleId: role.id, flag: isAssigned, superAdmin });
 }

@@ -75,7 +75,7 @@ export class RoleService {
   }
 
   async create(caller: Caller, { menuIds, ...input }: NewRoleDto): Promise<void> {
-    const permissions = readPermissions(givenPermissions(input.permissions, menuIds) ?? []);
+    const permissions = readPermissions(requestedPermissions(input.permissions, menuIds) ?? []);
     requireHeld(caller, { permissions });
     await this.change.apply(
       caller,
@@ -91,14 +91,14 @@ export class RoleService {
     caller: Caller,
     { roleId, revision, menuIds, ...input }: ChangedRoleDto,
   ): Promise<void> {
-    const named = givenPermissions(input.permissions, menuIds);
+    const named = requestedPermissions(input.permissions, menuIds);
     const permissions = named && readPermissions(named);
     await this.change.apply(
       caller,
       async () => {
         const role = await this.changeable(caller, roleId);
         await this.roles.roles.requireRevision(caller.tenantId, roleId, {
-          given: revision,
+          expected: revision,
           current: () => this.detail(caller, roleId),
         });
         if (permissions) requireHeld(caller, { permissions });
@@ -190,7 +190,7 @@ export class RoleService {
 }
 
 /** `menuIds` is how existing consoles name permissions. */
-function givenPermissions(
+function requestedPermissions(
   permissions: readonly string[] | undefined,
   menuIds: readonly number[] | undefined,
 ): readonly string[] | undefined {

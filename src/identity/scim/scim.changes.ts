@@ -118,7 +118,7 @@ function stepsOf({
   if (!isObject(value)) throw invalidValue('value');
   return Object.entries(value).flatMap(([name, inner]) => {
     const attribute = attributeName(name);
-    if (OWN.has(attribute) || isNotKept(attribute)) return [];
+    if (OWN.has(attribute) || isIgnored(attribute)) return [];
     // The core schema as an object of its own.
     if (/^urn:ietf:params:scim:schemas:core:2\.0:(user|group)$/.test(attribute)) {
       return stepsOf({ op, value: inner });
@@ -137,7 +137,7 @@ function stepOf(op: Step['op'], path: string, value: unknown): Step[] {
   const [, name = '', filter, sub] = PATH.exec(path) ?? [];
   const attribute = attributeName(name) + (sub === undefined ? '' : `.${sub.toLowerCase()}`);
   const [top = ''] = attribute.split('.');
-  if (isNotKept(attribute)) return [];
+  if (isIgnored(attribute)) return [];
   if (OWN.has(attribute)) {
     throw new ScimError('mutability', msg`The attribute ${attribute} cannot be changed.`);
   }
@@ -159,8 +159,8 @@ function inName(op: Step['op'], value: unknown): Step[] {
   });
 }
 
-function changeUser(changes: UserChanges, { op, attribute, filter, value: sent }: Step): void {
-  const value: unknown = op === 'remove' ? null : sent;
+function changeUser(changes: UserChanges, { op, attribute, filter, value: rawValue }: Step): void {
+  const value: unknown = op === 'remove' ? null : rawValue;
   switch (attribute) {
     case 'username':
       changes.userName = textOf('userName', value, 64) ?? required('userName');
@@ -185,11 +185,12 @@ function changeUser(changes: UserChanges, { op, attribute, filter, value: sent }
       return;
     case 'emails':
     case 'emails.value':
-      if (isKept('emails.', filter)) changes.email = oneOf('emails', value, 100);
+      if (selectsStoredEntry('emails.', filter)) changes.email = oneOf('emails', value, 100);
       return;
     case 'phonenumbers':
     case 'phonenumbers.value':
-      if (isKept('phonenumbers.', filter)) changes.phone = oneOf('phoneNumbers', value, 20);
+      if (selectsStoredEntry('phonenumbers.', filter))
+        changes.phone = oneOf('phoneNumbers', value, 20);
       return;
     default:
       // Parts of a name or an address that are not kept, such as name.honorificPrefix and emails.type.
@@ -229,9 +230,9 @@ function memberChange(op: Step['op'], filter: Filter | undefined, value: unknown
   if (op === 'remove') {
     // Entra ID names the members to remove in the value.
     if (value === undefined || value === null) return (members) => members.clear();
-    const gone = memberIds(value);
+    const removedIds = memberIds(value);
     return (members) => {
-      for (const id of gone) members.delete(id);
+      for (const id of removedIds) members.delete(id);
     };
   }
   const ids = memberIds(value);
@@ -247,11 +248,11 @@ function memberRemoval(op: Step['op'], filter: Filter): MemberChange {
     // Okta sends one such operation for each member.
     return (members) => members.delete(String(filter.value));
   }
-  const isMeant = (id: string): boolean => fits(filter, 'members.', { value: id });
+  const matches = (id: string): boolean => fits(filter, 'members.', { value: id });
   // Checked now, because a group without members would accept any filter.
-  isMeant('');
+  matches('');
   return (members) => {
-    for (const id of members) if (isMeant(id)) members.delete(id);
+    for (const id of members) if (matches(id)) members.delete(id);
   };
 }
 
@@ -265,7 +266,7 @@ function memberIds(value: unknown): string[] {
 }
 
 /** Whether a filter means the one address that is kept, which is that of work. */
-function isKept(prefix: string, filter: Filter | undefined): boolean {
+function selectsStoredEntry(prefix: string, filter: Filter | undefined): boolean {
   if (!filter) return true;
   if (filter.kind === 'compare' && filter.path === `${prefix}value`) return true;
   return fits(filter, prefix, { type: 'work', primary: true });
@@ -275,11 +276,11 @@ function isKept(prefix: string, filter: Filter | undefined): boolean {
 function oneOf(attribute: string, value: unknown, longest: number): string | null {
   if (!Array.isArray(value)) return textOf(attribute, valueIn(value), longest);
   const entries = value as unknown[];
-  const chosen =
+  const preferredEntry =
     entries.find((one) => isObject(one) && entryOf(one, 'primary') === true) ??
     entries.find((one) => isObject(one) && entryOf(one, 'type') === 'work') ??
     entries[0];
-  return textOf(attribute, valueIn(chosen), longest);
+  return textOf(attribute, valueIn(preferredEntry), longest);
 }
 
 function valueIn(entry: unknown): unknown {
@@ -314,7 +315,7 @@ function required(attribute: string): never {
   throw new ScimError('invalidValue', msg`The attribute ${attribute} is required.`);
 }
 
-function isNotKept(attribute: string): boolean {
+function isIgnored(attribute: string): boolean {
   const [top = ''] = attribute.split(/[.[]/);
   return (
     NOT_KEPT.has(top) ||

@@ -4,7 +4,7 @@ import { invalidFilter } from './scim.filter.js';
 import type { Filter, Literal } from './scim.filter.js';
 
 /** What a filter compares, as SQL. */
-export interface Compared {
+export interface FilterColumn {
   readonly sql: string;
   /** `text` ignores case, `exact` does not. */
   readonly kind: 'text' | 'exact' | 'flag' | 'time';
@@ -12,7 +12,7 @@ export interface Compared {
   readonly within?: (comparison: string) => string;
 }
 
-type Attributes = Readonly<Record<string, Compared>>;
+type Attributes = Readonly<Record<string, FilterColumn>>;
 type Comparison = Extract<Filter, { kind: 'compare' }>;
 
 const SIGNS = { eq: '=', ne: '<>', gt: '>', ge: '>=', lt: '<', le: '<=' } as const;
@@ -28,8 +28,8 @@ export function conditionOf(filter: Filter, of: Attributes, parameters: unknown[
     case 'not':
       return `NOT ${conditionOf(filter.of, of, parameters)}`;
     case 'present': {
-      const compared = comparedOf(filter.path, of);
-      return placed(compared, `${compared.sql} IS NOT NULL`);
+      const column = columnOf(filter.path, of);
+      return placed(column, `${column.sql} IS NOT NULL`);
     }
     case 'compare':
       return comparisonOf(filter, of, parameters);
@@ -38,27 +38,27 @@ export function conditionOf(filter: Filter, of: Attributes, parameters: unknown[
 
 function comparisonOf(filter: Comparison, of: Attributes, parameters: unknown[]): string {
   const { operator, value } = filter;
-  const compared = comparedOf(filter.path, of);
+  const column = columnOf(filter.path, of);
   if (value === null) {
     if (operator !== 'eq' && operator !== 'ne') throw invalidFilter(filter.path);
-    return placed(compared, `${compared.sql} IS ${operator === 'eq' ? '' : 'NOT '}NULL`);
+    return placed(column, `${column.sql} IS ${operator === 'eq' ? '' : 'NOT '}NULL`);
   }
-  parameters.push(parameterOf(filter.path, compared, value));
+  parameters.push(parameterOf(filter.path, column, value));
   const number = `$${parameters.length}`;
-  if (compared.kind === 'flag' && operator !== 'eq' && operator !== 'ne') {
+  if (column.kind === 'flag' && operator !== 'eq' && operator !== 'ne') {
     throw invalidFilter(filter.path);
   }
-  if (compared.kind === 'time' || compared.kind === 'flag') {
+  if (column.kind === 'time' || column.kind === 'flag') {
     if (operator === 'co' || operator === 'sw' || operator === 'ew') {
       throw invalidFilter(filter.path);
     }
-    const type = compared.kind === 'time' ? 'timestamptz' : 'boolean';
-    return placed(compared, `${compared.sql} ${SIGNS[operator]} ${number}::${type}`);
+    const type = column.kind === 'time' ? 'timestamptz' : 'boolean';
+    return placed(column, `${column.sql} ${SIGNS[operator]} ${number}::${type}`);
   }
-  const isText = compared.kind === 'text';
-  const left = isText ? `lower(${compared.sql})` : compared.sql;
+  const isText = column.kind === 'text';
+  const left = isText ? `lower(${column.sql})` : column.sql;
   const right = isText ? `lower(${number}::text)` : `${number}::text`;
-  return placed(compared, textComparison(operator, left, right));
+  return placed(column, textComparison(operator, left, right));
 }
 
 function textComparison(operator: Comparison['operator'], left: string, right: string): string {
@@ -76,7 +76,7 @@ function textComparison(operator: Comparison['operator'], left: string, right: s
   }
 }
 
-function parameterOf(path: string, { kind }: Compared, value: Exclude<Literal, null>): unknown {
+function parameterOf(path: string, { kind }: FilterColumn, value: Exclude<Literal, null>): unknown {
   if (kind === 'flag') {
     const flag = String(value).toLowerCase();
     if (flag !== 'true' && flag !== 'false') throw invalidFilter(path);
@@ -91,13 +91,13 @@ function parameterOf(path: string, { kind }: Compared, value: Exclude<Literal, n
 }
 
 /** Never null, so that `not` means what it says. */
-function placed({ within }: Compared, comparison: string): string {
+function placed({ within }: FilterColumn, comparison: string): string {
   return `coalesce(${within ? within(comparison) : comparison}, false)`;
 }
 
-function comparedOf(path: string, of: Attributes): Compared {
-  const compared = Object.hasOwn(of, path) ? of[path] : undefined;
-  if (compared) return compared;
-  const shown = path.toWellFormed().slice(0, 100).toWellFormed();
-  throw new ScimError('invalidFilter', msg`The filter cannot compare the attribute ${shown}.`);
+function columnOf(path: string, of: Attributes): FilterColumn {
+  const column = Object.hasOwn(of, path) ? of[path] : undefined;
+  if (column) return column;
+  const shortPath = path.toWellFormed().slice(0, 100).toWellFormed();
+  throw new ScimError('invalidFilter', msg`The filter cannot compare the attribute ${shortPath}.`);
 }

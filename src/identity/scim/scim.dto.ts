@@ -5,7 +5,7 @@ const TEXT = { type: 'string' } as const;
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
 
-const shown = {
+const attributeSelection = {
   attributes: Text({
     optional: true,
     max: 2_000,
@@ -15,10 +15,10 @@ const shown = {
   excludedAttributes: Text({ optional: true, max: 2_000, example: 'members' }),
 };
 
-export class ScimShownQuery extends Input(shown) {}
+export class ScimShownQuery extends Input(attributeSelection) {}
 
 export class ScimListQuery extends Input({
-  ...shown,
+  ...attributeSelection,
   filter: Text({
     optional: true,
     max: MAX_FILTER_CHARS,

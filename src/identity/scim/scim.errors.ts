@@ -28,17 +28,17 @@ export class ScimError extends InvalidInputError {
 
 /** `attribute` is repeated as it was sent, shortened. */
 export function invalidValue(attribute: string): ScimError {
-  return new ScimError('invalidValue', msg`The value of ${shown(attribute)} is not valid.`);
+  return new ScimError('invalidValue', msg`The value of ${shortened(attribute)} is not valid.`);
 }
 
 export function invalidPath(path: string): ScimError {
-  return new ScimError('invalidPath', msg`The path ${shown(path)} does not name an attribute.`);
+  return new ScimError('invalidPath', msg`The path ${shortened(path)} does not name an attribute.`);
 }
 
 /** Two users or two groups with the same value of an attribute that is unique in the tenant. */
 export class TakenError extends ConflictError {
   constructor(attribute: string, value: string) {
-    super(msg`Another resource has the ${attribute} ${shown(value)}.`);
+    super(msg`Another resource has the ${attribute} ${shortened(value)}.`);
   }
 }
 
@@ -80,6 +80,6 @@ function typeOf(failure: Failure): string | undefined {
 
 const SHOWN = 100;
 
-function shown(text: string): string {
+function shortened(text: string): string {
   return text.toWellFormed().slice(0, SHOWN).toWellFormed();
 }

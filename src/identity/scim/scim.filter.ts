@@ -50,20 +50,20 @@ export function fits(
     case 'compare': {
       const fieldValue = value[filter.path.slice(prefix.length)];
       if (filter.operator !== 'eq' && filter.operator !== 'ne') throw invalidFilter(filter.path);
-      return same(fieldValue, filter.value) === (filter.operator === 'eq');
+      return equalIgnoringCase(fieldValue, filter.value) === (filter.operator === 'eq');
     }
   }
 }
 
-function same(held: Literal | undefined, wanted: Literal): boolean {
-  return String(held ?? null).toLowerCase() === String(wanted).toLowerCase();
+function equalIgnoringCase(value: Literal | undefined, expected: Literal): boolean {
+  return String(value ?? null).toLowerCase() === String(expected).toLowerCase();
 }
 
 export function invalidFilter(near: string): ScimError {
-  const shown = near.toWellFormed().slice(0, 40).toWellFormed();
+  const excerpt = near.toWellFormed().slice(0, 40).toWellFormed();
   return new ScimError(
     'invalidFilter',
-    msg`The filter is not valid near ${shown}. Attributes are compared by eq, ne, co, sw, ew, gt, ge, lt, le and pr.`,
+    msg`The filter is not valid near ${excerpt}. Attributes are compared by eq, ne, co, sw, ew, gt, ge, lt, le and pr.`,
   );
 }
 

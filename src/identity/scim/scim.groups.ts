@@ -14,7 +14,7 @@ import { invalidValue, ScimError, TakenError } from './scim.errors.js';
 import { listOf, sliceOf } from './scim.list.js';
 import { ScimRepository } from './scim.repository.js';
 import type { GroupRow } from './scim.repository.js';
-import { ShownAttributes, toScimGroup } from './scim.view.js';
+import { AttributeSelection, toScimGroup } from './scim.view.js';
 import type { ScimResource } from './scim.view.js';
 
 /** Of a group; also of all groups of one answer together, unless a single one has more. */
@@ -43,14 +43,14 @@ export class ScimGroups {
   async list({ tenantId }: Caller, query: ScimListQuery): Promise<ScimResource> {
     const slice = sliceOf(query);
     const { rows, total } = await this.rows.groups(tenantId, slice);
-    const withMembers = new ShownAttributes(query).has('members');
+    const withMembers = new AttributeSelection(query).has('members');
     const page = withMembers ? fewMembers(rows) : rows;
-    return listOf(await this.shown(tenantId, page, query), { total, offset: slice.offset });
+    return listOf(await this.toResources(tenantId, page, query), { total, offset: slice.offset });
   }
 
   async get({ tenantId }: Caller, id: string, query: ScimShownQuery = {}): Promise<ScimResource> {
-    const row = await this.found(tenantId, numberOf(id, WHAT));
-    const [resource] = await this.shown(tenantId, [row], query);
+    const row = await this.requireGroup(tenantId, numberOf(id, WHAT));
+    const [resource] = await this.toResources(tenantId, [row], query);
     return resource ?? {};
   }
 
@@ -66,7 +66,10 @@ export class ScimGroups {
         const entries = members ? await this.applyMembers(caller, groupId, members) : [];
         return { id: groupId, entries };
       },
-      ({ id: made, entries }) => [entry('create', made, { displayName, externalId }), ...entries],
+      ({ id: groupId, entries }) => [
+        entry('create', groupId, { displayName, externalId }),
+        ...entries,
+      ],
     );
     return this.get(caller, String(id));
   }
@@ -86,7 +89,7 @@ export class ScimGroups {
     await this.change.apply(
       caller,
       async () => {
-        const { displayName } = await this.found(tenantId, groupId);
+        const { displayName } = await this.requireGroup(tenantId, groupId);
         const members = await this.memberIds(tenantId, groupId);
         const entries = await this.withRoles(caller, members, () =>
           this.rows.removeGroup(tenantId, groupId),
@@ -102,7 +105,7 @@ export class ScimGroups {
     await this.change.apply(
       caller,
       async () => {
-        const before = await this.found(tenantId, id);
+        const before = await this.requireGroup(tenantId, id);
         const entries: AuditRecord[] = [];
         const { displayName = before.displayName, externalId = before.externalId } = changes;
         const values = { displayName, externalId };
@@ -183,12 +186,12 @@ export class ScimGroups {
     }));
   }
 
-  private async shown(
+  private async toResources(
     tenantId: string,
     rows: readonly GroupRow[],
     query: ScimShownQuery,
   ): Promise<ScimResource[]> {
-    const attributes = new ShownAttributes(query);
+    const attributes = new AttributeSelection(query);
     const ids = rows.map(({ id }) => id);
     const members = attributes.has('members')
       ? Map.groupBy(await this.rows.members(tenantId, ids), ({ groupId }) => groupId)
@@ -204,7 +207,7 @@ export class ScimGroups {
     return (await this.rows.members(tenantId, [groupId])).map(({ userId }) => userId);
   }
 
-  private async found(tenantId: string, id: number): Promise<GroupRow> {
+  private async requireGroup(tenantId: string, id: number): Promise<GroupRow> {
     const row = await this.rows.group(tenantId, id);
     if (!row) throw new NotFoundError(WHAT);
     return row;
@@ -212,11 +215,11 @@ export class ScimGroups {
 
   private async requireUsers(tenantId: string, ids: readonly string[]): Promise<number[]> {
     const numbers = ids.map((id) => (/^[1-9]\d{0,14}$/.test(id) ? Number(id) : 0));
-    const existingIds = new Set(await this.rows.known(tenantId, numbers));
-    const missing = ids.find((_, at) => !existingIds.has(numbers[at] ?? 0));
-    if (missing === undefined) return numbers;
-    const shown = missing.toWellFormed().replaceAll('\0', '').slice(0, 40).toWellFormed();
-    throw new ScimError('invalidValue', msg`There is no user ${shown} to be a member.`);
+    const existingIds = new Set(await this.rows.visibleIds(tenantId, numbers));
+    const unknownId = ids.find((_, at) => !existingIds.has(numbers[at] ?? 0));
+    if (unknownId === undefined) return numbers;
+    const excerpt = unknownId.toWellFormed().replaceAll('\0', '').slice(0, 40).toWellFormed();
+    throw new ScimError('invalidValue', msg`There is no user ${excerpt} to be a member.`);
   }
 
   private async requireFree(
@@ -225,9 +228,9 @@ export class ScimGroups {
     except?: number,
   ): Promise<void> {
     const like = await this.rows.groupsLike(tenantId, displayName, externalId);
-    const other = like.find(({ id }) => id !== except);
-    if (!other) return;
-    if (externalId !== null && other.externalId === externalId) {
+    const conflictingGroup = like.find(({ id }) => id !== except);
+    if (!conflictingGroup) return;
+    if (externalId !== null && conflictingGroup.externalId === externalId) {
       throw new TakenError('externalId', externalId);
     }
     throw new TakenError('displayName', displayName);

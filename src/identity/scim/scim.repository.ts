@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { conditionOf } from './scim.condition.js';
-import type { Compared } from './scim.condition.js';
+import type { FilterColumn } from './scim.condition.js';
 import type { Filter } from './scim.filter.js';
 
 /** A user as SCIM shows them. */
@@ -52,7 +52,7 @@ const EMAIL = "nullif(u.email, '')";
 const PHONE = "nullif(u.phonenumber, '')";
 
 /** The attributes of users that a filter can name. */
-const USER_ATTRIBUTES: Readonly<Record<string, Compared>> = {
+const USER_ATTRIBUTES: Readonly<Record<string, FilterColumn>> = {
   id: { sql: 'u.id::text', kind: 'exact' },
   username: { sql: 'u.user_name', kind: 'text' },
   externalid: { sql: 'p.external_id', kind: 'exact' },
@@ -72,7 +72,7 @@ const USER_ATTRIBUTES: Readonly<Record<string, Compared>> = {
   'meta.lastmodified': { sql: 'u.update_time', kind: 'time' },
 };
 
-const MEMBER: Compared = {
+const MEMBER: FilterColumn = {
   sql: 'm.user_id::text',
   kind: 'exact',
   within: (comparison) => `EXISTS (
@@ -80,7 +80,7 @@ const MEMBER: Compared = {
      WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id AND ${comparison})`,
 };
 
-const GROUP_ATTRIBUTES: Readonly<Record<string, Compared>> = {
+const GROUP_ATTRIBUTES: Readonly<Record<string, FilterColumn>> = {
   id: { sql: 'g.id::text', kind: 'exact' },
   displayname: { sql: 'g.display_name', kind: 'text' },
   externalid: { sql: 'g.external_id', kind: 'exact' },
@@ -147,7 +147,7 @@ export class ScimRepository {
   }
 
   /** Those of the users whom a directory may see. */
-  async known(tenantId: string, ids: readonly number[]): Promise<number[]> {
+  async visibleIds(tenantId: string, ids: readonly number[]): Promise<number[]> {
     const rows = await this.database.query<{ id: number }>(
       `SELECT u.id ${USERS} AND u.id = ANY ($2::bigint[])`,
       [tenantId, [...ids]],

@@ -16,7 +16,7 @@ import { invalidValue, TakenError } from './scim.errors.js';
 import { listOf, sliceOf } from './scim.list.js';
 import { ScimRepository } from './scim.repository.js';
 import type { UserRow } from './scim.repository.js';
-import { ShownAttributes, toScimUser } from './scim.view.js';
+import { AttributeSelection, toScimUser } from './scim.view.js';
 import type { ScimResource } from './scim.view.js';
 
 const ENABLED = '0';
@@ -42,12 +42,12 @@ export class ScimUsers {
   async list({ tenantId }: Caller, query: ScimListQuery): Promise<ScimResource> {
     const slice = sliceOf(query);
     const { rows, total } = await this.rows.users(tenantId, slice);
-    return listOf(await this.shown(tenantId, rows, query), { total, offset: slice.offset });
+    return listOf(await this.toResources(tenantId, rows, query), { total, offset: slice.offset });
   }
 
   async get({ tenantId }: Caller, id: string, query: ScimShownQuery = {}): Promise<ScimResource> {
     const row = await this.visible(tenantId, numberOf(id, WHAT));
-    const [resource] = await this.shown(tenantId, [row], query);
+    const [resource] = await this.toResources(tenantId, [row], query);
     return resource ?? {};
   }
 
@@ -59,7 +59,7 @@ export class ScimUsers {
     const userId = await this.change.apply(
       caller,
       async () => {
-        if (!(await this.users.roomLeft(tenantId))) {
+        if (!(await this.users.canAddUser(tenantId))) {
           throw new ForbiddenError(
             msg`This tenant has reached its limit of users. Delete one, or ask the operator to raise accountCount.`,
           );
@@ -128,25 +128,25 @@ export class ScimUsers {
     before: UserRow,
     { externalId, givenName, familyName }: UserChanges,
   ): Promise<string[]> {
-    const sentFields = defined({ externalId, givenName, familyName });
+    const changedFields = defined({ externalId, givenName, familyName });
     const fields = (['externalId', 'givenName', 'familyName'] as const).filter(
-      (name) => sentFields[name] !== undefined && sentFields[name] !== before[name],
+      (name) => changedFields[name] !== undefined && changedFields[name] !== before[name],
     );
     if (fields.length === 0) return [];
     if (fields.includes('externalId')) await this.requireFree(tenantId, externalId ?? null);
     const profile = await this.rows.profile(tenantId, before.id);
     const { created = false } = profile ?? {};
     const nextProfile = { externalId: null, givenName: null, familyName: null, ...profile };
-    await this.rows.saveProfile(tenantId, before.id, { ...nextProfile, ...sentFields, created });
+    await this.rows.saveProfile(tenantId, before.id, { ...nextProfile, ...changedFields, created });
     return fields;
   }
 
-  private async shown(
+  private async toResources(
     tenantId: string,
     rows: readonly UserRow[],
     query: ScimShownQuery,
   ): Promise<ScimResource[]> {
-    const attributes = new ShownAttributes(query);
+    const attributes = new AttributeSelection(query);
     const ids = rows.map(({ id }) => id);
     const memberships = attributes.names('groups')
       ? Map.groupBy(await this.rows.groupsOf(tenantId, ids), ({ userId }) => userId)
@@ -181,7 +181,7 @@ interface AccountChanges {
 function accountChanges(before: UserRow, changes: UserChanges): AccountChanges {
   const { userName, email, phone } = changes;
   const nickName = nickNameOf(changes, before);
-  const wanted = {
+  const requestedValues = {
     userName: userName === undefined ? undefined : checkedName(userName),
     nickName,
     email: email === null ? '' : email,
@@ -191,10 +191,10 @@ function accountChanges(before: UserRow, changes: UserChanges): AccountChanges {
     ...{ userName: before.userName, nickName: before.nickName },
     ...{ email: before.email ?? '', phonenumber: before.phonenumber ?? '' },
   };
-  const differing = Object.entries(wanted).filter(
+  const changedEntries = Object.entries(requestedValues).filter(
     ([name, value]) => value !== undefined && value !== currentValues[name],
   );
-  return Object.fromEntries(differing);
+  return Object.fromEntries(changedEntries);
 }
 
 /** The name that is shown: displayName, else the whole name, else its parts where it was made of them. */

@@ -141,7 +141,7 @@ function metaOf(
 }
 
 /** Which attributes an answer has. Names are compared by their first part, ignoring case. */
-export class ShownAttributes {
+export class AttributeSelection {
   private readonly only: ReadonlySet<string> | undefined;
   private readonly without: ReadonlySet<string>;
 

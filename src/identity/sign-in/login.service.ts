@@ -92,33 +92,37 @@ export class LoginService {
     const domainTenants = open.filter(
       (tenant) => tenant.domain && tenant.domain.toLowerCase() === host,
     );
-    const shown =
+    const choices =
       caller && isSuperAdmin(caller) ? all : domainTenants.length > 0 ? domainTenants : open;
     return {
       tenantEnabled: true,
-      voList: shown.map(({ tenantId, companyName, domain }) => ({ tenantId, companyName, domain })),
+      voList: choices.map(({ tenantId, companyName, domain }) => ({
+        tenantId,
+        companyName,
+        domain,
+      })),
     };
   }
 
-  async register(given: RegisterDto, ip: string): Promise<void> {
+  async register(input: RegisterDto, ip: string): Promise<void> {
     await this.limiter.consume(REGISTRATION_LIMIT, clientNetwork(ip));
-    const { tenant } = await this.admit(given);
+    const { tenant } = await this.admit(input);
     if (!tenant.registerEnabled || !tenant.passwordLogin) {
       throw new LoginRefusedError(
         msg`Registration is disabled here. Ask an administrator for an account.`,
       );
     }
-    await inTenant(tenant.tenantId, () => this.createUser(tenant.tenantId, given));
+    await inTenant(tenant.tenantId, () => this.createUser(tenant.tenantId, input));
   }
 
-  private async createUser(tenantId: string, given: RegisterDto): Promise<void> {
+  private async createUser(tenantId: string, input: RegisterDto): Promise<void> {
     const role = await this.roles.byKey(tenantId, USER_ROLE);
     if (!role) {
       throw new LoginRefusedError(
         msg`Registration is not set up here: there is no role with the key ${USER_ROLE}. Ask an administrator.`,
       );
     }
-    const { username: userName, password } = given;
+    const { username: userName, password } = input;
     await this.accounts.createAccount(
       { tenantId, userName },
       {
@@ -134,22 +138,22 @@ export class LoginService {
 
   /** Checks client, tenant and captcha before any user is looked up. LoginRefusedError says what is wrong. */
   private async admit(
-    given: LoginDto | RegisterDto,
+    input: LoginDto | RegisterDto,
   ): Promise<{ readonly client: Client; readonly tenant: Tenant }> {
-    const client = await this.clients.byClientId(given.clientId);
-    if (!client?.grantType.split(',').includes(given.grantType)) {
+    const client = await this.clients.byClientId(input.clientId);
+    if (!client?.grantType.split(',').includes(input.grantType)) {
       throw new LoginRefusedError(
-        msg`This client may not sign in with the grant type ${given.grantType}.`,
+        msg`This client may not sign in with the grant type ${input.grantType}.`,
       );
     }
     if (client.status !== '0') {
       throw new LoginRefusedError(msg`This client is disabled. Ask the operator of this service.`);
     }
-    const tenant = await this.openTenant(given.tenantId?.trim() || HOME_TENANT);
-    if (given.grantType !== 'password') {
+    const tenant = await this.openTenant(input.tenantId?.trim() || HOME_TENANT);
+    if (input.grantType !== 'password') {
       throw new LoginRefusedError(msg`Only the grant type password is supported here.`);
     }
-    await this.captcha.verify(given.uuid, given.code);
+    await this.captcha.verify(input.uuid, input.code);
     return { client, tenant };
   }
 

@@ -17,7 +17,7 @@ export class SignInController {
   @LoginOnly()
   @AnswersPage(SignInView)
   own(@CurrentCaller() caller: Caller): Promise<Page<SignInView>> {
-    return this.signIns.own(caller);
+    return this.signIns.ownSignIns(caller);
   }
 
   /** All sign-ins of the tenant. */

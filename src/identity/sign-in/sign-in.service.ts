@@ -22,7 +22,7 @@ export class SignInService {
     private readonly policy: UserAccessPolicy,
   ) {}
 
-  async own(caller: Caller): Promise<Page<SignInView>> {
+  async ownSignIns(caller: Caller): Promise<Page<SignInView>> {
     const { homeTenantId, userId, loginSessionId } = caller;
     const page = await inTenant(homeTenantId, () =>
       this.sessions.page(homeTenantId, {}, { userId }),

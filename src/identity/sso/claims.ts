@@ -81,8 +81,8 @@ export function directoryIds(issuer: string, claims: Claims, subject: string): s
 
 /** The name for a new user; it may be taken. */
 export function userNameOf(claims: Claims, subject: string): string {
-  const wanted = [claims['preferred_username'], claims['email'], subject, 'user'];
-  const names = wanted.map((one) => (typeof one === 'string' ? fitting(one) : ''));
+  const candidates = [claims['preferred_username'], claims['email'], subject, 'user'];
+  const names = candidates.map((one) => (typeof one === 'string' ? fitting(one) : ''));
   return names.find(({ length }) => length >= MIN_NAME_CHARS) ?? 'user';
 }
 
@@ -110,9 +110,9 @@ function fitting(name: string): string {
 
 function inside(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
-    (found, name) =>
-      typeof found === 'object' && found !== null && Object.hasOwn(found, name)
-        ? (found as Claims)[name]
+    (current, name) =>
+      typeof current === 'object' && current !== null && Object.hasOwn(current, name)
+        ? (current as Claims)[name]
         : undefined,
     value,
   );

@@ -24,7 +24,7 @@ export interface OidcConnection {
 /** Calls providers, within the rules for addresses that users enter. */
 @Injectable()
 export class OidcConnections {
-  private readonly known = new LRUCache<string, Promise<OidcConnection>>({
+  private readonly connections = new LRUCache<string, Promise<OidcConnection>>({
     max: CACHED,
     ttl: CACHE_MS,
   });
@@ -37,13 +37,13 @@ export class OidcConnections {
   /** Reads the document of the provider, unless that was done in the last minutes. Rejects with what the call fails with. */
   async of(provider: SsoProvider): Promise<OidcConnection> {
     const key = `${provider.id} ${provider.updateTime.getTime()}`;
-    const cachedConnection = this.known.get(key);
+    const cachedConnection = this.connections.get(key);
     if (cachedConnection) return cachedConnection;
     const opening = this.open(provider);
-    this.known.set(key, opening);
+    this.connections.set(key, opening);
     // The next caller tries again.
     opening.catch(() => {
-      if (this.known.get(key) === opening) this.known.delete(key);
+      if (this.connections.get(key) === opening) this.connections.delete(key);
     });
     return opening;
   }

@@ -138,7 +138,7 @@ export class SsoAuthController {
     @Body() { password }: SsoDisconnectDto,
     @Ip() ip: string | undefined,
   ): Promise<void> {
-    return this.disconnects.own(caller, publicId, { password, ip });
+    return this.disconnects.disconnectCaller(caller, publicId, { password, ip });
   }
 
   /** Leads to the provider, or back to the sign-in page with the reason in `ssoError`. */
@@ -153,15 +153,15 @@ export class SsoAuthController {
   ): Promise<void> {
     await this.limiter.consume(this.attempts, clientNetwork(request.ip));
     const base = this.base();
-    const wanted = { clientId, returnTo: ownPath(returnTo) };
+    const options = { clientId, returnTo: ownPath(returnTo) };
     try {
-      const place = { base, browser: browserOf(request, base) };
-      const { address, browser } = await this.signIns.start(publicId, wanted, place);
+      const context = { base, browser: browserOf(request, base) };
+      const { address, browser } = await this.signIns.start(publicId, options, context);
       response.setHeader('Set-Cookie', cookieFor(base, browser, FLOW_SECONDS));
       redirect(response, address.href);
     } catch (error) {
       if (!(error instanceof SsoRefusedError)) throw error;
-      redirect(response, this.pageOf({ refusal: error, returnTo: wanted.returnTo }));
+      redirect(response, this.pageOf({ refusal: error, returnTo: options.returnTo }));
     }
   }
 
@@ -181,8 +181,8 @@ export class SsoAuthController {
     const base = this.base();
     // As it was sent: the provider may add parameters that are checked, such as iss.
     const { searchParams } = new URL(request.originalUrl, base);
-    const place = { base, browser: browserOf(request, base) };
-    const answer = await this.signIns.answer(publicId, searchParams, place);
+    const context = { base, browser: browserOf(request, base) };
+    const answer = await this.signIns.answer(publicId, searchParams, context);
     if ('refusal' in answer) {
       redirect(response, this.pageOf(answer));
       return;

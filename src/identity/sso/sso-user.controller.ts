@@ -16,6 +16,6 @@ export class SsoUserController {
   @RequirePermission('system:user:edit')
   @AnswersStatus()
   disconnect(@CurrentCaller() caller: Caller, @Body() body: DisconnectedUserDto): Promise<void> {
-    return this.disconnects.other(caller, body.userId);
+    return this.disconnects.disconnectUser(caller, body.userId);
   }
 }

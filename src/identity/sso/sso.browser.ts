@@ -16,7 +16,7 @@ export function browserOf({ headers }: Pick<Request, 'headers'>, base: string): 
   const values = (headers.cookie ?? '')
     .split(';')
     .map((part) => part.trim().split('='))
-    .flatMap(([given, value]) => (given === name && value !== undefined ? [value] : []));
+    .flatMap(([cookieName, value]) => (cookieName === name && value !== undefined ? [value] : []));
   return values.find((value) => FORM.test(value));
 }
 
@@ -28,8 +28,8 @@ export function cookieFor(base: string, browser: string, seconds: number): strin
 }
 
 /** The path where it is one of this origin, else the first page. */
-export function ownPath(given: string | undefined): string {
-  return given !== undefined && OWN_PATH.test(given) ? given : '/';
+export function ownPath(path: string | undefined): string {
+  return path !== undefined && OWN_PATH.test(path) ? path : '/';
 }
 
 function isSecure(base: string): boolean {

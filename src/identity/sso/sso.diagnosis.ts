@@ -67,7 +67,7 @@ export class SsoDiagnosis {
 
   private checkAddress({ issuer }: SsoProvider): Step<undefined> {
     this.http.assertSecureAddress(issuer);
-    return { found: undefined, detail: msg`The document is read from ${documentAddress(issuer)}.` };
+    return { value: undefined, detail: msg`The document is read from ${documentAddress(issuer)}.` };
   }
 
   private async readDocument(
@@ -87,12 +87,12 @@ export class SsoDiagnosis {
         msg`The provider calls itself ${document.issuer.slice(0, 200)}. Enter exactly that as the issuer.`,
       );
     }
-    return { found: document, detail: msg`The document names the same issuer.` };
+    return { value: document, detail: msg`The document names the same issuer.` };
   }
 
-  private checkEndpoints(found: ServerDocument): Step<undefined> {
-    const { authorization_endpoint: authorization, token_endpoint: token } = found;
-    for (const address of [authorization, token, found.jwks_uri]) {
+  private checkEndpoints(document: ServerDocument): Step<undefined> {
+    const { authorization_endpoint: authorization, token_endpoint: token } = document;
+    for (const address of [authorization, token, document.jwks_uri]) {
       if (address === undefined) {
         throw new StepError(
           msg`The document lacks authorization_endpoint, token_endpoint or jwks_uri. This service needs all of them.`,
@@ -100,18 +100,18 @@ export class SsoDiagnosis {
       }
       this.http.assertSecureAddress(address);
     }
-    const methods = found.code_challenge_methods_supported;
+    const methods = document.code_challenge_methods_supported;
     if (methods && !methods.includes('S256')) {
       throw new StepError(
         msg`The provider does not support PKCE with S256. Allow it there for this client.`,
       );
     }
     const optional = [
-      ...(found.end_session_endpoint === undefined ? [] : ['end_session_endpoint']),
-      ...(found.backchannel_logout_supported === true ? ['backchannel_logout'] : []),
+      ...(document.end_session_endpoint === undefined ? [] : ['end_session_endpoint']),
+      ...(document.backchannel_logout_supported === true ? ['backchannel_logout'] : []),
     ];
     return {
-      found: undefined,
+      value: undefined,
       detail:
         optional.length > 0
           ? msg`The document has all endpoints, and ${optional.join(', ')}.`
@@ -130,7 +130,7 @@ export class SsoDiagnosis {
         msg`The provider shows no keys (HTTP ${status}), so its tokens cannot be verified.`,
       );
     }
-    return { found: undefined, detail: msg`The provider has ${keys.length} keys.` };
+    return { value: undefined, detail: msg`The provider has ${keys.length} keys.` };
   }
 
   /** Asks for the tokens of a code that does not exist: the provider checks the client first. */
@@ -151,13 +151,13 @@ export class SsoDiagnosis {
         );
       }
       if (reason === 'invalid_grant') {
-        return { found: undefined, detail: msg`Client id and secret are right.` };
+        return { value: undefined, detail: msg`Client id and secret are right.` };
       }
       const cause = causeOf(error);
       if (cause) throw cause;
     }
     return {
-      found: undefined,
+      value: undefined,
       detail: msg`The provider does not say whether client id and secret are right. It shows at the first sign-in.`,
     };
   }
@@ -170,7 +170,7 @@ export class SsoDiagnosis {
         msg`Groups overage: ${count} users have more groups than their token names, and the provider did not list them when asked. They keep the roles that they had. Allow this client to read group memberships there, or let the provider send only the groups that are assigned to it.`,
       );
     }
-    return { found: undefined, detail: msg`No sign-in has missed groups.` };
+    return { value: undefined, detail: msg`No sign-in has missed groups.` };
   }
 
   private async read(
@@ -189,8 +189,8 @@ export class SsoDiagnosis {
   }
 }
 
-interface Step<Found> {
-  readonly found: Found;
+interface Step<Value> {
+  readonly value: Value;
   readonly detail: Message;
 }
 
@@ -198,10 +198,10 @@ interface Step<Found> {
 class DiagnosisRun {
   private readonly steps: SsoStepView[] = [];
 
-  async step<Found>(name: SsoStep, work: () => Step<Found> | Promise<Step<Found>>): Promise<Found> {
+  async step<Value>(name: SsoStep, work: () => Step<Value> | Promise<Step<Value>>): Promise<Value> {
     const began = performance.now();
     try {
-      const { found, detail } = await work();
+      const { value: found, detail } = await work();
       this.add(name, true, began, detail);
       return found;
     } catch (error) {

@@ -31,7 +31,7 @@ export class SsoDisconnect {
    * password, which they prove by `password`, and be allowed to sign in with it. InvalidInputError, ConflictError or
    * NotFoundError otherwise.
    */
-  async own(
+  async disconnectCaller(
     caller: Caller,
     publicId: string,
     { password, ip }: { readonly password?: string | undefined; readonly ip: string | undefined },
@@ -64,7 +64,7 @@ export class SsoDisconnect {
   }
 
   /** Disconnects another user from all providers, for administrators, who can give them a password. */
-  async other(caller: Caller, userId: number): Promise<void> {
+  async disconnectUser(caller: Caller, userId: number): Promise<void> {
     const { tenantId } = caller;
     requireNotSelf(caller, [userId], phrase`disconnect`);
     await this.change.apply(

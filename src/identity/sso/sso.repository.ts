@@ -56,13 +56,13 @@ export class SsoRepository {
 
   /** Of an address that is called without a sign-in. Nothing is known of it but this id, which is unique to the installation. */
   async tenantOf(publicId: string): Promise<string | undefined> {
-    const [found] = await acrossTenants('provider of a sign-in', () =>
+    const [provider] = await acrossTenants('provider of a sign-in', () =>
       this.database.query<{ tenantId: string }>(
         'SELECT tenant_id AS "tenantId" FROM sso_provider WHERE public_id = $1',
         [publicId],
       ),
     );
-    return found?.tenantId;
+    return provider?.tenantId;
   }
 
   /** Throws DraftUsedError if a provider has the public id already. */

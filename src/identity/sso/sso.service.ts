@@ -122,7 +122,7 @@ export class SsoService {
       caller,
       async () => {
         const current = () => this.get(caller, id);
-        await this.rows.providers.requireRevision(tenantId, id, { given: revision, current });
+        await this.rows.providers.requireRevision(tenantId, id, { expected: revision, current });
         const before = await this.rows.providers.get(tenantId, id);
         const isNewIssuer = input.issuer !== undefined && input.issuer !== before.issuer;
         if (before.provisioned ? isNewIssuer : input.provisioned) requireProvisioning(caller);

@@ -36,7 +36,7 @@ const ENABLED = '0';
 const SID_LENGTH = 255;
 
 /** Where the browser and this service are. */
-export interface SsoPlace {
+export interface SsoContext {
   /** The address of the API, without a final slash. */
   readonly base: string;
   /** What the cookie of the browser holds. */
@@ -125,7 +125,7 @@ export class SsoSignIn {
   async start(
     publicId: string,
     { user, ...input }: Beginning,
-    place: SsoPlace,
+    context: SsoContext,
   ): Promise<{ readonly address: URL; readonly browser: string }> {
     await this.clientOf(input.clientId);
     const provider = await this.providerOf(publicId);
@@ -133,7 +133,7 @@ export class SsoSignIn {
     const { configuration } = await this.connections.of(provider).catch((error: unknown) => {
       throw this.reported(provider, error);
     });
-    const browser = place.browser ?? randomText();
+    const browser = context.browser ?? randomText();
     const state = oidc.randomState();
     const nonce = oidc.randomNonce();
     const verifier = oidc.randomPKCECodeVerifier();
@@ -147,7 +147,7 @@ export class SsoSignIn {
       connects: user && { userId: user.userId, loginSessionId: user.loginSessionId },
     });
     const address = oidc.buildAuthorizationUrl(configuration, {
-      redirect_uri: addressesOf(place.base, publicId).redirectUri,
+      redirect_uri: addressesOf(context.base, publicId).redirectUri,
       scope: provider.scopes,
       state,
       nonce,
@@ -161,11 +161,11 @@ export class SsoSignIn {
   async answer(
     publicId: string,
     query: URLSearchParams,
-    place: SsoPlace,
+    context: SsoContext,
   ): Promise<Answered | RefusedSignIn> {
     const state = query.get('state') ?? '';
     const flow = await this.flows.takeStarted(state);
-    if (flow?.publicId !== publicId || !isSameBrowser(flow, place)) {
+    if (flow?.publicId !== publicId || !isSameBrowser(flow, context)) {
       return { refusal: new SsoRefusedError('expired'), returnTo: '/' };
     }
     const { returnTo, tenantId, connects } = flow;
@@ -173,7 +173,7 @@ export class SsoSignIn {
       const client = await this.clientOf(flow.clientId);
       const provider = await this.providerOf(publicId);
       const code = await inTenant(provider.tenantId, () =>
-        this.settle(provider, client, flow, { query, state, base: place.base }),
+        this.settle(provider, client, flow, { query, state, base: context.base }),
       );
       return { code, returnTo };
     } catch (error) {
@@ -187,11 +187,11 @@ export class SsoSignIn {
   /** The token of a sign-in that was answered, for the browser that began it. */
   async exchange(
     { code, clientId }: { readonly code: string; readonly clientId: string },
-    place: Pick<SsoPlace, 'browser'>,
+    context: Pick<SsoContext, 'browser'>,
     origin: SignInOrigin,
   ): Promise<LoginView> {
     const flow = await this.flows.takeAnswered(code);
-    if (flow?.clientId !== clientId || !isSameBrowser(flow, place)) {
+    if (flow?.clientId !== clientId || !isSameBrowser(flow, context)) {
       throw new SsoRefusedError('expired');
     }
     const client = await this.clientOf(clientId);
@@ -371,7 +371,7 @@ export const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 function isSameBrowser(
   flow: { readonly browser: string },
-  { browser }: Pick<SsoPlace, 'browser'>,
+  { browser }: Pick<SsoContext, 'browser'>,
 ): boolean {
   return browser !== undefined && flow.browser === digest(browser);
 }

@@ -318,9 +318,9 @@ export class SsoUsers {
     return before.join() === after.join() ? undefined : { before, after };
   }
 
-  private async freeName(tenantId: string, wanted: string): Promise<string> {
+  private async freeName(tenantId: string, requestedName: string): Promise<string> {
     for (let number = 1; ; number += 1) {
-      const name = number === 1 ? wanted : numbered(wanted, number);
+      const name = number === 1 ? requestedName : numbered(requestedName, number);
       if (!(await this.users.byName(tenantId, name))) return name;
     }
   }

@@ -7,7 +7,7 @@ import { SsoRepository } from './sso.repository.js';
 import type { SealedSecret } from './sso.repository.js';
 
 /** What a sealed text belongs to: it cannot be read from anywhere else. */
-export type SsoSecretPlace = 'sso_provider' | 'sso_identity' | 'sso_session';
+export type SsoSecretTable = 'sso_provider' | 'sso_identity' | 'sso_session';
 
 const BATCH_ROWS = 200;
 
@@ -38,44 +38,49 @@ export class SsoVault implements OnApplicationBootstrap {
     );
   }
 
-  seal(tenantId: string, place: SsoSecretPlace, id: number | string, secret: string): string {
-    return this.sealer.seal(`${tenantId}:${place}:${id}`, secret);
+  seal(tenantId: string, table: SsoSecretTable, id: number | string, secret: string): string {
+    return this.sealer.seal(`${tenantId}:${table}:${id}`, secret);
   }
 
   /** Undefined for a text of another place or key. */
   open(
     tenantId: string,
-    place: SsoSecretPlace,
+    table: SsoSecretTable,
     id: number | string,
     sealed: string,
   ): string | undefined {
-    return this.sealer.open(`${tenantId}:${place}:${id}`, sealed);
+    return this.sealer.open(`${tenantId}:${table}:${id}`, sealed);
   }
 
   private async renewAll(
-    place: 'sso_provider' | 'sso_identity',
+    table: 'sso_provider' | 'sso_identity',
     batch: (afterId: number) => Promise<SealedSecret[]>,
   ): Promise<void> {
     for (let lastId = 0; ;) {
       const rows = await batch(lastId);
-      for (const row of rows) await this.renew(place, row);
+      for (const row of rows) await this.renew(table, row);
       lastId = rows.at(-1)?.id ?? lastId;
       if (rows.length < BATCH_ROWS) return;
     }
   }
 
   private async renew(
-    place: 'sso_provider' | 'sso_identity',
+    table: 'sso_provider' | 'sso_identity',
     { tenantId, id, secret: before }: SealedSecret,
   ): Promise<void> {
-    const secret = this.open(tenantId, place, id, before);
+    const secret = this.open(tenantId, table, id, before);
     if (secret === undefined) {
-      this.logger.warn({ msg: 'Failed to decrypt secret of single sign-on', tenantId, place, id });
+      this.logger.warn({
+        msg: 'Failed to decrypt secret of single sign-on',
+        tenantId,
+        place: table,
+        id,
+      });
       return;
     }
-    const secrets = { before, after: this.seal(tenantId, place, id, secret) };
+    const secrets = { before, after: this.seal(tenantId, table, id, secret) };
     await inTenant(tenantId, () =>
-      place === 'sso_provider'
+      table === 'sso_provider'
         ? this.rows.replaceSecret(tenantId, id, secrets)
         : this.rows.replaceToken(tenantId, id, secrets),
     );

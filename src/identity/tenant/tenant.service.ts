@@ -121,12 +121,12 @@ export class TenantService {
   /** Deletes the tenants with everything they own, and ends the sign-ins that work in them. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     requireSuperAdmin(caller);
-    for (let left = ATTEMPTS; ; left -= 1) {
+    for (let remainingAttempts = ATTEMPTS; ; remainingAttempts -= 1) {
       try {
         await withLongStatements(() => this.removeAll(caller, ids));
         return;
       } catch (error) {
-        if (left === 1 || !isDeadlock(error)) throw error;
+        if (remainingAttempts === 1 || !isDeadlock(error)) throw error;
       }
     }
   }
@@ -152,7 +152,7 @@ export class TenantService {
       inHomeTenant(caller),
       async () => {
         const current = () => this.detail(caller, id);
-        await this.tenants.requireRevision(id, { given: revision, current });
+        await this.tenants.requireRevision(id, { expected: revision, current });
         const tenant = await this.tenants.get(id);
         requireNotFixed(tenant, values);
         await this.tenants.update(id, values);

@@ -53,17 +53,17 @@ export class Avatars {
   }
 
   private async set<Avatar extends number | null>(
-    own: Caller,
+    homeCaller: Caller,
     make: () => Promise<Avatar>,
   ): Promise<Avatar> {
-    const { tenantId, userId } = own;
+    const { tenantId, userId } = homeCaller;
     return this.change.apply(
-      own,
+      homeCaller,
       async () => {
-        const { avatar: former } = await this.users.users.get(tenantId, userId);
+        const { avatar: previousAvatar } = await this.users.users.get(tenantId, userId);
         const avatar = await make();
         await this.users.users.update(tenantId, userId, { avatar });
-        if (former !== null) await this.storage.removeOwned(own, [former]);
+        if (previousAvatar !== null) await this.storage.removeOwned(homeCaller, [previousAvatar]);
         return avatar;
       },
       () => [{ action: 'update', target: 'user', id: userId, detail: { fields: ['avatar'] } }],

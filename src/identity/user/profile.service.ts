@@ -35,7 +35,7 @@ export class ProfileService {
   async info(caller: Caller, keepTenant: boolean): Promise<UserInfoView> {
     const { tenantId, homeTenantId } = caller;
     if (tenantId !== homeTenantId && !keepTenant) await this.logins.switchTenant(caller, null);
-    const { user, roles } = await this.own(caller);
+    const { user, roles } = await this.ownAccount(caller);
     return {
       user: viewFor(caller, user, roles, await this.avatars.addresses()),
       permissions: [...caller.permissions],
@@ -46,7 +46,7 @@ export class ProfileService {
   }
 
   async profile(caller: Caller): Promise<ProfileView> {
-    const { user, roles } = await this.own(caller);
+    const { user, roles } = await this.ownAccount(caller);
     return {
       user: toUserView(user, roles, 'shown', await this.avatars.addresses()),
       roleGroup: roles.map((role) => role.roleName).join(', '),
@@ -107,7 +107,7 @@ export class ProfileService {
     return this.passwords.verify(attempt, password);
   }
 
-  private async own({ homeTenantId, userId }: Caller) {
+  private async ownAccount({ homeTenantId, userId }: Caller) {
     return inTenant(homeTenantId, async () => ({
       user: await this.users.users.get(homeTenantId, userId),
       roles: await this.roles.of(homeTenantId, userId),

@@ -167,11 +167,11 @@ export class UserImport {
 /** The message names the first rows, the data all of them. */
 function refusal(rows: readonly RefusedRow[]): InvalidInputError {
   const named = rows.slice(0, SHOWN).map(({ row, reason }) => msg`Row ${row}: ${reason}`);
-  const more = rows.length - SHOWN;
-  const others = more > 0 ? [msg`${more} more rows are refused.`] : [];
+  const remainingCount = rows.length - SHOWN;
+  const others = remainingCount > 0 ? [msg`${remainingCount} more rows are refused.`] : [];
   const message = sentences([msg`Nothing was imported.`, ...named, ...others]);
-  const shown = rows.map(({ row, reason }) => ({ row, reason: localized(reason) }));
-  return new InvalidInputError(message, { data: { rows: shown } });
+  const refusedRows = rows.map(({ row, reason }) => ({ row, reason: localized(reason) }));
+  return new InvalidInputError(message, { data: { rows: refusedRows } });
 }
 
 /** Rows that have a value, with their numbers as spreadsheets count them; empty cells are left out. */

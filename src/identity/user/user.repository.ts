@@ -113,7 +113,7 @@ export class UserRepository {
   }
 
   /** Whether the limit of users of the tenant allows one more. */
-  async roomLeft(tenantId: string): Promise<boolean> {
+  async canAddUser(tenantId: string): Promise<boolean> {
     const [row] = await this.database.query<{ room: boolean }>(
       `SELECT account_count < 0 OR account_count >
               (SELECT count(*) FROM user_account u WHERE u.tenant_id = t.tenant_id) AS room

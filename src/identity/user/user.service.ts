@@ -80,12 +80,12 @@ export class UserService {
   async detail(caller: Caller, userId: number): Promise<UserDetailView> {
     const user = await this.users.users.get(caller.tenantId, userId);
     const userRoles = await this.roles.of(caller.tenantId, userId);
-    const heldIds = userRoles.map(({ id }) => id);
-    const shown = await this.assignableBy(caller, heldIds);
+    const assignedIds = userRoles.map(({ id }) => id);
+    const selectableRoles = await this.assignableBy(caller, assignedIds);
     return {
       user: viewFor(caller, user, userRoles, await this.avatars.addresses()),
-      roleIds: heldIds,
-      roles: shown.map((role) => toRoleView(role, heldIds.includes(role.id))),
+      roleIds: assignedIds,
+      roles: selectableRoles.map((role) => toRoleView(role, assignedIds.includes(role.id))),
       ...noPosts,
     };
   }
@@ -150,7 +150,7 @@ export class UserService {
       async () => {
         const user = await this.policy.manageableOne(caller, userId);
         await this.users.users.requireRevision(caller.tenantId, userId, {
-          given: revision,
+          expected: revision,
           current: async () => (await this.detail(caller, userId)).user,
         });
         if (values.userName) await this.requireFreeName(caller.tenantId, values.userName, userId);
@@ -352,7 +352,7 @@ export class UserService {
   }
 
   private async requireRoom(tenantId: string): Promise<void> {
-    if (await this.users.roomLeft(tenantId)) return;
+    if (await this.users.canAddUser(tenantId)) return;
     throw new ConflictError(
       msg`This tenant has reached its limit of users. Delete one, or ask the operator to raise accountCount.`,
     );

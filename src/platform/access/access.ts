@@ -259,7 +259,7 @@ interface LoginOptions extends AccessOptions {
 }
 
 interface PermissionOptions extends AccessOptions {
-  /** A permission that is required in addition. */
+  /** Required in addition. */
   readonly also?: string;
 }
 
@@ -301,11 +301,11 @@ export function Public(): MethodDecorator & ClassDecorator {
   );
 }
 
-function declared(rule: AccessRule, shown: string): MethodDecorator & ClassDecorator {
+function declared(rule: AccessRule, label: string): MethodDecorator & ClassDecorator {
   const takesKeys = rule.kind === 'permission' || (rule.kind === 'login' && rule.apiKey);
   return applyDecorators(
     SetMetadata(ACCESS_RULE, rule),
-    ApiExtension('x-permission', shown),
+    ApiExtension('x-permission', label),
     ApiSecurity({ authorization: [], clientid: [] }),
     ...(takesKeys ? [ApiSecurity({ apiKey: [] })] : []),
   );
@@ -496,9 +496,10 @@ const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] 
 /** The API key of the first of the headers. One in the query would be in the logs of every proxy. */
 function readKey({ headers }: AuthenticatedRequest): string | undefined {
   const name = KEY_HEADERS.find((one) => headers[one] !== undefined);
-  const sent = name && headers[name];
-  if (typeof sent !== 'string') return undefined;
-  const key = name === 'authorization' ? sent.replace(/^Bearer\s+/i, '').trim() : sent;
+  const headerValue = name && headers[name];
+  if (typeof headerValue !== 'string') return undefined;
+  const key =
+    name === 'authorization' ? headerValue.replace(/^Bearer\s+/i, '').trim() : headerValue;
   return key.startsWith(API_KEY_PREFIX) ? key : undefined;
 }
 

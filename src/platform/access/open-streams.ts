@@ -125,9 +125,9 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   private watchExpiry(place: StreamPlace, { validUntil }: Caller): void {
     clearTimeout(place.expiry);
     if (validUntil === undefined || !this.streams.has(place)) return;
-    const left = Math.max(EXPIRY_RETRY_MS, validUntil - Date.now());
+    const remainingMs = Math.max(EXPIRY_RETRY_MS, validUntil - Date.now());
     const check = (): void => void this.checkGroup([place]);
-    place.expiry = setTimeout(check, Math.min(left, MAX_TIMER_MS)).unref();
+    place.expiry = setTimeout(check, Math.min(remainingMs, MAX_TIMER_MS)).unref();
   }
 
   /** How many streams of the kind each user has open. */

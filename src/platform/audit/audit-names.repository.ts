@@ -21,17 +21,17 @@ export class AuditNames {
 
   constructor(private readonly database: Database) {}
 
-  /** `kind` is the target of its entries, `name` its field; `known` narrows to the records whose names all may know. */
+  /** `kind` is the target of its entries, `name` its field; `filter` narrows to the records whose names all may know. */
   join<E extends TenantOwned>(
     kind: string,
     entity: EntityTarget<E>,
     name: keyof E & string,
-    known: FindOptionsWhere<E> = {},
+    filter: FindOptionsWhere<E> = {},
   ): void {
     this.kinds.set(kind, async (tenantId, ids) => {
       const rows = await this.database.repository(entity).find({
         select: { id: true, [name]: true } as FindOptionsSelect<E>,
-        where: { ...known, tenantId, id: In(ids) } as FindOptionsWhere<E>,
+        where: { ...filter, tenantId, id: In(ids) } as FindOptionsWhere<E>,
       });
       return rows.map((row) => [row.id, row[name]]);
     });

@@ -43,7 +43,7 @@ export interface Config extends Values {
   readonly secrets: readonly string[];
 }
 
-/** Longer than the interval at which load balancers usually probe. */
+/** Drain time, longer than the interval at which load balancers usually probe. */
 const DRAIN_SECONDS = 5;
 
 /** Injection token of the Config interface. */
@@ -109,9 +109,9 @@ function readValues(environment: Readonly<Record<string, string | undefined>>): 
     const value = lowerCase || environment[name]?.trim() || about.default;
     const result = about.schema.safeParse(value);
     if (result.success) return [name, result.data];
-    const shown = about.secret ? '(hidden)' : `"${value ?? ''}"`;
+    const displayedValue = about.secret ? '(hidden)' : `"${value ?? ''}"`;
     const problem = result.error.issues.map((issue) => issue.message).join(', ');
-    problems.push(`${name} ${shown}: ${problem}. Example: ${about.example}`);
+    problems.push(`${name} ${displayedValue}: ${problem}. Example: ${about.example}`);
     return [name, undefined];
   });
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));

@@ -37,11 +37,11 @@ export function closeDataDir(dataDir: string, embedded: boolean, chmod = chmodSy
   const open = stats.mode & (embedded ? GROUP_AND_OTHERS : OTHERS);
   if (open === 0) return;
   const mode = octal(stats.mode & ~open);
-  const shown = `DATA_DIR ${dataDir} is open to other users of this machine (mode ${octal(stats.mode)})`;
+  const problem = `DATA_DIR ${dataDir} is open to other users of this machine (mode ${octal(stats.mode)})`;
   const foreign = readdirSync(dataDir).find((name) => !OWN.has(name));
   if (foreign !== undefined) {
     throw new ConfigError(
-      `${shown} and holds files that are not Plinth's, such as ${foreign}. Set DATA_DIR to a folder of its own, or run: chmod ${mode} ${quoted(dataDir)}`,
+      `${problem} and holds files that are not Plinth's, such as ${foreign}. Set DATA_DIR to a folder of its own, or run: chmod ${mode} ${quoted(dataDir)}`,
     );
   }
   try {
@@ -51,7 +51,7 @@ export function closeDataDir(dataDir: string, embedded: boolean, chmod = chmodSy
     // The group is the operator's choice where the folder belongs to another user, such as a volume of Kubernetes.
     if ((stats.mode & OTHERS) === 0) return;
     const remedy = changeOfOwner(dataDir) ?? `Run as its owner: chmod ${mode} ${quoted(dataDir)}`;
-    throw new ConfigError(`${shown}, and this process may not change that (${code}). ${remedy}`);
+    throw new ConfigError(`${problem}, and this process may not change that (${code}). ${remedy}`);
   }
 }
 

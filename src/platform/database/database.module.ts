@@ -48,7 +48,7 @@ export class DatabaseModule implements OnApplicationShutdown {
     );
   }
 
-  static for({ observe, store: given }: DatabaseOptions = {}): DynamicModule {
+  static for({ observe, store: storeOverride }: DatabaseOptions = {}): DynamicModule {
     const tenantCheck = new TenantCheck();
     return {
       module: DatabaseModule,
@@ -84,7 +84,7 @@ export class DatabaseModule implements OnApplicationShutdown {
           provide: EMBEDDED_STORE,
           inject: [CONFIG],
           useFactory: async (config: Config) =>
-            given ?? (config.embedded ? openEmbedded(config.DATA_DIR) : undefined),
+            storeOverride ?? (config.embedded ? openEmbedded(config.DATA_DIR) : undefined),
         },
         Database,
       ],

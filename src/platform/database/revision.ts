@@ -5,7 +5,7 @@ import type { Phrase } from '../message/index.js';
 /** A change of a record that two people can edit. */
 export interface RevisedChange {
   /** The revision that the change was made from; undefined: nothing is compared. */
-  readonly given: number | undefined;
+  readonly expected: number | undefined;
   /** The record as it is now, for the one whose change is refused. */
   readonly current: () => Promise<unknown>;
 }
@@ -18,7 +18,7 @@ export async function requireRevision<E extends ObjectLiteral>(
   rows: Repository<E>,
   where: FindOptionsWhere<E> | FindOptionsWhere<E>[],
   label: Phrase,
-  { given, current }: RevisedChange,
+  { expected: given, current }: RevisedChange,
 ): Promise<void> {
   if (given === undefined) return;
   const row = await rows.findOne({ where, lock: { mode: 'for_no_key_update' } });

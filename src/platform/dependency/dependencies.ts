@@ -6,20 +6,20 @@ import type { DependencyName } from './dependency.js';
 /** Everything that this process depends on, by name. */
 @Injectable()
 export class Dependencies implements OnApplicationShutdown {
-  private readonly known = new Map<DependencyName, Dependency>();
+  private readonly byName = new Map<DependencyName, Dependency>();
 
   of(name: DependencyName): Dependency {
-    const dependency = this.known.get(name) ?? new Dependency(name);
-    this.known.set(name, dependency);
+    const dependency = this.byName.get(name) ?? new Dependency(name);
+    this.byName.set(name, dependency);
     return dependency;
   }
 
   all(): Dependency[] {
-    return [...this.known.values()];
+    return [...this.byName.values()];
   }
 
   onApplicationShutdown(): void {
-    for (const dependency of this.known.values()) dependency.close();
+    for (const dependency of this.byName.values()) dependency.close();
   }
 }
 

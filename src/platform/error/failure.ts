@@ -102,15 +102,15 @@ class NoRouteError extends DomainError {
 function noRouteError(request: Request, { advice }: FailureShape): NoRouteError {
   const { method, path } = request;
   // As the client wrote it, where it is another name of the path.
-  const written = request.originalUrl.split('?', 1)[0] ?? path;
+  const requestPath = request.originalUrl.split('?', 1)[0] ?? path;
   const methods = methodsOf(request, path);
   if (methods.length > 0) {
     const allow = methods.join(', ');
-    return new NoRouteError(405, msg`${written} does not take ${method}. Use ${allow}.`, allow);
+    return new NoRouteError(405, msg`${requestPath} does not take ${method}. Use ${allow}.`, allow);
   }
-  const message = msg`There is no ${method} ${written}.`;
-  const more = advice?.(path, (other) => methodsOf(request, other).length > 0);
-  return new NoRouteError(404, more === undefined ? message : sentences([message, more]));
+  const message = msg`There is no ${method} ${requestPath}.`;
+  const hint = advice?.(path, (other) => methodsOf(request, other).length > 0);
+  return new NoRouteError(404, hint === undefined ? message : sentences([message, hint]));
 }
 
 /** A layer of a route in the router of Express (router 2). */

@@ -33,7 +33,7 @@ const UNSHARED_KEYS = 10_000;
  */
 @Injectable()
 export class RateLimiter implements OnApplicationShutdown {
-  private readonly own = new Map<string, RateLimiterMemory>();
+  private readonly local = new Map<string, RateLimiterMemory>();
   private readonly shared = new Map<string, RateLimiterRedis>();
   private readonly unshared = new LRUCache<string, Unshared>({ max: UNSHARED_KEYS });
   private sharing: Promise<void> | undefined;
@@ -52,10 +52,14 @@ export class RateLimiter implements OnApplicationShutdown {
   /** Takes one point; TooManyRequestsError says how long to wait. */
   async consume(limit: RateLimit, key: string): Promise<void> {
     await this.sharing;
-    const localLimiter = this.ownOf(limit);
+    const localLimiter = this.localOf(limit);
     const state = await this.redis.run(
       async (redis) =>
-        seen(localLimiter, key, await stateAfter(this.sharedOf(limit, redis).consume(key))),
+        rememberCount(
+          localLimiter,
+          key,
+          await stateAfter(this.sharedOf(limit, redis).consume(key)),
+        ),
       () => {
         this.note(limit, key, 'point');
         return stateAfter(localLimiter.consume(key));
@@ -67,11 +71,11 @@ export class RateLimiter implements OnApplicationShutdown {
   /** Throws TooManyRequestsError when no point is left, without taking one. */
   async check(limit: RateLimit, key: string): Promise<void> {
     await this.sharing;
-    const localLimiter = this.ownOf(limit);
+    const localLimiter = this.localOf(limit);
     const state = await this.redis.run(
       async (redis) => {
         const consumed = await this.sharedOf(limit, redis).get(key);
-        if (consumed) return seen(localLimiter, key, consumed);
+        if (consumed) return rememberCount(localLimiter, key, consumed);
         await localLimiter.delete(key);
         return null;
       },
@@ -83,7 +87,7 @@ export class RateLimiter implements OnApplicationShutdown {
   /** Gives all points of the key back. */
   async reset(limit: RateLimit, key: string): Promise<void> {
     await this.sharing;
-    await this.ownOf(limit).delete(key);
+    await this.localOf(limit).delete(key);
     await this.redis.run(
       async (redis) => {
         await this.sharedOf(limit, redis).delete(key);
@@ -93,20 +97,20 @@ export class RateLimiter implements OnApplicationShutdown {
   }
 
   /** Without Redis there is no other process to share with. */
-  private note(limit: RateLimit, key: string, what: 'point' | 'reset'): void {
+  private note(limit: RateLimit, key: string, change: 'point' | 'reset'): void {
     if (!this.redis.isConfigured) return;
     const name = `${limit.name} ${key}`;
     const before = this.unshared.get(name);
-    const points = what === 'reset' ? 0 : (before?.points ?? 0) + 1;
-    const isReset = what === 'reset' || (before?.isReset ?? false);
+    const points = change === 'reset' ? 0 : (before?.points ?? 0) + 1;
+    const isReset = change === 'reset' || (before?.isReset ?? false);
     this.unshared.set(name, { limit, key, points, isReset });
   }
 
   /** Carries over what was counted while Redis was away. Stops when Redis is away again; the rest follows later. */
   private async share(): Promise<void> {
-    for (const [name, counted] of [...this.unshared.entries()]) {
+    for (const [name, entry] of [...this.unshared.entries()]) {
       const isShared = await this.redis.run(
-        (redis) => this.shareOne(redis, counted),
+        (redis) => this.shareOne(redis, entry),
         () => false,
       );
       if (!isShared) return;
@@ -114,20 +118,20 @@ export class RateLimiter implements OnApplicationShutdown {
     }
   }
 
-  private async shareOne(redis: Redis, counted: Unshared): Promise<true> {
-    const { limit, key, points, isReset } = counted;
+  private async shareOne(redis: Redis, entry: Unshared): Promise<true> {
+    const { limit, key, points, isReset } = entry;
     const shared = this.sharedOf(limit, redis);
     if (isReset) await shared.delete(key);
     // The window of these points may have ended meanwhile.
-    const isOpen = (await this.ownOf(limit).get(key)) !== null;
+    const isOpen = (await this.localOf(limit).get(key)) !== null;
     if (!isOpen || points === 0) return true;
     await shared.penalty(key, points);
     return true;
   }
 
-  private ownOf(limit: RateLimit): RateLimiterMemory {
-    const limiter = this.own.get(limit.name) ?? new RateLimiterMemory(settingsOf(limit));
-    this.own.set(limit.name, limiter);
+  private localOf(limit: RateLimit): RateLimiterMemory {
+    const limiter = this.local.get(limit.name) ?? new RateLimiterMemory(settingsOf(limit));
+    this.local.set(limit.name, limiter);
     return limiter;
   }
 
@@ -158,13 +162,13 @@ async function stateAfter(taking: Promise<RateLimiterRes>): Promise<RateLimiterR
 }
 
 /** Keeps the count of all processes as this one has seen it. */
-async function seen(
-  own: RateLimiterMemory,
+async function rememberCount(
+  localLimiter: RateLimiterMemory,
   key: string,
   state: RateLimiterRes,
 ): Promise<RateLimiterRes> {
   const { consumedPoints, msBeforeNext } = state;
-  if (msBeforeNext > 0) await own.set(key, consumedPoints, msBeforeNext / 1_000);
+  if (msBeforeNext > 0) await localLimiter.set(key, consumedPoints, msBeforeNext / 1_000);
   return state;
 }
 

@@ -72,10 +72,10 @@ export function* pageText(page: Page<unknown>, msg: string = OK_MESSAGE): Genera
 
 /** Lets other work run after each part. */
 export async function* withPauses(
-  begun: readonly string[],
-  rest: Iterable<string>,
+  firstParts: readonly string[],
+  remainingParts: Iterable<string>,
 ): AsyncGenerator<Buffer, void> {
-  for (const parts of [begun, rest]) {
+  for (const parts of [firstParts, remainingParts]) {
     for (const part of parts) {
       yield Buffer.from(part);
       await setImmediate();
@@ -115,9 +115,9 @@ function pageAnswer(page: Page<unknown>, response: Response): string | Streamabl
   setEnvelopeCode(response, 200);
   response.type('json');
   const parts = pageText(page, answered(OK_MESSAGE, response));
-  const begun = [parts.next(), parts.next()].flatMap(({ value }) => value ?? []);
-  if (begun.length === 1) return begun.join('');
-  return new StreamableFile(Readable.from(withPauses(begun, parts)));
+  const firstParts = [parts.next(), parts.next()].flatMap(({ value }) => value ?? []);
+  if (firstParts.length === 1) return firstParts.join('');
+  return new StreamableFile(Readable.from(withPauses(firstParts, parts)));
 }
 
 /**

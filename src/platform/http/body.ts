@@ -100,8 +100,8 @@ export class BodyBudget {
 
   release(network: string, bytes: number): void {
     this.total -= bytes;
-    const left = (this.bytesOf.get(network) ?? 0) - bytes;
-    if (left > 0) this.bytesOf.set(network, left);
+    const remainingBytes = (this.bytesOf.get(network) ?? 0) - bytes;
+    if (remainingBytes > 0) this.bytesOf.set(network, remainingBytes);
     else this.bytesOf.delete(network);
   }
 }
@@ -136,18 +136,18 @@ class BodyReader {
     const stream = decoded(request);
     if (stream === request && declared > limit) throw new TooLargeError(limit);
     const network = clientNetwork(request.ip);
-    let taken = 0;
+    let bytesRead = 0;
     try {
       const bytes = await this.collect(request, response, stream, (size) => {
-        if (taken + size > limit) throw new TooLargeError(limit);
+        if (bytesRead + size > limit) throw new TooLargeError(limit);
         this.budget.take(network, size);
-        taken += size;
+        bytesRead += size;
       });
       return isForm
         ? parseForm(bytes, request)
         : parse(bytes, request, bytes.length > this.generalLimit);
     } finally {
-      this.budget.release(network, taken);
+      this.budget.release(network, bytesRead);
     }
   }
 
@@ -167,7 +167,7 @@ class BodyReader {
         request.resume();
         reject(error);
       };
-      const idle = setTimeout(() => fail(this.halfSent(response)), this.idleMs);
+      const idle = setTimeout(() => fail(this.incompleteBody(response)), this.idleMs);
       const stop = listen(request, stream, {
         data: (chunk) => {
           idle.refresh();
@@ -188,7 +188,7 @@ class BodyReader {
     });
   }
 
-  private halfSent(response: Response): BodyError {
+  private incompleteBody(response: Response): BodyError {
     // Nothing more is to be expected on this connection.
     response.setHeader('Connection', 'close');
     const seconds = this.idleMs / 1_000;

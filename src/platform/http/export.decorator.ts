@@ -113,16 +113,16 @@ async function* rowsOf(
   first: Page<unknown>,
   read: ListReader<unknown>,
 ): AsyncGenerator<readonly unknown[], void> {
-  const seen = new Set<unknown>();
+  const exportedKeys = new Set<unknown>();
   const [key] = sheet.columns;
   const isNew = (row: unknown): boolean => {
-    const before = seen.size;
-    if (before < MAX_EXPORTED_ROWS) seen.add(key?.read(row));
-    return seen.size > before;
+    const before = exportedKeys.size;
+    if (before < MAX_EXPORTED_ROWS) exportedKeys.add(key?.read(row));
+    return exportedKeys.size > before;
   };
   for (let page = first, pageNum = 1; page.rows.length > 0; pageNum += 1) {
     yield page.rows.filter(isNew);
-    if (page.rows.length < ROWS_AT_ONCE || seen.size >= MAX_EXPORTED_ROWS) return;
+    if (page.rows.length < ROWS_AT_ONCE || exportedKeys.size >= MAX_EXPORTED_ROWS) return;
     page = await read({ pageNum: pageNum + 1, pageSize: ROWS_AT_ONCE });
   }
 }
@@ -158,7 +158,7 @@ type Parameters = Readonly<Record<string, { readonly index: number }>>;
  */
 export function WithExport<Row>(sheet: Sheet<Row>, permission: MethodDecorator): MethodDecorator {
   return (controller, list, { value }) => {
-    const read = value as (...given: unknown[]) => Promise<Page<Row>>;
+    const read = value as (...args: unknown[]) => Promise<Page<Row>>;
     const { constructor } = controller;
     const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, constructor, list) as Parameters;
     const query = Object.keys(parameters).find((key) => key.startsWith(`${QUERY}:`)) ?? '';
@@ -168,9 +168,9 @@ export function WithExport<Row>(sheet: Sheet<Row>, permission: MethodDecorator):
     const name = 'export';
     // Nest and OpenAPI ask the method for its name.
     const added = {
-      [name](this: object, ...given: unknown[]): ListReader<Row> {
-        const filtered = given[filters.index] as object;
-        return (page) => read.apply(this, given.with(filters.index, { ...filtered, ...page }));
+      [name](this: object, ...args: unknown[]): ListReader<Row> {
+        const filtered = args[filters.index] as object;
+        return (page) => read.apply(this, args.with(filters.index, { ...filtered, ...page }));
       },
     };
     Object.assign(controller, added);

@@ -81,13 +81,13 @@ class MemoryEngine implements StorageEngine {
  */
 function withinBudget(request: Request, budget: BodyBudget): Promise<never> {
   const network = clientNetwork(request.ip);
-  let taken = 0;
-  if (request.res) onClose(request.res, () => budget.release(network, taken));
+  let bytesRead = 0;
+  if (request.res) onClose(request.res, () => budget.release(network, bytesRead));
   return new Promise((_, reject) => {
     const take = (chunk: Buffer): void => {
       try {
         budget.take(network, chunk.length);
-        taken += chunk.length;
+        bytesRead += chunk.length;
       } catch (error) {
         request.off('data', take).unpipe();
         request.resume();

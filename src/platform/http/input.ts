@@ -55,7 +55,7 @@ export interface Field<Value, Optional extends boolean = false> extends Property
 }
 
 type AnyFields = Readonly<Record<string, Field<unknown, boolean>>>;
-type ValueOf<Given> = Given extends Field<infer Value, boolean> ? Value : never;
+type ValueOf<Declared> = Declared extends Field<infer Value, boolean> ? Value : never;
 type OptionalNames<Fields extends AnyFields> = {
   [Name in keyof Fields]: Fields[Name] extends Field<unknown, true> ? Name : never;
 }[keyof Fields];
@@ -253,11 +253,13 @@ class SentObject {
 function withSentObjects(body: unknown, metatype: Type<unknown> | undefined): unknown {
   const names = metatype && (Reflect.getMetadata(ANY_OBJECTS, metatype) as string[] | undefined);
   if (!names || typeof body !== 'object' || body === null) return body;
-  const sent = Object.entries(body).filter(
+  const objectEntries = Object.entries(body).filter(
     ([name, value]) => names.includes(name) && typeof value === 'object' && value !== null,
   ) as [string, object][];
-  const carried = sent.map(([name, value]) => [name, new SentObject(() => value)] as const);
-  return { ...body, ...Object.fromEntries(carried) };
+  const wrappedEntries = objectEntries.map(
+    ([name, value]) => [name, new SentObject(() => value)] as const,
+  );
+  return { ...body, ...Object.fromEntries(wrappedEntries) };
 }
 
 /** Objects and lists in the field get through the validation as they were sent. */
@@ -359,8 +361,8 @@ export const Ids: Kind<number[], IdListOptions> = (options: IdListOptions = {}) 
  */
 function Clearable(): PropertyDecorator {
   return Transform(({ value, obj, key }: TransformFnParams): unknown => {
-    const sent: unknown = (obj as Record<string, unknown>)[key];
-    return sent === '' ? null : value;
+    const rawValue: unknown = (obj as Record<string, unknown>)[key];
+    return rawValue === '' ? null : value;
   });
 }
 
@@ -496,7 +498,7 @@ interface UnknownFields {
   /** With the path to the object, as in budget.maxTokens. */
   readonly unknown: readonly string[];
   /** Those that the object can have, with the same path. */
-  readonly known: readonly string[];
+  readonly allowed: readonly string[];
 }
 
 /**
@@ -509,7 +511,7 @@ function unknownFieldsOf(value: unknown, type: Type<object>, path = ''): Unknown
   }
   if (typeof value !== 'object' || value === null) return [];
   const names = new Set(fieldsOf(type));
-  const knownNames = [...names].map((name) => `${path}${name}`);
+  const allowedNames = [...names].map((name) => `${path}${name}`);
   const unknown = Object.keys(value)
     .filter((name) => !names.has(name))
     .map((name) => `${path}${name.slice(0, MAX_NAME_CHARS)}`);
@@ -517,7 +519,7 @@ function unknownFieldsOf(value: unknown, type: Type<object>, path = ''): Unknown
     const typeOfPart = names.has(name) ? nestedType(type, name) : undefined;
     return typeOfPart ? unknownFieldsOf(part, typeOfPart, `${path}${name}.`) : [];
   });
-  return unknown.length > 0 ? [{ unknown, known: knownNames }, ...nested] : nested;
+  return unknown.length > 0 ? [{ unknown, allowed: allowedNames }, ...nested] : nested;
 }
 
 /** Names the unknown fields and those that there are; `problems` are what else is wrong with the request. */
@@ -533,10 +535,10 @@ class UnknownFieldsError extends InvalidInputError {
 export function refuseFields(body: unknown): void {
   if (typeof body !== 'object' || body === null) return;
   const unknown = Object.keys(body).map((name) => name.slice(0, MAX_NAME_CHARS));
-  if (unknown.length > 0) throw new UnknownFieldsError([{ unknown, known: [] }]);
+  if (unknown.length > 0) throw new UnknownFieldsError([{ unknown, allowed: [] }]);
 }
 
-function messageOf({ unknown, known }: UnknownFields): Message {
+function messageOf({ unknown, allowed: known }: UnknownFields): Message {
   const names = unknown.slice(0, MAX_NAMED_FIELDS).join(', ');
   return known.length > 0
     ? msg`${names}: unknown here, so nothing was done. The fields are ${known.join(', ')}. Remove or correct what is unknown`
@@ -606,9 +608,9 @@ class InputPipe extends ValidationPipe {
       throw new InvalidInputError(msg`The path must not contain the character NUL.`);
     }
     if (isAsSent(metadata.metatype)) return value;
-    const sent = metadata.type === 'body' ? withSentObjects(value, metadata.metatype) : value;
-    if (hasStrictFields(metadata)) return this.transformStrictly(sent, metadata);
-    return super.transform(sent, metadata);
+    const input = metadata.type === 'body' ? withSentObjects(value, metadata.metatype) : value;
+    if (hasStrictFields(metadata)) return this.transformStrictly(input, metadata);
+    return super.transform(input, metadata);
   }
 
   /** Names the unknown fields together with all other problems. */

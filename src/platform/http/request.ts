@@ -31,8 +31,8 @@ const CLIENT_ID_FORM = /^[\w-]{8,64}$/;
 
 /** The first middleware: gives the request its id, also in the header X-Request-Id. */
 export function requestContext(request: Request, response: Response, next: NextFunction): void {
-  const sent = request.headers['x-request-id'];
-  const id = typeof sent === 'string' && CLIENT_ID_FORM.test(sent) ? sent : randomUUID();
+  const header = request.headers['x-request-id'];
+  const id = typeof header === 'string' && CLIENT_ID_FORM.test(header) ? header : randomUUID();
   Object.assign(request, { id });
   response.setHeader('X-Request-Id', id);
   const language = languageOf(request.headers['accept-language']);
@@ -54,10 +54,10 @@ function baseAddressOf(request: Request): string | undefined {
 }
 
 function prefixOf(request: Request): string {
-  const sent = request.headers['x-forwarded-prefix'];
-  if (typeof sent !== 'string' || !PREFIX_FORM.test(sent)) return '';
+  const prefix = request.headers['x-forwarded-prefix'];
+  if (typeof prefix !== 'string' || !PREFIX_FORM.test(prefix)) return '';
   const isTrusted = request.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
-  return isTrusted(request.socket.remoteAddress ?? '', 0) ? sent : '';
+  return isTrusted(request.socket.remoteAddress ?? '', 0) ? prefix : '';
 }
 
 const MAX_ADDRESS_CHARS = 64;
@@ -151,7 +151,7 @@ const SEVERAL_HOSTS = msg`The request has more than one Host header. Send one.`;
  */
 export function oneHost(shapes: readonly FailureShape[]): RequestHandler {
   return (request, response, next) => {
-    const names = request.rawHeaders.filter((_, place) => place % 2 === 0);
+    const names = request.rawHeaders.filter((_, index) => index % 2 === 0);
     if (names.filter((name) => name.toLowerCase() === 'host').length < 2) {
       next();
       return;

@@ -19,11 +19,11 @@ export function onClose(response: ServerResponse, listener: () => void): void {
 
 /** A signal that aborts when the client disconnects before it is answered. */
 export function whileConnected(response: ServerResponse): AbortSignal {
-  const left = new AbortController();
+  const disconnected = new AbortController();
   onClose(response, () => {
-    if (!response.writableFinished) left.abort();
+    if (!response.writableFinished) disconnected.abort();
   });
-  return left.signal;
+  return disconnected.signal;
 }
 
 /** A controller parameter: the signal of `whileConnected`. */

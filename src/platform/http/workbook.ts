@@ -94,10 +94,10 @@ export async function* workbook<Row>(
   pages: AsyncIterable<readonly Row[]>,
   note: () => string | undefined = () => undefined,
 ): AsyncGenerator<Uint8Array, void> {
-  const written: Uint8Array[] = [];
+  const output: Uint8Array[] = [];
   const zip = new Zip((error, bytes) => {
     if (error) throw error;
-    written.push(bytes);
+    output.push(bytes);
   });
   const add = (name: string): ZipDeflate => {
     const file = new ZipDeflate(name, { level: 4 });
@@ -113,7 +113,7 @@ export async function* workbook<Row>(
       writer.add(row);
       if (writer.length < PIECE) continue;
       file.push(bytesOf(writer.take()));
-      yield* written.splice(0);
+      yield* output.splice(0);
       await setImmediate();
     }
   }
@@ -121,7 +121,7 @@ export async function* workbook<Row>(
   if (last !== undefined) writer.note(last);
   file.push(bytesOf(writer.end()), true);
   zip.end();
-  yield* written;
+  yield* output;
 }
 
 function bytesOf(text: string): Uint8Array {

@@ -219,18 +219,18 @@ class Reading {
     for (const end of [...ends, undefined]) {
       const rest = end && readings.get(end.start);
       if (end && !rest) continue;
-      const one = this.one(text.slice(start, end?.before), depth);
-      if (!one) continue;
-      const whole = rest ? joined(one, rest, end.separator) : one;
+      const first = this.single(text.slice(start, end?.before), depth);
+      if (!first) continue;
+      const whole = rest ? joined(first, rest, end.separator) : first;
       if (!best || whole.fixed > best.fixed) best = whole;
     }
     return best;
   }
 
-  private one(text: string, depth: number): Translated | undefined {
+  private single(text: string, depth: number): Translated | undefined {
     let best: Translated | undefined;
     for (const { translation, values, fixed } of this.matches(this.messages, text)) {
-      const candidate = this.written(translation, values, { fixed, depth });
+      const candidate = this.filledIn(translation, values, { fixed, depth });
       if (!candidate) continue;
       const isSure = values.size === 0 || candidate.fixed >= MIN_FIXED_CHARS;
       if (isSure && candidate.fixed > (best?.fixed ?? 0)) best = candidate;
@@ -248,16 +248,16 @@ class Reading {
     });
   }
 
-  private written(
+  private filledIn(
     translation: string,
     values: ReadonlyMap<string, string>,
-    given: { readonly fixed: number; readonly depth: number },
+    parent: { readonly fixed: number; readonly depth: number },
   ): Translated | undefined {
-    let { fixed } = given;
+    let { fixed } = parent;
     let unread = 0;
-    const text = translation.replace(VALUE, (place, index?: string, kind?: string) => {
-      const value = values.get(index === undefined ? place : `{${index}}`) ?? place;
-      const part = this.part(value, kind, given.depth);
+    const text = translation.replace(VALUE, (placeholder, index?: string, kind?: string) => {
+      const value = values.get(index === undefined ? placeholder : `{${index}}`) ?? placeholder;
+      const part = this.part(value, kind, parent.depth);
       fixed += part?.fixed ?? 0;
       // A message that is half in another language would be harder to read than one in English.
       if (kind === 'message' && !part) unread += 1;
@@ -270,7 +270,7 @@ class Reading {
     if (kind === undefined) return undefined;
     if (kind === 'message') return this.read(value, depth + 1);
     const [best] = this.matches(this.phrases, value).sort((a, b) => b.fixed - a.fixed);
-    return best && this.written(best.translation, best.values, { fixed: best.fixed, depth });
+    return best && this.filledIn(best.translation, best.values, { fixed: best.fixed, depth });
   }
 }
 
@@ -280,7 +280,7 @@ interface Match {
   readonly fixed: number;
 }
 
-interface Place {
+interface Boundary {
   /** Where the message before this place ends. */
   readonly before: number;
   readonly start: number;
@@ -288,29 +288,29 @@ interface Place {
 }
 
 interface Division {
-  readonly places: readonly Place[];
+  readonly places: readonly Boundary[];
   readonly readings: ReadonlyMap<number, Translated>;
   readonly depth: number;
 }
 
-function placesOf(text: string, most: number): readonly Place[] {
+function placesOf(text: string, most: number): readonly Boundary[] {
   const separators = [...text.matchAll(SEPARATOR)].map(({ index, 0: separator }) => ({
     before: index,
     start: index + separator.length,
     separator,
   }));
   // A space divides only sentences.
-  const isEnd = ({ before }: Place): boolean => /[.?!…]/.test(text.charAt(before - 1));
+  const isEnd = ({ before }: Boundary): boolean => /[.?!…]/.test(text.charAt(before - 1));
   const ends = separators.filter((place) => place.separator === '\n' || isEnd(place));
   const all = separators.filter((place) => place.separator !== ' ' || isEnd(place));
   const places = [all, ends].find(({ length }) => length <= most) ?? [];
   return [{ before: 0, start: 0, separator: '' }, ...places];
 }
 
-function joined(one: Translated, rest: Translated, separator: string): Translated {
-  const isEnded = /[。！？]$/.test(one.text);
+function joined(first: Translated, rest: Translated, separator: string): Translated {
+  const isEnded = /[。！？]$/.test(first.text);
   const between = separator === '\n' ? separator : isEnded ? '' : '；';
-  return { text: one.text + between + rest.text, fixed: one.fixed + rest.fixed };
+  return { text: first.text + between + rest.text, fixed: first.fixed + rest.fixed };
 }
 
 let catalogue: Catalogue | undefined;

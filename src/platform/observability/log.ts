@@ -53,25 +53,28 @@ function withoutSecrets(fields: object): Record<string, unknown> {
 
 /** Hides secrets in a finished line. */
 export function withoutSecretsInText(line: string): string {
-  return SECRETS_IN_TEXT.reduce((text, [pattern, shown]) => text.replace(pattern, shown), line);
+  return SECRETS_IN_TEXT.reduce(
+    (text, [pattern, replacement]) => text.replace(pattern, replacement),
+    line,
+  );
 }
 
 function entriesOf(fields: object, depth: number): Record<string, unknown> {
-  const shown = Object.entries(fields)
+  const entries = Object.entries(fields)
     .slice(0, MAX_ENTRIES)
     .map(([name, value]: [string, unknown]) => [
       name,
-      isShown(value) && SECRET_FIELD.test(name) ? HIDDEN : shownValue(value, depth),
+      mayHoldSecret(value) && SECRET_FIELD.test(name) ? HIDDEN : loggableValue(value, depth),
     ]);
-  return Object.fromEntries(shown) as Record<string, unknown>;
+  return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
 /** True when the value could hold a secret; a flag or an absent value says only whether there is one. */
-function isShown(value: unknown): boolean {
+function mayHoldSecret(value: unknown): boolean {
   return value !== null && value !== undefined && typeof value !== 'boolean';
 }
 
-function shownValue(value: unknown, depth: number): unknown {
+function loggableValue(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return cut(value);
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -81,7 +84,7 @@ function shownValue(value: unknown, depth: number): unknown {
   // The depth ends cycles too.
   if (depth === 0) return '[…]';
   if (Array.isArray(value)) {
-    return value.slice(0, MAX_ENTRIES).map((entry: unknown) => shownValue(entry, depth - 1));
+    return value.slice(0, MAX_ENTRIES).map((entry: unknown) => loggableValue(entry, depth - 1));
   }
   return entriesOf(value, depth - 1);
 }
@@ -96,9 +99,9 @@ function errorFields(error: Error, depth: number): unknown {
     message: cut(error.message),
     stack: cut(error.stack ?? ''),
     ...entriesOf(about, 1),
-    ...(error.cause !== undefined && deeper && { cause: shownValue(error.cause, depth - 1) }),
+    ...(error.cause !== undefined && deeper && { cause: loggableValue(error.cause, depth - 1) }),
     ...(error instanceof AggregateError &&
-      deeper && { errors: shownValue(error.errors, depth - 1) }),
+      deeper && { errors: loggableValue(error.errors, depth - 1) }),
   };
 }
 
@@ -157,10 +160,10 @@ export async function outputTaken(
   output: Writable = process.stdout,
 ): Promise<void> {
   if (output.writableLength === 0) return;
-  const taken = new Promise<void>((resolve) => void output.write('', () => resolve()));
+  const drained = new Promise<void>((resolve) => void output.write('', () => resolve()));
   const over = new AbortController();
   const tooLong = sleep(limitMs, undefined, { signal: over.signal }).catch(() => undefined);
-  await Promise.race([taken, tooLong]);
+  await Promise.race([drained, tooLong]);
   over.abort();
 }
 
@@ -179,12 +182,12 @@ function asText(line: string): string {
   const { time, level, msg = '', err } = fields;
   const rest = Object.entries(fields)
     .filter(([name, value]) => !SHOWN_FIRST.has(name) && value !== undefined && value !== null)
-    .map(([name, value]) => ` ${name}=${shown(value)}`);
+    .map(([name, value]) => ` ${name}=${quotedIfNeeded(value)}`);
   const start = `${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)}`;
   return `${start} ${oneLine(String(msg))}${rest.join('')}\n${stackOf(err)}`;
 }
 
-function shown(value: unknown): string {
+function quotedIfNeeded(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return /[\s"=]|[^\x20-\x7e\u00a0-\uffff]|^$/.test(text) ? JSON.stringify(text) : text;
 }
@@ -316,7 +319,7 @@ const PROBES = /^\/(health|metrics)(\/|$)/;
 export function requestLog(logger: Logger, metrics: Pick<Metrics, 'answered'>): RequestHandler {
   return (request, response, next) => {
     const began = performance.now();
-    const sentBefore = request.socket.bytesWritten;
+    const bytesBefore = request.socket.bytesWritten;
     const requestId = currentRequest()?.id;
     response.once('close', () => {
       const ms = performance.now() - began;
@@ -337,7 +340,7 @@ export function requestLog(logger: Logger, metrics: Pick<Metrics, 'answered'>): 
         key: caller?.apiKey?.id,
         code,
         ms: Math.round(ms * 10) / 10,
-        bytes: request.socket.bytesWritten - sentBefore,
+        bytes: request.socket.bytesWritten - bytesBefore,
         // Parameters of a model call that were left out.
         ignored: ignoredParameters(response),
         ...(aborted && { aborted }),

@@ -15,7 +15,7 @@ export function assertFileKey(key: string): void {
  */
 @Injectable()
 export class FileKeys {
-  private known: string | undefined;
+  private cachedPrefix: string | undefined;
 
   constructor(private readonly repository: StorageRepository) {}
 
@@ -24,8 +24,8 @@ export class FileKeys {
   }
 
   async prefix(): Promise<string> {
-    this.known ??= `${tag(await this.repository.installation())}/`;
-    return this.known;
+    this.cachedPrefix ??= `${tag(await this.repository.installation())}/`;
+    return this.cachedPrefix;
   }
 }
 

@@ -8,8 +8,8 @@ const NAME_LENGTH = 255;
 const SUFFIX_LENGTH = 20;
 
 /** The display name of an uploaded file: without path, invisible characters and excess length. */
-export function displayName(sent: string): string {
-  const name = sent
+export function displayName(originalName: string): string {
+  const name = originalName
     .toWellFormed()
     .normalize('NFC')
     .replace(/^.*[\\/]/s, '')

@@ -19,9 +19,9 @@ export function signFile(key: Buffer, { tenantId, fileId, expires }: SharedFile)
 
 /** The file of a token, whether or not it has expired; undefined if its signature does not fit. Takes constant time. */
 export function readFileToken(key: Buffer, token: string): SharedFile | undefined {
-  const [, signed, tenantId, fileId, expires, given] = FORM.exec(token) ?? [];
-  if (!signed || !tenantId || !given) return undefined;
-  const bytes = Buffer.from(given, 'base64url');
+  const [, signed, tenantId, fileId, expires, signatureText] = FORM.exec(token) ?? [];
+  if (!signed || !tenantId || !signatureText) return undefined;
+  const bytes = Buffer.from(signatureText, 'base64url');
   const expected = signature(key, signed);
   if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) return undefined;
   return { tenantId, fileId: Number(fileId), expires: Number(expires) };

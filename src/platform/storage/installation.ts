@@ -78,12 +78,12 @@ export class Installation implements OnModuleInit {
     if (database !== (await this.repository.presentDatabase())) {
       return `This database is a copy, and the database that it was copied from may use this DATA_DIR, too. If it does, give this one a DATA_DIR of its own. If this one has replaced it, ${this.renewal(id)}`;
     }
-    const seen = await this.look(marker);
-    if (!isDeepStrictEqual(seen, marker)) await this.write(seen);
-    if (seen.shared) {
+    const updatedMarker = await this.look(marker);
+    if (!isDeepStrictEqual(updatedMarker, marker)) await this.write(updatedMarker);
+    if (updatedMarker.shared) {
       return `Another database stores files in this DATA_DIR: a physical clone of this one, or an earlier state of it that was restored. Give each database a DATA_DIR of its own. If no other one is left, ${this.renewal(id)}`;
     }
-    if (!seen.restored) return undefined;
+    if (!updatedMarker.restored) return undefined;
     return `The database is older than the files in DATA_DIR: an earlier state of it was restored. Restore the newer one if there is one. If there is none, ${this.renewal(id)}`;
   }
 

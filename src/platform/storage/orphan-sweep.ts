@@ -14,7 +14,7 @@ const DAY_MS = 24 * HOUR_MS;
 const BATCH = 500;
 
 /** Keys of a dry run that are logged. */
-const SHOWN = 20;
+const MAX_SAMPLE_KEY_COUNT = 20;
 
 /** What one round has done; with ORPHAN_SWEEP=dry-run what it would have done. */
 export interface SweepResult {
@@ -63,7 +63,7 @@ export class OrphanSweep extends HourlyRound {
     const removed = isDry ? 0 : await this.files.removeUnfinished(before);
 
     for await (const keys of batches(this.files.listQuarantined(prefix, new Date()), ending)) {
-      const storedKeys = await this.repository.knownKeys(keys);
+      const storedKeys = await this.repository.recordedKeys(keys);
       await restored.on(keys.filter((key) => storedKeys.has(key)));
     }
     for await (const keys of batches(this.files.listQuarantined(prefix, expired), ending)) {
@@ -75,9 +75,9 @@ export class OrphanSweep extends HourlyRound {
     if (isDry && orphans.count + restored.count + outdated.count > 0) {
       this.logger.log({
         msg: 'Dry run of the orphan sweep',
-        quarantine: orphans.shown,
-        restore: restored.shown,
-        remove: outdated.shown,
+        quarantine: orphans.sampleKeys,
+        restore: restored.sampleKeys,
+        remove: outdated.sampleKeys,
       });
     }
     return {
@@ -88,7 +88,7 @@ export class OrphanSweep extends HourlyRound {
   }
 
   private async unknown(keys: readonly string[]): Promise<string[]> {
-    const storedKeys = await this.repository.knownKeys(keys);
+    const storedKeys = await this.repository.recordedKeys(keys);
     return keys.filter((key) => !storedKeys.has(key));
   }
 
@@ -118,7 +118,7 @@ export class OrphanSweep extends HourlyRound {
 /** What is done to some files, or only counted. */
 class Action {
   count = 0;
-  readonly shown: string[] = [];
+  readonly sampleKeys: string[] = [];
 
   constructor(
     private readonly isDry: boolean,
@@ -127,7 +127,7 @@ class Action {
 
   async on(keys: readonly string[]): Promise<void> {
     this.count += keys.length;
-    this.shown.push(...keys.slice(0, SHOWN - this.shown.length));
+    this.sampleKeys.push(...keys.slice(0, MAX_SAMPLE_KEY_COUNT - this.sampleKeys.length));
     if (this.isDry) return;
     for (const key of keys) await this.run(key);
   }

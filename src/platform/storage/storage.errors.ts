@@ -56,10 +56,10 @@ export class ContentMissingError extends DomainError {
 
   constructor({
     storedBy,
-    askedBy,
+    requestedBy: askedBy,
   }: {
     readonly storedBy: string | null;
-    readonly askedBy: string;
+    readonly requestedBy: string;
   }) {
     super(
       msg`The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR.`,

@@ -100,7 +100,7 @@ export class StorageRepository {
   }
 
   /** Which of the keys any tenant has a record for. */
-  async knownKeys(keys: readonly string[]): Promise<Set<string>> {
+  async recordedKeys(keys: readonly string[]): Promise<Set<string>> {
     const rows = await acrossTenants('sweep of stored files', () =>
       this.database.query<{ storage_key: string }>(
         'SELECT storage_key FROM stored_file WHERE storage_key = ANY($1)',

@@ -101,7 +101,7 @@ export class StorageService {
   async discardUnrecorded(received: readonly UploadedPart[]): Promise<void> {
     const keys = received.flatMap((part) => (isRefused(part) ? [] : [part.storageKey]));
     if (keys.length === 0) return;
-    const storedKeys = await this.repository.knownKeys(keys);
+    const storedKeys = await this.repository.recordedKeys(keys);
     await this.discard(keys.filter((key) => !storedKeys.has(key)));
   }
 
@@ -135,7 +135,7 @@ export class StorageService {
       return { ...infoOf(file), content: await this.files.read(file.storageKey) };
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      throw new ContentMissingError({ storedBy: file.storedBy, askedBy: this.processName });
+      throw new ContentMissingError({ storedBy: file.storedBy, requestedBy: this.processName });
     }
   }
 

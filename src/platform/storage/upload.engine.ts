@@ -76,12 +76,12 @@ export class UploadEngine {
   /** Stores one file within the limit. When the signal aborts, it rejects and stores nothing. */
   async receive(
     source: Readable,
-    sentName: string,
+    originalName: string,
     signal: AbortSignal,
     limitBytes = this.limitBytes,
   ): Promise<UploadedPart> {
     const storageKey = await this.keys.make();
-    const name = displayName(sentName);
+    const name = displayName(originalName);
     const head = new Head();
     try {
       const { byteSize, sha256 } = await this.files.write(

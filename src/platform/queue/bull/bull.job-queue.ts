@@ -44,7 +44,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     private readonly kinds: JobKinds,
     private readonly redis: SharedRedis,
     private readonly queues: readonly Queue[],
-    private readonly own: JobQueue,
+    private readonly localQueue: JobQueue,
   ) {
     super();
     for (const queue of queues) {
@@ -98,7 +98,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   override handle(kind: string, handler: JobHandler): void {
     if (this.config.ROLE === 'api') return;
     this.handlers.set(kind, handler);
-    this.own.handle(kind, handler);
+    this.localQueue.handle(kind, handler);
     void this.queueOf(kind).resume(true);
   }
 
@@ -106,7 +106,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     const queue = this.queueOf(kind);
     await this.redis.run(
       () => inTime(this.enqueue(queue, job, options.delayMs ?? 0), queue),
-      () => this.own.add(kind, job, options),
+      () => this.localQueue.add(kind, job, options),
     );
   }
 
@@ -129,7 +129,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     // Resolves when Bull has recorded the ends of the running jobs; rejects while Redis is away.
     const recorded = Promise.allSettled(this.queues.map((queue) => queue.pause(true)));
     await Promise.all([
-      this.own.stop(),
+      this.localQueue.stop(),
       this.running.stop(this.config.SHUTDOWN_GRACE_SECONDS * 1_000),
     ]);
     await withLimit(RECORD_MS, recorded, () => undefined);

@@ -51,9 +51,9 @@ export class LocalFileStorage extends FileStorage {
 
   override async write(key: string, source: Readable, options: WriteOptions): Promise<WrittenFile> {
     const beganAt = performance.now();
-    const written = await this.known(() => this.writeFile(key, source, options));
+    const file = await this.reportingOutages(() => this.writeFile(key, source, options));
     this.dependency.succeeded(beganAt);
-    return written;
+    return file;
   }
 
   private async writeFile(
@@ -67,10 +67,10 @@ export class LocalFileStorage extends FileStorage {
       for (const path of [target, unfinished]) {
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       }
-      const written = await writeNew(unfinished, source, options);
+      const file = await writeNew(unfinished, source, options);
       await rename(unfinished, target);
       await flush(dirname(target));
-      return written;
+      return file;
     } catch (error) {
       source.destroy();
       for (const path of [unfinished, target]) await rm(path, { force: true });
@@ -80,20 +80,22 @@ export class LocalFileStorage extends FileStorage {
 
   override async read(key: string, range?: ByteRange): Promise<Readable> {
     const path = this.pathOf(key);
-    const handle = await this.known(() => open(path, 'r')).catch(async (error: unknown) => {
-      if (!isMissing(error)) throw error;
-      await this.restore(key);
-      return this.known(() => open(path, 'r')).catch((second: unknown) => {
-        throw isMissing(second) ? new NotFoundError(phrase`The file`) : second;
-      });
-    });
+    const handle = await this.reportingOutages(() => open(path, 'r')).catch(
+      async (error: unknown) => {
+        if (!isMissing(error)) throw error;
+        await this.restore(key);
+        return this.reportingOutages(() => open(path, 'r')).catch((second: unknown) => {
+          throw isMissing(second) ? new NotFoundError(phrase`The file`) : second;
+        });
+      },
+    );
     // The end of a stream of Node is inclusive.
     return handle.createReadStream(range && { start: range.start, end: range.end - 1 });
   }
 
   override async remove(key: string): Promise<void> {
     for (const path of [this.pathOf(key), this.asidePathOf(key)]) {
-      await this.known(() => rm(path, { force: true }));
+      await this.reportingOutages(() => rm(path, { force: true }));
     }
   }
 
@@ -124,7 +126,7 @@ export class LocalFileStorage extends FileStorage {
   override async exists(key: string): Promise<boolean> {
     const path = this.pathOf(key);
     try {
-      await this.known(() => access(path));
+      await this.reportingOutages(() => access(path));
       return true;
     } catch (error) {
       if (isMissing(error)) return false;
@@ -151,7 +153,7 @@ export class LocalFileStorage extends FileStorage {
   }
 
   /** Reports an error of the storage, as opposed to one of the file, and names it. */
-  private async known<T>(work: () => Promise<T>): Promise<T> {
+  private async reportingOutages<T>(work: () => Promise<T>): Promise<T> {
     const beganAt = performance.now();
     try {
       return await work();
@@ -242,7 +244,7 @@ async function namesIn(directory: string): Promise<string[]> {
   }
 }
 
-/** False for a file that was removed meanwhile. */
+/** Whether the file was last written before the time; false if it was removed meanwhile. */
 async function isOlder(path: string, before: Date): Promise<boolean> {
   try {
     return (await stat(path)).mtime < before;
