@@ -72,7 +72,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        // First, because the router matches routes in this order and chat is the hot path.
+        // ChatModule comes first, because the router matches routes in this order and chat is the hot path.
         ChatModule,
         CompatibleApiModule.for(media),
         ConfigModule.for(config),

@@ -63,7 +63,7 @@ const FAILURES: readonly FailureViews[] = [
 
 const ANSWERS: CommonAnswers = { failures: FAILURES, maxHeaderBytes: maxHeaderSize };
 
-/** What clients read beside the headers that browsers show to other sites anyway. */
+/** Response headers that browsers of other sites may read besides the safelisted ones. */
 const EXPOSED_HEADERS = [
   'Content-Disposition',
   'Retry-After',
@@ -158,7 +158,7 @@ function limitTimes(server: Server, config: Config): void {
   server.keepAliveTimeout = 65_000;
 }
 
-/** For the API documentation and consoles of others; the page of the own console has a stricter policy. */
+/** Security headers for the API documentation and for other consoles; Plinth's own console has a stricter policy. */
 function securityHeaders(): RequestHandler {
   return helmet({
     contentSecurityPolicy: {

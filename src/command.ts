@@ -13,7 +13,7 @@ export class UsageError extends Error {}
 
 /** A program that an operator starts beside the service: the application without an HTTP server. */
 export interface Command<Args> {
-  /** What it does, for the sentence "Stop the service, … and start it again". */
+  /** The verb of the sentence "Stop the service, … and start it again". */
   readonly verb: string;
   /** Reads the arguments of the process. UsageError for those that cannot be used. */
   readonly read: () => Args;
@@ -23,11 +23,11 @@ export interface Command<Args> {
   readonly always?: Readonly<Record<string, string>>;
   /** Returns the exit code. */
   readonly run: (app: NestExpressApplication, args: Args) => Promise<number>;
-  /** Undefined for an error that is not one of its own. */
+  /** Explains an error of this command; undefined for any other error. */
   readonly explain?: (error: unknown) => string | undefined;
 }
 
-/** Exit codes: that of the work, 1 after a failure, 2 for invalid arguments or configuration. Explains a failure on the standard error. */
+/** Runs the command and returns its exit code: 1 after a failure, 2 for invalid arguments or configuration. Explains a failure on the standard error. */
 export async function runCommand<Args>(command: Command<Args>): Promise<number> {
   let config: Config | undefined;
   try {

@@ -1,4 +1,4 @@
 import { start } from './start.js';
 
-// HTTP and the jobs; ROLE leaves one of them out.
+// Serves HTTP and runs jobs; ROLE turns either off.
 await start(process.env);

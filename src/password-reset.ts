@@ -49,7 +49,7 @@ process.exit(
   await runCommand({
     verb: 'reset the password',
     read: readArguments,
-    // Neither jobs nor the demo, whose simulator would be another one than that of the service.
+    // The API role runs neither jobs nor the demo, whose simulator would be a second one beside the service.
     onServer: { ROLE: 'api' },
     always: { DEMO: 'off' },
     run: reset,

@@ -31,7 +31,7 @@ export async function run(config: Config): Promise<void> {
   if (config.ROLE === 'worker') {
     stopOnSignals(app, config);
     announceWorker(config, login);
-    // Without a server nothing else keeps the process running.
+    // A process without a server has nothing else that keeps it running.
     setInterval(() => undefined, MAX_INTERVAL_MS);
     return;
   }
@@ -46,7 +46,7 @@ export async function run(config: Config): Promise<void> {
   }
 }
 
-/** For a start that fails after it has created the first user: the password is lost if it is not printed. */
+/** Prints the generated password when the start fails after it has created the first user; otherwise it would be lost. */
 function tellPassword(login: InitialLogin | undefined): void {
   if (login) process.stderr.write(`${passwordLine(login)}\n`);
 }

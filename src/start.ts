@@ -11,7 +11,7 @@ export async function start(
   let config: Config | undefined;
   try {
     config = loadConfig(environment);
-    // The service is loaded with a valid configuration only: else a mistake would be told a second or two later.
+    // The service is loaded only with a valid configuration, so that a mistake is reported at once and not seconds later.
     const { run } = await import('./run.js');
     await run(config);
   } catch (error) {

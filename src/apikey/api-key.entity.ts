@@ -21,7 +21,7 @@ import {
 export class ApiKey {
   @GeneratedId() id: number;
   @TenantId() tenantId: string;
-  /** Its owner. */
+  /** The id of the user that the key acts for. */
   @Bigint() userId: number;
   @Varchar(100) name: string;
   /** The part of the key that names it. */
@@ -31,11 +31,11 @@ export class ApiKey {
   @Char(64) secretDigest: string;
   /** Incremented by each rotation. */
   @Integer({ default: 1 }) secretVersion: number;
-  /** Of the key before the last rotation, which is valid until previousExpireTime. */
+  /** Digest of the key before the last rotation, which is valid until previousExpireTime. */
   @Char(64, nullable) previousDigest: string | null;
   @Timestamp(nullable) previousExpireTime: Date | null;
 
-  /** As they were chosen; the key has those of them that its owner has. */
+  /** The chosen permissions; the key has those of them that its owner has. */
   @Text({ array: true }) permissions: string[];
   @Jsonb(nullable) modelIds: number[] | null;
   @Jsonb(nullable) agentIds: number[] | null;
@@ -49,7 +49,7 @@ export class ApiKey {
   @Integer({ default: 1 }) rightsVersion: number;
 
   @Timestamp(nullable) expireTime: Date | null;
-  /** To the minute. */
+  /** Recorded to the minute. */
   @Timestamp(nullable) lastUsedTime: Date | null;
   @Timestamp(nullable) revokedTime: Date | null;
   @Revision() revision: number;

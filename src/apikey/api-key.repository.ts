@@ -28,7 +28,7 @@ export type ApiKeyValues = Partial<
   >
 >;
 
-/** What can change at any moment and decides about a request. */
+/** The state that can change at any moment and decides about a request. */
 export interface ApiKeyState {
   readonly userName: string;
   readonly ownerEnabled: boolean;
@@ -37,7 +37,7 @@ export interface ApiKeyState {
   readonly expired: boolean;
   readonly expireTime: Date | null;
   readonly secretVersion: number;
-  /** Null unless the key before the last rotation is still valid. */
+  /** The end of the key before the last rotation; null once it has ended. */
   readonly previousExpireTime: Date | null;
   readonly rightsVersion: number;
   /** The revision of the tenant. */
@@ -78,7 +78,7 @@ export class ApiKeyRepository {
     this.keys = new TenantScoped(database, ApiKey, phrase`The API key`);
   }
 
-  /** The key that a request names. Nothing is known of it but this id, which is unique to the installation. */
+  /** The key with the id, which is unique in the installation. A request names its key before its tenant is known. */
   async named(keyId: string): Promise<Pick<ApiKey, 'id' | 'tenantId'> | undefined> {
     const [keyRow] = await acrossTenants('API key of a request', () =>
       this.database.query<Pick<ApiKey, 'id' | 'tenantId'>>(
@@ -169,7 +169,7 @@ export class ApiKeyRepository {
     );
   }
 
-  /** Those that are revoked already keep their time. */
+  /** Revokes the keys; keys that are already revoked keep their time. */
   async revoke(tenantId: string, ids: readonly number[]): Promise<void> {
     await this.database.query(
       `UPDATE api_key SET revoked_time = now(), previous_digest = NULL, previous_expire_time = NULL,
@@ -179,7 +179,7 @@ export class ApiKeyRepository {
     );
   }
 
-  /** Once a minute, whatever the number of requests and processes. */
+  /** Records the use at most once a minute, whatever the number of requests and processes. */
   async recordUse(tenantId: string, id: number): Promise<void> {
     await this.database.query(
       `UPDATE api_key SET last_used_time = now()

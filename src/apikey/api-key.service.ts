@@ -39,9 +39,9 @@ import { prefixOf, toApiKeyView } from './api-key.view.js';
 import type { ApiKeyView, NewApiKeyView } from './api-key.view.js';
 import { isNetwork } from './networks.js';
 
-/** Manages the keys of other users and of service accounts. */
+/** The permission to manage keys of other users and of service accounts. */
 const OTHERS = 'system:apikey:others';
-/** Keys of one user that are neither revoked nor expired. */
+/** Limit of a user's keys that are neither revoked nor expired. */
 const MAX_KEY_COUNT = 100;
 
 /** The column of each limit. */
@@ -96,7 +96,7 @@ export class ApiKeyService {
     return this.viewOf(await this.visible(caller, id));
   }
 
-  /** What the caller can choose for a key. */
+  /** The permissions that the caller can choose for a key. */
   permissions(caller: Caller): PermissionInfo[] {
     const offeredPermissions = permissionCatalogue.filter((info) => isOffered(caller, info));
     return [...keyPermissionCatalogue, ...offeredPermissions];
@@ -271,7 +271,7 @@ function unique<T>(values: readonly T[] | undefined): T[] | undefined {
   return values && [...new Set(values)];
 }
 
-/** What a key may, and nothing of its secret. */
+/** The rights of a key for the audit log, without its secret. */
 function forAudit({ name: _, ...rights }: ApiKeyValues): Readonly<Record<string, unknown>> {
   return defined(rights);
 }

@@ -21,7 +21,7 @@ export function isNetwork(text: string): boolean {
   return readNetwork(text) !== undefined;
 }
 
-/** Whether addresses are within the networks. What is not an address is not. */
+/** Whether addresses are within the networks. Any other text is outside. */
 export function withinNetworks(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of networks) {

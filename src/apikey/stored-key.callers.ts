@@ -183,7 +183,7 @@ export class StoredKeyCallers
     }
   }
 
-  /** The request does not wait for it. One write at a time for each key. */
+  /** Records the use of the key. The request does not wait for it, and each key has one write at a time. */
   private recordUse(tenantId: string, id: number): void {
     if (this.uses.has(id)) return;
     const use = this.keys
@@ -217,7 +217,7 @@ function isVersion(key: ApiKey, { secretVersion, rightsVersion }: ApiKeyState): 
   return key.secretVersion === secretVersion && key.rightsVersion === rightsVersion;
 }
 
-/** Which secret of the key the digest is of; undefined for none. */
+/** The version of the secret that the digest belongs to; undefined if it fits neither. */
 function secretVersionOf(key: ApiKey, digest: string): number | undefined {
   if (isEqual(key.secretDigest, digest)) return key.secretVersion;
   if (key.previousDigest && isEqual(key.previousDigest, digest)) return key.secretVersion - 1;
@@ -248,7 +248,7 @@ function requireOrigin(key: ReadyKey, { apiSurface, address = '' }: RequestOrigi
   if (!key.allowsAddress(address)) throw new ApiKeyAddressError(address);
 }
 
-/** Of the chosen permissions those that the owner has. Never all permissions, which cannot be chosen. */
+/** The chosen permissions that the owner has. ALL_PERMISSIONS is never among them, because it cannot be chosen. */
 export function effectivePermissions(
   owner: ReadonlySet<string>,
   chosen: readonly string[],

@@ -83,7 +83,7 @@ import { UserService } from './user/user.service.js';
   ],
   controllers: [
     AuthController,
-    // Before the users, whose route `:userId` matches its paths.
+    // ProfileController comes before the users, whose route `:userId` would match its paths.
     ProfileController,
     UserController,
     RoleMemberController,

@@ -17,7 +17,7 @@ export interface InitialLogin {
 
 const FIRST_USER = 'admin';
 
-/** For web pages that read only `content` of a message. */
+/** Settings of clients that read only `content` of a message. */
 const CONTENT_ONLY = { inlineThinking: true, inlineSources: true, inlineFailures: true };
 
 /** The clients of existing apps. Their ids and secrets are public and prove nothing. */

@@ -27,7 +27,7 @@ export class AccessChange {
   ): Promise<Result> {
     const { tenantId } = actor;
     return this.database.transactionIn(tenantId, async () => {
-      // First: it locks the row of the tenant until the transaction ends.
+      // This comes first: it locks the row of the tenant until the transaction ends.
       await this.revision.incrementAccess(tenantId);
       const result = await change();
       await this.audit.recordAll(actor, entries(result));

@@ -22,7 +22,7 @@ import {
 import type { Client } from './client.entity.js';
 
 const STATUS = ['0', '1'];
-/** In seconds. The integer column could hold 68 years. */
+/** Ten years in seconds; the integer column could hold 68 years. */
 const TEN_YEARS = 315_360_000;
 
 export class ClientListQuery extends Input({
@@ -42,7 +42,7 @@ export class ClientListQuery extends Input({
   status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
 }) {}
 
-/** For clients that read only `content` of a message (docs/WIRE.md, Clients that read only content). */
+/** Settings for clients that read only `content` of a message (docs/WIRE.md, Clients that read only content). */
 const INLINE = {
   thinking: 'Lists of messages have the thinking text in `content`, between <think> and </think>',
   sources: 'An answer from knowledge bases ends with a paragraph that names its sources',

@@ -33,7 +33,7 @@ export class ClientRepository {
     return client;
   }
 
-  /** As requireRevision for one of them. */
+  /** Like requireRevision, for one client. */
   async requireRevision(id: number, change: RevisedChange): Promise<void> {
     await requireRevision(this.database.repository(Client), { id }, phrase`The client`, change);
   }

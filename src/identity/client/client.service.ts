@@ -148,7 +148,7 @@ export class ClientService {
   }
 }
 
-/** SHA-256 in hex. The secret itself is not stored. */
+/** SHA-256 of the secret in hex. The secret itself is not stored. */
 export function secretDigest(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }

@@ -92,7 +92,7 @@ const SORT_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['expireTime', 's.expire_time'],
 ]);
 
-/** The order of the client, then newest first. Only columns of the list reach the statement. */
+/** The order that the client asks for, then newest first. Only columns of the list reach the statement. */
 function orderBy(query: PageQuery): string {
   const requestedOrder = orderOf(query).flatMap(([name, direction]) => {
     const column = SORT_COLUMNS.get(name);
@@ -107,7 +107,7 @@ export class LoginSessionRepository {
 
   constructor(private readonly database: Database) {}
 
-  /** Undefined if the sign-in is not valid. */
+  /** The state of the sign-in; undefined if it is not valid. */
   state({ id, tenantId, userId, clientId }: SignInKey): Promise<SignInState | undefined> {
     const key = [id, tenantId, userId, clientId];
     return this.states.get(key.join(' '), async () => {

@@ -60,7 +60,7 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
     await this.sweeps?.stop();
   }
 
-  /** WrongPasswordError if the user was disabled or their password changed since it was verified. */
+  /** Opens a sign-in. Throws WrongPasswordError if the user was disabled or their password changed since it was verified. */
   async open(user: VerifiedUser, client: Client, origin: SignInOrigin): Promise<OpenedSignIn> {
     const { id: userId, tenantId, userName } = user;
     const { clientId, clientKey, deviceType } = client;
@@ -129,7 +129,7 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
     });
   }
 
-  /** Never throws. The next sweep finds what this one leaves. */
+  /** Deletes expired and idle sign-ins. Never throws: the next sweep retries what failed. */
   async sweep(): Promise<void> {
     try {
       await withLongStatements(() => this.sessions.sweep());

@@ -4,7 +4,7 @@ import { msg } from '../../platform/message/index.js';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** One source may have this part of the places, so that it cannot keep the others out. */
+/** The share of the places that one source may take, so that it cannot block the others. */
 const SHARE = 1 / 4;
 
 /**

@@ -16,7 +16,7 @@ export class LoginRefusedError extends DomainError {
   readonly code = 500;
 }
 
-/** Also thrown for users that do not exist or are disabled. */
+/** The user name or password is wrong; also thrown for users that do not exist or are disabled. */
 export class WrongPasswordError extends LoginRefusedError {
   constructor() {
     super(msg`The user name or the password is wrong.`);
@@ -33,11 +33,11 @@ export function randomPassword(): string {
   return randomBytes(18).toString('base64url');
 }
 
-/** An attempt to prove a password. */
+/** An attempt to sign in or to confirm an action with a password. */
 export interface PasswordAttempt {
-  /** The account that is named, as `accountOf` writes it. */
+  /** The account, as `accountOf` writes it. */
   readonly account: string;
-  /** Undefined or empty if no user has the name, or one who is disabled or has no password. */
+  /** The stored hash; undefined or empty if the user is unknown or disabled or has no password. */
   readonly passwordHash: string | undefined;
   /** The address of the client. */
   readonly ip: string | undefined;
@@ -54,10 +54,10 @@ export interface PasswordAttempt {
 @Injectable()
 export class Passwords implements OnModuleInit {
   private readonly attempts = new Map<string, Promise<unknown>>();
-  /** Verified in place of the hash of an unknown user. */
+  /** The hash that is verified for an unknown user, so that the answer takes the same time. */
   private placeholder: string;
   readonly queue: HashQueue;
-  /** How long a lock lasts, and a wrong password counts. */
+  /** Seconds for which a lock lasts and a wrong password counts. */
   readonly lockSeconds = 600;
   private readonly failures: RateLimit;
   private readonly lock: RateLimit;
@@ -68,7 +68,7 @@ export class Passwords implements OnModuleInit {
     @Inject(CONFIG) config: Config,
   ) {
     const seconds = this.lockSeconds;
-    // One less than the limit: the failure that exceeds it locks.
+    // The limiter gets one point less, because the failure that exceeds it locks the account.
     this.failures = { name: 'login-failures', points: MAX_FAILURES_OF_ADDRESS - 1, seconds };
     this.lock = { name: 'login-lock', points: 1, seconds };
     const points = config.LOGIN_ACCOUNT_FAILURE_LIMIT;
@@ -80,13 +80,13 @@ export class Passwords implements OnModuleInit {
     this.placeholder = await this.hash(randomBytes(16).toString('hex'));
   }
 
-  /** TooManyRequestsError when too many others are hashed or wait. */
+  /** Hashes the password. Throws TooManyRequestsError when too many others are hashed or wait. */
   async hash(password: string): Promise<string> {
     return this.queue.run(undefined, () => hash(password, COST));
   }
 
   /**
-   * Without a hash it takes the same time and returns false. LoginRefusedError while the account is locked for the
+   * Whether the password is right. An attempt without a hash takes the same time and returns false. LoginRefusedError while the account is locked for the
    * address, TooManyRequestsError when too many others are verified or wait.
    */
   async verify(attempt: PasswordAttempt, password: string): Promise<boolean> {
@@ -158,7 +158,7 @@ export class Passwords implements OnModuleInit {
 }
 
 /**
- * What failures are counted by: the user and their present password, so that a new password ends every lock, or the name
+ * The key by which failures are counted: the user and their present password, so that a new password ends every lock, or the name
  * as the database compares it where no user has it.
  */
 export function accountOf(

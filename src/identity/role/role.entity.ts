@@ -17,7 +17,7 @@ import {
 /** The tenant of the installation itself: it always exists, never expires and cannot be disabled. */
 export const HOME_TENANT = '000000';
 
-/** The role of administrators of the whole installation. Exists in the home tenant only. */
+/** The role of administrators of the whole installation. It exists only in the home tenant. */
 export const SUPERADMIN_ROLE = 'superadmin';
 /** The role of the administrators of a tenant. */
 export const ADMIN_ROLE = 'admin';

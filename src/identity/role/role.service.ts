@@ -53,7 +53,7 @@ export class RoleService {
     return permissionTree(caller);
   }
 
-  /** The same with those of the role, which are checked. */
+  /** The same tree, with the permissions of the role checked. */
   async permissionsOf(caller: Caller, roleId: number): Promise<RolePermissionsView> {
     const role = await this.roles.roles.get(caller.tenantId, roleId);
     const permissions = role.permissions.flatMap(permissionsOf);
@@ -65,7 +65,7 @@ export class RoleService {
     return { checkedKeys: [], depts: departmentTree() };
   }
 
-  /** InvalidInputError for every data scope but "all". */
+  /** Throws InvalidInputError for every data scope but "all". */
   async checkDataScope(caller: Caller, roleId: number, dataScope: string): Promise<void> {
     await this.roles.roles.get(caller.tenantId, roleId);
     if (dataScope === ALL_DATA) return;
@@ -149,7 +149,7 @@ export class RoleService {
     );
   }
 
-  /** ForbiddenError if the role is that of super administrators or has a permission that the caller lacks. */
+  /** Loads a role to change. Throws ForbiddenError if it is that of super administrators or has a permission that the caller lacks. */
   private async changeable(caller: Caller, roleId: number): Promise<Role> {
     const role = await this.roles.roles.get(caller.tenantId, roleId);
     if (role.roleKey === SUPERADMIN_ROLE) {
@@ -161,7 +161,7 @@ export class RoleService {
     return role;
   }
 
-  /** ForbiddenError if the change would remove permissions from the caller. */
+  /** Throws ForbiddenError if the change would remove permissions from the caller. */
   private async requireNotOwn(
     caller: Caller,
     role: Role,
@@ -189,7 +189,7 @@ export class RoleService {
   }
 }
 
-/** `menuIds` is how existing consoles name permissions. */
+/** The requested permissions, which existing consoles send as `menuIds`. */
 function requestedPermissions(
   permissions: readonly string[] | undefined,
   menuIds: readonly number[] | undefined,

@@ -5,7 +5,7 @@ import { NotFoundError } from '../../platform/error/index.js';
 import { currentRequest } from '../../platform/http/index.js';
 import type { Phrase } from '../../platform/message/index.js';
 
-/** Where the resources are. */
+/** The base address of the SCIM resources. */
 @Injectable()
 export class ScimAddress {
   constructor(@Inject(CONFIG) private readonly config: Config) {}
@@ -15,7 +15,7 @@ export class ScimAddress {
   }
 }
 
-/** The number of a resource. NotFoundError for a text that is none, as for one that names nothing. */
+/** The number of a resource. Throws NotFoundError for a text that is not a number. */
 export function numberOf(id: string, what: Phrase): number {
   if (!/^[1-9]\d{0,14}$/.test(id)) throw new NotFoundError(what);
   return Number(id);

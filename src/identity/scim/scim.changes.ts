@@ -3,19 +3,19 @@ import { invalidPath, invalidValue, ScimError } from './scim.errors.js';
 import { attributeName, fits, MAX_FILTER_CHARS, parseFilter } from './scim.filter.js';
 import type { Filter } from './scim.filter.js';
 
-/** Attributes of RFC 7643 that directories send and this service does not keep. */
+/** Attributes of RFC 7643 that directories send and this service does not store. */
 const NOT_KEPT = new Set([
   ...['addresses', 'costcenter', 'department', 'division', 'employeenumber', 'entitlements'],
   ...['groups', 'ims', 'locale', 'manager', 'nickname', 'organization', 'password', 'photos'],
   ...['preferredlanguage', 'profileurl', 'roles', 'timezone', 'title', 'usertype'],
   'x509certificates',
 ]);
-/** What the service says itself. Directories repeat it in a body; a path that names it is refused. */
+/** Attributes that the service sets. Directories repeat them in a body; a path that names one is refused. */
 const OWN = new Set(['id', 'meta', 'schemas']);
 const PATH = /^([^[\]]+)(?:\[(.*)\](?:\.([^[\].]+))?)?$/s;
 const MAX_OPERATIONS = 1_000;
 
-/** What a request changes in a user; undefined stays, null is removed. */
+/** The changes of a request to a user; undefined keeps a value, null removes it. */
 export interface UserChanges {
   userName?: string;
   externalId?: string | null;
@@ -28,7 +28,7 @@ export interface UserChanges {
   active?: boolean;
 }
 
-/** What a request changes in a group. `members` is called with those that the group has, and changes them. */
+/** The changes of a request to a group. `members` is called with the present members and changes the set. */
 export interface GroupChanges {
   displayName?: string;
   externalId?: string | null;
@@ -37,7 +37,7 @@ export interface GroupChanges {
 
 interface Step {
   readonly op: 'add' | 'remove' | 'replace';
-  /** In lower case. */
+  /** The name of the attribute in lower case. */
   readonly attribute: string;
   readonly filter: Filter | undefined;
   readonly value: unknown;
@@ -119,7 +119,7 @@ function stepsOf({
   return Object.entries(value).flatMap(([name, inner]) => {
     const attribute = attributeName(name);
     if (OWN.has(attribute) || isIgnored(attribute)) return [];
-    // The core schema as an object of its own.
+    // The core schema can be sent as an object of its own.
     if (/^urn:ietf:params:scim:schemas:core:2\.0:(user|group)$/.test(attribute)) {
       return stepsOf({ op, value: inner });
     }
@@ -193,7 +193,7 @@ function changeUser(changes: UserChanges, { op, attribute, filter, value: rawVal
         changes.phone = oneOf('phoneNumbers', value, 20);
       return;
     default:
-      // Parts of a name or an address that are not kept, such as name.honorificPrefix and emails.type.
+      // Parts of a name or an address that are not stored, such as name.honorificPrefix and emails.type.
       if (/^(name|emails|phonenumbers)\.[a-z$]+$/.test(attribute)) return;
       throw invalidPath(attribute);
   }
@@ -249,7 +249,7 @@ function memberRemoval(op: Step['op'], filter: Filter): MemberChange {
     return (members) => members.delete(String(filter.value));
   }
   const matches = (id: string): boolean => fits(filter, 'members.', { value: id });
-  // Checked now, because a group without members would accept any filter.
+  // The filter is checked now, because a group without members would accept any filter.
   matches('');
   return (members) => {
     for (const id of members) if (matches(id)) members.delete(id);
@@ -265,14 +265,14 @@ function memberIds(value: unknown): string[] {
   });
 }
 
-/** Whether a filter means the one address that is kept, which is that of work. */
+/** Whether a filter selects the one address that is stored, which is the work address. */
 function selectsStoredEntry(prefix: string, filter: Filter | undefined): boolean {
   if (!filter) return true;
   if (filter.kind === 'compare' && filter.path === `${prefix}value`) return true;
   return fits(filter, prefix, { type: 'work', primary: true });
 }
 
-/** Of several addresses the primary one, else that of work, else the first. */
+/** The primary address, else the work address, else the first one. */
 function oneOf(attribute: string, value: unknown, longest: number): string | null {
   if (!Array.isArray(value)) return textOf(attribute, valueIn(value), longest);
   const entries = value as unknown[];
@@ -298,7 +298,7 @@ function textOf(attribute: string, value: unknown, longest: number): string | nu
   );
 }
 
-/** Entra ID sends "True" and "False". */
+/** Reads a flag; Entra ID sends "True" and "False". */
 function flagOf(attribute: string, value: unknown): boolean {
   const flag = valueIn(value);
   if (typeof flag === 'boolean') return flag;
@@ -327,7 +327,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Names of attributes ignore case (RFC 7643, 2.1). */
+/** The entry with the name; names of attributes ignore case (RFC 7643, 2.1). */
 function entryOf(value: Readonly<Record<string, unknown>>, name: string): unknown {
   if (Object.hasOwn(value, name)) return value[name];
   return Object.entries(value).find(([key]) => key.toLowerCase() === name)?.[1];

@@ -3,7 +3,7 @@ import { ScimError } from './scim.errors.js';
 import { invalidFilter } from './scim.filter.js';
 import type { Filter, Literal } from './scim.filter.js';
 
-/** What a filter compares, as SQL. */
+/** The SQL of an attribute that a filter can compare. */
 export interface FilterColumn {
   readonly sql: string;
   /** `text` ignores case, `exact` does not. */
@@ -17,7 +17,7 @@ type Comparison = Extract<Filter, { kind: 'compare' }>;
 
 const SIGNS = { eq: '=', ne: '<>', gt: '>', ge: '>=', lt: '<', le: '<=' } as const;
 
-/** A condition of SQL; values go to the end of `parameters`, never into the text. ScimError for an attribute that is not one. */
+/** A condition of SQL; values go to the end of `parameters`, never into the text. Throws ScimError for an unknown attribute. */
 export function conditionOf(filter: Filter, of: Attributes, parameters: unknown[]): string {
   switch (filter.kind) {
     case 'and':
@@ -90,7 +90,7 @@ function parameterOf(path: string, { kind }: FilterColumn, value: Exclude<Litera
   return String(value);
 }
 
-/** Never null, so that `not` means what it says. */
+/** The comparison as a condition that is never null, so that `not` inverts it. */
 function placed({ within }: FilterColumn, comparison: string): string {
   return `coalesce(${within ? within(comparison) : comparison}, false)`;
 }

@@ -29,7 +29,7 @@ export class ScimListQuery extends Input({
   count: Text({ optional: true, max: 20, example: '100', description: 'At most 200' }),
 }) {}
 
-/** Checked by scim.changes.ts, whose errors are those of SCIM. Other attributes of RFC 7643 are accepted and not kept. */
+/** A user resource, checked by scim.changes.ts with the errors of SCIM. Other attributes of RFC 7643 are accepted and ignored. */
 export class ScimUserBody extends Input({
   schemas: Given({ type: 'array', items: TEXT }),
   userName: Given(TEXT, { description: 'Required for a new user', example: 'jo@example.com' }),

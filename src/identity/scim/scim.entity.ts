@@ -11,7 +11,7 @@ import {
   Varchar,
 } from '../../platform/database/index.js';
 
-/** What a directory says of a user beyond what every user has. */
+/** The attributes of a user that a directory provides beyond those that every user has. */
 @Entity({ name: 'provisioned_user' })
 export class ProvisionedUser {
   @Bigint(primary) userId: number;

@@ -7,7 +7,7 @@ import type { Message } from '../../platform/message/index.js';
 export const SCIM_TYPE = 'application/scim+json';
 export const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
 
-/** RFC 7644, table 9. */
+/** Error types of RFC 7644, table 9. */
 export type ScimErrorType =
   | 'invalidFilter'
   | 'invalidPath'
@@ -16,7 +16,7 @@ export type ScimErrorType =
   | 'mutability'
   | 'noTarget';
 
-/** What is wrong with a request, in the words of RFC 7644. */
+/** An invalid request, with the error type of RFC 7644. */
 export class ScimError extends InvalidInputError {
   constructor(
     readonly scimType: ScimErrorType,
@@ -26,7 +26,7 @@ export class ScimError extends InvalidInputError {
   }
 }
 
-/** `attribute` is repeated as it was sent, shortened. */
+/** The error for an attribute with an invalid value; its name is repeated as it was sent, shortened. */
 export function invalidValue(attribute: string): ScimError {
   return new ScimError('invalidValue', msg`The value of ${shortened(attribute)} is not valid.`);
 }

@@ -17,12 +17,12 @@ export type Filter =
       readonly value: Literal;
     };
 
-/** Bounds the depth and the number of comparisons as well. */
+/** Limit of a filter's length, which also bounds its depth and its number of comparisons. */
 export const MAX_FILTER_CHARS = 1_000;
 const CORE = /^urn:ietf:params:scim:schemas:core:2\.0:(?:user|group):/;
 const TOKEN = /\s*(?:([()[\]])|("(?:[^"\\]|\\.)*")|([^\s()[\]"]+))/y;
 
-/** ScimError for a text that is no filter. */
+/** Parses a filter. Throws ScimError for any other text. */
 export function parseFilter(text: string): Filter {
   return new Parser(text).whole();
 }

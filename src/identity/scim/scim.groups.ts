@@ -17,7 +17,7 @@ import type { GroupRow } from './scim.repository.js';
 import { AttributeSelection, toScimGroup } from './scim.view.js';
 import type { ScimResource } from './scim.view.js';
 
-/** Of a group; also of all groups of one answer together, unless a single one has more. */
+/** Limit of members of a group, and of all groups of one answer together unless a single one has more. */
 const MAX_MEMBERS = 10_000;
 const WHAT = phrase`The group`;
 
@@ -202,7 +202,7 @@ export class ScimGroups {
     );
   }
 
-  /** Those whom a directory may see: others in the group are left as they are. */
+  /** The members that a directory may see; other members of the group stay unchanged. */
   private async memberIds(tenantId: string, groupId: number): Promise<number[]> {
     return (await this.rows.members(tenantId, [groupId])).map(({ userId }) => userId);
   }
@@ -237,7 +237,7 @@ export class ScimGroups {
   }
 }
 
-/** The first groups, so many that an answer stays small. */
+/** The first groups whose members together keep the answer small. */
 function fewMembers(rows: readonly GroupRow[]): readonly GroupRow[] {
   let members = 0;
   const end = rows.findIndex(({ memberCount }, at) => {

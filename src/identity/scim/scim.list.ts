@@ -5,7 +5,7 @@ import type { Slice } from './scim.repository.js';
 import { LIST_SCHEMA } from './scim.view.js';
 import type { ScimResource } from './scim.view.js';
 
-/** Resources of one answer, unless the client asks for fewer. */
+/** Default number of resources in one answer. */
 const USUAL = 100;
 export const MAX_RESULTS = 200;
 const LAST_INDEX = 2 ** 31;

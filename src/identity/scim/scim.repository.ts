@@ -146,7 +146,7 @@ export class ScimRepository {
     return row;
   }
 
-  /** Those of the users whom a directory may see. */
+  /** The ids among the given ones of users that a directory may see. */
   async visibleIds(tenantId: string, ids: readonly number[]): Promise<number[]> {
     const rows = await this.database.query<{ id: number }>(
       `SELECT u.id ${USERS} AND u.id = ANY ($2::bigint[])`,
@@ -164,7 +164,7 @@ export class ScimRepository {
     return row;
   }
 
-  /** Replaces it. Call it in a transaction. */
+  /** Replaces the profile. Call it in a transaction. */
   async saveProfile(tenantId: string, userId: number, profile: Profile): Promise<void> {
     const { externalId, givenName, familyName, created } = profile;
     await this.database.query(

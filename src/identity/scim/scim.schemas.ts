@@ -129,14 +129,14 @@ export function resourceTypes(base: string): ScimResource[] {
   }));
 }
 
-/** NotFoundError if none has the id. */
+/** The resource with the id. Throws NotFoundError if there is none. */
 export function withId(resources: readonly ScimResource[], id: string): ScimResource {
   const resource = resources.find((one) => one['id'] === id);
   if (!resource) throw new NotFoundError(phrase`The schema`);
   return resource;
 }
 
-/** What of SCIM there is. */
+/** The parts of SCIM that this service supports. */
 export function serviceProviderConfig(base: string): ScimResource {
   return {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig'],

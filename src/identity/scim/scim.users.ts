@@ -108,7 +108,7 @@ export class ScimUsers {
           await this.accounts.update(caller, { userId, ...account });
         }
         const fields = await this.applyProfile(tenantId, before, changes);
-        // Last: it ends the sign-ins.
+        // The status comes last, because disabling ends the sign-ins.
         if (changes.active !== undefined) {
           const status = changes.active ? ENABLED : DISABLED;
           await this.accounts.changeStatus(caller, userId, status);
@@ -122,7 +122,7 @@ export class ScimUsers {
     );
   }
 
-  /** Answers the names of what has changed. */
+  /** Stores the changed attributes and returns their names. */
   private async applyProfile(
     tenantId: string,
     before: UserRow,
@@ -177,7 +177,7 @@ interface AccountChanges {
   phonenumber?: string;
 }
 
-/** What differs from what is stored; an empty text is none. */
+/** The changes that differ from the stored values; an empty text counts as no value. */
 function accountChanges(before: UserRow, changes: UserChanges): AccountChanges {
   const { userName, email, phone } = changes;
   const nickName = nickNameOf(changes, before);

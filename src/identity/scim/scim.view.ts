@@ -140,7 +140,7 @@ function metaOf(
   };
 }
 
-/** Which attributes an answer has. Names are compared by their first part, ignoring case. */
+/** The attributes that a client asks for. Names are compared by their first part, ignoring case. */
 export class AttributeSelection {
   private readonly only: ReadonlySet<string> | undefined;
   private readonly without: ReadonlySet<string>;

@@ -40,7 +40,7 @@ export class Captcha {
     return { captchaEnabled: true, uuid, img: new Resvg(data).render().asPng().toString('base64') };
   }
 
-  /** Passes if captchas are disabled. An answer can be checked once. */
+  /** Checks an answer, which is possible once. Passes if captchas are disabled. */
   async verify(uuid: string | undefined, code: string | undefined): Promise<void> {
     if (!this.config.CAPTCHA) return;
     const expected = uuid ? await this.answers.take(uuid) : undefined;

@@ -78,7 +78,7 @@ export class LoginService {
     return toLoginView(token, client);
   }
 
-  /** All tenants for a super administrator. Otherwise those with the domain of the page, or all that allow sign-ins. */
+  /** The tenants to choose from: all for a super administrator, otherwise those with the domain of the page, or all that allow sign-ins. */
   async tenantChoices(
     caller: Caller | undefined,
     referer: string | undefined,
@@ -190,7 +190,7 @@ export class LoginService {
       lastIp: user?.loginIp,
     };
     const right = await this.passwords.verify(attempt, password);
-    // Last, so that only who knows the password learns who may use one.
+    // This comes last, so that only a caller who knows the password learns whether it may be used.
     const refused = right && enabled && !(await this.policy.mayUsePassword(tenant, enabled));
     if (right && enabled && !refused) return enabled;
     await this.audit.record(

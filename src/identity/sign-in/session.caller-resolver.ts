@@ -72,7 +72,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
     return { caller, renewalDue: state.renewalDue };
   }
 
-  /** The request does not wait for it. One write at a time for each sign-in. */
+  /** Records the activity. The request does not wait for it, and each sign-in has one write at a time. */
   private renew(tenantId: string, id: string): void {
     if (this.renewals.has(id)) return;
     const renewal = this.sessions

@@ -42,7 +42,7 @@ export class SignInService {
     await this.logins.end(inHomeTenant(caller), tokenId, userId);
   }
 
-  /** ForbiddenError if the user has a permission that the caller lacks. */
+  /** Ends the sign-in of another user. Throws ForbiddenError if they have a permission that the caller lacks. */
   async endOther(caller: Caller, tokenId: string): Promise<void> {
     const userId = await this.userOf(caller.tenantId, tokenId);
     await this.policy.manageableOne(caller, userId);

@@ -2,7 +2,7 @@ import type { RoleMapping } from './sso.entity.js';
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Stands for every user of the provider. */
+/** The mapped value that matches every user of the provider. */
 export const EVERY_USER = '*';
 
 const MIN_NAME_CHARS = 2;
@@ -72,7 +72,7 @@ export function namesGroupsElsewhere(claims: Claims, groupsClaim: string): boole
   return isNamed || (groupsClaim === 'groups' && String(claims['hasgroups']) === 'true');
 }
 
-/** What the provider itself, and never the person, gives as the id of the user in the directory. */
+/** The ids of the user in the directory, from claims that only the provider can set. */
 export function directoryIds(issuer: string, claims: Claims, subject: string): string[] {
   const oid = claims['oid'];
   const isEntra = entraGraphHost(issuer) !== undefined;
@@ -98,7 +98,7 @@ export function textClaim(claims: Claims, name: string, longest: number): string
   return value.toWellFormed().replaceAll('\0', '').trim().slice(0, longest) || undefined;
 }
 
-/** A claim that identifies a user or a session: undefined for one that cannot be stored to the letter. */
+/** A claim that identifies a user or a session: undefined if it cannot be stored unchanged. */
 export function identityClaim(claims: Claims, name: string, longest: number): string | undefined {
   const text = textClaim(claims, name, longest);
   return text === claims[name] ? text : undefined;

@@ -8,14 +8,14 @@ import type { SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
 import { SsoVault } from './sso.vault.js';
 
-/** The documents of providers have some kilobytes. */
+/** Time limit of a call; the documents of providers have some kilobytes. */
 const CALL_TIMEOUT_SECONDS = 10;
 const MAX_ANSWER_BYTES = 1_048_576;
 const CACHED = 200;
-/** How long what a provider says of itself is believed. */
+/** How long the metadata of a provider is cached. */
 const CACHE_MS = 600_000;
 
-/** A provider as it describes itself, ready to be called. */
+/** The configuration of a provider from its metadata, ready for calls. */
 export interface OidcConnection {
   readonly configuration: oidc.Configuration;
   readonly keys: JWTVerifyGetKey;
@@ -34,7 +34,7 @@ export class OidcConnections {
     private readonly vault: SsoVault,
   ) {}
 
-  /** Reads the document of the provider, unless that was done in the last minutes. Rejects with what the call fails with. */
+  /** The connection to the provider, from a cache of ten minutes. Rejects with the error of the call. */
   async of(provider: SsoProvider): Promise<OidcConnection> {
     const key = `${provider.id} ${provider.updateTime.getTime()}`;
     const cachedConnection = this.connections.get(key);
@@ -136,12 +136,12 @@ function textOf(body: oidc.FetchBody): string | undefined {
   return typeof body === 'string' ? body : undefined;
 }
 
-/** For hosts inside of the network of the operator; `assertSecureAddress` refuses http to all others. */
+/** Allows http for hosts inside the operator's network; `assertSecureAddress` refuses it for all others. */
 const insecure = oidc.allowInsecureRequests;
 
 /**
- * By what the provider supports. In the body rather than the header, whose encoding of special characters some providers do
- * not undo; OpenID Connect takes the header where nothing is said.
+ * The client authentication that the provider supports. The body is preferred to the header, whose encoding of special characters
+ * some providers do not undo; OpenID Connect defaults to the header where the metadata names none.
  */
 function authenticationOf(
   secret: string | undefined,

@@ -6,7 +6,7 @@ import type { SsoRefusal } from './sso.errors.js';
 /** Errors of a provider that say that it does not know this service. */
 const OF_CLIENT = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type'];
 
-/** What a failed call of a provider means for the user who signs in; undefined for a failure of this service. */
+/** The refusal that a failed call of a provider means for the user; undefined for a failure of this service. */
 export function refusedBy(error: unknown): SsoRefusedError | undefined {
   if (error instanceof SsoRefusedError) return error;
   return isOfProvider(error) ? new SsoRefusedError(refusalOf(error), error) : undefined;
@@ -27,7 +27,7 @@ export function isInvalidGrant(error: unknown): boolean {
 }
 
 /**
- * What an error and its causes say, for the log: their kinds, messages and codes. The values that the libraries attach hold
+ * A summary of an error and its causes for the log: their kinds, messages and codes. The values that the libraries attach hold
  * claims of users.
  */
 export function summaryOf(error: unknown): string {
@@ -60,7 +60,7 @@ function refusalOf(error: unknown): SsoRefusal {
   return codeOf(error) === 'OAUTH_TIMEOUT' ? 'unavailable' : 'invalid';
 }
 
-/** The error and what it was caused by, five deep: that ends cycles too. */
+/** The error and its causes, at most five deep, which also ends cycles. */
 function causesOf(error: unknown): unknown[] {
   const causes: unknown[] = [];
   for (let cause = error; cause !== undefined && causes.length < 5;) {

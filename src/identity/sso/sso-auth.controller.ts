@@ -42,14 +42,14 @@ import { SsoAddressView, SsoChoicesView, SsoConnectionView, SsoLogoutView } from
 /** The page of the console that begins and ends a sign-in. */
 const SIGN_IN_PAGE = '/sign-in';
 
-/** What browsers and providers call for a sign-in. Addresses that a browser opens lead back to the sign-in page. */
+/** Routes that browsers and providers call for a sign-in. Addresses that a browser opens redirect to the sign-in page. */
 @ApiTags('single sign-on')
 @Public()
 @SmallBody()
 @Controller('auth/sso')
 export class SsoAuthController {
   private readonly attempts: RateLimit;
-  /** Of logout tokens: a provider that ends many sign-ins at once is not held up. */
+  /** Limit of invalid logout tokens, so that valid ones of a provider that ends many sign-ins at once pass. */
   private readonly badTokens: RateLimit;
 
   constructor(
@@ -179,7 +179,7 @@ export class SsoAuthController {
     @Res() response: Response,
   ): Promise<void> {
     const base = this.base();
-    // As it was sent: the provider may add parameters that are checked, such as iss.
+    // The query is read as it was sent: the provider may add parameters that are checked, such as iss.
     const { searchParams } = new URL(request.originalUrl, base);
     const context = { base, browser: browserOf(request, base) };
     const answer = await this.signIns.answer(publicId, searchParams, context);

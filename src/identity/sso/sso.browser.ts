@@ -1,12 +1,12 @@
 import type { Request } from 'express';
 
-/** Binds a sign-in to the browser that began it. */
+/** The cookie that binds a sign-in to the browser that began it. */
 const COOKIE = 'plinth_sso';
 const FORM = /^[\w-]{43}$/;
 /** A path of this origin. A browser reads // and /\ as another host, and leaves out tabs and line feeds. */
 const OWN_PATH = /^\/(?![/\\])[^\\\p{Cc}]*$/u;
 
-/** With TLS, a browser takes a cookie of this prefix from this very host alone, and from no other below the same domain. */
+/** The name of the cookie. With TLS it has the prefix that browsers accept from this host alone, not from others of the domain. */
 function nameOf(base: string): string {
   return isSecure(base) ? `__Host-${COOKIE}` : COOKIE;
 }
@@ -20,14 +20,14 @@ export function browserOf({ headers }: Pick<Request, 'headers'>, base: string): 
   return values.find((value) => FORM.test(value));
 }
 
-/** Lax, because the provider leads back from another site. */
+/** The Set-Cookie header. SameSite is Lax, because the provider redirects from another site. */
 export function cookieFor(base: string, browser: string, seconds: number): string {
   const attributes = [`Max-Age=${seconds}`, 'Path=/', 'HttpOnly', 'SameSite=Lax'];
   if (isSecure(base)) attributes.push('Secure');
   return [`${nameOf(base)}=${browser}`, ...attributes].join('; ');
 }
 
-/** The path where it is one of this origin, else the first page. */
+/** The path if it belongs to this origin, otherwise the first page. */
 export function ownPath(path: string | undefined): string {
   return path !== undefined && OWN_PATH.test(path) ? path : '/';
 }

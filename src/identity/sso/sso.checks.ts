@@ -13,7 +13,7 @@ import type { DueIdentity } from './sso.repository.js';
 import { SsoUsers } from './sso.users.js';
 import { SsoVault } from './sso.vault.js';
 
-/** How often is looked for users who are due, at the most. */
+/** The longest pause between two looks for users who are due. */
 const MAX_PAUSE_SECONDS = 15;
 const BATCH = 40;
 const AT_ONCE = 8;
@@ -48,7 +48,7 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
     await this.job?.stop();
   }
 
-  /** Never throws. The next run finds what this one leaves. */
+  /** Checks the users who are due. Never throws: the next run continues. */
   private async checkDue(stopping: AbortSignal): Promise<void> {
     try {
       // Providers that did not answer: each further user of theirs would wait for the time limit.
@@ -94,7 +94,7 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
   private async refresh({ tenantId, id, providerId, refreshToken }: DueIdentity): Promise<void> {
     const token = this.vault.open(tenantId, 'sso_identity', id, refreshToken);
     if (token === undefined) {
-      // Encrypted with a key that is gone: the next sign-in brings another.
+      // The token was encrypted with a key that is gone; the next sign-in stores another.
       await this.rows.keepToken(tenantId, id, null);
       return;
     }

@@ -13,7 +13,7 @@ import { addressesOf } from './sso.view.js';
 import type { SsoDiagnosisView, SsoStep, SsoStepView } from './sso.view.js';
 
 const WELL_KNOWN = '/.well-known/openid-configuration';
-/** The whole test, whatever the provider does. */
+/** Time limit of the whole test. */
 const LIMIT_MS = 60_000;
 const JSON_HEADERS = { accept: 'application/json' };
 
@@ -162,7 +162,7 @@ export class SsoDiagnosis {
     };
   }
 
-  /** What the last sign-ins have shown: without a user nothing can be asked of groups. */
+  /** Checks the groups of the last sign-ins, because groups cannot be read without a user. */
   private async checkGroups({ tenantId, id: providerId }: SsoProvider): Promise<Step<undefined>> {
     const count = await this.rows.identities.count(tenantId, { providerId, groupsOverage: true });
     if (count > 0) {
@@ -194,7 +194,7 @@ interface Step<Value> {
   readonly detail: Message;
 }
 
-/** The steps of one test, each timed; one that fails is kept with its reason and ends the test. */
+/** The steps of one test, each timed. A step that fails is recorded with its reason and ends the test. */
 class DiagnosisRun {
   private readonly steps: SsoStepView[] = [];
 

@@ -37,7 +37,7 @@ export class SsoDisconnect {
     { password, ip }: { readonly password?: string | undefined; readonly ip: string | undefined },
   ): Promise<void> {
     const { homeTenantId: tenantId, userId } = caller;
-    // Before the transaction, because others wait for it.
+    // The password is checked before the transaction, because others wait for that.
     if (password) await this.profiles.requirePassword(caller, password, ip);
     await this.change.apply(
       inHomeTenant(caller),
@@ -83,7 +83,7 @@ export class SsoDisconnect {
     if (!tenant || !(await this.policy.mayUsePassword(tenant, user))) throw new LastWayError();
   }
 
-  /** Inside an access change. Returns what to write to the audit log. */
+  /** Ends the connections inside an access change and returns the audit entries. */
   private async end(tenantId: string, identities: readonly SsoIdentity[]): Promise<AuditRecord[]> {
     for (const { id, providerId, subject } of identities) {
       await this.rows.endSessions(tenantId, providerId, { subject });

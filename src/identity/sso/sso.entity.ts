@@ -28,21 +28,21 @@ export interface RoleMapping {
 export class SsoProvider {
   @GeneratedId() id: number;
   @TenantId() tenantId: string;
-  /** Names it in addresses that are called without a sign-in. */
+  /** Names the provider in addresses that are called without a sign-in. */
   @Uuid() publicId: string;
   @Varchar(100) name: string;
   @Varchar(500) issuer: string;
   @Varchar(255) clientId: string;
-  /** Encrypted; null for a public client. */
+  /** The encrypted client secret; null for a public client. */
   @Text(nullable) clientSecret: string | null;
-  /** Separated by spaces. */
+  /** The requested scopes, separated by spaces. */
   @Varchar(500) scopes: string;
   /** The claim whose values roleMapping compares. */
   @Varchar(200, nullable) groupsClaim: string | null;
   @Jsonb() roleMapping: RoleMapping[];
   /** Whether the first sign-in of a person creates a user. */
   @Flag() allowCreate: boolean;
-  /** Its users and groups are those that SCIM provisions. */
+  /** Whether SCIM provisions the users and groups of the provider. */
   @Flag({ default: false }) provisioned: boolean;
   @Char(1) status: string;
   @Revision() revision: number;
@@ -57,11 +57,11 @@ export class SsoIdentity {
   @TenantId() tenantId: string;
   @Bigint() providerId: number;
   @Bigint() userId: number;
-  /** The claim `sub`. */
+  /** The value of the claim `sub`. */
   @Varchar(255) subject: string;
-  /** Encrypted; null where there is none to check with. */
+  /** The encrypted refresh token; null if the user cannot be checked with one. */
   @Text(nullable) refreshToken: string | null;
-  /** At the last sign-in the user had groups that the provider did not list. */
+  /** Whether the user had groups at the last sign-in that the provider did not list. */
   @Flag({ default: false }) groupsOverage: boolean;
   @Timestamp({ insert: false }) checkedTime: Date;
   @CreateTime() createTime: Date;
@@ -75,6 +75,6 @@ export class SsoSession {
   @Bigint() identityId: number;
   /** The id of the session at the provider. */
   @Varchar(255, nullable) sid: string | null;
-  /** Encrypted; the provider wants it back at the sign-out. */
+  /** The encrypted id token, which the provider expects at the sign-out. */
   @Text(nullable) idToken: string | null;
 }

@@ -92,7 +92,7 @@ export class NoBreakGlassError extends ConflictError {
   }
 }
 
-/** Of users whom a provider or a directory has created. */
+/** The password of a user whom a provider or a directory has created cannot be changed. */
 export class NoPasswordError extends ConflictError {
   constructor(userNames: readonly string[]) {
     super(

@@ -28,17 +28,17 @@ const answeredFlow = z.object({
   clientId: z.string(),
   browser: z.string(),
   sid: z.string().nullable(),
-  /** Encrypted. */
+  /** The encrypted id token. */
   idToken: z.string(),
 });
 export type AnsweredFlow = z.output<typeof answeredFlow>;
 
 export const FLOW_SECONDS = 600;
 const CODE_SECONDS = 60;
-/** Providers send logout tokens that are valid for two minutes at most, and are held to ten here. */
+/** How long used logout tokens are remembered. Providers issue them for two minutes; Plinth accepts ten at most. */
 const TOKEN_SECONDS = 900;
 
-/** What a sign-in keeps on the way, each part for one use by the browser that began it. */
+/** The state of sign-ins under way. Each part can be used once, by the browser that began the sign-in. */
 @Injectable()
 export class SsoFlows {
   private readonly states: OneTimeStore;
@@ -68,7 +68,7 @@ export class SsoFlows {
     return read(startedFlow, await this.states.take(digest(state)));
   }
 
-  /** Returns the code. */
+  /** Stores the answered sign-in and returns its code. */
   async answer(flow: AnsweredFlow): Promise<string> {
     const code = randomText();
     await this.codes.keep(digest(code), JSON.stringify(flow));
@@ -79,7 +79,7 @@ export class SsoFlows {
     return read(answeredFlow, await this.codes.take(digest(code)));
   }
 
-  /** False for a token that was used before. */
+  /** Marks a logout token as used; false if it was used before. */
   async useToken(providerId: number, jti: string): Promise<boolean> {
     return this.logoutTokens.claim(digest(`${providerId} ${jti}`));
   }
@@ -89,7 +89,7 @@ export function randomText(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Keys are stored as digests: who reads Redis cannot use them. */
+/** The digest under which a key is stored, so that a reader of Redis cannot use it. */
 export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

@@ -59,7 +59,7 @@ export class SsoGroups {
     return { claims, isOverage: true };
   }
 
-  /** Undefined for an answer that does not list the groups, or not all of them. */
+  /** Reads the groups; undefined for an answer that does not list all of them. */
   private async read(
     provider: SsoProvider,
     groupsClaim: string,
@@ -100,7 +100,7 @@ export class SsoGroups {
 }
 
 /**
- * Where the groups are listed. Entra names an endpoint of the retired Azure AD Graph, so its users are looked up at Microsoft
+ * The endpoint that lists the groups. Entra names an endpoint of the retired Azure AD Graph, so its users are looked up at Microsoft
  * Graph.
  */
 function sourceOf(

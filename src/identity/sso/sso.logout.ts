@@ -16,7 +16,7 @@ import { SsoUsers } from './sso.users.js';
 import { SsoVault } from './sso.vault.js';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-/** Asymmetric ones: the keys of the provider verify them. */
+/** Asymmetric algorithms, whose signatures the keys of the provider verify. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
@@ -24,7 +24,7 @@ const ALGORITHMS = [
 const OLDEST_SECONDS = 600;
 const CLOCK_SECONDS = 30;
 
-/** OpenID Connect Back-Channel Logout 1.0, 2.4 and 2.6. */
+/** Claims of a logout token by OpenID Connect Back-Channel Logout 1.0, 2.4 and 2.6. */
 const logoutClaims = z
   .object({
     jti: z.string().min(1).max(500),
@@ -49,7 +49,7 @@ export class SsoLogout {
     private readonly sessions: LoginSessionService,
   ) {}
 
-  /** Ends the login sessions that the token names, and their open streams. InvalidLogoutTokenError, with the cause. */
+  /** Ends the login sessions that the token names, and their open streams. Throws InvalidLogoutTokenError with the cause. */
   async byProvider(publicId: string, token: string): Promise<void> {
     const tenantId = UUID.test(publicId) ? await this.rows.tenantOf(publicId) : undefined;
     const provider =
@@ -62,7 +62,7 @@ export class SsoLogout {
     await this.ssoUsers.endSessions(provider, { subject, sid });
   }
 
-  /** Ends the sign-in of the caller. The address that ends it at the provider too; null where there is none. */
+  /** Ends the sign-in of the caller. Returns the address that ends it at the provider too; null if there is none. */
   async byCaller(caller: Caller, returnTo: string): Promise<string | null> {
     const { homeTenantId: tenantId, loginSessionId } = caller;
     const session = await inTenant(tenantId, () => this.rows.sessionOf(tenantId, loginSessionId));

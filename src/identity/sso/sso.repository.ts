@@ -54,7 +54,7 @@ export class SsoRepository {
     this.identities = new TenantScoped(database, SsoIdentity, phrase`The user`);
   }
 
-  /** Of an address that is called without a sign-in. Nothing is known of it but this id, which is unique to the installation. */
+  /** The tenant of a provider whose address is called without a sign-in. The id is unique in the installation. */
   async tenantOf(publicId: string): Promise<string | undefined> {
     const [provider] = await acrossTenants('provider of a sign-in', () =>
       this.database.query<{ tenantId: string }>(
@@ -65,7 +65,7 @@ export class SsoRepository {
     return provider?.tenantId;
   }
 
-  /** Throws DraftUsedError if a provider has the public id already. */
+  /** Creates a provider. Throws DraftUsedError if the public id is in use. */
   async create(
     tenantId: string,
     values: Omit<DeepPartial<SsoProvider>, 'tenantId'>,
@@ -122,7 +122,7 @@ export class SsoRepository {
     return rows.length > 0;
   }
 
-  /** Due again after a whole interval. */
+  /** Stores the token; its next check is due after a whole interval. */
   async keepToken(tenantId: string, id: number, refreshToken: string | null): Promise<void> {
     await this.database.query(
       'UPDATE sso_identity SET refresh_token = $3, checked_time = now() WHERE tenant_id = $1 AND id = $2',
@@ -218,7 +218,7 @@ export class SsoRepository {
     );
   }
 
-  /** Unless the row holds another one meanwhile. */
+  /** Replaces the secret unless the row has another one meanwhile. */
   async replaceSecret(
     tenantId: string,
     id: number,

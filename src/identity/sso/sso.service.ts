@@ -193,7 +193,7 @@ export class SsoService {
     );
   }
 
-  /** The address of the API, for what administrators enter at the provider. */
+  /** The address of the API, from which the addresses that administrators enter at the provider are made. */
   private base(): string {
     return this.config.PUBLIC_URL ?? currentRequest()?.baseAddress ?? '';
   }
@@ -215,8 +215,8 @@ export class SsoService {
   }
 
   /**
-   * Who gives roles by a provider needs their permissions, as one who gives them to a user. Roles of the stored mapping may
-   * have been deleted meanwhile: they give nothing.
+   * Requires the permissions of the roles that a mapping gives, as for giving them to a user. Deleted roles of the stored
+   * mapping give nothing.
    */
   private async requireMappable(
     caller: Caller,
@@ -260,7 +260,7 @@ export class SsoService {
   }
 }
 
-/** ForbiddenError unless the caller may decide which issuer signs provisioned users in. */
+/** Throws ForbiddenError unless the caller may decide which issuer signs provisioned users in. */
 function requireProvisioning(caller: Caller): void {
   if (mayAny(caller, [PROVISION])) return;
   throw new ForbiddenError(

@@ -35,21 +35,21 @@ const GRANT_TYPE = 'social';
 const ENABLED = '0';
 const SID_LENGTH = 255;
 
-/** Where the browser and this service are. */
+/** The address of this service and the browser of a sign-in. */
 export interface SsoContext {
   /** The address of the API, without a final slash. */
   readonly base: string;
-  /** What the cookie of the browser holds. */
+  /** The value of the browser's cookie. */
   readonly browser: string | undefined;
 }
 
 interface Answered {
-  /** Undefined where a user was connected, who is signed in already. */
+  /** The code for the console; undefined if a signed-in user was connected. */
   readonly code: string | undefined;
   readonly returnTo: string;
 }
 
-/** What begins a way to the provider and back. */
+/** The parameters that start a sign-in or a connection. */
 interface Beginning {
   readonly clientId: string;
   readonly returnTo: string;
@@ -57,11 +57,11 @@ interface Beginning {
   readonly user?: Connecting & { readonly tenantId: string };
 }
 
-/** A refused sign-in, and the page that it was on the way to. */
+/** A refused sign-in and the page that it would have opened. */
 export interface RefusedSignIn {
   readonly refusal: SsoRefusedError;
   readonly returnTo: string;
-  /** Undefined for a sign-in that is not known. */
+  /** The tenant; undefined for an unknown sign-in. */
   readonly tenantId?: string;
   /** Whether the user is signed in, and wanted to be connected. */
   readonly isSignedIn?: boolean;
@@ -95,7 +95,7 @@ export class SsoSignIn {
     private readonly audit: AuditLog,
   ) {}
 
-  /** What the sign-in page of the tenant offers; nothing for a tenant that is missing, disabled or has expired. */
+  /** The choices of the tenant's sign-in page; empty for a tenant that is missing, disabled or expired. */
   async choices(tenantId = HOME_TENANT): Promise<SsoChoicesView> {
     const tenant = await this.tenants.byTenantId(tenantId);
     if (!tenant || tenantProblem(tenant, new Date()) !== undefined) {
@@ -290,7 +290,7 @@ export class SsoSignIn {
     );
   }
 
-  /** What the provider says of the user; SsoRefusedError for an answer that is not valid. */
+  /** The claims of the provider about the user. Throws SsoRefusedError for an invalid answer. */
   private async vouched(
     provider: SsoProvider,
     flow: StartedFlow,
@@ -357,7 +357,7 @@ export class SsoSignIn {
     return provider;
   }
 
-  /** The refusal that the failure means, logged with its cause; a failure of this service as it is. */
+  /** The refusal that a failure means, logged with its cause; a failure of this service unchanged. */
   private reported({ id, tenantId: tenant }: SsoProvider, error: unknown): unknown {
     const refusal = refusedBy(error);
     if (!refusal) return error;

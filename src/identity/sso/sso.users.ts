@@ -31,7 +31,7 @@ const ENABLED = '0';
 const MAX_NAME_CHARS = 64;
 const MAX_EMAIL_CHARS = 100;
 
-/** What a provider has said of a user who signs in. */
+/** The statements of a provider about a user who signs in. */
 interface Vouched {
   readonly claims: Claims;
   readonly subject: string;
@@ -40,7 +40,7 @@ interface Vouched {
   readonly isOverage: boolean;
 }
 
-/** What a sign-in changes in a user. */
+/** The data from which a sign-in changes a user. */
 interface SignInContext {
   readonly provider: SsoProvider;
   readonly vouched: Vouched;
@@ -64,7 +64,7 @@ export class SsoUsers {
     private readonly provisioned: ScimRepository,
   ) {}
 
-  /** Makes the user what the provider says. SsoRefusedError for one who is disabled, unknown, or one too many. */
+  /** Creates or updates the user from the claims. Throws SsoRefusedError if the user is disabled or unknown or exceeds the limit of users. */
   async signedIn(
     provider: SsoProvider,
     vouched: Vouched,
@@ -135,7 +135,7 @@ export class SsoUsers {
         if (status !== ENABLED) {
           await this.users.users.update(tenantId, userId, { status, suspended: true });
         }
-        // Last: a sign-in that is being opened either sees the new status or is deleted here.
+        // This comes last: a sign-in that is being opened either sees the new status or is deleted here.
         await this.sessions.endAllOf(tenantId, userId);
         const detail = { status, ssoProvider: providerId, reason: 'refused-by-provider' };
         return [{ action: 'status-change', target: 'user', id: userId, detail }] as const;

@@ -6,7 +6,7 @@ import { inTenant } from '../../platform/database/index.js';
 import { SsoRepository } from './sso.repository.js';
 import type { SealedSecret } from './sso.repository.js';
 
-/** What a sealed text belongs to: it cannot be read from anywhere else. */
+/** The table that a sealed text is bound to; it cannot be decrypted for another one. */
 export type SsoSecretTable = 'sso_provider' | 'sso_identity' | 'sso_session';
 
 const BATCH_ROWS = 200;
@@ -42,7 +42,7 @@ export class SsoVault implements OnApplicationBootstrap {
     return this.sealer.seal(`${tenantId}:${table}:${id}`, secret);
   }
 
-  /** Undefined for a text of another place or key. */
+  /** Decrypts a text; undefined for one that is bound to another record or key. */
   open(
     tenantId: string,
     table: SsoSecretTable,

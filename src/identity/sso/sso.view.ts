@@ -100,7 +100,7 @@ export class SsoStepView extends View({
   detail: text({ example: 'The provider has 2 keys.' }),
 }) {}
 
-/** What a test of a provider found. The first step that failed is the last one. */
+/** The result of a provider's test. The first failed step is the last one. */
 export class SsoDiagnosisView extends View({
   ok: flag(),
   redirectUri: text({ description: 'Must be registered at the provider' }),

@@ -26,7 +26,7 @@ import {
 } from './tenant.dto.js';
 import { TenantService } from './tenant.service.js';
 
-/** For super administrators only: the service checks that in addition to the permission. */
+/** Tenants, for super administrators only: the service checks that in addition to the permission. */
 @ApiTags('tenants')
 @Controller('system/tenant')
 export class TenantController {

@@ -104,7 +104,7 @@ export class TenantStatusDto extends Input({
   status: OneOf(STATUS),
 }) {}
 
-/** What a tenant may use. This service has no packages; the form of existing consoles needs one to choose. */
+/** A package of functions for a tenant. Plinth has one package, because the form of existing consoles needs a choice. */
 export class TenantPackageView extends View({
   packageId: integer({ example: 1 }),
   packageName: text({ example: 'All functions' }),

@@ -37,7 +37,7 @@ export class TenantRepository {
     return tenant;
   }
 
-  /** As requireRevision for one of them. */
+  /** Like requireRevision, for one tenant. */
   async requireRevision(id: number, change: RevisedChange): Promise<void> {
     await requireRevision(this.database.repository(Tenant), { id }, phrase`The tenant`, change);
   }

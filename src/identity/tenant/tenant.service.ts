@@ -173,7 +173,7 @@ export class TenantService {
           if (tenantId === HOME_TENANT) throw new ConflictError(HOME_TENANT_IS_FIXED);
           await this.revision.incrementAccess(tenantId);
           await inTenant(tenantId, () => this.lifecycle.deleting(tenantId));
-          // They would go on in the home tenant, and change its records instead.
+          // These sign-ins would continue in the home tenant and change its records instead.
           await this.sessions.endActingIn(HOME_TENANT, tenantId);
           await inTenant(tenantId, () => this.tenants.erase(tenantId));
         }
@@ -184,7 +184,7 @@ export class TenantService {
     );
   }
 
-  /** Returns the id of the role for the first user. */
+  /** Creates the roles and returns the id of the one for the first user. */
   private async createRoles(tenantId: string): Promise<number> {
     const superAdmin = {
       roleKey: SUPERADMIN_ROLE,
@@ -218,7 +218,7 @@ type TenantValues = Partial<Tenant>;
 interface TenantChange {
   readonly id: number;
   readonly values: TenantValues;
-  /** Of the tenant that it was made from. */
+  /** The revision of the tenant that the change was made from. */
   readonly revision?: number | undefined;
 }
 

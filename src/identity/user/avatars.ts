@@ -9,7 +9,7 @@ import { AccessChange } from '../access/access.change.js';
 import type { User } from './user.entity.js';
 import { UserRepository } from './user.repository.js';
 
-/** What the files of avatars are marked with in the storage. */
+/** The kind of avatar files in the storage. */
 const FILE_KIND = 'avatar';
 
 /** The address of a user's avatar; null without one. */

@@ -17,7 +17,7 @@ import { UserRepository } from './user.repository.js';
 import { toUserView, viewFor } from './user.view.js';
 import type { ProfileView, UserInfoView } from './user.view.js';
 
-/** What users read and change of their own account, always in their home tenant. */
+/** Reads and changes the caller's own account, always in their home tenant. */
 @Injectable()
 export class ProfileService {
   constructor(
@@ -31,7 +31,7 @@ export class ProfileService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Existing consoles read it with every page load, which ends a switch to another tenant there. */
+  /** The caller's account. Existing consoles read it with every page load, which ends a switch to another tenant. */
   async info(caller: Caller, keepTenant: boolean): Promise<UserInfoView> {
     const { tenantId, homeTenantId } = caller;
     if (tenantId !== homeTenantId && !keepTenant) await this.logins.switchTenant(caller, null);
@@ -63,7 +63,7 @@ export class ProfileService {
     );
   }
 
-  /** Ends all other sign-ins of the caller. */
+  /** Changes the password and ends all other sign-ins of the caller. */
   async changePassword(
     caller: Caller,
     { oldPassword, newPassword }: OwnPasswordDto,
@@ -84,7 +84,7 @@ export class ProfileService {
     );
   }
 
-  /** InvalidInputError unless it is the password of the caller, LoginRefusedError while wrong ones have locked the account. */
+  /** Checks the caller's password. Throws InvalidInputError for a wrong one, LoginRefusedError while the account is locked. */
   async requirePassword(caller: Caller, password: string, ip: string | undefined): Promise<void> {
     if (await this.isPassword(caller, password, ip)) return;
     throw new InvalidInputError(

@@ -10,7 +10,7 @@ import { RoleRepository } from '../role/role.repository.js';
 import type { User } from './user.entity.js';
 import { UserRepository } from './user.repository.js';
 
-/** Which users a caller may change and which roles they may assign. Ask inside the transaction of the change. */
+/** Decides which users a caller may change and which roles they may assign. Call it in the transaction of the change. */
 @Injectable()
 export class UserAccessPolicy {
   constructor(
@@ -18,7 +18,7 @@ export class UserAccessPolicy {
     private readonly roles: RoleRepository,
   ) {}
 
-  /** NotFoundError if one of the users is missing, ForbiddenError if one has a permission that the caller lacks. */
+  /** Loads users to change. Throws NotFoundError if one is missing, ForbiddenError if one has a permission that the caller lacks. */
   async manageable(caller: Caller, ids: readonly number[]): Promise<User[]> {
     const users = await this.users.byIds(caller.tenantId, ids);
     if (users.length !== new Set(ids).size) throw new NotFoundError(phrase`The user`);
@@ -33,7 +33,7 @@ export class UserAccessPolicy {
     return user;
   }
 
-  /** NotFoundError if one of the roles is missing, ForbiddenError if one has a permission that the caller lacks. */
+  /** Loads roles to assign. Throws NotFoundError if one is missing, ForbiddenError if one has a permission that the caller lacks. */
   async assignable(caller: Caller, roleIds: readonly number[]): Promise<Role[]> {
     const roles = await this.roles.byIds(caller.tenantId, roleIds);
     if (roles.length !== new Set(roleIds).size) throw new NotFoundError(phrase`The role`);
@@ -41,7 +41,7 @@ export class UserAccessPolicy {
     return roles;
   }
 
-  /** ConflictError if the installation would have no enabled super administrator without these users. */
+  /** Throws ConflictError if the installation would have no enabled super administrator without these users. */
   async requireSuperAdminWithout(tenantId: string, userIds: readonly number[]): Promise<void> {
     if (tenantId !== HOME_TENANT) return;
     if ((await this.roles.countSuperAdmins(tenantId, userIds)) > 0) return;
@@ -61,7 +61,7 @@ export class UserAccessPolicy {
     return roles.some(({ roleKey }) => roleKey === SUPERADMIN_ROLE);
   }
 
-  /** ConflictError if a tenant without password sign-in would have no user who can sign in with a password. */
+  /** Throws ConflictError if a tenant without password sign-in would have no user who can sign in with a password. */
   async requireBreakGlassWithout(tenantId: string, userIds: readonly number[]): Promise<void> {
     if (await this.users.hasPasswordSignIn(tenantId, userIds)) return;
     throw new ConflictError(
@@ -70,7 +70,7 @@ export class UserAccessPolicy {
   }
 }
 
-/** ForbiddenError if the caller is among the users. */
+/** Throws ForbiddenError if the caller is among the users. */
 export function requireNotSelf(caller: Caller, userIds: readonly number[], what: Phrase): void {
   if (!userIds.includes(caller.userId)) return;
   throw new ForbiddenError(msg`You cannot ${what} yourself. Ask another administrator.`);

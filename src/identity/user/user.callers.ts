@@ -26,7 +26,7 @@ const ALL: Grants = { permissions: new Set([ALL_PERMISSIONS]), roleKeys: [SUPERA
 
 const CACHED_USERS = 10_000;
 
-/** Makes callers of users: for jobs and commands, which have no sign-in. */
+/** Creates callers from users, for jobs and commands, which have no sign-in. */
 @Injectable()
 export class UserCallers {
   private readonly grants = new LRUCache<number, Grants & { readonly revision: number }>({
@@ -40,14 +40,14 @@ export class UserCallers {
   ) {}
 
   /**
-   * The user as of now. Undefined if the user is deleted or disabled, one of the tenants is disabled or has expired,
+   * The user as a caller, as of now. Undefined if the user is deleted or disabled, one of the tenants is disabled or has expired,
    * or the user may not work in the tenant: only super administrators may work in another tenant than their own.
    */
   async find(who: UserInTenant): Promise<Caller | undefined> {
     return inTenant(who.homeTenantId, () => this.current(who));
   }
 
-  /** The same by the user's name; the user belongs to the tenant, or to another one as a super administrator. */
+  /** Like `find`, by the user's name; the user belongs to the tenant, or to another one as a super administrator. */
   async named(
     userName: string,
     homeTenantId: string,
@@ -57,7 +57,7 @@ export class UserCallers {
     return user ? this.find({ userId: user.id, homeTenantId, tenantId }) : undefined;
   }
 
-  /** The same where it is not known whether the user belongs to the tenant, or works in it as a super administrator. */
+  /** Like `find`, if it is not known whether the user belongs to the tenant, or works in it as a super administrator. */
   async working({
     userId,
     tenantId,
@@ -94,7 +94,7 @@ export class UserCallers {
   }
 
   /**
-   * What a user may do by their enabled roles, cached until the revision of their tenant changes.
+   * The permissions of a user's enabled roles, cached until the revision of their tenant changes.
    * `tenantId` and `revision` are those of the tenant that the user belongs to.
    */
   async grantsOf(

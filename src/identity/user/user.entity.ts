@@ -24,7 +24,7 @@ export class User {
   @GeneratedId() id: number;
   @TenantId() tenantId: string;
 
-  /** Unique in the tenant, whatever the case of its letters by the rules of PostgreSQL. */
+  /** Unique in the tenant, ignoring case by the rules of PostgreSQL. */
   @Varchar(64) userName: string;
   @Varchar(64) nickName: string;
   @Varchar(10) userType: string;
@@ -35,9 +35,9 @@ export class User {
   /** NO_PASSWORD for a service account, and for a user of a provider or directory until an administrator sets one. */
   @Varchar(255) passwordHash: string;
   @Char(1) status: string;
-  /** Disabled because the provider of their sign-in refused them: their next sign-in there enables them. */
+  /** Whether the user is disabled because the provider of their sign-in refused them: their next sign-in there enables them. */
   @Flag({ default: false }) suspended: boolean;
-  /** Signs in with a password where the tenant has turned that off. */
+  /** Whether the user may sign in with a password although the tenant has turned that off. */
   @Flag({ default: false }) breakGlass: boolean;
   @Varchar(64, nullable) loginIp: string | null;
   @Timestamp(nullable) loginDate: Date | null;

@@ -16,10 +16,10 @@ import { UserRepository } from './user.repository.js';
 import { UserService } from './user.service.js';
 import type { RefusedRow } from './user.view.js';
 
-/** Rows of one file: hashing their passwords takes some seconds, and existing clients wait for ten. */
+/** Limit of rows of one file: hashing their passwords takes some seconds, and existing clients wait for ten. */
 const MAX_ROWS = 200;
 const MAX_BYTES = 2 ** 20;
-/** Refused rows that a message names. */
+/** Limit of refused rows that a message names. */
 const SHOWN = 10;
 
 /** The headers of the file, in any order. Those of the export are the same, so that it can be changed and imported. */
@@ -41,11 +41,11 @@ export type UserRow = Readonly<Record<keyof typeof COLUMNS, string>>;
 /** The workbook to fill in. */
 export const userImportSheet = sheetOf<UserRow>('User import', COLUMNS);
 
-/** What people write for the codes of the wire. */
+/** The words for the codes of the wire. */
 const SEX: Readonly<Record<string, string>> = { male: '0', female: '1', 'not specified': '2' };
 const STATUS: Readonly<Record<string, string>> = { enabled: '0', disabled: '1' };
 
-/** What one row asks for, checked. */
+/** The validated change of one row. */
 type Change =
   | { readonly row: number; readonly create: NewUserDto }
   | { readonly row: number; readonly update: ChangedUserDto };
@@ -65,7 +65,7 @@ export class UserImport {
   ) {}
 
   /**
-   * All rows or none. A row whose user exists changes that user where `mayUpdate` is set: empty cells and the password stay
+   * Imports all rows or none. A row whose user exists changes that user where `mayUpdate` is set: empty cells and the password stay
    * as they are. InvalidInputError names the rows that are refused, by their numbers.
    */
   async run(
@@ -151,7 +151,7 @@ export class UserImport {
     return this.pipe.transform(value, { type: 'body', metatype }) as Promise<Dto>;
   }
 
-  /** One after the other, so that sign-ins keep their places, and before the transaction, because it takes seconds. */
+  /** Hashes passwords one after the other, so that sign-ins keep their places, and before the transaction, because it takes seconds. */
   private async hashed(
     changes: readonly Change[],
   ): Promise<readonly { row: number; create: NewUserDto; passwordHash: string }[]> {

@@ -58,7 +58,7 @@ export class UserRepository {
     return this.users.page(tenantId, query, where, { id: 'DESC' });
   }
 
-  /** By name, ignoring case. */
+  /** The user with the name, ignoring case. */
   async byName(tenantId: string, userName: string): Promise<User | null> {
     return this.users.rows
       .createQueryBuilder('u')

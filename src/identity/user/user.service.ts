@@ -90,7 +90,7 @@ export class UserService {
     };
   }
 
-  /** `passwordHash` where the password has been hashed already. */
+  /** Creates a user. `passwordHash` is given if the password has already been hashed. */
   async create(caller: Caller, input: NewUserDto, passwordHash?: string): Promise<void> {
     const { roleIds = [], nickName = '' } = input;
     const shownName = isBlank(nickName) ? input.userName : nickName;
@@ -174,7 +174,7 @@ export class UserService {
     );
   }
 
-  /** Of another user, whose sign-ins and locks end. To change their own, callers must know the old one. */
+  /** Sets the password of another user and ends their sign-ins and locks. Callers change their own with the old one. */
   async resetPassword(caller: Caller, userId: number, password: string): Promise<void> {
     requireNotSelf(caller, [userId], phrase`reset the password of`);
     const passwordHash = await this.passwords.hash(password);
@@ -190,7 +190,7 @@ export class UserService {
     );
   }
 
-  /** The same with a random password, which it returns; undefined if no user of the tenant has the name. */
+  /** Sets a random password and returns it; undefined if no user of the tenant has the name. */
   async renewPassword(caller: Caller, userName: string): Promise<string | undefined> {
     const user = await this.users.byName(caller.tenantId, userName);
     if (!user) return undefined;
@@ -320,7 +320,7 @@ export class UserService {
     return [{ action: 'permission-change', target: 'user', id: user.id, detail }];
   }
 
-  /** For a manageable user inside an access change. Returns what to write to the audit log. */
+  /** Sets the status of a manageable user inside an access change. Returns the audit entries. */
   private async setStatus(caller: Caller, user: User, status: string): Promise<AuditRecord[]> {
     if (user.status === status) {
       // Who was suspended stays disabled now, whatever the provider says.
@@ -334,12 +334,12 @@ export class UserService {
       await this.policy.requireBreakGlassWithout(caller.tenantId, [user.id]);
     }
     await this.users.users.update(caller.tenantId, user.id, { status, suspended: false });
-    // Last: a sign-in that is being opened either sees the new status or is deleted here.
+    // This comes last: a sign-in that is being opened either sees the new status or is deleted here.
     if (status !== '0') await this.sessions.endAllOf(caller.tenantId, user.id);
     return [{ action: 'status-change', target: 'user', id: user.id, detail: { status } }];
   }
 
-  /** ConflictError if another user than the given one has the name. */
+  /** Throws ConflictError if another user than the given one has the name. */
   private async requireFreeName(
     tenantId: string,
     userName: string,
@@ -358,14 +358,14 @@ export class UserService {
     );
   }
 
-  /** The roles that the caller may assign, and those given, which the user has already. */
+  /** The roles that the caller may assign and those that the user already has. */
   private async assignableBy(caller: Caller, and: readonly number[] = []): Promise<Role[]> {
     const roles = await this.roles.all(caller.tenantId);
     return roles.filter((role) => and.includes(role.id) || mayAssign(caller, role));
   }
 }
 
-/** ForbiddenError for a filter or an order by telephone numbers that the caller sees masked: both would reveal them. */
+/** Throws ForbiddenError for a filter or an order by telephone numbers that the caller sees masked: both would reveal them. */
 function requirePhoneVisible(caller: Caller, query: UserListQuery | RoleMemberQuery): void {
   const orders = orderOf(query).some(([column]) => column === 'phonenumber');
   if ((!query.phonenumber && !orders) || maySeePhone(caller)) return;

@@ -98,7 +98,7 @@ export class ProfileView extends View({
   postGroup: text({ example: '' }),
 }) {}
 
-/** As the caller may see the user: callers who may not change users see a masked telephone number. */
+/** The user as the caller may see them: callers who may not change users see a masked telephone number. */
 export function viewFor(
   caller: Caller,
   user: User,

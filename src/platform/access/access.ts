@@ -34,13 +34,13 @@ export type ApiSurface = (typeof API_SURFACES)[number];
 export const ORIGINS = [...API_SURFACES, 'batch', 'job'] as const;
 export type Origin = (typeof ORIGINS)[number];
 
-/** By its path: `v1` is what clients of other vendors call, `scim` what directories call, `rest` everything else. */
+/** The interface of a path: `v1` for clients of other vendors, `scim` for directories, `rest` for everything else. */
 export function apiSurfaceOf({ path }: { readonly path: string }): ApiSurface {
   if (/^\/v1(beta)?(\/|$)/i.test(path)) return 'v1';
   return /^\/scim(\/|$)/i.test(path) ? 'scim' : 'rest';
 }
 
-/** What the client of the caller needs in the text of chat messages, because it reads nothing else of them. */
+/** Parts that the text of chat messages includes for a client that reads nothing but the text. */
 export interface InlineContent {
   /** Thinking text between <think> and </think>, in lists of messages. */
   readonly thinking: boolean;
@@ -50,7 +50,7 @@ export interface InlineContent {
   readonly failures: boolean;
 }
 
-/** For work without a client, and for clients that read every field. */
+/** The setting for work without a client and for clients that read every field. */
 export const NOTHING_INLINE: InlineContent = { thinking: false, sources: false, failures: false };
 
 /** The kinds of records that an API key can be limited to. */
@@ -87,7 +87,7 @@ export interface Caller {
   readonly roleKeys: readonly string[];
   /** The revision of the tenant when the request began. What is cached for this revision is valid. */
   readonly revision: number;
-  /** Undefined for a request with a sign-in, and for a job. */
+  /** The API key; undefined for a request with a sign-in and for a job. */
   readonly apiKey?: CallerKey | undefined;
   /** When sign-in or key end by themselves, in milliseconds since the epoch. */
   readonly validUntil?: number | undefined;
@@ -126,7 +126,7 @@ export function idsOfKey({ apiKey }: WithKey, kind: LimitedRecords): number[] | 
   return limit && [...limit].sort((a, b) => a - b);
 }
 
-/** NotFoundError for `what` if a record is not among those that the API key of the caller is limited to. */
+/** Throws NotFoundError for `what` if a record is not among those that the API key of the caller is limited to. */
 export function requireWithinKey(
   caller: WithKey,
   kind: LimitedRecords,
@@ -136,7 +136,7 @@ export function requireWithinKey(
   if (!ids.every((id) => isWithinKey(caller, kind, id))) throw new NotFoundError(what);
 }
 
-/** ForbiddenError if the API key of the caller is limited to records of the kind: a new one would be outside of the limit. */
+/** Throws ForbiddenError if the API key of the caller is limited to records of the kind: a new one would be outside of the limit. */
 export function requireUnlimitedKey(caller: WithKey, kind: LimitedRecords, what: Phrase): void {
   if (caller.apiKey?.limits[kind] === undefined) return;
   throw new ForbiddenError(
@@ -178,7 +178,7 @@ export abstract class CallerResolver {
   abstract refresh(caller: Caller): Promise<Caller | undefined>;
 }
 
-/** Where a request comes from, which an API key can be limited by. */
+/** The origin of a request, by which an API key can be limited. */
 export interface RequestOrigin {
   readonly apiSurface: ApiSurface;
   readonly address: string | undefined;
@@ -226,7 +226,7 @@ export function signToken(claims: TokenClaims, key: Buffer): string {
   return jwt.sign(claims, key, { algorithm: TOKEN_ALGORITHM });
 }
 
-/** What a route requires of its caller. Routes without a rule are refused. */
+/** The access rule of a route. Routes without a rule are refused. */
 export type AccessRule =
   | { readonly kind: 'public' }
   | {
@@ -238,7 +238,7 @@ export type AccessRule =
   | {
       readonly kind: 'permission';
       readonly anyOf: readonly string[];
-      /** Required in addition. */
+      /** A permission that is required in addition. */
       readonly also: string | undefined;
       readonly tokenInQuery: boolean;
     };
@@ -259,7 +259,7 @@ interface LoginOptions extends AccessOptions {
 }
 
 interface PermissionOptions extends AccessOptions {
-  /** Required in addition. */
+  /** A permission that is required in addition. */
   readonly also?: string;
 }
 
@@ -410,7 +410,7 @@ export class AuthenticationGuard extends AuthGuard('jwt') {
     return rule.kind === 'public' ? authenticated.catch(() => true) : authenticated;
   }
 
-  /** A key opens no sign-in: a public route, such as that of signing out, is called without a caller. */
+  /** Resolves the caller of an API key. A public route, such as signing out, is called without a caller, because a key has no sign-in. */
   private async byKey(
     request: AuthenticatedRequest,
     key: string,
@@ -463,7 +463,7 @@ export class PermissionGuard implements CanActivate {
   }
 }
 
-/** ForbiddenError unless the key of the caller may call a route that every signed-in user may. */
+/** Throws ForbiddenError unless the key of the caller may call a route that every signed-in user may. */
 function requireForKey(caller: Caller, needed: string | undefined): void {
   if (needed === ANY_KEY) return;
   if (needed === undefined) {
@@ -490,7 +490,7 @@ function readCredentials(request: AuthenticatedRequest, inQuery: boolean): Crede
   return token && clientId ? { token, clientId } : undefined;
 }
 
-/** Where clients of OpenAI, Anthropic, Azure and Google send a key. */
+/** Headers in which clients of OpenAI, Anthropic, Azure and Google send a key. */
 const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
 /** The API key of the first of the headers. One in the query would be in the logs of every proxy. */

@@ -8,9 +8,9 @@ const ID_BYTES = 8;
 const SECRET_BYTES = 32;
 const FORM = /^sk-plinth-([\da-f]{16})-([\da-f]{64})-([\da-f]{8})$/;
 
-/** What an API key says of itself. */
+/** The parts of an API key. */
 export interface ReadApiKey {
-  /** Names the key. Not a secret. */
+  /** The public id of the key. */
   readonly keyId: string;
   /** SHA-256 of the whole key, in hex. */
   readonly digest: string;
@@ -26,14 +26,14 @@ export function newApiKey(keyId: string): string {
   return `${start}-${checksumOf(start)}`;
 }
 
-/** Undefined for a text that is not a key, or that is a mistyped one by its checksum. */
+/** Reads a key; undefined for any other text and for a key with a wrong checksum. */
 export function readApiKey(text: string): ReadApiKey | undefined {
   const [, keyId, , checksum] = FORM.exec(text) ?? [];
   if (keyId === undefined || checksum !== checksumOf(text.slice(0, -9))) return undefined;
   return { keyId, digest: apiKeyDigest(text) };
 }
 
-/** SHA-256 in hex. It needs no salt, because a key has 256 random bits. */
+/** SHA-256 of the key in hex. It needs no salt, because a key has 256 random bits. */
 export function apiKeyDigest(key: string): string {
   return hash('sha256', key, 'hex');
 }

@@ -33,7 +33,7 @@ interface DirectRoute {
   readonly path: string;
   readonly controller: Type;
   readonly handler: Method;
-  /** In the order of the method's parameters. */
+  /** Readers of the parameters, in their order. */
   readonly readers: readonly Reader[];
   readonly call: (parameters: unknown[]) => unknown;
   readonly filters: readonly CatchingFilter[];
@@ -203,7 +203,7 @@ type DeclaredParameters = Readonly<
     {
       readonly index: number;
       readonly data?: string;
-      /** Of `createParamDecorator`. */
+      /** The factory of a `createParamDecorator` parameter. */
       readonly factory?: (data: unknown, context: ExecutionContextHost) => unknown;
     }
   >
@@ -216,7 +216,7 @@ function pathOf(controller: Type, handler: Method): string {
   return `/${start}/${end}`.replace(/\/+/g, '/').replace(/\/$/, '');
 }
 
-/** What only the router runs. */
+/** Refuses a handler with guards, interceptors or pipes of its own, which only the router runs. */
 function refuseOwnSteps(controller: Type, handler: Method): void {
   const hasOwnSteps = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA].some((key) =>
     [controller, handler].some((target) => Reflect.hasMetadata(key, target)),

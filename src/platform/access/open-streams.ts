@@ -5,7 +5,7 @@ import { EventBus } from '../event/index.js';
 import { ApiKeyCallers, CallerResolver } from './access.js';
 import type { Caller } from './access.js';
 
-/** Why the service ends a stream. */
+/** The reason why the service ends a stream. */
 export type StreamEnd = 'signed-out' | 'shutdown';
 
 /** Streams are limited by kind: following runs leaves a user's chat streams alone. */
@@ -21,12 +21,12 @@ export class StreamPlace {
   constructor(
     readonly caller: Caller,
     readonly kind: StreamKind,
-    /** It has no end of its own. */
+    /** Whether the stream has no end of its own. */
     readonly endless: boolean,
     readonly release: () => void,
   ) {}
 
-  /** Says how to end the stream. Called at once where the service has ended it meanwhile. */
+  /** Sets how to end the stream. `ending` is called at once if the service has ended the stream meanwhile. */
   onEnd(ending: (why: StreamEnd) => void): void {
     this.ending = ending;
     if (this.ended) ending(this.ended);

@@ -1,13 +1,13 @@
-/** Stands for all permissions. Super administrators have it; it passes every check. */
+/** The wildcard for all permissions. Super administrators have it; it passes every check. */
 export const ALL_PERMISSIONS = '*:*:*';
 
 export interface PermissionInfo {
   readonly permission: string;
   readonly group: string;
   readonly description: string;
-  /** Concerns the whole installation: only super administrators can assign it to a role. */
+  /** Whether it concerns the whole installation, so that only super administrators can assign it to a role. */
   readonly installation: boolean;
-  /** Only super administrators may do it, whatever roles and keys hold: not offered to either. */
+  /** Whether only super administrators have it, so that it is not offered to roles and keys. */
   readonly superAdminOnly: boolean;
 }
 
@@ -152,8 +152,8 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
 ];
 
 /**
- * What every signed-in user may do and an API key only if it was chosen for it. They are permissions of keys alone:
- * roles have no use for them.
+ * Permissions that every signed-in user has and an API key only if it was chosen for it. They are permissions of keys
+ * alone: roles have no use for them.
  */
 export const keyPermissionCatalogue: readonly PermissionInfo[] = [
   ...group({
@@ -186,12 +186,12 @@ export function isKnownPermission(permission: string): boolean {
   return knownPermissions.has(permission);
 }
 
-/** Stands for every action of a group, or of several: `system:info:*`, `system:*:*`. */
+/** A wildcard for every action of one or several groups: `system:info:*`, `system:*:*`. */
 const WILDCARD = /^([a-z]+(?::[a-z]+)?)(?::\*)+$/i;
 
 /**
- * The permissions that one of a role stands for: itself, or those of the catalogue that a wildcard covers. ALL_PERMISSIONS
- * stands for itself alone, because only super administrators have it.
+ * The permissions that an entry of a role grants: itself, or those of the catalogue that a wildcard covers. ALL_PERMISSIONS
+ * grants itself alone, because only super administrators have it.
  */
 export function permissionsOf(granted: string): readonly string[] {
   const prefix = WILDCARD.exec(granted)?.[1];

@@ -13,7 +13,7 @@ export class TenantRevision {
     private readonly bus: EventBus,
   ) {}
 
-  /** Call it in the transaction of the change. */
+  /** Increments the revision. Call it in the transaction of the change. */
   async increment(tenantId: string): Promise<void> {
     await this.database.query('UPDATE tenant SET revision = revision + 1 WHERE tenant_id = $1', [
       tenantId,

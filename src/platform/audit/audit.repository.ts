@@ -28,7 +28,7 @@ export type AuditAction =
   | 'revoke'
   | 'upload';
 
-/** Who acted: a caller or, without a sign-in, what is known. `tenantId` is the tenant of the changed record. */
+/** The actor of an entry: a caller or, without a sign-in, their known data. `tenantId` is the tenant of the changed record. */
 export type AuditActor =
   | Pick<Caller, 'homeTenantId' | 'tenantId' | 'userId' | 'userName' | 'apiKey'>
   | { readonly tenantId: string; readonly userName?: string; readonly userId?: number };
@@ -67,7 +67,7 @@ export class AuditRepository {
     }
   }
 
-  /** Newest first. */
+  /** A page of all entries, newest first. */
   async page(tenantId: string, query: AuditListQuery): Promise<Page<AuditEntry>> {
     const { action, targetType, targetId, actorId, actorName, ip } = query;
     const where = {
@@ -90,7 +90,7 @@ export class AuditRepository {
       ...(operName && { actorName: containing(operName) }),
       ...(operIp && { ip: containing(operIp) }),
       ...createdWithin(query.params),
-      // What is refused or fails is not in the audit log.
+      // Refused and failed operations are not in the audit log.
       ...(status === '1' ? { action: In([]) } : operationsOfType(businessType)),
     };
     return this.entries.page(tenantId, query, where, { id: 'DESC' });
@@ -139,7 +139,7 @@ const MAX_REQUEST_ID_CHARS = 64;
 export class AuditLog {
   constructor(private readonly entries: AuditRepository) {}
 
-  /** `recordAll` for one entry. */
+  /** Like `recordAll`, for one entry. */
   async record(actor: AuditActor, entry: AuditRecord): Promise<void> {
     await this.recordAll(actor, [entry]);
   }
@@ -180,7 +180,7 @@ function keyOf(actor: AuditActor): Record<string, number> {
   return 'apiKey' in actor && actor.apiKey ? { byApiKey: actor.apiKey.id } : {};
 }
 
-/** Without NUL, which PostgreSQL refuses, and cut to the column, because a failing entry would roll back the change. */
+/** The text without NUL, which PostgreSQL refuses, and cut to the column, because a failing entry would roll back the change. */
 function storable(value: string | number | undefined, length: number): string | null {
   if (value === undefined) return null;
   return String(value).replaceAll('\0', '').slice(0, length);

@@ -2,7 +2,7 @@
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 
-  /** What the person reads who started the process. */
+  /** The text for the person who started the process. */
   get explanation(): string {
     return `Plinth cannot start with this configuration:\n${this.message}`;
   }

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { ConfigError } from './config-error.js';
 
-/** What the service makes in DATA_DIR, and what a file system puts into the root of a volume. */
+/** Entries of DATA_DIR that the service creates, or that a file system puts into the root of a volume. */
 const OWN = new Set([
   'answers',
   'demo.json',
@@ -55,7 +55,7 @@ export function closeDataDir(dataDir: string, embedded: boolean, chmod = chmodSy
   }
 }
 
-/** What the operator reads about an error of the system in DATA_DIR. */
+/** The message to the operator for a system error in DATA_DIR. */
 export function dataDirProblem(dataDir: string, error: NodeJS.ErrnoException): string {
   const isDenied = error.code === 'EACCES' || error.code === 'EPERM';
   const remedy =

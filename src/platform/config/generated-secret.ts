@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export function generatedSecret(dataDir: string): string {
   const file = join(dataDir, 'secret.key');
   try {
-    // With 'wx' the first of two processes wins; the other one reads its file.
+    // The flag 'wx' lets the first of two processes win; the other one reads its file.
     writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -4,7 +4,7 @@ import type { Config } from './config.js';
 
 const VERSION = 'v1';
 const CIPHER = 'aes-256-gcm';
-/** NIST SP 800-38D, 8.2: 96 random bits; and the full tag. */
+/** Length of the nonce (96 random bits, NIST SP 800-38D, 8.2) and of the full tag. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -15,7 +15,7 @@ const TAG_BYTES = 16;
 export class TextSealer {
   private readonly current: { readonly id: string; readonly key: Buffer };
   private readonly keys: ReadonlyMap<string, Buffer>;
-  /** What a text under the previous key begins with; undefined when there is no previous key. */
+  /** The prefix of texts under the previous key; undefined without a previous key. */
   readonly previousPrefix: string | undefined;
 
   constructor({ current, previous }: Config['encryptionKeys']) {
@@ -34,7 +34,7 @@ export class TextSealer {
     return [VERSION, this.current.id, ...parts].join('.');
   }
 
-  /** Undefined for a text of another place or key, or a changed one. */
+  /** Decrypts a text; undefined if it belongs to another place or key or was changed. */
   open(place: string, sealed: string): string | undefined {
     const [version, id, nonce, tag, text, ...rest] = sealed.split('.');
     const key = this.keys.get(id ?? '');

@@ -150,7 +150,7 @@ export const baseAddress: z.ZodType<string> = address('http:', 'https:')
   )
   .transform(({ href }) => href.replace(/\/+$/, ''));
 
-/** In seconds. */
+/** A minute in seconds. */
 export const MINUTE = 60;
 
 /** A time in whole seconds, from 1 on. */

@@ -5,10 +5,10 @@ import sirv from 'sirv';
 import type { Config } from '../config/index.js';
 import { packageFolder } from '../filesystem/index.js';
 
-/** What `npm run build` makes of the workspace `web`. */
+/** The folder into which `npm run build` puts the workspace `web`. */
 const FOLDER = join('dist', 'web');
 const PAGE = '/index.html';
-/** Files below it have a hash of their content in their name. */
+/** The folder of files that have a hash of their content in their name. */
 const HASHED = '/assets/';
 
 /**
@@ -82,12 +82,12 @@ function wantsPage({ headers: { accept = '' } }: Request): boolean {
   return accept.toLowerCase().includes('text/html');
 }
 
-/** A status and no page: an old page that asks for a script must not get another type, and no cache keeps this. */
+/** Answers a status without a page: an old page that asks for a script must not get another type. The answer is not cached. */
 function sendNotFound(response: Response): void {
   response.status(404).set('Cache-Control', 'no-store').type('text/plain').send('Not found\n');
 }
 
-/** docs/SECURITY.md, The console, says why each of them is there. */
+/** The content security policy; docs/SECURITY.md, The console, gives the reason for each directive. */
 function contentSecurityPolicy({ MEDIA_CONTENT_HOSTS: hosts, demo }: Config): string {
   const media = ["'self'", 'data:', 'blob:', ...new Set(hosts.map((host) => `https://${host}`))];
   if (demo) media.push('http://127.0.0.1:*');

@@ -10,9 +10,9 @@ import {
 // The kinds of columns that tables have, by their names in PostgreSQL, so that an entity reads as its table does.
 // Migrations create the tables; test/architecture/schema.spec.ts compares both.
 
-/** `NULL` is allowed. */
+/** Allows `NULL`. */
 export const nullable: ColumnOptions = { nullable: true };
-/** Part of the primary key. */
+/** Makes the column part of the primary key. */
 export const primary: ColumnOptions = { primary: true };
 
 /** The id that the database gives a new row: a whole number above 0, unless the row brings its own. */

@@ -21,7 +21,7 @@ export interface DataSourceSettings {
   readonly statementMs?: number | undefined;
 }
 
-/** Limits for connecting to a server, and for a statement that waits for a connection of the pool. */
+/** Time limits for connecting to a server, and for a statement that waits for a connection of the pool. */
 const CONNECT_MS = 10_000;
 const POOL_WAIT_MS = 30_000;
 
@@ -32,8 +32,8 @@ const KEEP_ALIVE_MS = 10_000;
 const CLIENT_CHECK_MS = 10_000;
 
 /**
- * Fails with the error of a refused write where the server takes none: behind the same address may be another one that does,
- * and a pool would stay with what it has reached.
+ * Fails like a refused write if the server is read-only: another server behind the same address may accept writes, and a
+ * pool would keep the connections that it has.
  */
 const REFUSE_READ_ONLY = `DO $$ BEGIN
   IF current_setting('transaction_read_only')::boolean THEN

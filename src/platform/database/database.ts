@@ -18,7 +18,7 @@ import { ConnectionLostError } from './violation.js';
 export class SharedReads<T> {
   private readonly running = new Map<string, Running<T>>();
 
-  /** What `read` answers, or what it fails with; callers with the same key must give the same one. */
+  /** The result or the error of `read`; callers with the same key must pass the same function. */
   get(key: string, read: () => Promise<T>): Promise<T> {
     const running = this.running.get(key);
     if (!running) return this.start(key, read);
@@ -38,7 +38,7 @@ export class SharedReads<T> {
 }
 
 interface Running<T> {
-  /** Never rejects. */
+  /** Resolves when the read has ended; never rejects. */
   readonly ended: Promise<void>;
   next: Promise<T> | undefined;
 }
@@ -47,7 +47,7 @@ function ignore(): void {
   // Each caller gets the result itself.
 }
 
-/** What follows commits waits for services that may be away: so much of it waits at a time. */
+/** Limit of actions that run after commits at a time: they may wait for services that are away. */
 const AFTER_COMMIT_AT_ONCE = 16;
 
 interface OpenTransaction {
@@ -62,7 +62,7 @@ interface OpenTransaction {
 @Injectable()
 export class Database {
   private readonly open = new AsyncLocalStorage<OpenTransaction>();
-  /** Of prepared statements, by their texts. */
+  /** Names of prepared statements by their texts. */
   private readonly names = new Map<string, string>();
 
   constructor(readonly dataSource: DataSource) {}
@@ -111,7 +111,7 @@ export class Database {
     else await action();
   }
 
-  /** Rows of a statement, joining an open transaction. */
+  /** The rows of a statement, which joins an open transaction. */
   async query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
     const result: unknown = await this.manager.query(sql, [...parameters]);
     // TypeORM answers [rows, count] for UPDATE and DELETE, and rows for everything else.
@@ -120,7 +120,7 @@ export class Database {
   }
 
   /**
-   * The same, past the object mapper, and each connection parses and plans the statement once: for those of a hot path
+   * Like `query`, but without the object mapper, and each connection parses and plans the statement once: for those of a hot path
    * that find few rows by their keys. A plan knows no values, so what is quick for some of them only stays with `query`;
    * and a connection keeps every text for its life, so the text must have few forms.
    */
@@ -139,7 +139,7 @@ export class Database {
     }
   }
 
-  /** Connections in use, idle and asked for. */
+  /** Counts of all connections, of idle ones, and of requests that wait for one. */
   poolUse(): { total: number; idle: number; waiting: number } {
     const { totalCount, idleCount, waitingCount } = this.pool;
     return { total: totalCount, idle: idleCount, waiting: waitingCount };
@@ -167,7 +167,7 @@ class TransactionEndedError extends Error {
   }
 }
 
-/** While the transaction runs, only the loss of its connection gives that back. */
+/** Whether the connection of the transaction was released, which only its loss does while the transaction runs. */
 function isOfEndedTransaction(error: unknown): boolean {
   return error instanceof QueryRunnerAlreadyReleasedError || error instanceof TransactionEndedError;
 }

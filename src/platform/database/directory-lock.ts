@@ -49,7 +49,7 @@ async function takeOver(path: string, directory: string): Promise<Server> {
   }
 }
 
-/** Undefined where a process listens. */
+/** Replaces a stale socket; undefined if a process listens on it. */
 async function replaced(path: string): Promise<Server | undefined> {
   if (await answers(path)) return undefined;
   await rm(path, { force: true });

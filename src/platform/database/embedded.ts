@@ -40,20 +40,20 @@ const SETTINGS = [
 const OPTIMIZE_AFTER = '--wasm-tiering-budget=260000000';
 
 /**
- * While PostgreSQL starts. V8 lets a call or an iteration use up a quarter of this value at most, in the functions that it compiles
+ * The budget while PostgreSQL starts. V8 lets a call or an iteration use up a quarter of this value at most, in the functions that it compiles
  * meanwhile: those are optimized after 8 million iterations, however long one is. PostgreSQL's parser is among them, a
  * loop of 105 KB that would be optimized after 30 statements, which takes 604 MB for a second or two
  * (V8 13.6, `--trace-wasm-compilation-times`). 16,000 statements later it was not.
  */
 const COUNT_ITERATIONS = '--wasm-tiering-budget=128';
 
-/** Else V8 drops what it has compiled when an idle process collects garbage, and compiles the parser again without the above. */
+/** Keeps compiled code: otherwise V8 drops it when an idle process collects garbage, and compiles the parser again without the settings above. */
 const KEEP_COMPILED = '--no-flush-liftoff-code';
 
-/** Nothing is optimized: the database takes 1.4 times as long for a search, and never the 604 MB. */
+/** Turns optimization off: a search takes 1.4 times as long, and the 604 MB are never needed. */
 const OPTIMIZE_NEVER = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
 
-/** The process, its database and the optimization of the largest function have room in this much. */
+/** Memory that suffices for the process, its database and the optimization of the largest function. */
 const MIN_OPTIMIZING_MEMORY_BYTES = 2 * 2 ** 30;
 
 export interface EmbeddedStore {
@@ -85,13 +85,13 @@ export async function openEmbedded(dataDir: string): Promise<EmbeddedStore> {
   }
 }
 
-/** Makes an empty database in a new folder, which the build keeps beside the built files for `openEmbedded`. */
+/** Creates an empty database in a new folder, which the build keeps beside the built files for `openEmbedded`. */
 export async function prepareEmbedded(folder: string): Promise<void> {
   const database = await createDatabase({ dataDir: folder, postgresqlconf: SETTINGS });
   await database.close();
 }
 
-/** Where the build puts an empty database. */
+/** The folder of the empty database that the build creates. */
 export function preparedFolder(): string {
   return join(packageFolder(import.meta.url), 'dist', 'database');
 }
@@ -103,7 +103,7 @@ export function preparedFolder(): string {
 async function placePrepared(folder: string): Promise<void> {
   const prepared = preparedFolder();
   if (existsSync(folder) || !existsSync(join(prepared, 'PG_VERSION'))) return;
-  // A start that is killed meanwhile leaves no half of a database.
+  // The copy is renamed at its end, so that a start that is killed meanwhile leaves no incomplete database.
   const draft = `${folder}.new`;
   await rm(draft, { recursive: true, force: true });
   await cp(prepared, draft, { recursive: true });

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PGlite } from '@electric-sql/pglite';
 
-/** Statements may go on this long before timers and sockets have their turn. */
+/** How long statements may run before timers and sockets are served. */
 const MAX_RUN_MS = 5;
 
 /**

@@ -17,7 +17,7 @@ pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 interface DriverSettings {
   readonly embedded?: PGlite | undefined;
   readonly observe?: StatementObserver | undefined;
-  /** Of a server; none for the embedded database. */
+  /** Time limits of a server; undefined for the embedded database. */
   readonly limits?: ServerLimits | undefined;
   readonly availability?: Availability | undefined;
 }
@@ -104,7 +104,7 @@ function textOf(query: unknown): string {
   return '';
 }
 
-/** They stand beside the text, or in the one object with it. */
+/** The values of a query, which are passed beside the text or in one object with it. */
 function valuesOf([query, beside]: readonly unknown[]): readonly unknown[] {
   if (Array.isArray(beside)) return beside as unknown[];
   if (typeof query !== 'object' || query === null || !('values' in query)) return [];

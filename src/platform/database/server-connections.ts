@@ -7,13 +7,13 @@ import { isUnreachable, markOutage, shortageOf, StatementTimeoutError } from './
 
 /** Time limits of a server. */
 export interface ServerLimits {
-  /** For connecting. */
+  /** Time limit for connecting. */
   readonly connectMs: number;
-  /** For the answer to a statement, unless its work has another one (`withStatementLimit`). */
+  /** Time limit for a statement, unless its work sets another one (`withStatementLimit`). */
   readonly statementMs: number;
 }
 
-/** Told which calls have shown that the server is away or lacks something, and which that it is back. */
+/** Receives the calls that show that the server is away, lacks something or is back. */
 export interface Availability {
   readonly isUp: boolean;
   failed(error: unknown, beganAt: number): void;
@@ -27,7 +27,7 @@ export interface Availability {
  * peer, and a new one costs less than another limit.
  */
 export class ServerConnections {
-  /** Those that no work has. */
+  /** Connections that are not in use. */
   readonly idle = new Set<ClientBase>();
 
   constructor(
@@ -91,7 +91,7 @@ function close(client: ClientBase, error: Error): void {
   if (isConnected(client)) client.connection.stream.destroy(error);
 }
 
-/** What node-postgres does not declare of its client. */
+/** Members of the client that node-postgres does not declare. */
 interface Connected {
   readonly connection: { readonly stream: Socket };
 }

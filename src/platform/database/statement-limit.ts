@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** For statements that read or change whole tables: sweeps, deletions of tenants and knowledge bases, exports. */
+/** Time limit of statements that read or change whole tables: sweeps, deletions of tenants and knowledge bases, exports. */
 export const LONG_STATEMENT_MS = 600_000;
 
 const limit = new AsyncLocalStorage<number>();
 
 /**
- * Every statement of the work, on a server, may take this many milliseconds instead of DATABASE_QUERY_TIMEOUT_SECONDS. One
- * that is not answered by then fails, and its connection with it.
+ * Runs the work with this time limit, in milliseconds, for every statement on a server instead of
+ * DATABASE_QUERY_TIMEOUT_SECONDS. A statement that exceeds it fails, and its connection is closed.
  */
 export function withStatementLimit<T>(limitMs: number, work: () => T): T {
   return limit.run(limitMs, work);

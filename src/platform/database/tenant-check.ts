@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { LRUCache } from 'lru-cache';
 
-/** For whom work runs: one tenant, or the whole installation for a reason that the code gives. */
+/** The scope of work: one tenant, or the whole installation for a reason that the code gives. */
 type Binding =
   | { readonly kind: 'tenant'; readonly tenantId: string }
   | { readonly kind: 'installation'; readonly reason: string };
@@ -27,19 +27,19 @@ export function acrossTenants<T>(reason: string, work: () => T): T {
   return storage.run({ kind: 'installation', reason }, work);
 }
 
-/** The work, to be run later, bound as now. */
+/** The work, bound as the caller is now, to be run later. */
 export function withBinding<T>(work: () => T): () => T {
   const binding = storage.getStore();
   return binding === undefined ? work : () => storage.run(binding, work);
 }
 
-/** What the check reads of TypeORM's EntityMetadata. */
+/** The part of TypeORM's EntityMetadata that the check reads. */
 export interface MappedTable {
   readonly tableName: string;
   readonly columns: readonly { readonly propertyName: string }[];
 }
 
-/** The tenants themselves: who may read and change them is the business of the services. */
+/** The table of the tenants themselves, whose access the services check. */
 const REGISTER = 'tenant';
 
 /** Created at the start where the extension pgvector is, so no entity describes it. */
@@ -66,11 +66,11 @@ class TenantMismatchError extends Error {
   }
 }
 
-/** What a text says of tenants. */
+/** How a statement's text refers to tenants. */
 interface Shape {
-  /** The first of their tables. */
+  /** The first table of tenants in the text. */
   readonly table: string;
-  /** It names tables of tenants more often than tenant_id. */
+  /** Whether the text names tables of tenants more often than tenant_id. */
   readonly isUnscoped: boolean;
   /** The numbers of the parameters that are a tenant_id. */
   readonly parameters: readonly number[];
@@ -86,7 +86,7 @@ export class TenantCheck {
   private tables: RegExp | undefined;
   private readonly shapes = new LRUCache<string, Shape | 'none'>({ max: MAX_CACHED_TEXTS });
 
-  /** Until then nothing is refused: migrations come first. */
+  /** Starts the check. Nothing is refused before, because migrations run first. */
   protect(entities: readonly MappedTable[]): void {
     const names = tablesOfTenants(entities).join('|');
     this.tables = new RegExp(

@@ -32,7 +32,7 @@ export class TenantScoped<E extends TenantOwned> {
   constructor(
     private readonly database: Database,
     private readonly entity: EntityTarget<E>,
-    /** What a reader calls one row, for messages: "The provider". */
+    /** The name of one row in messages: "The provider". */
     private readonly label: Phrase,
   ) {}
 
@@ -74,13 +74,13 @@ export class TenantScoped<E extends TenantOwned> {
     return row;
   }
 
-  /** As requireRevision for one row of the tenant. */
+  /** Like requireRevision, for one row of the tenant. */
   async requireRevision(tenantId: string, id: number, change: RevisedChange): Promise<void> {
     const where = within(tenantId, { id } as FindOptionsWhere<E>);
     await requireRevision(this.rows, where, this.label, change);
   }
 
-  /** The page asked for; the client's order comes first, then the given one, which must end in a unique field. */
+  /** The requested page. The client's order comes first, then the default one, which must end in a unique field. */
   async page(
     tenantId: string,
     query: PageQuery,

@@ -90,7 +90,7 @@ const SHORTAGES: Readonly<Record<string, Message>> = {
   '58030': DISK_FAILS,
 };
 
-/** What a server that is there lacks; undefined for any other error. */
+/** The resource that a reachable server lacks; undefined for any other error. */
 export function shortageOf(error: unknown): DependencyFault | undefined {
   const cause = databaseError(error);
   if (typeof cause?.code !== 'string') return undefined;
@@ -123,7 +123,7 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof UnavailableError || isOutage(error);
 }
 
-/** What a caller reads for an outage; undefined for any other error. The outage itself is in the log (Dependency). */
+/** The error that a caller gets for an outage; undefined for any other error. Dependency logs the outage itself. */
 export function unavailableError(error: unknown): UnavailableError | undefined {
   if (!isOutage(error)) return undefined;
   const cause = databaseError(error);

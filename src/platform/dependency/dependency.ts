@@ -49,7 +49,7 @@ export class Dependency {
     return this.up;
   }
 
-  /** Why it is down or limited, where that is known. */
+  /** The reason why it is down or limited, if that is known. */
   get reason(): Message | undefined {
     return this.up ? this.limitReason : this.downReason;
   }
@@ -81,7 +81,7 @@ export class Dependency {
     this.logger.log({ msg: 'Dependency recovered', check: this.name });
   }
 
-  /** It works, but a part of its work is refused for this reason; probed like one that is down. */
+  /** Marks it as limited: it works, but refuses a part of its work for this reason. It is probed as if it were down. */
   limit(fault: DependencyFault): void {
     if (this.closed || this.limitReason === fault.reason) return;
     this.limitReason = fault.reason;
@@ -89,7 +89,7 @@ export class Dependency {
     this.schedule();
   }
 
-  /** Nothing is refused any more. */
+  /** Marks it as no longer limited. */
   unlimit(): void {
     if (this.closed || this.limitReason === undefined) return;
     this.limitReason = undefined;

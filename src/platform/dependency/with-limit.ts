@@ -16,7 +16,7 @@ export async function withLimit<T, U>(
   }
 }
 
-/** What the work returns; rejects with the signal's reason as soon as it aborts, although the work may go on. */
+/** The result of the work; rejects with the signal's reason as soon as it aborts, although the work may go on. */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -26,7 +26,7 @@ export interface Failure {
   readonly code: ErrorCode;
   /** In the language of the request. */
   readonly message: string;
-  /** What was thrown. */
+  /** The thrown error. */
   readonly error: unknown;
 }
 
@@ -34,21 +34,21 @@ export interface Failure {
 export interface FailureShape {
   /** The paths of the interface. */
   readonly paths: RegExp;
-  /** Where several interfaces share the paths: a header that clients of this one send. */
+  /** A header by which clients of this interface are recognized if several interfaces share the paths. */
   readonly header?: string;
   answer(failure: Failure): ShapedFailure;
-  /** What to do about a path of the interface that no route has. */
+  /** The advice for a path of the interface that no route has. */
   readonly advice?: (path: string, hasRoute: (path: string) => boolean) => Message | undefined;
-  /** Those of the paths that browsers open as pages of the console. */
+  /** Paths of these that browsers open as pages of the console. */
   readonly pages?: RegExp;
 }
 
 export interface ShapedFailure {
   readonly status: number;
   readonly body: object;
-  /** Default: application/json. */
+  /** The content type; default: application/json. */
   readonly type?: string | undefined;
-  /** For the header Retry-After, where the error does not say it itself. */
+  /** The header Retry-After, unless the error has one itself. */
   readonly retryAfterSeconds?: number | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -65,7 +65,7 @@ function shapeFor(
 }
 
 interface Refusal {
-  /** Also the HTTP status. */
+  /** The code of the envelope, which is also the HTTP status. */
   readonly code: ErrorCode;
   readonly message: Message;
   readonly shapes: readonly FailureShape[];
@@ -98,10 +98,10 @@ class NoRouteError extends DomainError {
   }
 }
 
-/** What is wrong with the address or the method of a request that no route has taken. */
+/** The error for a request whose address or method no route has. */
 function noRouteError(request: Request, { advice }: FailureShape): NoRouteError {
   const { method, path } = request;
-  // As the client wrote it, where it is another name of the path.
+  // The path as the client wrote it, which may be an alias.
   const requestPath = request.originalUrl.split('?', 1)[0] ?? path;
   const methods = methodsOf(request, path);
   if (methods.length > 0) {
@@ -268,7 +268,7 @@ function retryAfterSeconds(error: unknown): number | undefined {
   return isPassing ? error.retryAfterSeconds : undefined;
 }
 
-/** What a caller learns about an unexpected failure: the request id, under which the log has the cause. */
+/** The message for an unexpected failure, with the request id under which the log has the cause. */
 export function unexpectedMessage(id: string | undefined): Message {
   return msg`Something went wrong on our side. Try again. If it happens again, report request ${id ?? 'unknown'}.`;
 }
@@ -283,7 +283,7 @@ function withErrorCode(code: ErrorCode, data: unknown): object {
   return { errorCode: ERROR_CODES[code], ...(typeof data === 'object' && data) };
 }
 
-/** The router alone throws it: features throw a DomainError where a record is missing. */
+/** Whether no route took the request. Only the router throws this; features throw a DomainError for a missing record. */
 function isUnrouted(thrown: unknown): boolean {
   return thrown instanceof HttpException && thrown.getStatus() === 404;
 }

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { z } from 'zod';
 
 /**
- * What processes tell each other. An event is a hint that something in the database has changed: it may be lost,
+ * The events that processes send each other. An event is a hint that something in the database has changed: it may be lost,
  * so a listener also polls the database.
  */
 export const events = {
@@ -14,7 +14,7 @@ export const events = {
   'chat.stop': z.object({ tenantId: z.string(), sessionId: z.number() }),
   /** A cancel of this run of the harness was requested: its owner reads the row. */
   'harness.cancel': z.object({ tenantId: z.string(), runId: z.string() }),
-  /** What waits for a decision of the user has changed. */
+  /** The requests that wait for a decision of the user have changed. */
   'harness.inbox': z.object({ tenantId: z.string(), userId: z.number() }),
   /** The run's events reach this number. */
   'harness.event': z.object({ tenantId: z.string(), runId: z.string(), sequence: z.number() }),
@@ -42,7 +42,7 @@ const RESUMED = Symbol('resumed');
 
 /** Carries events to every process, the publishing one included. */
 export abstract class EventBus {
-  /** Of this process: its listeners. */
+  /** The listeners of this process. */
   protected readonly emitter = new EventEmitter().setMaxListeners(0);
 
   /** Resolves when the event is handed over; never throws, because an event is only a hint. */

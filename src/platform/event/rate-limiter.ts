@@ -14,7 +14,7 @@ export interface RateLimit {
   readonly seconds: number;
 }
 
-/** What was counted while Redis was away, for one key. */
+/** The points of one key that were counted while Redis was away. */
 interface Unshared {
   readonly limit: RateLimit;
   readonly key: string;
@@ -96,7 +96,7 @@ export class RateLimiter implements OnApplicationShutdown {
     );
   }
 
-  /** Without Redis there is no other process to share with. */
+  /** Remembers a change for Redis; without Redis there is no other process to share with. */
   private note(limit: RateLimit, key: string, change: 'point' | 'reset'): void {
     if (!this.redis.isConfigured) return;
     const name = `${limit.name} ${key}`;
@@ -161,7 +161,7 @@ async function stateAfter(taking: Promise<RateLimiterRes>): Promise<RateLimiterR
   }
 }
 
-/** Keeps the count of all processes as this one has seen it. */
+/** Remembers the shared count in the local limiter. */
 async function rememberCount(
   localLimiter: RateLimiterMemory,
   key: string,

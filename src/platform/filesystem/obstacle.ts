@@ -1,7 +1,7 @@
 import { lstat, open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
-/** Why a file or folder cannot be used. */
+/** The reason why a file or folder cannot be used. */
 export type Obstacle = 'missing' | 'link' | 'no-folder' | 'no-file' | 'too-large' | 'denied';
 
 const OBSTACLES: Readonly<Record<string, Obstacle>> = {

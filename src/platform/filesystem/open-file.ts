@@ -17,7 +17,7 @@ const CHUNK_BYTES = 64 * 1024;
 export class OpenFile {
   private constructor(
     private readonly handle: FileHandle,
-    /** As they were when it was opened. */
+    /** The status of the file when it was opened. */
     readonly stats: Stats,
   ) {}
 
@@ -55,7 +55,7 @@ export class OpenFile {
     return { size, sha256: hash.digest('hex') };
   }
 
-  /** That many bytes from the offset; fewer at the end of the file. */
+  /** `length` bytes from the offset; fewer at the end of the file. */
   async part(position: number, length: number): Promise<Buffer> {
     const buffer = Buffer.alloc(length);
     let filled = 0;

@@ -55,7 +55,7 @@ export class OpenFolder {
     return OpenFile.open(this.wayTo(name));
   }
 
-  /** The content of the file; an ObstacleError when it is no regular file of at most so many bytes. */
+  /** The content of the file; an ObstacleError when it is not a regular file or exceeds the limit. */
   async read(name: string, limitBytes: number, signal: AbortSignal): Promise<Buffer> {
     return closing(await this.file(name), (file) => file.read(limitBytes, signal));
   }

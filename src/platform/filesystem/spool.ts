@@ -16,11 +16,11 @@ export class SpoolFullError extends Error {
 }
 
 /**
- * What the database has not taken, one file for each item, which only the user of the process can read. Processes may share
+ * Items that could not be stored in the database, one file each, which only the user of the process can read. Processes may share
  * the folder, so that storing an item twice must change nothing.
  */
 export class Spool<T> {
-  /** `parse` throws for what is no item. */
+  /** `parse` throws for a value that is not an item. */
   constructor(
     private readonly folder: string,
     private readonly limitBytes: number,
@@ -46,7 +46,7 @@ export class Spool<T> {
     await syncFolder(this.folder);
   }
 
-  /** The names of complete items, at most so many, the oldest first; removes what was abandoned. */
+  /** The names of at most `limit` complete items, the oldest first. Removes abandoned files. */
   async names(limit: number): Promise<string[]> {
     const files = await this.files();
     const abandoned = Date.now() - ABANDONED_MS;
@@ -60,7 +60,7 @@ export class Spool<T> {
       .map(({ name }) => name);
   }
 
-  /** Undefined when another process has removed it. Throws for a file that holds no item. */
+  /** Reads an item; undefined when another process has removed it. Throws for a file that holds no item. */
   async read(name: string): Promise<T | undefined> {
     const text = await orIfMissing(readFile(join(this.folder, name), 'utf8'), undefined);
     return text === undefined ? undefined : this.parse(JSON.parse(text));
@@ -107,7 +107,7 @@ async function writeSynced(path: string, content: Buffer): Promise<void> {
   }
 }
 
-/** So that a rename survives a power failure. */
+/** Syncs the folder, so that a rename survives a power failure. */
 async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

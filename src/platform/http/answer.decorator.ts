@@ -4,7 +4,7 @@ import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
 
 type Schema = Record<string, unknown>;
 
-/** Always null. */
+/** The schema of a value that is always null. */
 const NULL = { type: 'object', nullable: true, enum: [null] };
 
 const TEXT: Schema = { type: 'string' };
@@ -108,7 +108,7 @@ function ref(view: Type): Schema {
   return { $ref: getSchemaPath(view) };
 }
 
-/** Of a success; the document describes failures beside it (platform/observability/open-api.answers.ts). */
+/** The schema of a success; platform/observability/open-api.answers.ts describes failures beside it. */
 function envelopeSchema(
   properties: Schema,
   always: readonly string[] = Object.keys(properties),

@@ -53,7 +53,7 @@ export function envelope(result: unknown): Envelope {
   return { code: 200, msg: OK_MESSAGE, data: result ?? null };
 }
 
-/** Serializing so many characters takes about a millisecond. */
+/** Characters of one part, whose serialization takes about a millisecond. */
 const PART_CHARACTERS = 256 * 1_024;
 
 /** The JSON text of the envelope of a page, in parts: rows can be large, and a thousand of them hold the event loop. */
@@ -85,10 +85,10 @@ export async function* withPauses(
 
 const NO_ENVELOPE = 'http:no-envelope';
 
-/** For a route that writes its own answer: a stream, a file, or a format that another tool reads. */
+/** Marks a route that writes its own answer: a stream, a file, or a format that another tool reads. */
 export const NoEnvelope = (): MethodDecorator & ClassDecorator => SetMetadata(NO_ENVELOPE, true);
 
-/** Whether the method or its controller is marked so. */
+/** Whether the method or its controller is marked `NoEnvelope`. */
 export function hasNoEnvelope(controller: Type, handler: object): boolean {
   return [controller, handler].some((target) => Reflect.hasMetadata(NO_ENVELOPE, target));
 }
@@ -110,7 +110,7 @@ export class EnvelopeInterceptor implements NestInterceptor {
   }
 }
 
-/** Serialized here: at once when the page is small, otherwise part by part while the client reads. */
+/** Serializes a page: at once when it is small, otherwise part by part while the client reads. */
 function pageAnswer(page: Page<unknown>, response: Response): string | StreamableFile {
   setEnvelopeCode(response, 200);
   response.type('json');
@@ -137,6 +137,6 @@ const NO_KEY = msg`No valid API key was sent, or the sign-in has ended. Send a k
 
 /** The message of a failure for a program, which sends a key instead of signing in. */
 export function messageForProgram({ message, error }: Failure): string {
-  // Those of keys say more.
+  // The errors of API keys say more.
   return error?.constructor === UnauthenticatedError ? localized(NO_KEY) : message;
 }

@@ -24,14 +24,14 @@ const RETRY_AFTER_SECONDS = 1;
 const MAX_STRUCTURE_COUNT = 500_000;
 const [COMMA, COLON, BRACKET, BRACE] = [0x2c, 0x3a, 0x5b, 0x7b];
 
-/** How much of a body a route reads, in KiB: at least or at most so much, whatever the general limit is. */
+/** The limit of a route's body in KiB, which raises or lowers the general limit. */
 interface BodyLimit {
   readonly atLeastKb?: number;
   readonly atMostKb?: number;
 }
 
 interface BodyOptions extends BodyLimit {
-  /** Reads forms as well. */
+  /** Whether the route reads forms as well. */
   readonly form?: boolean;
 }
 
@@ -85,7 +85,7 @@ export class BodyBudget {
     return this.total;
   }
 
-  /** TooManyRequestsError when the process or the network has too much in flight. */
+  /** Reserves bytes. Throws TooManyRequestsError when the process or the network has too much in flight. */
   take(network: string, bytes: number): void {
     const ofNetwork = this.bytesOf.get(network) ?? 0;
     if (this.total + bytes > this.limit || ofNetwork + bytes > this.limit / 2) {
@@ -163,7 +163,7 @@ class BodyReader {
       const fail = (error: Error): void => {
         clearTimeout(idle);
         stop();
-        // What is left of the request is discarded as it arrives.
+        // The rest of the request is discarded as it arrives.
         request.resume();
         reject(error);
       };
@@ -299,7 +299,7 @@ function textOf(bytes: Buffer, contentType: string): string {
     /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? 'utf-8';
   if (!charset.startsWith('utf-')) throw new UnreadableBodyError();
   try {
-    // Without the byte order mark.
+    // TextDecoder drops the byte order mark.
     return new TextDecoder(charset).decode(bytes);
   } catch (error) {
     throw new UnreadableBodyError(error);
@@ -311,18 +311,18 @@ const FORM_BODY = 'http:form-body';
 const NO_BODY = 'http:no-body';
 const PUBLIC_KB = 64;
 
-/** For a route that takes images as base64 in JSON, with a long text. */
+/** Raises the limit of the body for a route that takes images as base64 in JSON, with a long text. */
 export const LargeBody = (): MethodDecorator =>
   SetMetadata(BODY_LIMIT, { atLeastKb: MAX_BODY_KB } satisfies BodyLimit);
 
-/** For a route whose body existing clients send as a form: fields as in a query. JSON is read as well. */
+/** Lets a route read its body as a form, as existing clients send it, with fields as in a query. JSON is read as well. */
 export const FormBody = (): MethodDecorator => SetMetadata(FORM_BODY, true);
 
-/** For routes that read a body from callers who are not signed in. */
+/** Lowers the limit of the body for routes that callers who are not signed in may call. */
 export const SmallBody = (): MethodDecorator & ClassDecorator =>
   SetMetadata(BODY_LIMIT, { atMostKb: PUBLIC_KB } satisfies BodyLimit);
 
-/** For a route without a body whose client must not believe in a field that nothing reads: any field is refused by its name. */
+/** Refuses every field of a body, by its name, so that no client relies on a field that nothing reads. */
 export const NoBody = (): MethodDecorator => SetMetadata(NO_BODY, true);
 
 /**
@@ -385,7 +385,7 @@ export const JSON_BODY = 'x-json-body';
 export const ReadsJson = (body: Type): MethodDecorator =>
   applyDecorators(ApiExtraModels(body), ApiExtension(JSON_BODY, { $ref: getSchemaPath(body) }));
 
-/** What reads bodies, and the budget that all of them share. */
+/** The reader of bodies and the budget that all of them share. */
 @Global()
 @Module({ providers: [BodyBudget, BodyReader], exports: [BodyBudget, BodyReader] })
 export class BodyModule {}

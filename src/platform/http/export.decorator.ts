@@ -27,7 +27,7 @@ import { onClose } from './stream.js';
 import { workbook } from './workbook.js';
 import type { Sheet } from './workbook.js';
 
-/** Rows of one export at most. */
+/** Limit of the rows of one export. */
 const MAX_EXPORTED_ROWS = 50_000;
 
 /** Rows that are read and held at a time. */
@@ -85,7 +85,7 @@ export class ExportInterceptor implements NestInterceptor {
       );
     }
     running += 1;
-    // However the answer ends: complete, failed, refused, or without its client.
+    // The answer may be complete, failed, refused, or without its client.
     onClose(response, () => (running -= 1));
     const first = await read({ pageNum: 1, pageSize: ROWS_AT_ONCE });
     const file = workbook(sheet, rowsOf(sheet, first, read), () => remark(first.total));

@@ -14,7 +14,7 @@ class ReachedLimitView extends View({
   needed: decimal({ description: 'What the refused call may use at most' }),
 }) {}
 
-/** What the errors of all features may say beside their message. */
+/** Fields that the errors of all features may have beside their message. */
 export const failureFields = {
   errorCode: optional(text({ example: 'UNKNOWN_FIELD', description: 'A stable word' })),
   field: optional(text({ example: 'rerankModel', description: 'The field that is wrong' })),

@@ -12,7 +12,7 @@ import { BodyBudget, BodyError, MAX_FORM_BYTES, TooLargeError } from './body.js'
 import { clientNetwork } from './request.js';
 import { onClose } from './stream.js';
 
-/** Text fields of one form, and the bytes of one. */
+/** Limits of the text fields of one form and of the bytes of a field. */
 const MAX_FIELDS = 100;
 const MAX_FIELD_BYTES = 256 * 1024;
 const MAX_NAME_BYTES = 100;
@@ -47,7 +47,7 @@ class MemoryEngine implements StorageEngine {
     const chunks: Buffer[] = [];
     let failure: unknown;
     stream.on('data', (chunk: Buffer) => {
-      // What is left of a refused file is read and dropped, so that the client reads the answer.
+      // The rest of a refused file is read and dropped, so that the client reads the answer.
       if (failure !== undefined) return;
       try {
         this.hold(request, chunk.length);
@@ -142,7 +142,7 @@ interface FormRoute {
   /** The names of parts that are files; a name with `[]` has several. */
   readonly files: readonly string[];
   readonly maxFiles: number;
-  /** What OpenAPI shows of the text fields. */
+  /** The text fields as OpenAPI shows them. */
   readonly fields: Readonly<Record<string, object>>;
   readonly required: readonly string[];
 }

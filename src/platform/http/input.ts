@@ -49,7 +49,7 @@ export function Input<Fields extends AnyFields>(fields: Fields): Type<InputOf<Fi
 }
 
 export interface Field<Value, Optional extends boolean = false> extends PropertyDecorator {
-  /** For the compiler alone: never set. */
+  /** Carries the type for the compiler; never set. */
   readonly value?: Value;
   readonly isOptional?: Optional;
 }
@@ -73,11 +73,11 @@ interface Kind<Value, Options extends FieldOptions> {
 interface FieldOptions {
   /** Absent, null and (for numbers) blank mean "not given". Fields are required unless this is true. */
   readonly optional?: boolean;
-  /** As Clearable: an empty text is read as null. */
+  /** Whether an empty text is read as null (Clearable). */
   readonly clearable?: boolean;
-  /** What is said when a required field is missing; by default that it is required, or what it can be one of. */
+  /** The message for a missing required field; by default that it is required, or which values it can have. */
   readonly missing?: Message;
-  /** Of an answer: always there, and null where there is nothing to say. */
+  /** Marks a field of an answer that is always there and null if it has no value. */
   readonly nullable?: boolean;
   readonly description?: string;
   readonly example?: unknown;
@@ -86,7 +86,7 @@ interface FieldOptions {
 interface TextOptions extends FieldOptions {
   readonly min?: number;
   readonly max?: number;
-  /** A longer text is cut to so many characters in place of being refused. */
+  /** The length to which a longer text is cut instead of being refused. */
   readonly cut?: number;
   readonly pattern?: RegExp;
   /** The message when the pattern does not match, e.g. "must be six digits". */
@@ -107,7 +107,7 @@ interface NumberOptions extends FieldOptions {
 }
 
 interface DecimalOptions extends NumberOptions {
-  /** The smallest value but 0 that is kept: a column with so many decimals would store 0 for a smaller one. */
+  /** The smallest value above 0 that is accepted: the column would store 0 for a smaller one. */
   readonly smallest?: number;
 }
 
@@ -366,7 +366,7 @@ function Clearable(): PropertyDecorator {
   });
 }
 
-/** The values that are given: without those that are undefined. */
+/** The values without those that are undefined. */
 export function defined<Values extends object>(values: Values): Partial<Values> {
   const presentEntries = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(presentEntries) as Partial<Values>;
@@ -495,9 +495,9 @@ export function Nested(
 
 /** The fields of one object of a request that its class does not have. */
 interface UnknownFields {
-  /** With the path to the object, as in budget.maxTokens. */
+  /** Names with the path to the object, as in budget.maxTokens. */
   readonly unknown: readonly string[];
-  /** Those that the object can have, with the same path. */
+  /** The names that the object can have, with the same path. */
   readonly allowed: readonly string[];
 }
 
@@ -531,7 +531,7 @@ class UnknownFieldsError extends InvalidInputError {
   }
 }
 
-/** UnknownFieldsError for a body, of a request that has none, with any field. */
+/** Throws UnknownFieldsError for a body with any field, for a request that has no body. */
 export function refuseFields(body: unknown): void {
   if (typeof body !== 'object' || body === null) return;
   const unknown = Object.keys(body).map((name) => name.slice(0, MAX_NAME_CHARS));
@@ -581,7 +581,7 @@ function rememberValidationRules(): void {
   };
 }
 
-/** As deep as schemas of tools are written; a much deeper body would exhaust the stack of what reads it. */
+/** Limit of nesting, which suffices for schemas of tools; a much deeper body would exhaust the stack of its reader. */
 const MAX_DEPTH = 64;
 /** The limit of fields per object; the time to read one grows with the square of its fields. */
 const MAX_FIELDS = 1_000;

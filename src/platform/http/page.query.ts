@@ -7,16 +7,16 @@ import { InvalidInputError } from '../error/index.js';
 import { Input, Nested, Text, Whole } from './input.js';
 import type { Field } from './input.js';
 
-/** What clients send for "all"; the rows to skip still fit into PostgreSQL's bigint. */
+/** The number that clients send for "all"; the rows to skip still fit into PostgreSQL's bigint. */
 const MAX_PAGE_NUMBER = 2_147_483_647;
 
-/** Rows of one answer at most. A client that needs more asks page by page, or exports the list. */
+/** Limit of the rows of one answer. A client that needs more asks page by page, or exports the list. */
 export const MAX_ROWS = 1_000;
 
-/** Entries of a list for a choice at most; such a list has no pages. */
+/** Limit of the entries of a list for a choice; such a list has no pages. */
 export const MAX_CHOICES = 10_000;
 
-/** The fields by which rows can be found and ordered are part of what a list discloses: only fields of its answer. */
+/** A field by which rows can be ordered. It must be a field of the answer, because an order discloses values. */
 type Sortable = string | Readonly<Record<string, string>>;
 
 /**
@@ -87,7 +87,7 @@ function SortField(columns: ReadonlyMap<string, string>): Field<string, true> {
   const names = [...columns.keys()].join(', ');
   const sortableColumns = new Set(columns.values());
   return applyDecorators(
-    // Above Text, so that it reads what Text has made: class-transformer applies the lowest last.
+    // Transform stands above Text, so that it reads the result of Text: class-transformer applies the lowest last.
     Transform(({ value }: { value: unknown }) =>
       typeof value === 'string'
         ? splitList(value)

@@ -9,7 +9,7 @@ import type { Language } from '../message/index.js';
 import { answerRefusal } from '../error/index.js';
 import type { FailureShape } from '../error/index.js';
 
-/** What log lines, audit entries, addresses and messages in answers need of their request. Nothing else is passed this way. */
+/** The data of a request that log lines, audit entries, addresses and messages in answers need. Nothing else is passed this way. */
 export interface RequestContext {
   readonly id: string;
   readonly ip: string | undefined;
@@ -63,7 +63,7 @@ function prefixOf(request: Request): string {
 const MAX_ADDRESS_CHARS = 64;
 
 /**
- * What limits count a client by: its IPv4 address, or the /64 network of its IPv6 address, because one customer of a
+ * The key by which limits count a client: its IPv4 address, or the /64 network of its IPv6 address, because one customer of a
  * provider has a whole /64. The address is that of the request, which follows TRUST_PROXY.
  */
 export function clientNetwork(ip: string | null | undefined): string {
@@ -92,9 +92,9 @@ export function bytesOfIpv6(address: string): Buffer {
 
 /** The browser and the system of a client by name, as its User-Agent header reports them. */
 interface ClientSoftware {
-  /** Such as "Chrome 129"; for other programs the first word of the header; null without a header. */
+  /** The browser, such as "Chrome 129"; for other programs the first word of the header; null without a header. */
   readonly browser: string | null;
-  /** Such as "Windows 10"; null if the header does not say. */
+  /** The system, such as "Windows 10"; null if the header does not name it. */
   readonly os: string | null;
 }
 

@@ -9,8 +9,8 @@ import { envelope } from './answer.js';
 import { localized } from './request.js';
 
 /**
- * Calls the listener once the answer is complete or its client has left. At once where the client left before, while a
- * guard waited for the database: `close` is said only once.
+ * Calls the listener once the answer is complete or its client has disconnected; at once if the client disconnected before,
+ * while a guard waited for the database, because `close` is emitted only once.
  */
 export function onClose(response: ServerResponse, listener: () => void): void {
   if (response.closed) listener();
@@ -42,9 +42,9 @@ const HEADERS = {
 const STALLED_MS = 10 * 60_000;
 
 interface SseOptions {
-  /** Default STALLED_MS. */
+  /** Time after which a client that does not read is disconnected; default STALLED_MS. */
   readonly stalledMs?: number | undefined;
-  /** What is written in place of comments, for clients that take none. */
+  /** The text that replaces comments, for clients that accept none. */
   readonly ping?: string | undefined;
   /** Content type of a stream in another form, of which the caller writes whole pieces; default that of events. */
   readonly type?: string | undefined;
@@ -80,7 +80,7 @@ export class SseWriter {
    * comment is left out where the first event follows at once.
    */
   start({ comment = true }: { readonly comment?: boolean } = {}): void {
-    // A process that stops has said `close` here.
+    // A stopping process has already set `close`.
     if (!this.response.hasHeader('Connection')) this.response.setHeader('Connection', 'keep-alive');
     this.response.writeHead(200, { 'Content-Type': this.type, ...HEADERS });
     this.response.socket?.setNoDelay(true);
@@ -109,7 +109,7 @@ export class SseWriter {
     await once(this.response, 'drain', { signal }).catch(() => undefined);
   }
 
-  /** Calls the listener once; at once where the client has left already. */
+  /** Calls the listener once; at once if the client has already disconnected. */
   onClose(listener: () => void): void {
     onClose(this.response, listener);
   }
@@ -151,7 +151,7 @@ export function sseFrame(event: string, data: object): string {
 
 const PING_MS = 10_000;
 
-/** How work that takes a while tells of its steps. */
+/** Reports the steps of work that takes a while. */
 export interface Steps {
   /** Sends a frame; does nothing where the client waits for the result alone. */
   readonly send: (event: string, data: object) => void;

@@ -53,7 +53,7 @@ interface ViewClass<Shown extends object> {
   ): Shown;
 }
 
-/** The fields of a view that its record has not, or not in the type that is shown. */
+/** The fields of a view that its record lacks or has with another type. */
 type Lacking<Shown, Source> = {
   [
     Name in keyof Shown as Name extends keyof Source
@@ -73,7 +73,7 @@ function onWire(value: unknown, type: unknown): unknown {
 interface ViewField<Value, Optional extends boolean = false> {
   readonly schema: ApiPropertyOptions;
   readonly isOptional: Optional;
-  /** For the compiler alone: never set. */
+  /** Carries the type for the compiler; never set. */
   readonly value?: Value;
 }
 

@@ -5,7 +5,7 @@ import { fromBufferPromise } from 'yauzl';
 import { msg } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 
-/** Of all parts that are read, unpacked. It bounds the memory, and the time for which the event loop is held. */
+/** Limit of the unpacked bytes of all parts, which bounds the memory and the time that blocks the event loop. */
 const UNPACKED_BYTES = 4 * 2 ** 20;
 const PARTS = 200;
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Zip, ZipDeflate } from 'fflate';
 
-/** What a cell can hold; a Date's UTC fields are what the cell shows, because spreadsheets have no time zones. */
+/** The value of a cell. The cell shows the UTC fields of a Date, because spreadsheets have no time zones. */
 export type Cell = string | number | boolean | Date | null;
 
 /** One column: its header, or with it the words for codes, or how the cell is read. */
@@ -75,10 +75,10 @@ function plain(value: unknown): Cell {
 /** Characters of the sheet that are compressed at once: about a millisecond of work. */
 const PIECE = 64 * 1_024;
 
-/** As many characters as a cell of Excel can hold. */
+/** Limit of the characters of a cell in Excel. */
 const CELL_CHARACTERS = 32_767;
 
-/** The same bytes for the same rows; the earliest time that an archive can name. */
+/** The earliest time that an archive can name; a fixed time gives the same bytes for the same rows. */
 const ARCHIVE_TIME = '1980-01-01T00:00:00';
 
 /** The cell formats, by their places in the list of `STYLES`. */
@@ -218,7 +218,7 @@ function escaped(text: string): string {
 
 const UNWRITABLE = /(?![\t\n\r])[\p{Cc}\ufffe\uffff]/gu;
 
-/** A, B, … Z, AA, … */
+/** The name of a column: A, B, … Z, AA, … */
 function letters(at: number): string {
   const rest = Math.floor(at / 26);
   return `${rest === 0 ? '' : letters(rest - 1)}${String.fromCharCode(65 + (at % 26))}`;

@@ -1,12 +1,12 @@
 import { withStatementLimit } from '../database/index.js';
 
-/** Renews a lease in the store. Undefined when it holds on, else the reason why the work must end. */
+/** Renews a lease in the store. Resolves with the reason why the work must end, or undefined. */
 export type Renew = () => Promise<Error | undefined>;
 
 export interface LeaseTimes {
   /** Time between renewals, and the longest time for a statement of one. */
   readonly renewMs: number;
-  /** Time without a renewal after which the lease counts as lost. Shorter than the store holds it. */
+  /** Time without a renewal after which the lease counts as lost; shorter than its lifetime in the store. */
   readonly lostAfterMs?: number;
 }
 
@@ -67,7 +67,7 @@ export class Lease {
     else if (reason !== NOT_RENEWED) this.lose(reason);
   }
 
-  /** The deadline is a timer of its own, because a renewal that hangs delays the next ones. */
+  /** Restarts the deadline, which is a timer of its own, because a renewal that hangs delays the next ones. */
   private heldSince(began: number): void {
     const { lostAfterMs } = this.times;
     if (this.signal.aborted) return;
@@ -86,5 +86,5 @@ export class Lease {
   }
 }
 
-/** The store could not be asked. */
+/** The reason when the store cannot be reached. */
 const NOT_RENEWED = new Error('The lease could not be renewed.');

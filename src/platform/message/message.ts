@@ -35,7 +35,7 @@ export function asPhrase(text: string): Phrase {
   return text as Phrase;
 }
 
-/** Words of a choice: a, b, or c. */
+/** Joins the words of a choice: a, b, or c. */
 export function either(words: readonly string[]): Phrase {
   const [first = '', second, ...others] = words;
   if (second === undefined) return asPhrase(first);
@@ -43,17 +43,17 @@ export function either(words: readonly string[]): Phrase {
   return phrase`${words.slice(0, -1).join(', ')}, or ${others.at(-1) ?? ''}`;
 }
 
-/** a or b or c. */
+/** Joins the words with "or": a or b or c. */
 export function anyOf(words: readonly string[]): Phrase {
   return asPhrase(words.reduce((list, word) => phrase`${list} or ${word}`));
 }
 
-/** a and b and c. */
+/** Joins the words with "and": a and b and c. */
 export function allOf(words: readonly string[]): Phrase {
   return asPhrase(words.reduce((list, word) => phrase`${list} and ${word}`));
 }
 
-/** Several messages as one. */
+/** Joins several messages to one. */
 export function sentences(messages: readonly Message[]): Message {
   return asMessage(messages.join(' '));
 }

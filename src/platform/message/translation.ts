@@ -47,9 +47,9 @@ const FIELD = /^[\w.[\]-]+$/;
 
 /** An English text with places for values, such as "The model {0} is disabled. Enable it." */
 class Template {
-  /** What is between the values; the first and the last can be empty. */
+  /** The texts between the values; the first and the last can be empty. */
   private readonly literals: readonly string[];
-  /** What stands for the values, such as {0}. */
+  /** The placeholders of the values, such as {0}. */
   private readonly names: readonly string[];
   /** Characters outside of the values. */
   readonly fixed: number;
@@ -61,13 +61,13 @@ class Template {
     this.fixed = this.literals.reduce((sum, literal) => sum + literal.length, 0);
   }
 
-  /** What a text of this template begins with. */
+  /** The beginning of every text of this template. */
   get start(): string {
     return this.literals[0] ?? '';
   }
 
   /**
-   * The values with which this template makes the text, by what stands for them; undefined if it does not make it. Takes time
+   * The values with which this template makes the text, by their placeholders; undefined if it does not make it. Takes time
    * in proportion to the length of the text.
    */
   valuesIn(text: string): ReadonlyMap<string, string> | undefined {
@@ -103,7 +103,7 @@ interface Translated {
   readonly fixed: number;
 }
 
-/** Where one message of a text can end and the next begin. */
+/** Separators between two messages of a text. */
 const SEPARATOR = /, |; |\n| /g;
 
 /** Texts with more places are divided only at ends of sentences and lines, and at last not at all. */
@@ -111,13 +111,13 @@ const MAX_PLACES = 24;
 const MAX_PLACES_INSIDE = 8;
 /** Longer texts are not read. Messages are far shorter; those that repeat the text of a provider are cut before. */
 const MAX_CHARS = 20_000;
-/** A message in a message in a message. */
+/** Limit of messages within messages. */
 const MAX_DEPTH = 3;
 /** A template with values that fixes fewer characters, those of its parts included, says nothing about a text. */
 const MIN_FIXED_CHARS = 8;
 /** Characters that are compared with the templates before a text is given up, some milliseconds of work. */
 const MAX_COMPARED_CHARS = 150_000;
-/** What a comparison costs beside the length of its text. */
+/** Fixed cost of a comparison, beside the length of its text. */
 const COMPARISON_COST_CHARS = 200;
 
 const VALUE = /\{(\d+)(?::(message|phrase))?\}|\$property/g;
@@ -146,7 +146,7 @@ export class Catalogue {
 /** The entries of a language by how their templates begin. */
 class Index {
   private readonly byStart = new Map<string, Entry[]>();
-  /** Those that begin with a value, or nearly so. */
+  /** Entries whose templates begin with a value or have only a short text before it. */
   private readonly open: readonly Entry[];
 
   constructor(texts: Readonly<Record<string, string>>) {
@@ -161,7 +161,7 @@ class Index {
     this.open = entries.filter(({ template }) => template.start.length < START_CHARS);
   }
 
-  /** Those that may have made the text. */
+  /** The entries that may have made the text. */
   for(text: string): readonly Entry[] {
     return [...this.at(startOf(text)), ...this.open];
   }
@@ -178,7 +178,7 @@ function startOf(text: string): string {
   return text.slice(0, START_CHARS);
 }
 
-/** One translation. What it has cost is counted, because the work for a hostile text would grow with a high power of its length. */
+/** One translation, whose cost is counted, because the work for a hostile text would grow with a high power of its length. */
 class Reading {
   private spent = 0;
 
@@ -281,7 +281,7 @@ interface Match {
 }
 
 interface Boundary {
-  /** Where the message before this place ends. */
+  /** The end of the message before the separator. */
   readonly before: number;
   readonly start: number;
   readonly separator: string;

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database, withStatementLimit } from '../database/index.js';
 
-/** What the health check asks the relational store. */
+/** Probes the relational store for the health check. */
 @Injectable()
 export class HealthRepository {
   private asking: Promise<void> | undefined;

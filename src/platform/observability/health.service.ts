@@ -47,7 +47,7 @@ export class ReadyView extends View({
   checks: object(ChecksView),
 }) {}
 
-/** What an administrator should know of the vector store; `isLimited` when a part of it cannot be searched. */
+/** A notice about the vector store for administrators; `isLimited` when a part of it cannot be searched. */
 export interface VectorNotice {
   readonly reason: Message;
   readonly isLimited: boolean;
@@ -119,7 +119,7 @@ export class HealthService {
     }
   }
 
-  /** Without Redis each process works for itself, so that its loss takes no process out of service. */
+  /** Checks Redis. Each process can work without it, so its loss takes no process out of service. */
   private async queue(): Promise<CheckView> {
     if (!this.redis.isConfigured) return { status: 'up', kind: 'in process' };
     const began = performance.now();
@@ -128,7 +128,7 @@ export class HealthService {
   }
 
   /**
-   * Undefined without Qdrant: the relational store holds the vectors then. Only search in knowledge bases needs Qdrant, so
+   * Checks Qdrant; undefined without it, because the relational store then holds the vectors. Only search in knowledge bases needs Qdrant, so
    * that its loss takes no process out of service.
    */
   private async qdrant(): Promise<CheckView | undefined> {

@@ -42,7 +42,7 @@ const SECRETS_IN_TEXT: readonly (readonly [RegExp, string])[] = [
   [/(\/\/[^\s/:@"\\]*:)[^\s/@"\\]+@/g, `$1${HIDDEN}@`],
 ];
 
-/** What may be written of the fields of a log line. Never throws. */
+/** The fields of a log line without secrets. Never throws. */
 function withoutSecrets(fields: object): Record<string, unknown> {
   try {
     return entriesOf(fields, MAX_DEPTH);
@@ -109,7 +109,7 @@ function cut(text: string): string {
   return text.length <= MAX_TEXT_CHARS ? text : `${text.slice(0, MAX_TEXT_CHARS)}…`;
 }
 
-/** Where finished lines go: the standard output, or what a test hands over. */
+/** The destination of finished lines: the standard output, or that of a test. */
 export type LogDestination = DestinationStream;
 
 /** Bytes of lines that wait for a reader; where Node counts characters, a little more. */
@@ -192,7 +192,7 @@ function quotedIfNeeded(value: unknown): string {
   return /[\s"=]|[^\x20-\x7e\u00a0-\uffff]|^$/.test(text) ? JSON.stringify(text) : text;
 }
 
-/** Keeps what a stranger sent from looking like lines of the log. */
+/** Puts a text on one line, so that the input of a stranger cannot look like lines of the log. */
 function oneLine(text: string): string {
   return text.replace(/[\x00-\x1f\x7f]+/g, ' ');
 }
@@ -363,7 +363,7 @@ function routePattern(request: Request): string {
   return typeof route?.path === 'string' ? route.path : 'unmatched';
 }
 
-/** Without the query, which may carry a token. */
+/** The path without the query, which may carry a token. */
 function pathOf(request: Request): string {
   return (request.originalUrl.split('?', 1)[0] ?? '').slice(0, MAX_PATH_CHARS);
 }
@@ -373,7 +373,7 @@ function callerOf(request: Request & { caller?: Caller }): Caller | undefined {
 }
 
 /**
- * Never an error by itself: the code 500 is also how a wrong password and a failing model service are answered, and
+ * The level of a request's line, which is never error: the code 500 is also how a wrong password and a failing model service are answered, and
  * the code that meets an unexpected failure logs the error with its cause.
  */
 function levelOf(code: number | 'aborted', path: string): Level {

@@ -37,11 +37,11 @@ const FIRST_TOKEN_BUCKETS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 180];
 /** How long a scrape waits for a value of a feature. Scrapes usually end after ten seconds. */
 const READ_MS = 2_000;
 
-/** Users enter provider codes, and a label value lives as long as the process: what is beyond this is `other`. */
+/** Users enter provider codes, and a label value lives as long as the process: any other value becomes `other`. */
 const LABEL_VALUE = /^[a-z0-9_.-]{1,50}$/;
 const MAX_LABEL_VALUES = 100;
 
-/** What this application counts and times, in a registry of its own. Labels never hold data of a tenant. */
+/** The counters and timings of this application, in a registry of its own. Labels never hold data of a tenant. */
 @Injectable()
 export class Metrics {
   private readonly registry = new Registry();
@@ -190,7 +190,7 @@ class BoundedLabel {
   }
 }
 
-/** The histogram measures the time between two ticks of a timer of this period, so that it is part of each value. */
+/** The histogram measures the time between two ticks of a timer of this period, so that the period is part of each value. */
 const SAMPLE_MS = 10;
 
 let processRegistry: Registry | undefined;

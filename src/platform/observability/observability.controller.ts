@@ -26,7 +26,7 @@ export class GreetingController {
   }
 }
 
-/** For probes, which read the HTTP status: no envelope here. */
+/** Routes for probes, which read the HTTP status and need no envelope. */
 @ApiTags('operation')
 @Controller('health')
 @Public()

@@ -9,7 +9,7 @@ import {
 } from './observability.controller.js';
 import { Shutdown } from './shutdown.js';
 
-/** What an operator sees of a running process: log, health, metrics, and its end. */
+/** The operator's view of a running process: log, health, metrics and shutdown. */
 @Global()
 @Module({
   controllers: [GreetingController, HealthController, MetricsController],

@@ -23,7 +23,7 @@ interface Operation {
 
 const FORM = 'application/x-www-form-urlencoded';
 
-/** As queries and forms are read: the field `a` of an object `o` is `o[a]`. */
+/** The style of objects in queries and forms: the field `a` of an object `o` is `o[a]`. */
 const IN_BRACKETS = { style: 'deepObject', explode: true } as const;
 
 /**

@@ -9,7 +9,7 @@ import { describeFailures, describeLargeHeaders, describeNulls } from './open-ap
 import type { FailureViews } from './open-api.answers.js';
 import { describeInputs } from './open-api.inputs.js';
 
-/** What each code of an envelope means, once for all routes. */
+/** The meaning of each envelope code, for all routes. */
 const ENVELOPE_CODES: Readonly<Record<number, string>> = {
   200: 'Done.',
   400: 'The input is not acceptable; `msg` names the field and what is wrong.',
@@ -50,10 +50,10 @@ signed-in user may call a route, \`x-key-permission\` is what a key needs; witho
 every number. Times are \`yyyy-MM-dd HH:mm:ss\`. Unknown fields of a body are ignored. Every answer carries the id of
 its request in the header \`X-Request-Id\`.`;
 
-/** What the application answers beside the successes of its routes. */
+/** The answers of the application besides the successes of its routes. */
 export interface CommonAnswers {
   readonly failures: readonly FailureViews[];
-  /** Above it the server answers 431. */
+  /** Limit of the headers, above which the server answers 431. */
   readonly maxHeaderBytes: number;
 }
 
@@ -129,13 +129,13 @@ export function openApiOf(
   return document;
 }
 
-/** `knowledgeQuery.list` for the method `list` of KnowledgeQueryController: the client package names its functions after it. */
+/** The operation id: `knowledgeQuery.list` for the method `list` of KnowledgeQueryController: the client package names its functions after it. */
 function operationIdOf(controller: string, method: string): string {
   const name = controller.replace(/Controller$/, '');
   return `${name.charAt(0).toLowerCase()}${name.slice(1)}.${method}`;
 }
 
-/** The build's plugin, which turns docstrings into summaries, adds 201 to each POST, also beside the answer that the route names. */
+/** Removes the status 201 that the build's plugin adds to each POST, even beside the answer that the route names. */
 function withoutCreated(document: OpenAPIObject): OpenAPIObject {
   for (const { post } of Object.values(document.paths)) {
     const { 200: ok, 201: created } = post?.responses ?? {};

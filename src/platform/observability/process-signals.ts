@@ -14,7 +14,7 @@ const SAME_SIGNAL_MS = 300;
 /** Time limit of closing, beyond the drain and the grace period of requests; then the process exits anyway. */
 const CLOSE_LIMIT_MS = 15_000;
 
-/** How long a slow reader of the log may take for the last lines. */
+/** Time for a slow reader of the log to take the last lines. */
 const LAST_LINES_MS = 2_000;
 
 const logger = new Logger('Process');

@@ -17,10 +17,10 @@ const STOPPING = msg`Plinth is stopping. Try again in a moment.`;
 /** A connection that was kept alive is closed this soon after its last answer. */
 const IDLE_CHECK_MS = 50;
 
-/** How long the ends of streams that were stopped may take to reach their clients. */
+/** Time for the last frames of stopped streams to reach their clients. */
 const LAST_FRAMES_MS = 2_000;
 
-/** Still answered while stopping: a probe must be able to see it. */
+/** Paths that are still answered while the process stops, so that probes see it. */
 const ANSWERED = /^\/(health|metrics)(\/|$)/;
 
 /**

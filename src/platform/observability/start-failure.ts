@@ -5,7 +5,7 @@ import { DirectoryInUseError, isConnectionFailure, OldSchemaError } from '../dat
 import { DomainError } from '../error/index.js';
 import { withoutSecretsInText } from './log.js';
 
-/** What the person who started the process reads when it did not come up: the problem and what to do, if it is a known one. */
+/** The message for the person whose start of the process failed: the problem and, if it is known, what to do. */
 export function startFailure(error: unknown, config?: Config): string {
   if (error instanceof ConfigError) return error.explanation;
   if (error instanceof DirectoryInUseError || error instanceof OldSchemaError) return error.message;
@@ -21,9 +21,9 @@ interface SystemError extends Error {
   readonly code: string;
   readonly syscall?: string;
   readonly severity?: string;
-  /** Of a file. */
+  /** The path of a file. */
   readonly path?: string;
-  /** Of a socket, which may be a file as well. */
+  /** The address of a socket, which may also be a path. */
   readonly address?: string;
   /** The name that has no address. */
   readonly hostname?: string;

@@ -171,7 +171,7 @@ function parse(address: string): URL {
   return url;
 }
 
-/** Lower case, without IPv6 brackets and trailing dots. */
+/** The host name in lower case, without IPv6 brackets and trailing dots. */
 function canonicalName(hostname: string): string {
   return hostname
     .toLowerCase()

@@ -15,7 +15,7 @@ export class HostList {
   private readonly entries: readonly HostEntry[];
 
   /**
-   * @param withSubdomains Whether a name stands for its subdomains as well, as in NO_PROXY; otherwise only `.suffix` and
+   * @param withSubdomains Whether a name matches its subdomains as well, as in NO_PROXY; otherwise only `.suffix` and
    * `*.suffix` do.
    */
   constructor(texts: readonly string[], { withSubdomains }: { readonly withSubdomains: boolean }) {
@@ -65,7 +65,7 @@ function splitPort(text: string): { host: string; port?: number } {
   return name === undefined ? { host: text } : { host: name, port: Number(port) };
 }
 
-/** As a URL spells it: ASCII, in lower case, without IPv6 brackets and trailing dots. */
+/** The host as a URL spells it: ASCII, in lower case, without IPv6 brackets and trailing dots. */
 function canonicalHost(host: string): string {
   const spelled = URL.parse(
     `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}/`,

@@ -3,10 +3,10 @@ import { bytesOfIpv6 } from '../http/index.js';
 import { phrase } from '../message/index.js';
 import type { Phrase } from '../message/index.js';
 
-/** Why an IP address is not an ordinary public one. */
+/** A rule by which an IP address is not an ordinary public one. */
 export interface AddressRule {
   readonly name: Phrase;
-  /** True: no setting allows it. False: ALLOW_PRIVATE_MODEL_HOSTS can. */
+  /** Whether the address is refused by every setting; otherwise ALLOW_PRIVATE_MODEL_HOSTS can allow it. */
   readonly always: boolean;
 }
 
@@ -14,7 +14,7 @@ interface Rule extends AddressRule {
   readonly blocked: BlockList;
 }
 
-/** In this order: for an address in several ranges the first one decides. */
+/** The rules in their order: for an address in several ranges the first one decides. */
 const RULES: readonly Rule[] = [
   // AWS and most others, AWS over IPv6, Google over IPv6, Alibaba, Oracle, Azure's wire server.
   rule(phrase`cloud metadata`, true, [

@@ -14,11 +14,11 @@ import { Proxies, proxyConnector } from './proxy.js';
 import type { Proxy, ProxySettings } from './proxy.js';
 
 export interface OutboundTimeouts {
-  /** Resolving, connecting and TLS, in milliseconds. */
+  /** Time limit for resolving, connecting and TLS. */
   readonly connectMs: number;
-  /** Longest silence, before the headers and between bytes; not counted while the reader is paused. */
+  /** Time limit of silence, before the headers and between bytes; not counted while the reader is paused. */
   readonly idleMs: number;
-  /** From the call to the last byte; not counted while the reader is paused. */
+  /** Time limit from the call to the last byte; not counted while the reader is paused. */
   readonly totalMs?: number;
 }
 
@@ -32,7 +32,7 @@ export interface OutboundRequest {
 
 export interface OutboundResponse {
   readonly status: number;
-  /** Names in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers: IncomingHttpHeaders;
   /**
    * One buffer per read of the socket, whatever the framing. Can be iterated once. The socket is paused until the next
@@ -67,7 +67,7 @@ export interface OutboundHttpOptions {
   readonly proxies?: ProxySettings | undefined;
 }
 
-/** Enough for all concurrent streams of one process. */
+/** Limit of connections per origin, which suffices for all concurrent streams of one process. */
 const CONNECTIONS_PER_ORIGIN = 2048;
 const KEEP_ALIVE_MS = 20_000;
 const MAX_KEEP_ALIVE_MS = 60_000;
@@ -81,10 +81,10 @@ const PROXY_AUTHENTICATION_REQUIRED = 407;
 export class OutboundHttp {
   private readonly safety: AddressSafety;
   private readonly resolve: (hostname: string) => Promise<LookupAddress[]>;
-  /** Parsed once, because a list of CA certificates takes milliseconds. */
+  /** The certificates, parsed once, because a list of CA certificates takes milliseconds. */
   private readonly trust?: SecureContext;
   private readonly proxies: Proxies;
-  /** Keyed by connect time-out, which undici sets per connection, not per request. */
+  /** Agents by their connect time-out, which undici sets per connection, not per request. */
   private readonly agents = new Map<number, Agent>();
   private readonly proxyAgents = new Map<string, Agent>();
   /** The rules never change, so an address that passed them once passes again. */

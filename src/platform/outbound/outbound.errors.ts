@@ -21,7 +21,7 @@ export class ForbiddenAddressError extends DomainError {
     super(message, { data: { rule } });
   }
 
-  /** No setting allows it. */
+  /** The error for an address that no setting allows. */
   static always(
     rule: Phrase,
     advice = msg`Enter the public address of the service.`,
@@ -29,7 +29,7 @@ export class ForbiddenAddressError extends DomainError {
     return new ForbiddenAddressError(rule, msg`This address is refused (${rule}). ${advice}`);
   }
 
-  /** The operator can allow it. */
+  /** The error for an address that the operator can allow. */
   static unlessAllowed(rule: Phrase): ForbiddenAddressError {
     return new ForbiddenAddressError(
       rule,
@@ -37,7 +37,7 @@ export class ForbiddenAddressError extends DomainError {
     );
   }
 
-  /** The operator lists the hosts that may be called, and this is none of them. */
+  /** The error for a host that is not among those that the operator lists. */
   static hostNotListed(): ForbiddenAddressError {
     const rule = phrase`host that is not listed`;
     return new ForbiddenAddressError(

@@ -28,7 +28,7 @@ export class Proxies {
     this.bypassed = new HostList(noProxy, { withSubdomains: true });
   }
 
-  /** Undefined for an address that is called directly. */
+  /** The proxy of an address; undefined if it is called directly. */
   of(url: URL): Proxy | undefined {
     const proxy = url.protocol === 'https:' ? this.https : this.http;
     return proxy === undefined || this.bypassed.has(url) ? undefined : proxy;
@@ -110,7 +110,7 @@ export class Proxy {
     }
   }
 
-  /** What an answer of the proxy itself means. */
+  /** The error for a refusal by the proxy itself. */
   refusal(status: number): OutboundError {
     const { setting } = this;
     if (status === 407) {
@@ -151,7 +151,7 @@ async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 interface TunnelOptions {
-  /** For the proxy, the tunnel and TLS with the service together, in milliseconds. */
+  /** Time limit for the proxy, the tunnel and TLS with the service together. */
   readonly connectMs: number;
   readonly trust?: SecureContext | undefined;
 }

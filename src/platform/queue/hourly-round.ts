@@ -6,7 +6,7 @@ import { IntervalJob } from './interval-job.js';
 
 const ROUND_MS = 60 * 60_000;
 
-/** What one statement of a sweep has removed, and whether nothing is left for another. */
+/** How many records one statement of a sweep has removed, and whether none remain. */
 export interface Swept {
   readonly removed: number;
   readonly isDone: boolean;
@@ -56,7 +56,7 @@ export abstract class HourlyRound implements OnApplicationBootstrap, BeforeAppli
     return total;
   }
 
-  /** One round. Ends soon after the signal. */
+  /** Does the work of one round. Ends soon after the signal. */
   protected abstract round(ending: AbortSignal): Promise<void>;
 
   private async runAndLog(ending: AbortSignal): Promise<void> {

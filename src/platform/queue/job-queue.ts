@@ -1,13 +1,13 @@
 import type { Config } from '../config/index.js';
 
-/** What a job says. The row of `id` in the database is the truth: data holds only what the handler needs to find it. */
+/** The content of a job. The row of `id` in the database is the truth; data holds only what the handler needs to find it. */
 export interface QueuedJob {
   readonly id: string;
   readonly data: Readonly<Record<string, string | number>>;
 }
 
 /**
- * Records its own failures in the row; a rejection is logged and never retried by the queue.
+ * The handler of a job records its failures in the row; a rejection is logged and never retried by the queue.
  * The signal aborts when the process stops: the handler releases its row and ends soon.
  */
 export type JobHandler = (job: QueuedJob, signal: AbortSignal) => Promise<void>;
@@ -19,7 +19,7 @@ export interface AddOptions {
 
 /** How many jobs of a kind there are. */
 export interface JobCounts {
-  /** Delayed jobs included. */
+  /** Waiting jobs, delayed ones included. */
   readonly waiting: number;
   readonly active: number;
 }
@@ -35,7 +35,7 @@ export type JobKinds = Readonly<Record<string, number>>;
 
 /** Documents of up to 256 KiB that one process ingests at the same time; they share embedding calls. */
 const MAX_DOCUMENTS = 16;
-/** Larger documents beside them, whose fragments and vectors are in memory. */
+/** Larger documents that one process ingests beside them; their fragments and vectors are in memory. */
 const MAX_LARGE_DOCUMENTS = 4;
 
 export function jobKindsOf(config: Pick<Config, 'HARNESS_RUNS'>): JobKinds {

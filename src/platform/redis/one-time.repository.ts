@@ -7,7 +7,7 @@ const MAX_REMOVED = 100;
 export class OneTimeRepository {
   constructor(private readonly database: Database) {}
 
-  /** False when a value of the key is kept already and has not expired. */
+  /** Stores the value; false when the key already has one that has not expired. */
   async insert(key: string, value: string, lifetimeSeconds: number): Promise<boolean> {
     const rows = await this.database.query(
       `INSERT INTO one_time_value (key, value, expires_at) VALUES ($1, $2, now() + $3 * interval '1 second')

@@ -3,7 +3,7 @@ import { OneTimeRepository } from './one-time.repository.js';
 import type { SharedRedis } from './shared-redis.js';
 
 interface OneTimeStoreOptions {
-  /** Set before each key. */
+  /** The prefix of each key. */
   readonly prefix: string;
   readonly lifetimeSeconds: number;
 }
@@ -35,10 +35,10 @@ export class OneTimeStore {
     );
   }
 
-  /** Keeps the key alone. False if it is kept already. */
+  /** Stores the key without a text; false if it is already stored. */
   async claim(key: string): Promise<boolean> {
     const { prefix, lifetimeSeconds } = this.options;
-    // Claimed while Redis was away.
+    // The key was claimed while Redis was away.
     if (this.redis.isConfigured && (await this.repository.has(prefix + key))) return false;
     return this.redis.run(
       async (redis) => (await redis.set(prefix + key, '1', 'EX', lifetimeSeconds, 'NX')) === 'OK',
@@ -53,7 +53,7 @@ export class OneTimeStore {
       async (redis) => (await redis.getdel(name)) ?? undefined,
       () => undefined,
     );
-    // Without Redis, or kept while it was away.
+    // The text is in the database without Redis, or if it was stored while Redis was away.
     return shared ?? this.repository.take(name);
   }
 }

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Config } from '../config/index.js';
 
-/** Longest time for the answer to one command. Redis needs less than a millisecond. */
+/** Time limit for the answer to one command. Redis needs less than a millisecond. */
 const COMMAND_MS = 3_000;
 
 /** The shared connection to REDIS_URL; undefined without it. */

@@ -24,7 +24,7 @@ export class SharedRedis {
     this.watch(connection);
     dependency.onChange((isUp) => {
       if (isUp) return;
-      // What is under way fails with the first failure instead of waiting for its own time limit.
+      // Commands under way fail with the first failure instead of waiting for their own time limits.
       for (const reject of this.pending) reject(new Error('Redis is not available.'));
       this.pending.clear();
     });
@@ -39,7 +39,7 @@ export class SharedRedis {
     return this.dependency.isUp;
   }
 
-  /** Set before every key; empty without Redis. */
+  /** The prefix of every key; empty without Redis. */
   get keyPrefix(): string {
     return this.connection?.options.keyPrefix ?? '';
   }
@@ -79,7 +79,7 @@ export class SharedRedis {
     );
   }
 
-  /** A failure of another connection to the same server. */
+  /** Reports a failure of another connection to the same server. */
   failed(error: unknown): void {
     this.dependency.failed(error);
   }
@@ -105,7 +105,7 @@ export class SharedRedis {
     });
   }
 
-  /** A write, because a Redis that is full or read-only answers PING as always. */
+  /** Probes with a write, because a Redis that is full or read-only still answers PING. */
   private async probe(connection: Redis): Promise<void> {
     await Promise.all([
       reconnectIfSilent(connection, connection.set(PROBE_KEY, '1', 'EX', PROBE_KEY_SECONDS)),

@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { isPageImage } from './file-type.js';
 import type { OpenedFile } from './storage.service.js';
 
-/** The file may be deleted, so a cache keeps it for a short time only. */
+/** The cache header of a file: it may be deleted, so a cache keeps it for a short time only. */
 const SHARED_CACHE = 'private, max-age=300';
 
 /** Writes a file as an attachment (RFC 6266, names by RFC 5987). */
@@ -30,7 +30,7 @@ async function send(response: Response, file: OpenedFile, caching: string): Prom
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': caching,
   });
-  // After attachment(), which sets a type by the name.
+  // The type is set after attachment(), which sets one by the name.
   response.setHeader('Content-Type', file.mimeType);
   try {
     await pipeline(file.content, response);

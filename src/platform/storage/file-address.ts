@@ -15,7 +15,7 @@ import { ExpiredAddressError } from './storage.errors.js';
 /** How long the address of a file that is not an icon is valid. */
 const VALID_SECONDS = 3_600;
 
-/** Longest name in an address, after encoding. */
+/** Limit of a name in an address, after encoding. */
 const MAX_NAME_CHARS = 200;
 
 /** Makes and reads addresses that open one file without a sign-in. */

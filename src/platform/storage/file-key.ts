@@ -4,7 +4,7 @@ import { StorageRepository } from './storage.repository.js';
 
 const FILE_KEY = /^[a-f0-9]{8}\/[a-f0-9]{32}$/;
 
-/** Throws for a key that FileKeys has not generated: such a key could lead out of the storage. */
+/** Throws for a key in another form than FileKeys generates: such a key could lead out of the storage. */
 export function assertFileKey(key: string): void {
   if (!FILE_KEY.test(key)) throw new Error('The file key has an invalid form.');
 }

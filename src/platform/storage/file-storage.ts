@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 
 export interface WriteOptions {
-  /** A longer file is refused with FileTooLargeError. */
+  /** Limit of the file; a longer one is refused with FileTooLargeError. */
   readonly limitBytes: number;
   /** Aborts the write. */
   readonly signal: AbortSignal;

@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 export interface SharedFile {
   readonly tenantId: string;
   readonly fileId: number;
-  /** In seconds since the epoch; 0 means that the address does not expire. */
+  /** The expiry in seconds since the epoch; 0 if the address does not expire. */
   readonly expires: number;
 }
 

@@ -3,12 +3,12 @@ import { acrossTenants, Database } from '../database/index.js';
 
 interface InstallationRow {
   readonly id: string;
-  /** Null before the first start. */
+  /** The recorded database; null before the first start. */
   readonly database: string | null;
 }
 
 interface StartedInstallation extends InstallationRow {
-  /** Of its collections in Qdrant. */
+  /** The prefix of its collections in Qdrant. */
   readonly vectorPrefix: string;
 }
 
@@ -18,12 +18,12 @@ export interface KnownFile {
   readonly key: string;
 }
 
-/** The one row of the table `installation`, and what tells a database from a copy of it. */
+/** The one row of the table `installation`, and the data that tells a database from a copy of it. */
 @Injectable()
 export class InstallationRepository {
   constructor(private readonly database: Database) {}
 
-  /** After the first start. */
+  /** Reads the row, after the first start. */
   async find(): Promise<StartedInstallation> {
     return only(
       await this.database.query<StartedInstallation>(
@@ -32,7 +32,7 @@ export class InstallationRepository {
     );
   }
 
-  /** Locked until the transaction ends. */
+  /** Reads the row and locks it until the transaction ends. */
   async lock(): Promise<InstallationRow> {
     return only(
       await this.database.query<InstallationRow>(
@@ -50,7 +50,7 @@ export class InstallationRepository {
   }
 
   /**
-   * The same as long as it is this database of this server, and another for one that was restored or copied. Where the role
+   * The identity of the database, which a restored or copied one does not share. Where the role
    * of the service may not read the server's identifier, the database's own number has to do.
    */
   async presentDatabase(): Promise<string> {

@@ -57,9 +57,9 @@ export class Installation implements OnModuleInit {
     }
   }
 
-  /** The id, and the prefix of collections in Qdrant that belongs to it; of the first call on, this process has its folder. */
+  /** The id and the prefix of its collections in Qdrant. From the first call on, this process has its folder. */
   async identity(): Promise<{ readonly id: string; readonly vectorPrefix: string }> {
-    // One process after the other, so that the first one decides whose the folder is.
+    // Processes run this one after the other, so that the first one decides whose the folder is.
     this.joined ??= this.database.transaction(() => this.join());
     await this.joined;
     return this.repository.find();
@@ -88,7 +88,7 @@ export class Installation implements OnModuleInit {
   }
 
   /**
-   * What the marker has to say by now. A physical clone has the id and the server's identifier, too, but not the same random
+   * The marker in its present state. A physical clone has the id and the server's identifier, too, but not the same random
    * keys for the files that it has stored since.
    */
   private async look(marker: Marker): Promise<Marker> {
@@ -130,7 +130,7 @@ export class Installation implements OnModuleInit {
     const copied = database === present ? undefined : derived(id, present);
     const isNamed = marker !== undefined && [id, copied].includes(marker.installation);
     if (copied !== undefined && (!marker || marker.installation === copied)) {
-      // A copy with a folder of its own shares no files.
+      // A copy with its own folder shares no files.
       return this.take(copied, present, marker);
     }
     if (!isNamed) throw new ConfigError(this.refusal(id, marker));
@@ -183,7 +183,7 @@ export class Installation implements OnModuleInit {
     );
   }
 
-  /** As a whole or not at all. */
+  /** Writes the marker as a whole or not at all. */
   private async write(marker: Marker): Promise<void> {
     const unfinished = `${this.path}.${randomBytes(8).toString('hex')}`;
     await mkdir(this.config.DATA_DIR, { recursive: true, mode: 0o700 });
@@ -205,7 +205,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A UUID (RFC 9562, version 8) that follows from both. */
+/** A UUID (RFC 9562, version 8) that is derived from both. */
 function derived(id: string, database: string): string {
   const hex = createHash('sha256').update(`${id} ${database}`).digest('hex');
   return [

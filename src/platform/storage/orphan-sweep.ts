@@ -13,10 +13,10 @@ const DAY_MS = 24 * HOUR_MS;
 /** Keys looked up in one statement. */
 const BATCH = 500;
 
-/** Keys of a dry run that are logged. */
+/** Limit of the keys that a dry run logs. */
 const MAX_SAMPLE_KEY_COUNT = 20;
 
-/** What one round has done; with ORPHAN_SWEEP=dry-run what it would have done. */
+/** The counts of one round; with ORPHAN_SWEEP=dry-run those of what it would do. */
 export interface SweepResult {
   /** Files without a record that were set aside. */
   readonly quarantined: number;
@@ -50,7 +50,7 @@ export class OrphanSweep extends HourlyRound {
     super(config, 'Failed to sweep files without a record');
   }
 
-  /** One round; answers what it has done. */
+  /** Runs one round and returns its counts. */
   async sweep(ending?: AbortSignal): Promise<SweepResult> {
     if (!this.isOn || (await this.isPaused())) return NOTHING;
     const before = new Date(Date.now() - HOUR_MS);
@@ -92,7 +92,7 @@ export class OrphanSweep extends HourlyRound {
     return keys.filter((key) => !storedKeys.has(key));
   }
 
-  /** One line for each change of the reason. */
+  /** Whether the sweep is paused; logs one line for each change of the reason. */
   private async isPaused(): Promise<boolean> {
     const reason = await this.installation.uncertainty();
     if (reason !== this.pausedBy) {
@@ -115,7 +115,7 @@ export class OrphanSweep extends HourlyRound {
   }
 }
 
-/** What is done to some files, or only counted. */
+/** An action on files, which a dry run only counts. */
 class Action {
   count = 0;
   readonly sampleKeys: string[] = [];

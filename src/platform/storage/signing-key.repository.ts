@@ -6,7 +6,7 @@ import { Database } from '../database/index.js';
 export class SigningKeyRepository {
   constructor(private readonly database: Database) {}
 
-  /** The stored text; `fresh` is stored if there is none. */
+  /** The stored text; stores `fresh` if there is none. */
   async readOrInsert(name: string, fresh: string): Promise<string> {
     await this.database.query(
       'INSERT INTO signing_key (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
@@ -19,7 +19,7 @@ export class SigningKeyRepository {
     return row?.sealed ?? fresh;
   }
 
-  /** Does nothing if another process has replaced the text meanwhile. */
+  /** Replaces the text unless another process has done so meanwhile. */
   async replace(name: string, before: string, after: string): Promise<void> {
     await this.database.query(
       'UPDATE signing_key SET sealed = $3 WHERE name = $1 AND sealed = $2',

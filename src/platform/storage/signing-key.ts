@@ -27,12 +27,12 @@ export class SigningKey implements OnApplicationBootstrap {
     this.encryptionKey = config.encryptionKeys.current;
   }
 
-  /** At each start, so that the key is encrypted again while SECRET_KEY_PREVIOUS is set. */
+  /** Reads the key at each start, so that it is encrypted again while SECRET_KEY_PREVIOUS is set. */
   async onApplicationBootstrap(): Promise<void> {
     await this.get();
   }
 
-  /** Read once. A failure is not kept: the next call tries again. */
+  /** The key, read once. A failure is not cached: the next call tries again. */
   get(): Promise<Buffer> {
     this.loading ??= this.load().catch((error: unknown) => {
       this.loading = undefined;

@@ -21,7 +21,7 @@ export class StorageRepository {
     this.files = new TenantScoped(database, StoredFile, phrase`The file`);
   }
 
-  /** Of the files that are not part of another record. */
+  /** The condition of files that are not part of another record. */
   page(tenantId: string, query: StoredFileListQuery): Promise<Page<StoredFile>> {
     const name = query.originalName ?? query.fileName;
     const where = {
@@ -39,7 +39,7 @@ export class StorageRepository {
     return this.files.find(tenantId, { id: In([...ids]) });
   }
 
-  /** Those of the files that the user has uploaded and that are independent or part of a record of the kind. */
+  /** The files that the user has uploaded and that are independent or part of a record of the kind. */
   ofUploader(
     { tenantId, userId }: { readonly tenantId: string; readonly userId: number },
     ids: readonly number[],
@@ -99,7 +99,7 @@ export class StorageRepository {
     return new Map(rows.map((row) => [row.id, row.user_name]));
   }
 
-  /** Which of the keys any tenant has a record for. */
+  /** The keys for which any tenant has a record. */
   async recordedKeys(keys: readonly string[]): Promise<Set<string>> {
     const rows = await acrossTenants('sweep of stored files', () =>
       this.database.query<{ storage_key: string }>(

@@ -24,7 +24,7 @@ import { StorageRepository } from './storage.repository.js';
 import { isRefused } from './upload.engine.js';
 import type { ReceivedFile, UploadedPart } from './upload.engine.js';
 
-/** What other features see of a stored file. */
+/** A stored file as other features see it. */
 export type StoredFileInfo = Pick<
   StoredFile,
   'id' | 'originalName' | 'fileSuffix' | 'mimeType' | 'byteSize' | 'sha256'
@@ -39,7 +39,7 @@ export interface OpenedFile extends StoredFileInfo {
 @Injectable()
 export class StorageService {
   private readonly logger = new Logger(StorageService.name);
-  /** Names this process to people. */
+  /** The name of this process for people. */
   private readonly processName: string;
 
   constructor(
@@ -110,7 +110,7 @@ export class StorageService {
     return this.files.read(storageKey, range);
   }
 
-  /** As `open`, if the caller may read the file. */
+  /** Like `open`, if the caller may read the file. */
   async openFor(caller: Caller, id: number): Promise<OpenedFile> {
     const [file] = await this.visible(caller, [id]);
     if (!file) throw new NotFoundError(phrase`The file`);

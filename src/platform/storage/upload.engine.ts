@@ -13,7 +13,7 @@ import { HEAD_BYTES, typeOf } from './file-type.js';
 /** A stored file without a record; the orphan sweep removes it if it gets none. */
 export interface ReceivedFile {
   readonly storageKey: string;
-  /** For display; without a path. */
+  /** The name for display, without a path. */
   readonly name: string;
   readonly mimeType: string;
   readonly size: number;
@@ -44,7 +44,7 @@ export function isRefused(part: UploadedPart): part is RefusedFile {
  */
 @Injectable()
 export class UploadEngine {
-  /** Bytes of one file at most. */
+  /** Limit of the bytes of one file. */
   readonly limitBytes: number;
 
   constructor(
@@ -55,7 +55,7 @@ export class UploadEngine {
     this.limitBytes = config.UPLOAD_LIMIT_MB * 2 ** 20;
   }
 
-  /** What multer stores files with that have at most so many bytes. */
+  /** The engine with which multer stores files up to the limit. */
   within(limitBytes: number): StorageEngine {
     return {
       _handleFile: (request, file, done) => {

@@ -12,14 +12,14 @@ import { StorageService } from './storage.service.js';
 import { UploadEngine } from './upload.engine.js';
 import type { UploadedPart, UploadRequest } from './upload.engine.js';
 
-/** Parts named `file` that one request may carry. */
+/** Limit of parts named `file` in one request. */
 export const FILES_A_REQUEST = 20;
 
 /** The name of the parts that are files, how many of them a request may have, and the bytes of each. */
 interface UploadForm {
   readonly part: string;
   readonly files: number;
-  /** Default: the limit of uploads. */
+  /** Limit of the bytes of each file; default: the limit of uploads. */
   readonly fileBytes?: number;
 }
 
@@ -73,7 +73,7 @@ export class UploadInterceptor implements NestInterceptor {
   }
 }
 
-/** For the avatar, whose part existing consoles name otherwise. Every user may send one, so it is held to its size. */
+/** The part of the avatar, which existing consoles name differently. Every user may send one, so its size is limited. */
 @Injectable()
 class AvatarInterceptor extends UploadInterceptor {
   protected override get form(): UploadForm {
@@ -104,7 +104,7 @@ export function ReceivesFiles(fields: Readonly<Record<string, FormField>> = {}):
   return receives('file', UploadInterceptor, fields);
 }
 
-/** The same for one image of at most 1 MiB, in a part named `avatarfile`. */
+/** Like ReceivesFiles, for one image of at most 1 MiB in a part named `avatarfile`. */
 export function ReceivesAvatar(): MethodDecorator {
   return receives('avatarfile', AvatarInterceptor, {});
 }

@@ -4,7 +4,7 @@ import type { EventData, EventName } from '../event-bus.js';
 
 /** Events within the one process of the embedded set-up. */
 export class InProcessEventBus extends EventBus {
-  /** As over Redis, a listener sees nothing of the request or the tenant of the publisher. */
+  /** Runs listeners outside the request and the tenant of the publisher, as over Redis. */
   private readonly outside = AsyncLocalStorage.snapshot();
 
   override async publish<Name extends EventName>(name: Name, data: EventData<Name>): Promise<void> {

@@ -11,7 +11,7 @@ export class RedisEventBus extends EventBus {
   /** Redis knows no prefix for channels, so they carry the one of the keys. */
   private readonly prefix: string;
   private readonly unsubscribe: () => void;
-  /** A listener sees nothing of the request or the tenant of the publisher. */
+  /** Runs listeners outside the request and the tenant of the publisher. */
   private readonly outside = AsyncLocalStorage.snapshot();
 
   constructor(

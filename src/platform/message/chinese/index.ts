@@ -21,7 +21,7 @@ import { harness } from './harness.js';
 import { compatibleApi } from './compatible-api.js';
 import { compat } from './compat.js';
 
-/** By the folder in which a template stands first; test/architecture/messages.spec.ts compares them with the sources. */
+/** The texts by the folder that has a template first; test/architecture/messages.spec.ts compares them with the sources. */
 export const parts: readonly Texts[] = [
   platform,
   identity,

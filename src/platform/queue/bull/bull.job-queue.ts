@@ -17,7 +17,7 @@ import { RunningJobs } from '../running-jobs.js';
 
 type Queue = Bull.Queue<QueuedJob>;
 
-/** What `process` calls and Bull's types do not have. */
+/** A member that `process` calls and Bull's types lack. */
 interface Named {
   readonly bclient: Redis;
   setWorkerName: () => Promise<unknown>;
@@ -49,9 +49,9 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     super();
     for (const queue of queues) {
       queue.on('error', (error: Error) => this.onError(queue, error));
-      // Not among Bull's options, which its blocking connection has as well.
+      // The limit is not among Bull's options, because its blocking connection has those as well.
       queue.client.options.commandTimeout = COMMAND_MS;
-      // Until its handler is there, this process takes no job of the kind.
+      // This process takes no job of the kind until its handler is registered.
       void queue.pause(true);
     }
   }
@@ -139,7 +139,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   private async run(kind: string, job: QueuedJob): Promise<void> {
     const handler = this.handlers.get(kind);
     if (handler && !this.stopping) await this.running.run(kind, job, handler);
-    // It arrived while the queue was being paused: another process shall have it.
+    // The job arrived while the queue was being paused, so it is left to another process.
     else await this.add(kind, job);
   }
 

@@ -11,10 +11,10 @@ import { JobQueue } from '../job-queue.js';
 import type { JobKinds, QueueConfig, QueuedJob } from '../job-queue.js';
 import { BullJobQueue } from './bull.job-queue.js';
 
-/** How long a job is its process's without a word of the process. Longer than any pause of the event loop. */
+/** How long a process keeps a job without renewing its lock; longer than any pause of the event loop. */
 const LOCK_MS = 30_000;
 
-/** How many processes of one job may die before it is dropped: more than its row allows, which counts them, too. */
+/** How many processes may die with a job before it is dropped: more than its row allows, which counts them too. */
 const MAX_DEATHS = 20;
 
 /** A job that no process holds, such as one that got lost on its way to a process, is found after one to two of these. */
@@ -68,7 +68,7 @@ function bullOptions(config: QueueConfig): BullRootModuleOptions {
   };
 }
 
-/** What a URL says. Bull's own reading of it knows neither TLS nor encoded passwords. */
+/** The options in a URL. Bull's own parser supports neither TLS nor encoded passwords. */
 function optionsOf(url: string): Redis['options'] {
   return { ...new Redis(url, { lazyConnect: true }).options, lazyConnect: false };
 }

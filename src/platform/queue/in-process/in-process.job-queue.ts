@@ -13,7 +13,7 @@ import { RunningJobs } from '../running-jobs.js';
 /** The jobs of one kind. */
 interface Lane {
   readonly kind: string;
-  /** In the order in which they became due, by id. */
+  /** Waiting jobs by id, in the order in which they became due. */
   readonly due: Map<string, QueuedJob>;
   readonly delayed: Map<string, { readonly job: QueuedJob; readonly timer: NodeJS.Timeout }>;
   active: number;
@@ -44,7 +44,7 @@ export class InProcessJobQueue extends JobQueue {
   }
 
   override async add(kind: string, job: QueuedJob, options: AddOptions = {}): Promise<void> {
-    // This process would not run it; the workers find its row.
+    // This process runs no jobs; the workers find the row.
     if (this.stopping || this.config.ROLE === 'api') return;
     const lane = this.laneOf(kind);
     if (lane.due.has(job.id)) return;

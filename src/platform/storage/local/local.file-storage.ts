@@ -24,10 +24,10 @@ import { FileStorage } from '../file-storage.js';
 import type { ByteRange, WriteOptions, WrittenFile } from '../file-storage.js';
 import { FileTooLargeError } from '../storage.errors.js';
 
-/** Beside the files, because a rename within one file system is atomic. */
+/** The folder of unfinished files, beside the others because a rename within one file system is atomic. */
 const UNFINISHED = 'unfinished';
 
-/** Beside them for the same reason. The time of a file in it is that at which it was set aside. */
+/** The folder of files in quarantine, beside the others for the same reason. Their times are those at which they were set aside. */
 const QUARANTINE = 'quarantine';
 
 /** Errors of the file system that say nothing about the file: a full, failing or unmounted disk, or a missing right. */
@@ -152,7 +152,7 @@ export class LocalFileStorage extends FileStorage {
     return removed;
   }
 
-  /** Reports an error of the storage, as opposed to one of the file, and names it. */
+  /** Runs the work and reports an error of the storage, as opposed to one of the file. */
   private async reportingOutages<T>(work: () => Promise<T>): Promise<T> {
     const beganAt = performance.now();
     try {
@@ -164,7 +164,7 @@ export class LocalFileStorage extends FileStorage {
     }
   }
 
-  /** A write, because a disk that is full can still be read. */
+  /** Probes with a write, because a full disk can still be read. */
   private async probe(): Promise<void> {
     const path = join(this.root, UNFINISHED, randomBytes(16).toString('hex'));
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
