@@ -4,7 +4,7 @@ import type { Connection } from './settings.js';
 
 const UNAUTHENTICATED = 401;
 
-/** Waits for a part of a request. What fails without an abort is a lost connection. */
+/** Awaits one part of a request. A failure without an abort means that the connection was lost. */
 export async function reach<Part>(
   part: () => Promise<Part>,
   signal: AbortSignal | null | undefined,
@@ -19,11 +19,11 @@ export async function reach<Part>(
   }
 }
 
-/** The part of an answer that fetch and XMLHttpRequest both give. */
+/** The part of an answer that both fetch and XMLHttpRequest provide. */
 export interface AnswerHead {
   readonly status: number;
   readonly header: (name: string) => string | null;
-  /** The instance that has asked. */
+  /** The instance that sent the request. */
   readonly connection: Connection;
 }
 
@@ -31,7 +31,7 @@ export function headOf({ status, headers }: Response, connection: Connection): A
   return { status, header: (name) => headers.get(name), connection };
 }
 
-/** Reads a JSON answer as it came, in its envelope; throws ApiError for a failure and for what is not JSON. */
+/** Reads a JSON answer with its envelope. Throws ApiError for a failure and for a body that is not JSON. */
 export function readJson(head: AnswerHead, text: string): unknown {
   const body = parsed(text);
   const { status } = head;
@@ -44,7 +44,7 @@ export function readJson(head: AnswerHead, text: string): unknown {
   throw unreadable(head, body ?? null);
 }
 
-/** The failure of an answer that is no envelope, such as that of a proxy. */
+/** Builds the error for an answer without an envelope, such as one from a proxy. */
 export function unreadable(head: AnswerHead, data: unknown = null): ApiError {
   const { status } = head;
   const message =
@@ -56,13 +56,13 @@ export function unreadable(head: AnswerHead, data: unknown = null): ApiError {
 
 function failure(
   { status, header, connection }: AnswerHead,
-  said: { readonly code: number; readonly message: string; readonly data: unknown },
+  details: { readonly code: number; readonly message: string; readonly data: unknown },
 ): ApiError {
-  if (said.code === UNAUTHENTICATED) connection.reportUnauthenticated();
-  return new ApiError({ ...said, status, requestId: header('X-Request-Id') ?? undefined });
+  if (details.code === UNAUTHENTICATED) connection.reportUnauthenticated();
+  return new ApiError({ ...details, status, requestId: header('X-Request-Id') ?? undefined });
 }
 
-/** Undefined for what is not JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -75,7 +75,7 @@ export function isJson({ header }: AnswerHead): boolean {
   return /^application\/(.+\+)?json\b/i.test(header('Content-Type') ?? '');
 }
 
-/** The name that the server gives to a file that it sends. */
+/** The file name in the Content-Disposition header. */
 export function fileNameOf({ header }: AnswerHead): string | undefined {
   const disposition = header('Content-Disposition') ?? '';
   const encoded = /filename\*\s*=\s*UTF-8''([^;]+)/i.exec(disposition)?.[1];
@@ -83,7 +83,7 @@ export function fileNameOf({ header }: AnswerHead): string | undefined {
     try {
       return decodeURIComponent(encoded.trim());
     } catch {
-      // The plain name stands beside it.
+      // A malformed encoded name is ignored; the plain `filename` follows.
     }
   }
   return /filename\s*=\s*(?:"([^"]*)"|([^;\s]+))/i.exec(disposition)?.slice(1).find(Boolean);

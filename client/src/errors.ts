@@ -1,4 +1,4 @@
-/** What the server says about a request that it has refused or failed. */
+/** The server's description of a request that it refused or that failed. */
 export interface Failure {
   readonly code: number;
   readonly message: string;
@@ -7,16 +7,16 @@ export interface Failure {
   readonly requestId?: string | undefined;
 }
 
-/** The server has answered, and the answer is a failure or cannot be read. */
+/** The server answered with a failure or with a body that cannot be read. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
-  /** Of the envelope; the HTTP status where the answer has no envelope. */
+  /** Code from the envelope; the HTTP status if the answer has no envelope. */
   readonly code: number;
-  /** What a client needs to act on the failure; null for most. */
+  /** Details for handling the failure; null for most failures. */
   readonly data: unknown;
-  /** HTTP status. */
+  /** HTTP status of the answer. */
   readonly status: number;
-  /** Names the request in the log of the server. */
+  /** Identifies the request in the server's log. */
   readonly requestId: string | undefined;
 
   constructor({ code, message, data, status, requestId }: Failure) {

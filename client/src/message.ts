@@ -1,12 +1,12 @@
 import { contentsOf, isEnvelope } from './envelope.js';
 
-/** The result of a function, and what the server says about it in the language of the request. */
+/** The result of a function and the server's message about it in the language of the request. */
 export interface WithMessage<Result> {
   readonly result: Result;
   readonly message: string;
 }
 
-/** Calls a function that answers an envelope. `message` is empty for an answer without one. */
+/** Calls a function and also returns the envelope's message; empty if there is none. */
 export async function withMessage<Options extends object, Result>(
   call: (options: Options) => Promise<Result>,
   options: Options,

@@ -8,10 +8,10 @@ import type { Streams } from './streams.js';
 import { uploadsOf } from './uploads.js';
 import type { Uploads } from './uploads.js';
 
-/** A function for each operation, the readers of streams, and the uploads, for one server and one caller. */
+/** The client for one server and one caller: a function per operation, stream readers and uploads. */
 export type Plinth = typeof operations & Streams & Uploads;
 
-/** Instances are independent of each other. Nothing is sent before the first call of a function. */
+/** Instances are independent of each other. No request is sent before the first function call. */
 export function createPlinth(settings: PlinthSettings = {}): Plinth {
   const connection = new Connection(settings);
   const client = createClient(createConfig(clientConfig(connection)));

@@ -4,7 +4,7 @@ import { contentsOf } from './envelope.js';
 import type { Config } from './generated/client/index.js';
 import type { Connection } from './settings.js';
 
-/** The configuration of the generated client that an instance calls. */
+/** Configuration of the generated client for one instance. */
 export function clientConfig(connection: Connection): Config {
   return {
     baseUrl: connection.baseUrl,
@@ -14,15 +14,17 @@ export function clientConfig(connection: Connection): Config {
   };
 }
 
-/** The configuration of the client that the generated file makes for itself. Instances have their own. */
-export function createClientConfig<Given extends Config>(given: Given): Given {
+/** Configuration of the generated default client, which is disabled: each instance has its own client. */
+export function createClientConfig<GeneratedConfig extends Config>(
+  config: GeneratedConfig,
+): GeneratedConfig {
   return {
-    ...given,
+    ...config,
     fetch: () => Promise.reject(new Error('Call the functions of createPlinth().')),
   };
 }
 
-/** As fetch, with the headers of the caller; throws ApiError and ConnectionError in place of answering a failure. */
+/** Fetches with the caller's headers. Throws ApiError or ConnectionError instead of returning a failed response. */
 async function fetchChecked(connection: Connection, request: Request): Promise<Response> {
   connection.addCallerHeaders(request.headers);
   const { signal } = request;
@@ -43,7 +45,7 @@ async function fetchChecked(connection: Connection, request: Request): Promise<R
     : fileAnswer(response, head, signal);
 }
 
-/** An answer that the generated client reads as a Blob: a File with the name that the server gives. */
+/** A response whose Blob is a File with the name that the server sent. */
 async function fileAnswer(
   response: Response,
   head: AnswerHead,

@@ -13,7 +13,7 @@ import type { Connection } from './settings.js';
 
 export type ChatSendBody = SendBody;
 
-/** Where a fragment comes from. */
+/** Location of a fragment in its document and knowledge base. */
 interface FragmentReference {
   readonly knowledgeId: number;
   readonly docId: string;
@@ -30,29 +30,29 @@ export interface ChatSource extends FragmentReference {
   /** The number by which the answer cites it. */
   readonly number: number;
   readonly content?: string;
-  /** Characters of the whole fragment, of which only the beginning was sent. */
+  /** Length of the whole fragment in characters, if only its beginning was sent. */
   readonly cutFrom?: number;
-  /** Indexes of the first and the last fragment that were sent with it, itself included. */
+  /** Indexes of the first and last fragments sent together with this one, including itself. */
   readonly firstIndex?: number;
   readonly lastIndex?: number;
 }
 
-/** A fragment that was found and not sent to the model. */
+/** A matching fragment that was not sent to the model. */
 export interface LeftOutSource extends FragmentReference {
-  /** `room`: it did not fit. `pieces`: as many as are sent at most come before it. */
+  /** `room`: the context was full. `pieces`: the maximum number of fragments was already reached. */
   readonly reason: 'room' | 'pieces';
 }
 
-/** A file of the question that could not be read; the answer goes on without it. */
+/** A file of the question that could not be read. The answer is written without it. */
 export interface FailedFile {
   readonly id: string;
   readonly name: string;
   readonly state: 'failed';
-  /** Why, and what to do. */
+  /** Explains why the file failed and what to do. */
   readonly reason: string;
 }
 
-/** The events of an answer (docs/API.md, POST /chat/send), but the failure, which is thrown. */
+/** Events of an answer (docs/API.md, POST /chat/send). The failure event is thrown as ApiError instead. */
 export type ChatEvent =
   | {
       readonly event: 'sources';
@@ -88,7 +88,7 @@ export type ChatEvent =
         readonly totalTokens: number;
         readonly estimated: boolean;
       };
-      /** Where the model was called again, or another one answered: the last of them. */
+      /** The most recent model calls, if a call was retried or a fallback model answered. */
       readonly attempts?: readonly {
         readonly model: string;
         readonly provider: string;
@@ -100,13 +100,13 @@ export type ChatEvent =
       readonly done: true;
       readonly finishReason: string;
       readonly citations?: { readonly cited: number[]; readonly unknown: number[] };
-      /** False while the database is away: the answer is kept and stored later. */
+      /** False while the database is unavailable; the answer is buffered and stored later. */
       readonly stored?: boolean;
-      /** The content is JSON in the form that was asked for. */
+      /** Whether the content is JSON in the requested format. */
       readonly structured?: boolean;
     };
 
-/** `code` and `data` are absent where the service ended the turn, and where a stored failure is repeated. */
+/** `code` and `data` are absent if the service ended the turn or a stored failure is repeated. */
 interface ChatFailure {
   readonly error: string;
   readonly code?: number;
@@ -123,7 +123,7 @@ const CHAT_EVENTS: readonly string[] = [
   'done',
 ] satisfies readonly ChatEvent['event'][];
 
-/** What a test of a model tells: each step when it begins and when it ends, and at the end the whole diagnosis. */
+/** Events of a model test: the start and end of each step, then the whole diagnosis. */
 export type ModelTestEvent =
   | { readonly event: 'start'; readonly step: DiagnosisStepView['step'] }
   | { readonly event: 'step'; readonly step: DiagnosisStepView }
@@ -139,17 +139,17 @@ export interface Notice {
 
 export interface ChatStreamOptions {
   readonly signal?: AbortSignal;
-  /** A repeated send with the same key answers the stored turn. */
+  /** Sending again with the same key returns the stored turn. */
   readonly idempotencyKey?: string;
 }
 
 export interface FollowOptions {
   readonly signal?: AbortSignal;
-  /** Says when the connection is there and when it is lost and being made again. */
+  /** Runs when the connection is established and when it is lost and being restored. */
   readonly onConnection?: (state: 'connected' | 'reconnecting') => void;
 }
 
-/** What ends the test of a model. */
+/** Options of a model test; aborting the signal ends it. */
 export interface ModelTestOptions {
   readonly signal?: AbortSignal;
 }
@@ -164,8 +164,8 @@ export interface Streams {
     options?: ChatStreamOptions,
   ): AsyncGenerator<ChatEvent, void, undefined>;
   /**
-   * Tests a model, as `modelTest` does, and tells of its steps as they happen. A frame `error` throws ApiError, and a stream
-   * that ends before `done` ConnectionError. Leaving the loop closes the connection, which ends the test.
+   * Tests a model as `modelTest` does and yields its steps as they happen. An `error` event throws ApiError, and a stream
+   * that ends before `done` throws ConnectionError. Leaving the loop closes the connection, which ends the test.
    */
   streamModelTest(
     id: number,
@@ -173,8 +173,8 @@ export interface Streams {
     options?: ModelTestOptions,
   ): AsyncGenerator<ModelTestEvent, void, undefined>;
   /**
-   * The events of a run after the sequence `after`, those that are stored and those that come, until the run is over. A lost
-   * connection is made again from the last event.
+   * Yields the events of a run after the sequence `after`, stored ones first and then live ones, until the run ends. A lost
+   * connection is resumed after the last event.
    */
   streamRunEvents(
     sessionId: string,
@@ -182,15 +182,15 @@ export interface Streams {
     options?: FollowOptions & { readonly after?: number },
   ): AsyncGenerator<HarnessEvent, void, undefined>;
   /**
-   * The events of several runs on one connection, until the signal aborts or the sign-in ends. A lost connection is made again;
-   * `runs` is asked each time for what to follow, and from where. Throws ApiError with the code 404 for a run that is gone,
-   * its place in `data.field` (`runs.1`).
+   * Yields the events of several runs on one connection until the signal aborts or the sign-in ends. After a lost connection,
+   * `runs` is called again for the runs to follow and their positions. Throws ApiError with the code 404 for a deleted run,
+   * with its index in `data.field` (`runs.1`).
    */
   streamHarness(
     runs: () => readonly FollowedRun[],
     options?: FollowOptions,
   ): AsyncGenerator<HarnessNews, void, undefined>;
-  /** The notices to the signed-in user, until the signal aborts or the sign-in ends, which throws ApiError. */
+  /** Yields notices to the signed-in user until the signal aborts. Throws ApiError when the sign-in ends. */
   streamNotices(options?: FollowOptions): AsyncGenerator<Notice, void, undefined>;
 }
 
@@ -275,19 +275,19 @@ async function* streamRunEvents(
   }
 }
 
-/** A run to follow, and the sequence of the last event that one has. */
+/** A run to follow and the sequence of the last received event. */
 export interface FollowedRun {
   readonly sessionId: string;
   readonly runId: string;
   readonly after: number;
 }
 
-/** What the stream of several runs says. */
+/** Messages of the stream of several runs. */
 export type HarnessNews =
   | { readonly kind: 'event'; readonly event: HarnessEvent }
-  /** `synced`: the stored events of the run have come. `over`: no more will come of it. */
+  /** `synced`: all stored events of the run were received. `over`: the run has no further events. */
   | { readonly kind: 'synced' | 'over'; readonly runId: string }
-  /** How much waits for a decision. */
+  /** Number of pending decisions. */
   | { readonly kind: 'count'; readonly count: number };
 
 async function* streamHarness(
@@ -332,7 +332,7 @@ async function* streamNotices(
 }
 
 const FIRST_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 10_000;
+const MAX_DELAY_MS = 10_000;
 
 /** The request that opens a stream. */
 interface Call extends RequestInit {
@@ -340,7 +340,7 @@ interface Call extends RequestInit {
   readonly headers?: Headers;
 }
 
-/** The frames of a stream that is opened again whenever it ends, until the server has nothing more to send. */
+/** Yields the frames of a stream and reopens it whenever it ends, until the server has nothing more to send. */
 async function* followed(
   connection: Connection,
   call: () => Call,
@@ -358,7 +358,7 @@ async function* followed(
       if (!isPassing(error)) throw error;
     }
     onConnection?.('reconnecting');
-    await delay(Math.min(FIRST_DELAY_MS * 2 ** attempt, LONGEST_DELAY_MS), signal);
+    await delay(Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS), signal);
   }
 }
 
@@ -369,12 +369,12 @@ function isPassing(error: unknown): boolean {
   return error instanceof ConnectionError;
 }
 
-/** The server has answered that nothing more will come. */
+/** Thrown when the server reports that the stream is complete. */
 class StreamOver extends Error {}
 
 type Frame = EventSourceMessage & { readonly requestId: string | undefined };
 
-/** The server sends a comment at least every 30 seconds: a connection that is silent for longer is lost. */
+/** The server sends a comment at least every 30 seconds, so a longer silence means a lost connection. */
 const SILENCE_MS = 75_000;
 
 /** Opens an event stream and reads its frames until it ends. */

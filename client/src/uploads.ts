@@ -10,7 +10,7 @@ import type {
 import type { Connection } from './settings.js';
 
 export interface UploadOptions {
-  /** Bytes of the request that were sent, and how many there are. Called in browsers. */
+  /** Reports the bytes sent and the total size of the request. Called only in browsers. */
   readonly onProgress?: (progress: { readonly sent: number; readonly total: number }) => void;
   readonly signal?: AbortSignal;
 }
@@ -18,9 +18,9 @@ export interface UploadOptions {
 export interface DocumentUpload extends UploadOptions {
   readonly knowledgeId: number;
   readonly file: File | readonly File[];
-  /** Parses the documents at once. */
+  /** Whether to parse the documents immediately. */
   readonly autoParse?: boolean;
-  /** Metadata of all files. */
+  /** Metadata for every uploaded file. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
@@ -35,7 +35,7 @@ export interface FileUpload extends UploadOptions {
 
 export interface Uploads {
   /**
-   * Adds documents to a knowledge base. Answers the outcome of each; where one was not stored, the outcomes are the `data` of
+   * Adds documents to a knowledge base and returns the outcome of each. If one was not stored, the outcomes are the `data` of
    * the ApiError.
    */
   uploadDocuments(upload: DocumentUpload): Promise<AttachUploadResponse>;
@@ -44,7 +44,7 @@ export interface Uploads {
    * the other file.
    */
   importTestSet(upload: TestSetImport): Promise<TestSetImportResponse>;
-  /** Stores a file, for a question of a chat by its `ossId`. */
+  /** Stores a file that a chat question references by its `ossId`. */
   uploadFile(upload: FileUpload): Promise<StorageUploadResponse>;
 }
 
@@ -87,7 +87,7 @@ function requestOf(connection: Connection, path: string, form: FormData): Upload
   return { connection, address: connection.addressOf(path), headers, form };
 }
 
-/** By XMLHttpRequest where there is one, because fetch tells nothing of what was sent. */
+/** Sends with XMLHttpRequest in browsers, because fetch does not report upload progress. */
 async function send(request: UploadRequest, options: UploadOptions): Promise<unknown> {
   const { head, text } =
     'XMLHttpRequest' in globalThis
@@ -121,7 +121,8 @@ function sendByXhr(
     const abort = (): void => xhr.abort();
     xhr.open('POST', address);
     headers.forEach((value, name) => xhr.setRequestHeader(name, value));
-    xhr.upload.onprogress = ({ loaded: sent, total }) => onProgress?.({ sent, total });
+    xhr.upload.onprogress = ({ loaded: sentBytes, total }) =>
+      onProgress?.({ sent: sentBytes, total });
     xhr.onload = () => {
       const head: AnswerHead = {
         status: xhr.status,
