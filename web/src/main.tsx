@@ -16,14 +16,14 @@ import { ready } from './i18n';
 
 let wasSignedIn = session.current !== undefined;
 let wasLapsed = false;
-// What was loaded belongs to the user and the tenant before, which another tab may have changed as well. A sign-out keeps the
-// way back.
+// Loaded data belongs to the previous user and tenant, which another tab may have changed as well. A sign-out preserves the
+// path to return to.
 session.subscribe(() => {
   const isBack = wasLapsed && session.current !== undefined;
   wasLapsed = session.isLapsed;
   if (wasLapsed) return;
   if (!session.current) queryClient.clear();
-  // The same user again: the page and its forms stay.
+  // The same user has signed in again, so the page and its forms stay.
   else if (isBack) void queryClient.invalidateQueries();
   else if (wasSignedIn) void queryClient.resetQueries();
   wasSignedIn = session.current !== undefined;
@@ -32,7 +32,7 @@ session.subscribe(() => {
 
 const TOAST_MARGIN_PX = 16;
 
-/** Toasts have a strip of the window for themselves: everything else ends above it (app.css). */
+/** Toasts have their own strip of the window. Everything else ends above it (app.css). */
 function ToastStrip() {
   useEffect(() => {
     const element = document.querySelector('[data-toasts][data-position="bottom-right"]');

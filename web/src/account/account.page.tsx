@@ -37,7 +37,7 @@ import { OwnSignIns } from './own-sign-ins';
 import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './account.module.css';
 
-/** What users see and change of themselves. */
+/** The page where users view and change their own account. */
 export default function AccountPage() {
   const { t } = useTranslation('account');
   const { may } = useMe();
@@ -268,8 +268,8 @@ function Appearance() {
   );
 }
 
-const SHORTEST = 5;
-const LONGEST = 72;
+const MIN_PASSWORD_CHARS = 5;
+const MAX_PASSWORD_CHARS = 72;
 
 function Password({ userName }: { readonly userName: string }) {
   const { t } = useTranslation('account');
@@ -279,7 +279,7 @@ function Password({ userName }: { readonly userName: string }) {
     validate: {
       oldPassword: (value) => (value === '' ? t('password.oldMissing') : null),
       newPassword: ({ length }) =>
-        length < SHORTEST || length > LONGEST ? t('password.rule') : null,
+        length < MIN_PASSWORD_CHARS || length > MAX_PASSWORD_CHARS ? t('password.rule') : null,
       again: (value, { newPassword }) => (value === newPassword ? null : t('password.differ')),
     },
   });

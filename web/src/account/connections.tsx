@@ -10,7 +10,7 @@ import { Refusal } from '../sign-in/sso';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
 
-/** The providers of the tenant. */
+/** Sign-in providers of the tenant. */
 export function useConnections(): readonly SsoConnectionView[] {
   const { data = [] } = useQuery({
     queryKey: ['sso', 'connections'],
@@ -19,7 +19,7 @@ export function useConnections(): readonly SsoConnectionView[] {
   return data;
 }
 
-/** Which providers sign the user in. Connecting with another one leads there and back, as a sign-in does. */
+/** Lists the providers that can sign the user in. Connecting another one redirects to it and back, like a sign-in. */
 export function Connections({
   connections,
 }: {
@@ -82,7 +82,7 @@ function Connect({
   );
 }
 
-/** Without another connection the user signs in with the password afterwards, and must know it. */
+/** If this is the only connection, the user must know their password to sign in afterwards. */
 function Disconnect({
   from: { id: provider, name },
   isOnly,

@@ -13,7 +13,7 @@ import { Time } from '../ui/time';
 import { softwareOf } from './software';
 import styles from './account.module.css';
 
-/** Where the user is signed in; each can be ended. */
+/** Lists the user's active sign-ins; each can be ended. */
 export function OwnSignIns() {
   const { t } = useTranslation('account');
   const { data, error, isPending, refetch } = useQuery({

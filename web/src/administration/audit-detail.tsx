@@ -13,7 +13,7 @@ function isRecord(value: unknown): value is Detail {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What an entry of the audit log says of a change: what was before and after, the changed fields, and the rest. */
+/** Details of an audit log entry: the values before and after, the changed fields and all other data. */
 export function AuditDetail({ detail }: { readonly detail: Detail }) {
   const { t } = useTranslation('administration');
   const { before, after, fields, changed, ...rest } = detail;
@@ -57,14 +57,14 @@ export function AuditDetail({ detail }: { readonly detail: Detail }) {
   );
 }
 
-/** Lists as what was added and removed, records field by field, everything else as before and after. */
+/** Shows lists as added and removed entries, records field by field, and everything else as before and after. */
 function Change({ before, after }: { readonly before: unknown; readonly after: unknown }) {
   const { t } = useTranslation('administration');
   if (Array.isArray(before) && Array.isArray(after)) {
-    const had = before.map(textOf);
-    const has = after.map(textOf);
-    const added = has.filter((one) => !had.includes(one));
-    const removed = had.filter((one) => !has.includes(one));
+    const valuesBefore = before.map(textOf);
+    const valuesAfter = after.map(textOf);
+    const added = valuesAfter.filter((one) => !valuesBefore.includes(one));
+    const removed = valuesBefore.filter((one) => !valuesAfter.includes(one));
     if (added.length + removed.length === 0) {
       return (
         <Text size="sm" c="dimmed">

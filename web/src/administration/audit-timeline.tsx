@@ -74,26 +74,33 @@ function filterOf({ who, what, kind, record, ip }: Address) {
   return { actorName: who, action: what, targetType: kind, targetId: record, ip };
 }
 
-/** What happened, by day. An entry opens to what it changed. */
+/** The audit log grouped by day. An entry expands to show what it changed. */
 export function AuditTimeline() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
   const [address, change] = useAddress();
   const page = Number(address['page'] ?? 1);
-  const given = Object.fromEntries(FILTERS.map((name) => [name, address[name]]));
+  const filterValues = Object.fromEntries(FILTERS.map((name) => [name, address[name]]));
   const { data, error, isPending, refetch, isPlaceholderData } = useQuery({
-    queryKey: ['audit', page, given],
+    queryKey: ['audit', page, filterValues],
     queryFn: ({ signal }) =>
       plinth.auditList({
-        query: { pageNum: page, pageSize: ENTRIES_A_PAGE, ...filterOf(given), ...daysOf(given) },
+        query: {
+          pageNum: page,
+          pageSize: ENTRIES_A_PAGE,
+          ...filterOf(filterValues),
+          ...daysOf(filterValues),
+        },
         signal,
       }),
     placeholderData: keepPreviousData,
   });
   const download = useAction(async () =>
-    saveFile(await plinth.auditExport({ body: { ...filterOf(given), ...daysOf(given) } })),
+    saveFile(
+      await plinth.auditExport({ body: { ...filterOf(filterValues), ...daysOf(filterValues) } }),
+    ),
   );
-  const filtered = Object.values(given).some((value) => value !== undefined);
+  const filtered = Object.values(filterValues).some((value) => value !== undefined);
   const days = Map.groupBy(data?.rows ?? [], ({ createTime }) =>
     momentOf(createTime).toLocaleDateString(language(), { dateStyle: 'full' }),
   );

@@ -63,12 +63,12 @@ interface Entry {
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** A UUID by its end: many records of the same minute begin with the same digits. */
+/** Shortens a UUID to its end, because records of the same minute begin with the same digits. */
 function shortOf(id: string): string {
   return UUID.test(id) ? `…${id.slice(-8)}` : id;
 }
 
-/** "user jo (12)"; "user 12" where it has no name, or has no longer one. */
+/** "user jo (12)", or "user 12" if the record has no name. */
 function targetOf(t: TFunction<'administration'>, entry: Entry): string {
   const { targetType, targetId, targetName: name } = entry;
   const kind = t(`audit.target.${targetType as Target}`, { defaultValue: targetType });

@@ -15,7 +15,7 @@ const PERMISSION: Readonly<Record<Tab, string>> = {
   signIns: 'monitor:logininfor:list',
 };
 
-/** Who did what: as a timeline, and as the two tables that the logs of other consoles are. */
+/** The audit log as a timeline, and as separate tables of operations and sign-ins. */
 export default function AuditPage() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
@@ -23,7 +23,7 @@ export default function AuditPage() {
   const tabs = TABS.filter((tab) => may(PERMISSION[tab]));
   const tab = tabs.find((one) => one === address['tab']) ?? tabs[0] ?? 'timeline';
   const choose = (value: string | null): void => {
-    // The filters of a tab mean nothing to another one.
+    // Filters apply to one tab only.
     const cleared = Object.fromEntries(Object.keys(address).map((key) => [key, undefined]));
     change({ ...cleared, tab: value === tabs[0] ? undefined : (value ?? undefined) });
   };

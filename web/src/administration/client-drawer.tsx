@@ -13,7 +13,7 @@ const GRANTS = ['password', 'email', 'sms', 'social', 'xcx'] as const;
 const SWITCHES = ['inlineThinking', 'inlineSources', 'inlineFailures'] as const;
 
 interface Props {
-  /** Undefined for a new one. */
+  /** The client to edit; undefined to add one. */
   readonly client: ClientView | undefined;
   readonly onClose: () => void;
 }

@@ -9,7 +9,7 @@ import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
 
 interface TypeProps {
-  /** Undefined for a new one. */
+  /** The type to edit; undefined to add one. */
   readonly type: DictionaryTypeView | undefined;
   readonly onSaved: (dictType: string) => void;
   readonly onClose: () => void;
@@ -75,7 +75,7 @@ export function DictionaryTypeDrawer({ type, onSaved, onClose }: TypeProps) {
 
 interface EntryProps {
   readonly dictType: string;
-  /** Undefined for a new one. */
+  /** The entry to edit; undefined to add one. */
   readonly entry: DictionaryEntryView | undefined;
   readonly changes: readonly QueryKey[];
   readonly onClose: () => void;

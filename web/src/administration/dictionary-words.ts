@@ -4,7 +4,7 @@ import type texts from './texts.en.json';
 
 type Word = keyof (typeof texts)['dictionary']['words'];
 
-/** The types that every tenant has. */
+/** Dictionary types that every tenant has. */
 const TYPES: ReadonlySet<string> = new Set([
   'chat_model_category',
   'sys_grant_type',
@@ -15,7 +15,7 @@ const TYPES: ReadonlySet<string> = new Set([
   'sys_oper_type',
 ]);
 
-/** What the service calls them and their entries, with the texts of the console. */
+/** Default names of the built-in types and entries, with the console's texts for them. */
 const WORDS: Readonly<Record<string, Word>> = {
   'Model categories': 'modelCategories',
   Chat: 'chat',
@@ -58,7 +58,7 @@ export function typeName(
   t: TFunction<'administration'>,
   { dictType, dictName }: Pick<DictionaryTypeView, 'dictType' | 'dictName'>,
 ): string {
-  return shown(t, dictType, dictName);
+  return translated(t, dictType, dictName);
 }
 
 /** The label of an entry in the language of the page, unless a user has changed it. */
@@ -66,10 +66,10 @@ export function entryLabel(
   t: TFunction<'administration'>,
   { dictType, dictLabel }: Pick<DictionaryEntryView, 'dictType' | 'dictLabel'>,
 ): string {
-  return shown(t, dictType, dictLabel);
+  return translated(t, dictType, dictLabel);
 }
 
-function shown(t: TFunction<'administration'>, type: string, text: string): string {
+function translated(t: TFunction<'administration'>, type: string, text: string): string {
   const word = TYPES.has(type) ? WORDS[text] : undefined;
   return word ? t(`dictionary.words.${word}`) : text;
 }

@@ -43,7 +43,7 @@ import { entryLabel, typeName } from './dictionary-words';
 import { orderOf } from './order';
 import styles from './dictionary.module.css';
 
-/** The types on the left, the entries of the chosen one on the right. */
+/** The dictionary: types on the left, entries of the chosen type on the right. */
 export default function DictionaryPage() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
@@ -59,9 +59,9 @@ export default function DictionaryPage() {
       }),
   });
   const rows = types.data?.rows ?? [];
-  const wanted = search.trim().toLocaleLowerCase();
-  const shown = rows.filter((row) =>
-    `${row.dictName} ${typeName(t, row)} ${row.dictType}`.toLocaleLowerCase().includes(wanted),
+  const searchText = search.trim().toLocaleLowerCase();
+  const matches = rows.filter((row) =>
+    `${row.dictName} ${typeName(t, row)} ${row.dictType}`.toLocaleLowerCase().includes(searchText),
   );
   const chosen = rows.find(({ dictType }) => dictType === type) ?? (type ? undefined : rows[0]);
   const choose = (dictType: string): void =>
@@ -110,7 +110,7 @@ export default function DictionaryPage() {
               value={search}
               onChange={({ currentTarget }) => setSearch(currentTarget.value)}
             />
-            {shown.map((row) => (
+            {matches.map((row) => (
               <NavLink
                 key={row.dictId}
                 component="button"
@@ -122,7 +122,7 @@ export default function DictionaryPage() {
                 onClick={() => choose(row.dictType)}
               />
             ))}
-            {shown.length === 0 && (
+            {matches.length === 0 && (
               <Text c="dimmed" size="sm" p="xs">
                 {t('dictionary.noSuchType')}
               </Text>

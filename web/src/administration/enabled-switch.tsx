@@ -5,18 +5,18 @@ import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 
 interface Props {
-  /** Of the record, for the screen reader and the notices. */
+  /** Name of the record, used for screen readers and notices. */
   readonly name: string;
   readonly enabled: boolean;
-  /** What disabling does; asked before it is done. */
+  /** Effect of disabling, shown in a confirmation first. */
   readonly consequence: string;
-  /** Why it cannot be switched. */
+  /** Reason why the switch is disabled. */
   readonly fixed?: string | undefined;
   readonly change: (status: '0' | '1') => Promise<unknown>;
   readonly changes: readonly QueryKey[];
 }
 
-/** Enables a record at once, and says what disabling does before it does it. */
+/** Enables a record immediately; asks for confirmation before disabling it. */
 export function EnabledSwitch({ name, enabled, consequence, fixed, change, changes }: Props) {
   const { t } = useTranslation('administration');
   const enable = useAction(() => change('0'), { done: t('status.nowEnabled', { name }), changes });

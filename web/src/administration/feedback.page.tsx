@@ -38,11 +38,11 @@ function filterOf({ vote, model }: Address): Pick<FeedbackListQuery, 'vote' | 'm
   return { modelName: model, ...((vote === 'up' || vote === 'down') && { vote }) };
 }
 
-/** What users think of answers. A question can become a test query of a knowledge base. */
+/** User feedback on answers. A question can become a test query of a knowledge base. */
 export default function FeedbackPage() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
-  const [shown, setShown] = useState<FeedbackView>();
+  const [openFeedback, setOpenFeedback] = useState<FeedbackView>();
   const [tested, setTested] = useState<FeedbackView>();
   const canTest = may('system:info:edit');
   return (
@@ -122,10 +122,10 @@ export default function FeedbackPage() {
             {t('feedback.emptyHint')}
           </Empty>
         }
-        onOpen={setShown}
+        onOpen={setOpenFeedback}
         rowActions={(one) => (
           <>
-            <MenuItem icon={IconEye} onClick={() => setShown(one)}>
+            <MenuItem icon={IconEye} onClick={() => setOpenFeedback(one)}>
               {t('feedback.open')}
             </MenuItem>
             {canTest && (
@@ -148,11 +148,13 @@ export default function FeedbackPage() {
             ),
         })}
       />
-      {shown && (
+      {openFeedback && (
         <FeedbackDrawer
-          feedback={shown}
-          onTest={canTest && shown.question !== null ? () => setTested(shown) : undefined}
-          onClose={() => setShown(undefined)}
+          feedback={openFeedback}
+          onTest={
+            canTest && openFeedback.question !== null ? () => setTested(openFeedback) : undefined
+          }
+          onClose={() => setOpenFeedback(undefined)}
         />
       )}
       {tested && <MakeTestQuery feedback={tested} onClose={() => setTested(undefined)} />}
@@ -249,7 +251,7 @@ interface TestProps {
   readonly onClose: () => void;
 }
 
-/** The question becomes a test query of a base that the answer cites, which is expected to find what was cited. */
+/** Adds the question to a cited knowledge base as a test query that expects the cited fragments. */
 function MakeTestQuery({ feedback, onClose }: TestProps) {
   const { t } = useTranslation('administration');
   const cited = feedback.sources.filter((source) => source.cited);
@@ -257,7 +259,7 @@ function MakeTestQuery({ feedback, onClose }: TestProps) {
     cited[0] === undefined ? null : String(cited[0].knowledgeId),
   );
   const [failure, setFailure] = useState<unknown>();
-  const [made, setMade] = useState(false);
+  const [isMade, setIsMade] = useState(false);
   const bases = useQuery({
     queryKey: ['knowledge', 'choices'],
     queryFn: ({ signal }) => plinth.knowledgeList({ query: { pageSize: 1_000 }, signal }),
@@ -267,7 +269,7 @@ function MakeTestQuery({ feedback, onClose }: TestProps) {
       plinth.feedbackMakeTestQuery({ path: { id: feedback.id }, body: { knowledgeId } }),
     {
       changes: [['test-sets']],
-      after: () => setMade(true),
+      after: () => setIsMade(true),
       onFailure: setFailure,
     },
   );
@@ -278,7 +280,7 @@ function MakeTestQuery({ feedback, onClose }: TestProps) {
       title={t('feedback.test.open')}
       closeButtonProps={{ 'aria-label': t('close') }}
     >
-      {made ? (
+      {isMade ? (
         <Stack>
           <Text role="status">{t('feedback.test.done')}</Text>
           <Group justify="flex-end">

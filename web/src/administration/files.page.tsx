@@ -31,7 +31,7 @@ import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import styles from './files.module.css';
 
-/** The images that browsers show and that cannot hold a script. Everything else is only downloaded. */
+/** Image types that are safe to show because they cannot contain scripts. Other files are only downloaded. */
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/bmp'];
 
 const KINDS = ['image', 'audio', 'video', 'text', 'application'] as const;
@@ -52,7 +52,7 @@ function contentOf({ ossId }: StoredFileView, signal?: AbortSignal): Promise<Blo
 export default function FilesPage() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
-  const [shown, setShown] = useState<StoredFileView>();
+  const [openFile, setOpenFile] = useState<StoredFileView>();
   const canRemove = may('system:oss:remove');
   const canDownload = may('system:oss:download');
   const download = useAction(async (file: StoredFileView) =>
@@ -158,13 +158,13 @@ export default function FilesPage() {
         }
         {...(canDownload && {
           onOpen: (file: StoredFileView) =>
-            IMAGES.includes(file.mimeType) ? setShown(file) : download.mutate(file),
+            IMAGES.includes(file.mimeType) ? setOpenFile(file) : download.mutate(file),
         })}
         {...((canDownload || canRemove) && {
           rowActions: (file: StoredFileView) => (
             <>
               {canDownload && IMAGES.includes(file.mimeType) && (
-                <MenuItem icon={IconEye} onClick={() => setShown(file)}>
+                <MenuItem icon={IconEye} onClick={() => setOpenFile(file)}>
                   {t('files.preview')}
                 </MenuItem>
               )}
@@ -189,11 +189,11 @@ export default function FilesPage() {
           ),
         })}
       />
-      {shown && (
+      {openFile && (
         <Preview
-          file={shown}
-          onDownload={() => download.mutate(shown)}
-          onClose={() => setShown(undefined)}
+          file={openFile}
+          onDownload={() => download.mutate(openFile)}
+          onClose={() => setOpenFile(undefined)}
         />
       )}
     </Page>
@@ -206,7 +206,7 @@ interface PreviewProps {
   readonly onClose: () => void;
 }
 
-/** An image, loaded with the sign-in: neither a token nor a signed address is in the page. */
+/** An image that is fetched with the sign-in, so the page contains neither a token nor a signed address. */
 function Preview({ file, onDownload, onClose }: PreviewProps) {
   const { t } = useTranslation('administration');
   const [address, setAddress] = useState<string>();
@@ -217,10 +217,10 @@ function Preview({ file, onDownload, onClose }: PreviewProps) {
   });
   useEffect(() => {
     if (!data) return undefined;
-    // The type of the list: the download itself has none that a browser would show.
-    const made = URL.createObjectURL(new Blob([data], { type: file.mimeType }));
-    setAddress(made);
-    return () => URL.revokeObjectURL(made);
+    // The type comes from the list, because the download has a generic content type.
+    const objectUrl = URL.createObjectURL(new Blob([data], { type: file.mimeType }));
+    setAddress(objectUrl);
+    return () => URL.revokeObjectURL(objectUrl);
   }, [data, file.mimeType]);
   return (
     <Modal

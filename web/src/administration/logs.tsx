@@ -23,7 +23,7 @@ function operationsOf({ who, kind, type, ip }: Address) {
   return { operName: who, title: kind, businessType: type, operIp: ip };
 }
 
-/** Changes, without sign-ins. */
+/** Table of operations, excluding sign-ins. */
 export function OperationLog() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
@@ -49,8 +49,8 @@ export function OperationLog() {
           id: 'action',
           title: t('audit.actionTitle'),
           cell: ({ action }) => {
-            const known = ACTIONS.find((one) => one === action);
-            return known ? t(`audit.action.${known}`) : action;
+            const knownAction = ACTIONS.find((one) => one === action);
+            return knownAction ? t(`audit.action.${knownAction}`) : action;
           },
         },
         {
@@ -58,8 +58,8 @@ export function OperationLog() {
           title: t('audit.kind'),
           sort: 'title',
           cell: ({ title }) => {
-            const known = TARGETS.find((one) => one === title);
-            return known ? t(`audit.target.${known}`) : title;
+            const knownTarget = TARGETS.find((one) => one === title);
+            return knownTarget ? t(`audit.target.${knownTarget}`) : title;
           },
         },
         {
@@ -117,7 +117,7 @@ function signInsOf({ who, ip, result }: Address): SignInLogQuery {
   return { userName: who, ipaddr: ip, ...(status && { status }) };
 }
 
-/** Successful and failed sign-ins. */
+/** Table of successful and failed sign-ins. */
 export function SignInLog() {
   const { t } = useTranslation('administration');
   const { may } = useMe();

@@ -1,6 +1,6 @@
 import type { Address } from '../app/address';
 
-/** The order of a table, for the export of its rows. */
+/** Converts the sort order of a table for the export of its rows. */
 export function orderOf({ orderByColumn, isAsc }: Address): {
   orderByColumn?: string;
   isAsc?: string;

@@ -15,19 +15,19 @@ import { useTranslation } from 'react-i18next';
 import { CopyButton } from '../ui/copy-button';
 import styles from './password.module.css';
 
-/** Without signs that look alike. */
+/** Characters of generated passwords, without ones that look alike. */
 const SIGNS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const LENGTH = 16;
 
-export const SHORTEST_PASSWORD = 5;
-export const LONGEST_PASSWORD = 72;
+export const MIN_PASSWORD_CHARS = 5;
+export const MAX_PASSWORD_CHARS = 72;
 
-/** 16 random signs, about 93 bits. */
+/** Generates 16 random characters, about 93 bits of entropy. */
 export function newPassword(): string {
   let password = '';
   while (password.length < LENGTH) {
     const [byte = 0] = crypto.getRandomValues(new Uint8Array(1));
-    // Bytes above the last whole multiple would favour the first signs.
+    // Bytes above the last whole multiple are skipped, because they would favour the first characters.
     if (byte < 256 - (256 % SIGNS.length)) password += SIGNS[byte % SIGNS.length] ?? '';
   }
   return password;
@@ -39,7 +39,7 @@ interface FieldProps {
   readonly onGenerate: (password: string) => void;
 }
 
-/** A password in clear: it is generated for another user, and the administrator passes it on. */
+/** Shows the password in clear text, because the administrator passes it on to the user. */
 export function NewPasswordField({ label, description, onGenerate, ...input }: FieldProps) {
   const { t } = useTranslation('administration');
   return (
@@ -72,7 +72,7 @@ interface OnceProps {
   readonly onClose: () => void;
 }
 
-/** Shows a password for the only time: the service keeps no more than a hash of it. */
+/** Shows a password once; the service stores only its hash. */
 export function PasswordOnce({ title, credentials, onClose }: OnceProps) {
   const { t } = useTranslation('administration');
   const { userName, password } = credentials;

@@ -23,29 +23,29 @@ interface Props {
   readonly permissions: readonly PermissionView[];
   readonly chosen: readonly string[];
   readonly readOnly: boolean;
-  /** Whether the user has the permission and so can give it; by default as the service says of them. */
-  readonly held?: (permission: string) => boolean;
+  /** Whether the user can grant the permission. Defaults to the user's own permissions. */
+  readonly canGrant?: (permission: string) => boolean;
   readonly onChange: (chosen: readonly string[]) => void;
 }
 
-/** Permissions by group, with a search. One that the user does not have themselves cannot be given or taken. */
-export function PermissionTree({ permissions, chosen, readOnly, held, onChange }: Props) {
+/** Permissions by group, with a search. Users can only grant or revoke permissions that they have. */
+export function PermissionTree({ permissions, chosen, readOnly, canGrant, onChange }: Props) {
   const { may } = useMe();
   const { t } = useTranslation('administration');
   const [search, setSearch] = useState('');
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const wanted = search.trim().toLocaleLowerCase();
+  const searchText = search.trim().toLocaleLowerCase();
   const groups = groupsOf(permissions);
-  const shown = wanted === '' ? groups : groups.flatMap((group) => matching(group));
+  const visibleGroups = searchText === '' ? groups : groups.flatMap((group) => matching(group));
 
   function matching(group: PermissionGroup): PermissionGroup[] {
-    if (groupTitle(t, group).toLocaleLowerCase().includes(wanted)) return [group];
-    const found = group.permissions.filter(
+    if (groupTitle(t, group).toLocaleLowerCase().includes(searchText)) return [group];
+    const matches = group.permissions.filter(
       (one) =>
-        one.permission.toLowerCase().includes(wanted) ||
-        allowedBy(t, one).toLocaleLowerCase().includes(wanted),
+        one.permission.toLowerCase().includes(searchText) ||
+        allowedBy(t, one).toLocaleLowerCase().includes(searchText),
     );
-    return found.length === 0 ? [] : [{ ...group, permissions: found }];
+    return matches.length === 0 ? [] : [{ ...group, permissions: matches }];
   }
 
   const toggle = (members: readonly string[], on: boolean): void => {
@@ -75,14 +75,14 @@ export function PermissionTree({ permissions, chosen, readOnly, held, onChange }
         </Button>
       </Group>
       <div className={styles['groups']}>
-        {shown.map((group) => (
+        {visibleGroups.map((group) => (
           <GroupRows
             key={group.key}
             group={group}
             chosen={chosen}
             readOnly={readOnly}
-            held={held ?? may}
-            open={wanted !== '' || open.has(group.key)}
+            canGrant={canGrant ?? may}
+            open={searchText !== '' || open.has(group.key)}
             onOpen={(on) => {
               const next = new Set(open);
               if (on) next.add(group.key);
@@ -92,7 +92,7 @@ export function PermissionTree({ permissions, chosen, readOnly, held, onChange }
             onToggle={toggle}
           />
         ))}
-        {shown.length === 0 && (
+        {visibleGroups.length === 0 && (
           <Text c="dimmed" p="md" ta="center">
             {t('role.noSuchPermission')}
           </Text>
@@ -106,17 +106,17 @@ interface GroupProps {
   readonly group: PermissionGroup;
   readonly chosen: readonly string[];
   readonly readOnly: boolean;
-  readonly held: (permission: string) => boolean;
+  readonly canGrant: (permission: string) => boolean;
   readonly open: boolean;
   readonly onOpen: (open: boolean) => void;
   readonly onToggle: (members: readonly string[], on: boolean) => void;
 }
 
-function GroupRows({ group, chosen, readOnly, held, open, onOpen, onToggle }: GroupProps) {
+function GroupRows({ group, chosen, readOnly, canGrant, open, onOpen, onToggle }: GroupProps) {
   const { t } = useTranslation('administration');
   const names = group.permissions.map(({ permission }) => permission);
-  const given = names.filter((name) => chosen.includes(name));
-  const mine = names.filter((name) => held(name));
+  const granted = names.filter((name) => chosen.includes(name));
+  const grantable = names.filter((name) => canGrant(name));
   const title = groupTitle(t, group);
   const Arrow = open ? IconChevronDown : IconChevronRight;
   const id = `permissions-${group.key}`;
@@ -134,32 +134,34 @@ function GroupRows({ group, chosen, readOnly, held, open, onOpen, onToggle }: Gr
         <Checkbox
           className={styles['groupName']}
           label={title}
-          checked={given.length === names.length}
-          indeterminate={given.length > 0 && given.length < names.length}
-          disabled={readOnly || mine.length === 0}
-          onChange={({ currentTarget }) => onToggle(mine, currentTarget.checked)}
+          checked={granted.length === names.length}
+          indeterminate={granted.length > 0 && granted.length < names.length}
+          disabled={readOnly || grantable.length === 0}
+          onChange={({ currentTarget }) => onToggle(grantable, currentTarget.checked)}
         />
         <Badge
           variant="light"
-          color={given.length > 0 ? 'indigo' : 'gray'}
+          color={granted.length > 0 ? 'indigo' : 'gray'}
           className={styles['count']}
         >
-          {t('role.someOf', { some: number(given.length), all: number(names.length) })}
+          {t('role.someOf', { some: number(granted.length), all: number(names.length) })}
         </Badge>
       </Group>
       <Collapse expanded={open} id={id}>
         <Stack gap="xs" className={styles['members']}>
           {group.permissions.map((one) => {
-            const isHeld = held(one.permission);
+            const isGrantable = canGrant(one.permission);
             return (
               <Checkbox
                 key={one.permission}
                 label={allowedBy(t, one)}
                 description={
-                  isHeld || readOnly ? one.permission : t('role.notYours', { name: one.permission })
+                  isGrantable || readOnly
+                    ? one.permission
+                    : t('role.notYours', { name: one.permission })
                 }
                 checked={chosen.includes(one.permission)}
-                disabled={readOnly || !isHeld}
+                disabled={readOnly || !isGrantable}
                 onChange={({ currentTarget }) => onToggle([one.permission], currentTarget.checked)}
               />
             );

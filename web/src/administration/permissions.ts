@@ -12,14 +12,14 @@ export const permissionsQuery = queryOptions({
 });
 
 export interface PermissionGroup {
-  /** The part of the permissions before the action, with `_` for `:`, which texts cannot have in their keys. */
+  /** The permission prefix before the action, with `_` instead of `:`, which text keys cannot contain. */
   readonly key: string;
-  /** In English, as the service calls it. */
+  /** English name of the group from the service. */
   readonly name: string;
   readonly permissions: readonly PermissionView[];
 }
 
-/** `system:user:list` is `system_user_list`. */
+/** The permission as a text key: `system:user:list` becomes `system_user_list`. */
 export function keyOf(permission: string): string {
   return permission.replaceAll(':', '_');
 }
@@ -32,7 +32,7 @@ export function groupsOf(permissions: readonly PermissionView[]): readonly Permi
   });
 }
 
-/** What a permission allows, in words; the service's description for one that the console does not know. */
+/** Describes what a permission allows; falls back to the service's description if the console has no text. */
 export function allowedBy(
   t: TFunction<'administration'>,
   { permission, description }: PermissionView,
@@ -45,28 +45,31 @@ export function groupTitle(t: TFunction<'administration'>, { key, name }: Permis
   return t(`group.${key as keyof (typeof texts)['group']}`, { defaultValue: name });
 }
 
-/** Whether a granted permission, which may have wildcards, stands for the other one. */
+/** Whether a granted permission, which may contain wildcards, includes another one. */
 function covers(granted: string, permission: string): boolean {
   const parts = permission.split(':');
   return granted.split(':').every((part, place) => part === '*' || part === parts[place]);
 }
 
-/** The permissions of the list that those of a role stand for. */
+/** Expands the permissions of a role, which may contain wildcards, to those in the list. */
 export function expanded(granted: readonly string[], all: readonly PermissionView[]): string[] {
   return all
     .map(({ permission }) => permission)
     .filter((permission) => granted.some((one) => covers(one, permission)));
 }
 
-/** What to store for the chosen ones: a wildcard of before stays where all that it stands for is still chosen. */
+/** Permissions to store: an existing wildcard is kept while every permission that it includes is still chosen. */
 export function compacted(
   before: readonly string[],
   chosen: readonly string[],
   all: readonly PermissionView[],
 ): string[] {
-  const kept = before.filter(
+  const keptPermissions = before.filter(
     (granted) =>
       granted.includes('*') && expanded([granted], all).every((one) => chosen.includes(one)),
   );
-  return [...kept, ...chosen.filter((one) => !kept.some((granted) => covers(granted, one)))];
+  return [
+    ...keptPermissions,
+    ...chosen.filter((one) => !keptPermissions.some((granted) => covers(granted, one))),
+  ];
 }

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
-import { LONGEST_PASSWORD, newPassword, NewPasswordField, SHORTEST_PASSWORD } from './password';
+import { MAX_PASSWORD_CHARS, newPassword, NewPasswordField, MIN_PASSWORD_CHARS } from './password';
 import type { Credentials } from './password';
 
 interface Props {
@@ -14,7 +14,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Gives a user a generated password, or a typed one. Their sign-ins end. */
+/** Resets a user's password to a generated or typed one and ends their sign-ins. */
 export function ResetPasswordDrawer({ user, onDone, onClose }: Props) {
   const { t } = useTranslation('administration');
   const { userId, userName } = user;
@@ -22,7 +22,7 @@ export function ResetPasswordDrawer({ user, onDone, onClose }: Props) {
     initialValues: { password: newPassword() },
     validate: {
       password: ({ length }) =>
-        length < SHORTEST_PASSWORD || length > LONGEST_PASSWORD ? t('password.rule') : null,
+        length < MIN_PASSWORD_CHARS || length > MAX_PASSWORD_CHARS ? t('password.rule') : null,
     },
   });
   const reset = useAction(

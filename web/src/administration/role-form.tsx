@@ -28,9 +28,9 @@ import styles from './role-form.module.css';
 
 interface Props {
   readonly permissions: readonly PermissionView[];
-  /** Undefined for a new one. */
+  /** The role to edit; undefined to add one. */
   readonly role?: RoleView | undefined;
-  /** The role that a new one begins as a copy of. */
+  /** The role to copy when adding a role. */
   readonly copied?: RoleView | undefined;
 }
 
@@ -41,8 +41,11 @@ export function RoleForm({ permissions, role, copied }: Props) {
   const [failure, setFailure] = useState<unknown>();
   const valuesOf = (edited: RoleView | undefined) => {
     const source = edited ?? copied;
-    const given: readonly string[] = expanded(source?.permissions ?? [], permissions).filter(
-      // A copy has what its maker may give.
+    const initialPermissions: readonly string[] = expanded(
+      source?.permissions ?? [],
+      permissions,
+    ).filter(
+      // A copy contains only permissions that the current user may grant.
       (permission) => edited !== undefined || may(permission),
     );
     return {
@@ -51,7 +54,7 @@ export function RoleForm({ permissions, role, copied }: Props) {
       roleKey: edited?.roleKey ?? '',
       roleSort: source?.roleSort ?? 0,
       remark: source?.remark ?? '',
-      permissions: given,
+      permissions: initialPermissions,
     };
   };
   const stored = valuesOf(role);
@@ -66,13 +69,15 @@ export function RoleForm({ permissions, role, copied }: Props) {
   useRecordForm(form, stored);
   const save = useAction(
     async ({ permissions: chosen, ...values }: typeof form.values) => {
-      const given = { permissions: compacted(role?.permissions ?? [], chosen, permissions) };
+      const permissionFields = {
+        permissions: compacted(role?.permissions ?? [], chosen, permissions),
+      };
       if (!role) {
-        await plinth.roleCreate({ body: { ...values, ...given } });
+        await plinth.roleCreate({ body: { ...values, ...permissionFields } });
         return;
       }
-      // What was not touched here may have been changed by others meanwhile.
-      const changed = form.isDirty('permissions') ? given : {};
+      // Unchanged permissions are not sent, because someone else may have changed them meanwhile.
+      const changed = form.isDirty('permissions') ? permissionFields : {};
       await plinth.roleUpdate({ body: { ...values, ...changed, roleId: role.roleId } });
     },
     {
@@ -177,7 +182,7 @@ interface SummaryProps {
   readonly chosen: readonly string[];
 }
 
-/** What a user with this role can do, in words. */
+/** Describes what a user with this role can do. */
 function Summary({ permissions, chosen }: SummaryProps) {
   const { t } = useTranslation('administration');
   const groups = groupsOf(permissions.filter(({ permission }) => chosen.includes(permission)));

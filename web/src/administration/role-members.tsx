@@ -17,7 +17,7 @@ import { FormFailure } from '../ui/form-drawer';
 import { MenuItem } from '../ui/menu-item';
 import { Time } from '../ui/time';
 
-/** The beginning of the keys of what is loaded about the members of a role. */
+/** Query key prefix for the members of a role. */
 function membersKey(roleId: number): string {
   return `role-members-${roleId}`;
 }
@@ -26,7 +26,7 @@ function changesOf(roleId: number): readonly QueryKey[] {
   return [[membersKey(roleId)], ['users'], ['me']];
 }
 
-/** The users that have a role. */
+/** Lists the users that have a role. */
 export function RoleMembers({ role }: { readonly role: RoleView }) {
   const { t } = useTranslation('administration');
   const { may, user: me } = useMe();
@@ -147,13 +147,13 @@ function AddMembers({ role: { roleId, roleName }, onClose }: AddProps) {
   const { user: me } = useMe();
   const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
   const [search, setSearch] = useState('');
-  const [wanted] = useDebouncedValue(search, SEARCH_PAUSE_MS);
+  const [searchText] = useDebouncedValue(search, SEARCH_PAUSE_MS);
   const [failure, setFailure] = useState<unknown>();
   const candidates = useQuery({
-    queryKey: [membersKey(roleId), 'candidates', wanted],
+    queryKey: [membersKey(roleId), 'candidates', searchText],
     queryFn: ({ signal }) =>
       plinth.roleMemberCandidates({
-        query: { roleId, pageSize: 50, ...(wanted && { userName: wanted }) },
+        query: { roleId, pageSize: 50, ...(searchText && { userName: searchText }) },
         signal,
       }),
     placeholderData: keepPreviousData,
@@ -167,14 +167,14 @@ function AddMembers({ role: { roleId, roleName }, onClose }: AddProps) {
       onFailure: setFailure,
     },
   );
-  const found = (candidates.data?.rows ?? [])
+  const options = (candidates.data?.rows ?? [])
     .filter(({ userId }) => userId !== me?.userId)
     .map(({ userId, userName, nickName }) => ({
       value: String(userId),
       label: userName === nickName ? userName : `${userName} (${nickName})`,
     }));
   const chosen = [...names].map(([value, label]) => ({ value, label }));
-  const choices = [...chosen, ...found.filter(({ value }) => !names.has(value))];
+  const choices = [...chosen, ...options.filter(({ value }) => !names.has(value))];
   return (
     <Modal
       opened

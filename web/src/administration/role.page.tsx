@@ -11,7 +11,7 @@ import { permissionsQuery } from './permissions';
 import { RoleForm } from './role-form';
 import { RoleMembers } from './role-members';
 
-/** One role: its permissions and its members. `/roles/new` makes one, `?from=` as a copy of another. */
+/** A role with its permissions and members. `/roles/new` adds a role; `?from=` copies an existing one. */
 export default function RolePage() {
   const { t } = useTranslation('administration');
   const { roleId = '' } = useParams({ strict: false });

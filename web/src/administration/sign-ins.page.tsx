@@ -16,7 +16,7 @@ import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 
-/** Who is signed in, and where. */
+/** Lists the active sign-ins of all users. */
 export default function SignInsPage() {
   const { t } = useTranslation('administration');
   const [{ tab = 'all' }, change] = useAddress();

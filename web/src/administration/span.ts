@@ -7,13 +7,13 @@ const UNITS = [
   ['second', 1],
 ] as const;
 
-/** 604800 seconds are "7 days", 5400 are "1 hour 30 minutes". */
+/** Formats a duration: 604800 seconds as "7 days", 5400 as "1 hour 30 minutes". */
 export function span(seconds: number): string {
   const words: string[] = [];
-  let left = seconds;
+  let remainingSeconds = seconds;
   for (const [unit, length] of UNITS) {
-    const count = Math.floor(left / length);
-    left -= count * length;
+    const count = Math.floor(remainingSeconds / length);
+    remainingSeconds -= count * length;
     if (count > 0 && words.length < 2) {
       words.push(count.toLocaleString(language(), { style: 'unit', unit, unitDisplay: 'long' }));
     }

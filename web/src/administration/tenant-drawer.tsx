@@ -6,20 +6,20 @@ import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
-import { LONGEST_PASSWORD, newPassword, NewPasswordField, SHORTEST_PASSWORD } from './password';
+import { MAX_PASSWORD_CHARS, newPassword, NewPasswordField, MIN_PASSWORD_CHARS } from './password';
 import type { Credentials } from './password';
 
-/** The tenant of super administrators, which always works. */
+/** The tenant of super administrators, which cannot be disabled. */
 export const HOME_TENANT = '000000';
 
 interface Props {
-  /** Undefined for a new one. */
+  /** The tenant to edit; undefined to add one. */
   readonly tenant: TenantView | undefined;
   readonly onCreated: (credentials: Credentials) => void;
   readonly onClose: () => void;
 }
 
-/** A tenant; a new one with its first administrator. */
+/** Form of a tenant. A new tenant is added together with its first administrator. */
 export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
   const { t } = useTranslation('administration');
   const { may } = useMe();
@@ -33,7 +33,7 @@ export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
         tenant || value === '' || /^\d{6}$/.test(value) ? null : t('tenants.idRule'),
       username: (value) => (tenant || /^\S{2,64}$/.test(value) ? null : t('users.userNameRule')),
       password: ({ length }) =>
-        !tenant && (length < SHORTEST_PASSWORD || length > LONGEST_PASSWORD)
+        !tenant && (length < MIN_PASSWORD_CHARS || length > MAX_PASSWORD_CHARS)
           ? t('password.rule')
           : null,
     },
@@ -60,7 +60,7 @@ export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
         body: {
           ...body,
           id: tenant.id,
-          // The time of day that another client has set stays with its day.
+          // A time of day set by another client is kept unless the date changes.
           ...(form.isDirty('expireTime') && { expireTime }),
         },
       });
@@ -188,7 +188,7 @@ function valuesOf(tenant: TenantView | undefined) {
     password: tenant ? '' : newPassword(),
     contactUserName: tenant?.contactUserName ?? '',
     contactPhone: tenant?.contactPhone ?? '',
-    // A day is enough: the rest of the time is midnight.
+    // Only the date is entered; the time defaults to midnight.
     expireTime: tenant?.expireTime?.slice(0, 10) ?? '',
     accountCount: (tenant && tenant.accountCount >= 0 ? tenant.accountCount : '') as
       | number

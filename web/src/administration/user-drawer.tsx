@@ -8,11 +8,11 @@ import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
 import { FormDrawer } from '../ui/form-drawer';
-import { LONGEST_PASSWORD, newPassword, NewPasswordField, SHORTEST_PASSWORD } from './password';
+import { MAX_PASSWORD_CHARS, newPassword, NewPasswordField, MIN_PASSWORD_CHARS } from './password';
 import type { Credentials } from './password';
 
 interface Props {
-  /** Undefined for a new one. */
+  /** The user to edit; undefined to add one. */
   readonly user: UserView | undefined;
   readonly onCreated: (credentials: Credentials) => void;
   readonly onClose: () => void;
@@ -37,7 +37,7 @@ export function UserDrawer({ user, onCreated, onClose }: Props) {
       userName: (value) => (/^\S{2,64}$/.test(value) ? null : t('users.userNameRule')),
       nickName: (value) => (user && value.trim() === '' ? t('users.nickNameMissing') : null),
       password: (value) =>
-        !user && (value.length < SHORTEST_PASSWORD || value.length > LONGEST_PASSWORD)
+        !user && (value.length < MIN_PASSWORD_CHARS || value.length > MAX_PASSWORD_CHARS)
           ? t('password.rule')
           : null,
       email: (value) => (value === '' || /^\S+@\S+$/.test(value) ? null : t('users.emailRule')),
@@ -62,7 +62,7 @@ export function UserDrawer({ user, onCreated, onClose }: Props) {
     {
       done: t(user ? 'users.saved' : 'users.added'),
       changes: [['users'], ['roles'], ['me']],
-      // The drawer shows it.
+      // The drawer shows the failure.
       onFailure: () => undefined,
       after: (_result, { userName, password }) => {
         if (!user) onCreated({ userName, password });

@@ -23,13 +23,13 @@ interface RefusedRow {
   readonly reason: string;
 }
 
-/** The rows that the service has refused, which are the data of its error; none for any other failure. */
+/** Rows that the service refused, from the data of its error; empty for any other failure. */
 function refusedOf(error: unknown): readonly RefusedRow[] {
   if (!(error instanceof ApiError)) return [];
   return (error.data as { rows?: readonly RefusedRow[] } | null)?.rows ?? [];
 }
 
-/** Adds users from a spreadsheet: all of its rows or none. The rows that are refused are shown with their reasons. */
+/** Adds users from a spreadsheet, all rows or none. Refused rows are shown with their reasons. */
 export function UserImport({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation('administration');
   const [file, setFile] = useState<File | null>(null);

@@ -8,7 +8,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** A word for good or bad in its colour, readable in both themes. */
+/** A coloured label for good or bad, readable in both themes. */
 export function Verdict({ good, icon, children }: Props) {
   return (
     <Badge

@@ -38,7 +38,7 @@ import styles from './agent.module.css';
 
 const ALL = { pageSize: 1_000 } as const;
 
-/** A new agent at /agents/new, or an existing one. */
+/** The page of an agent; `/agents/new` adds one. */
 export default function AgentPage() {
   const { agentId = 'new' } = useParams({ strict: false });
   const isNew = agentId === 'new';
@@ -64,7 +64,7 @@ export default function AgentPage() {
 
 type Choices = Awaited<ReturnType<typeof readChoices>>;
 
-/** What an agent can be given. Without the right to see models or bases, those it has already stay. */
+/** Models and bases that can be assigned. Without permission to list them, the agent keeps those it has. */
 async function readChoices(signal: AbortSignal) {
   const none = { rows: [], total: 0 };
   const orNone = (error: unknown): typeof none => {
@@ -121,7 +121,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** An empty text clears the field at the service, which refuses other JSON than objects. */
+/** An empty text clears the field; the service accepts only JSON objects. */
 function objectOf(text: string): Record<string, unknown> | '' {
   return text.trim() === '' ? '' : (JSON.parse(text) as Record<string, unknown>);
 }
@@ -443,7 +443,7 @@ function AgentForm({ agent, choices }: FormProps) {
   }
 }
 
-/** Descriptions are written for models; people need their beginning. */
+/** Shortens a description to its first sentence, because descriptions are written for models. */
 function firstSentence(text: string): string {
   return /^.*?[.。](?=\s|$)/.exec(text)?.[0] ?? text;
 }

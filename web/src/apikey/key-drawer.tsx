@@ -15,10 +15,10 @@ import { KEY_LISTS } from './keys';
 import type { Scope } from './keys';
 
 interface Props {
-  /** Undefined for a new one. */
+  /** The key to edit; undefined to add one. */
   readonly apiKey: ApiKeyView | undefined;
   readonly scope: Scope;
-  readonly onCreated: (made: NewApiKeyView) => void;
+  readonly onCreated: (created: NewApiKeyView) => void;
   readonly onClose: () => void;
 }
 
@@ -31,22 +31,22 @@ const API_SURFACES = ['rest', 'v1', 'scim'] as const;
 
 const texts = (ids: readonly number[] | null | undefined): string[] => (ids ?? []).map(String);
 
-/** A key is valid until the end of its last day. */
+/** Time of day at which a key expires on its last day. */
 const END_OF_DAY = '23:59:59';
 
-/** The last day on which a key is valid that ends at the time: at midnight, the day before. */
+/** The last day on which a key is valid. A key that expires at midnight is last valid the day before. */
 function lastDayOf(time: string): string {
   const end = Date.parse(`${time.replace(' ', 'T')}Z`);
   return new Date(end - 1).toISOString().slice(0, 10);
 }
 
-/** A limit of records: those of a key that can no longer be chosen stay visible by their ids. */
+/** Choices of a limit. Stored records that can no longer be chosen stay visible by their ids. */
 function withStored(choices: readonly Choice[], stored: readonly number[] | null | undefined) {
   const gone = texts(stored).filter((id) => !choices.some(({ value }) => value === id));
   return [...choices, ...gone.map((id) => ({ value: id, label: id }))];
 }
 
-/** A key. A new one has no permission until some are chosen; a limit without an entry is none. */
+/** Form of an API key. A new key has no permissions; a limit without entries does not apply. */
 export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
   const { t } = useTranslation('apikey');
   const { may } = useMe();
@@ -89,10 +89,10 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
         agentIds: limits.agentIds.map(Number),
         knowledgeIds: limits.knowledgeIds.map(Number),
       };
-      const given = { ...ids, addresses: limits.addresses, doors: limits.doors };
+      const allLimits = { ...ids, addresses: limits.addresses, doors: limits.doors };
       const limited = Object.fromEntries(
-        Object.entries(given).filter(([, entries]) => entries.length > 0),
-      ) as Partial<typeof given>;
+        Object.entries(allLimits).filter(([, entries]) => entries.length > 0),
+      ) as Partial<typeof allLimits>;
       if (!apiKey) {
         const owner = userId === '' ? {} : { userId: Number(userId) };
         return plinth.apiKeyCreate({
@@ -109,7 +109,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       const changed = Object.fromEntries(
         Object.entries(limited).filter(([limit]) => form.isDirty(limit)),
       ) as typeof limited;
-      const isLifted = (limit: keyof typeof given): boolean =>
+      const isLifted = (limit: keyof typeof allLimits): boolean =>
         limits[limit].length === 0 && (apiKey[limit] !== null || before[limit].length > 0);
       const withoutLimits = [
         ...(isLifted('modelIds') ? ['models'] : []),
@@ -136,8 +136,8 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
     {
       changes: KEY_LISTS,
       onFailure: () => undefined,
-      after: (made) => {
-        if (made) onCreated(made);
+      after: (created) => {
+        if (created) onCreated(created);
       },
       ...(apiKey && { done: t('saved') }),
     },
@@ -188,7 +188,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
           permissions={offered}
           chosen={chosen}
           readOnly={!canEdit}
-          held={(one) => offered.some(({ permission }) => permission === one)}
+          canGrant={(one) => offered.some(({ permission }) => permission === one)}
           onChange={(next) => form.setFieldValue('permissions', next)}
         />
       )}
@@ -240,7 +240,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
   );
 }
 
-/** The records that a key can be limited to, as far as the user may list them. */
+/** Loads the records that a key can be limited to and that the user may list. */
 function useRecords(): Readonly<Record<'modelIds' | 'agentIds' | 'knowledgeIds', Choice[]>> {
   const { may } = useMe();
   const query = { pageSize: 1_000 };

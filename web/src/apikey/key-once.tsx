@@ -5,12 +5,12 @@ import { CopyButton } from '../ui/copy-button';
 import styles from './apikey.module.css';
 
 interface Props {
-  readonly made: NewApiKeyView;
+  readonly created: NewApiKeyView;
   readonly onClose: () => void;
 }
 
-/** Shows a key for the only time: the service keeps no more than a digest of it. */
-export function KeyOnce({ made: { key }, onClose }: Props) {
+/** Shows a key once; the service stores only its digest. */
+export function KeyOnce({ created: { key }, onClose }: Props) {
   const { t } = useTranslation('apikey');
   const address = `${location.origin}/v1`;
   return (

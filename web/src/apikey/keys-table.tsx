@@ -26,12 +26,12 @@ interface Props {
 const COLOURS = { active: 'indigo', expired: 'gray', revoked: 'gray' } as const;
 const LIMITS = ['modelIds', 'agentIds', 'knowledgeIds', 'addresses', 'doors'] as const;
 
-/** The button that adds a key, with its form and the key itself, which is shown this once. */
+/** The button that adds a key, with its form. The new key is shown once. */
 export function AddKey({ scope }: Props) {
   const { t } = useTranslation('apikey');
   const { may } = useMe();
   const [adding, setAdding] = useState(false);
-  const [made, setMade] = useState<NewApiKeyView>();
+  const [created, setCreated] = useState<NewApiKeyView>();
   if (!may('system:apikey:add')) return null;
   return (
     <>
@@ -42,11 +42,11 @@ export function AddKey({ scope }: Props) {
         <KeyDrawer
           apiKey={undefined}
           scope={scope}
-          onCreated={setMade}
+          onCreated={setCreated}
           onClose={() => setAdding(false)}
         />
       )}
-      {made && <KeyOnce made={made} onClose={() => setMade(undefined)} />}
+      {created && <KeyOnce created={created} onClose={() => setCreated(undefined)} />}
     </>
   );
 }
@@ -56,7 +56,7 @@ export function KeysTable({ scope }: Props) {
   const { may } = useMe();
   const [edited, setEdited] = useState<ApiKeyView>();
   const [rotated, setRotated] = useState<ApiKeyView>();
-  const [made, setMade] = useState<NewApiKeyView>();
+  const [created, setCreated] = useState<NewApiKeyView>();
   const revoke = useAction(
     ({ id }: ApiKeyView) => plinth.apiKeyRevoke({ path: { ids: [String(id)] } }),
     {
@@ -185,14 +185,18 @@ export function KeysTable({ scope }: Props) {
         <KeyDrawer
           apiKey={edited}
           scope={scope}
-          onCreated={setMade}
+          onCreated={setCreated}
           onClose={() => setEdited(undefined)}
         />
       )}
       {rotated && (
-        <RotateDialog apiKey={rotated} onRotated={setMade} onClose={() => setRotated(undefined)} />
+        <RotateDialog
+          apiKey={rotated}
+          onRotated={setCreated}
+          onClose={() => setRotated(undefined)}
+        />
       )}
-      {made && <KeyOnce made={made} onClose={() => setMade(undefined)} />}
+      {created && <KeyOnce created={created} onClose={() => setCreated(undefined)} />}
     </>
   );
 }

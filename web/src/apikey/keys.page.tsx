@@ -7,7 +7,7 @@ import { Page } from '../ui/page';
 import { AddKey, KeysTable } from './keys-table';
 import { ServiceAccountDrawer } from './service-account-drawer';
 
-/** The API keys of all users of the tenant. */
+/** The page of the API keys of all users of the tenant. */
 export default function KeysPage() {
   const { t } = useTranslation('apikey');
   const { may } = useMe();

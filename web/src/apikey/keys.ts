@@ -1,5 +1,5 @@
-/** The keys of the user, or those of all users of the tenant. */
+/** Scope of a list of keys: the user's own keys or those of the whole tenant. */
 export type Scope = 'own' | 'tenant';
 
-/** The queries that a change of a key changes. The two lists have different columns, and so different names. */
+/** Queries to reload when a key changes. The two lists have different columns and therefore different names. */
 export const KEY_LISTS = [['own-keys'], ['api-keys']] as const;

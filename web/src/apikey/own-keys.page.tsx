@@ -4,7 +4,7 @@ import { useMe } from '../app/me';
 import { Page } from '../ui/page';
 import { AddKey, KeysTable } from './keys-table';
 
-/** The API keys of the user. */
+/** The page of the user's own API keys. */
 export default function OwnKeysPage() {
   const { t } = useTranslation('apikey');
   const { may, user } = useMe();

@@ -9,11 +9,11 @@ import { KEY_LISTS } from './keys';
 
 interface Props {
   readonly apiKey: ApiKeyView;
-  readonly onRotated: (made: NewApiKeyView) => void;
+  readonly onRotated: (created: NewApiKeyView) => void;
   readonly onClose: () => void;
 }
 
-/** For how long the old key stays valid, in seconds. */
+/** Choices for how long the old key stays valid, in seconds. */
 const OVERLAPS = ['0', '3600', '86400', '604800'] as const;
 
 export function RotateDialog({ apiKey, onRotated, onClose }: Props) {

@@ -8,7 +8,7 @@ import { useAction } from '../ui/action';
 import { messageOf } from '../ui/failure';
 import { FormDrawer } from '../ui/form-drawer';
 
-/** A user for programs, without a password. */
+/** Form that adds a service account: a user for programs, without a password. */
 export function ServiceAccountDrawer({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation('apikey');
   const { may } = useMe();

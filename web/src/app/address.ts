@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 
-/** Parameters of the address. Filters, pages and tabs live there, so that a reload and a link show the same. */
+/** URL search parameters. Filters, pages and tabs are stored there, so that reloads and links show the same view. */
 export type Address = Readonly<Record<string, string | undefined>>;
 
 export function parseAddress(text: string): Record<string, string> {
@@ -8,12 +8,14 @@ export function parseAddress(text: string): Record<string, string> {
 }
 
 export function addressText(address: Record<string, unknown>): string {
-  const given = Object.entries(address).filter(([, value]) => value !== undefined && value !== '');
-  const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
+  const entries = Object.entries(address).filter(
+    ([, value]) => value !== undefined && value !== '',
+  );
+  const text = new URLSearchParams(entries.map(([key, value]) => [key, String(value)])).toString();
   return text === '' ? '' : `?${text}`;
 }
 
-/** The parameters of this page's address, and a function that changes some of them; undefined removes one. */
+/** The search parameters of this page and a function that updates some of them; undefined removes a parameter. */
 export function useAddress(): readonly [Address, (changes: Address) => void] {
   const address: Address = useSearch({ strict: false });
   const navigate = useNavigate();

@@ -1,2 +1,2 @@
-/** The client that every installation has for browsers (docs/WIRE.md, Sign-in). */
+/** Id of the browser client that every installation has (docs/WIRE.md, Sign-in). */
 export const CLIENT_ID = 'e5cd7e4891bf95d1d19206ce24a7b32e';

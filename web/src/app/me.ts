@@ -15,20 +15,20 @@ export const meQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** Whether the permissions include the wanted one; a segment `*` stands for any. */
-export function includes(permissions: readonly string[], wanted: string): boolean {
-  const segments = wanted.split(':');
-  return permissions.some((held) =>
-    held.split(':').every((part, place) => part === '*' || part === segments[place]),
+/** Whether the permissions include the required one; a segment `*` matches any segment. */
+export function includes(permissions: readonly string[], required: string): boolean {
+  const segments = required.split(':');
+  return permissions.some((permission) =>
+    permission.split(':').every((part, place) => part === '*' || part === segments[place]),
   );
 }
 
 interface Me {
   readonly user: UserInfoView['user'] | undefined;
-  /** The tenant whose records are shown: a super administrator can switch to another than their own. */
+  /** The tenant whose records are shown. A super administrator can switch to another tenant. */
   readonly tenantId: string | undefined;
   readonly isSuperAdmin: boolean;
-  /** Whether one of the permissions is held; true for an empty list. False until the user is loaded. */
+  /** Whether the user has one of the permissions; true for an empty list. False until the user is loaded. */
   readonly may: (...permissions: readonly string[]) => boolean;
 }
 

@@ -23,12 +23,12 @@ import {
 import type { Icon } from '@tabler/icons-react';
 import type app from './texts.en.json';
 
-/** A page that the menu and the command palette offer. */
+/** A page in the menu and the command palette. */
 export interface Entry {
   readonly path: string;
   readonly title: keyof (typeof app)['pages'];
   readonly icon: Icon;
-  /** One of these is needed to open the page; none: every signed-in user. */
+  /** Permissions of which one is required to open the page. Empty if every signed-in user may open it. */
   readonly permissions: readonly string[];
 }
 

@@ -28,11 +28,11 @@ import { ENTRIES } from './navigation';
 
 const [store, spotlight] = createSpotlight();
 
-/** Records of a kind that are shown at most. */
-const MOST = 5;
+/** Maximum number of records shown for each kind. */
+const MAX_RECORDS_PER_KIND = 5;
 const PAUSE_MS = 150;
 
-interface Found {
+interface FoundRecord {
   readonly id: string;
   readonly label: string;
   readonly path: string;
@@ -40,15 +40,15 @@ interface Found {
 
 interface Kind {
   readonly icon: Icon;
-  /** One of them lists the records. */
+  /** Permissions of which one is required to list the records. */
   readonly permissions: readonly string[];
-  /** The records with the text in their names, at most MOST. */
-  readonly read: (text: string, signal: AbortSignal) => Promise<readonly Found[]>;
+  /** Returns records whose names contain the text, at most MAX_RECORDS_PER_KIND. */
+  readonly read: (text: string, signal: AbortSignal) => Promise<readonly FoundRecord[]>;
 }
 
-/** The list of the page at `path` with what has this name. */
+/** URL of the list at `path`, filtered by this name. */
 const search = (path: string, name: string): string => `${path}?q=${encodeURIComponent(name)}`;
-const first = { pageSize: MOST };
+const first = { pageSize: MAX_RECORDS_PER_KIND };
 
 const KINDS = {
   chats: {
@@ -101,7 +101,7 @@ const KINDS = {
     read: async (text, signal) =>
       (await plinth.harnessSessionList({ query: { pageSize: 100 }, signal }))
         .filter(({ title }) => title.toLowerCase().includes(text.toLowerCase()))
-        .slice(0, MOST)
+        .slice(0, MAX_RECORDS_PER_KIND)
         .map(({ sessionId, title }) => ({
           id: `harness ${sessionId}`,
           label: title,
@@ -172,11 +172,11 @@ const KINDS = {
 
 const kindNames = Object.keys(KINDS) as (keyof typeof KINDS)[];
 
-/** The agents that the user can chat with. */
-async function readChatAgents(text: string, signal: AbortSignal): Promise<readonly Found[]> {
+/** Searches the agents that the user can chat with. */
+async function readChatAgents(text: string, signal: AbortSignal): Promise<readonly FoundRecord[]> {
   return (await plinth.agentOptions({ signal }))
     .filter(({ agentName }) => agentName.toLowerCase().includes(text.toLowerCase()))
-    .slice(0, MOST)
+    .slice(0, MAX_RECORDS_PER_KIND)
     .map(({ id, agentName }) => ({
       id: `chat with ${id}`,
       label: agentName,
@@ -184,7 +184,7 @@ async function readChatAgents(text: string, signal: AbortSignal): Promise<readon
     }));
 }
 
-/** The records whose name has the text in it, of each kind that the user may list. A kind that cannot be read now is left out. */
+/** Searches every kind that the user may list for records by name. A kind that fails to load is omitted. */
 function useRecords(text: string) {
   const { may } = useMe();
   return useQuery({
@@ -197,7 +197,7 @@ function useRecords(text: string) {
       const chatAgents = readChatAgents(text, signal).catch(() => []);
       const records = Object.fromEntries(await Promise.all(reads)) as Record<
         keyof typeof KINDS,
-        readonly Found[]
+        readonly FoundRecord[]
       >;
       return { ...records, chatAgents: await chatAgents };
     },
@@ -206,7 +206,7 @@ function useRecords(text: string) {
   });
 }
 
-/** The command palette (Ctrl-K): every page, records by name, and what is done with them. Open while it is mounted. */
+/** The command palette (Ctrl-K): pages, records by name and actions. It is open while mounted. */
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation();
   const { may } = useMe();
@@ -250,14 +250,14 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       onClick: go(path),
     })),
   ];
-  const found = kindNames.map((name): SpotlightActionGroupData => {
+  const matchGroups = kindNames.map((name): SpotlightActionGroupData => {
     const KindIcon = KINDS[name].icon;
     return {
       group: t(`palette.kinds.${name}`),
       actions: (text === '' ? [] : (records?.[name] ?? [])).map(({ id, label, path }) => ({
         id,
         label,
-        // The service has matched it, perhaps by another spelling.
+        // The service has already matched the record, possibly by another spelling.
         keywords: query,
         leftSection: <KindIcon size={18} stroke={1.5} />,
         onClick: go(path),
@@ -267,7 +267,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const groups: SpotlightActionGroupData[] = [
     { group: t('palette.pages'), actions: pages },
     { group: t('palette.commands'), actions: commands },
-    ...found,
+    ...matchGroups,
   ];
   return (
     <Spotlight
@@ -278,7 +278,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       shortcut={null}
       highlightQuery
       scrollable
-      // At the same place however many results there are.
+      // The palette keeps its position regardless of the number of results.
       centered={false}
       overlayProps={{ backgroundOpacity: 0.35 }}
       maxHeight={420}

@@ -1,7 +1,7 @@
 import { ApiError } from '@plinth/client';
 import { QueryClient } from '@tanstack/react-query';
 
-/** A refusal stays one when it is asked again; a lost connection or a service that is starting does not. */
+/** Retries only lost connections and a starting service, because refused requests fail again. */
 function isPassing(error: unknown): boolean {
   return !(error instanceof ApiError) || error.code === 503;
 }
@@ -11,7 +11,7 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: 5_000,
       retry: (failures, error) => isPassing(error) && failures < 2,
-      // navigator.onLine is false on machines without internet, which may reach the service all the same.
+      // navigator.onLine is false on machines without internet access, which may still reach the service.
       networkMode: 'always',
     },
     mutations: { networkMode: 'always' },

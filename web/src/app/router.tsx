@@ -27,7 +27,7 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => import('../sign-in/sign-in.page')),
 });
 
-/** Everything behind the sign-in: the menu, and the page beside it. */
+/** Route of everything behind the sign-in: the menu and the page beside it. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
@@ -39,7 +39,7 @@ const shell = createRoute({
   component: lazyRouteComponent(() => import('./shell')),
 });
 
-/** A page is loaded when it is opened. Its permission is that of the menu's entry with the same first segment. */
+/** Pages are loaded when opened. A page requires the permission of the menu entry with the same first segment. */
 const page = <Path extends string>(path: Path, load: Page) =>
   createRoute({
     getParentRoute: () => shell,
@@ -98,7 +98,7 @@ const routes = root.addChildren([
   ]),
 ]);
 
-/** The permissions of which one opens the page at `path`; empty for every signed-in user. */
+/** Permissions of which one is required for the page at `path`. Empty if every signed-in user may open it. */
 export function permissionsOf(path: string): readonly string[] {
   const [, first = ''] = path.split('/');
   return ENTRIES.find((entry) => entry.path === `/${first}`)?.permissions ?? [];

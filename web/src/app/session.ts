@@ -1,10 +1,10 @@
 import { useSyncExternalStore } from 'react';
 
-/** What a signed-in browser keeps, in localStorage, for every tab of this origin. */
+/** The sign-in of a browser, stored in localStorage and shared by all tabs of this origin. */
 export interface Session {
   readonly token: string;
   readonly clientId: string;
-  /** Of the user, or the one that a super administrator has entered. */
+  /** The user's own tenant, or the tenant that a super administrator has switched to. */
   readonly tenantId: string;
 }
 
@@ -32,7 +32,7 @@ function changed(): void {
 addEventListener('storage', (event) => {
   if (event.key !== KEY && event.key !== null) return;
   const next = stored();
-  // The forms of this page belong to the user before.
+  // The forms of this page belong to the previous user.
   if (isLapsed && next && current && !isSameUser(next, current)) {
     location.reload();
     return;
@@ -59,7 +59,7 @@ export const session = {
     return current;
   },
 
-  /** The service no longer takes the sign-in, and the page waits for another one of the same user. */
+  /** Whether the sign-in has expired and the page waits for the same user to sign in again. */
   get isLapsed(): boolean {
     return isLapsed;
   },
@@ -71,24 +71,24 @@ export const session = {
     changed();
   },
 
-  begin(begun: Session): void {
+  begin(newSession: Session): void {
     isLapsed = false;
-    localStorage.setItem(KEY, JSON.stringify(begun));
-    current = begun;
+    localStorage.setItem(KEY, JSON.stringify(newSession));
+    current = newSession;
     changed();
   },
 
-  /** The service has switched the sign-in to the tenant: every tab shows that one from now on. */
+  /** Records that the service has switched the sign-in to the tenant. All tabs follow. */
   enter(tenantId: string): void {
     if (current) session.begin({ ...current, tenantId });
   },
 
-  /** Runs the task before the user signs out, while the service still takes requests of the sign-in. It never rejects. */
+  /** Runs the task before sign-out, while requests are still authorised. The task must never reject. */
   beforeSignOut(task: () => Promise<void>): void {
     lastTasks.add(task);
   },
 
-  /** To be awaited before the service ends the sign-in of this browser. */
+  /** Runs the tasks; await it before the service ends the sign-in of this browser. */
   async prepareSignOut(): Promise<void> {
     await Promise.all([...lastTasks].map((task) => task()));
   },

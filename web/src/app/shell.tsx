@@ -333,7 +333,7 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
   );
 }
 
-/** The page of the address, or why the user cannot have it. */
+/** The page at the current URL, or the reason why the user may not open it. */
 function AllowedPage() {
   const { pathname } = useLocation();
   const { may } = useMe();

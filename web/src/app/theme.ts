@@ -41,7 +41,7 @@ const indigo: MantineColorsTuple = [
   '#36378b',
 ];
 
-/** White on the filled shades is legible: 4.9:1 and more. */
+/** White text on the filled shades has a contrast of at least 4.9:1. */
 const red: MantineColorsTuple = [
   '#fff5f5',
   '#ffe3e3',
@@ -101,14 +101,14 @@ export const theme = createTheme({
         position: 'bottom-end',
         shadow: 'md',
         width: 220,
-        // The placeholder is no entry, and a menu may have nothing else for screen readers.
+        // The placeholder is not a menu item, and a menu may expose nothing else to screen readers.
         withInitialFocusPlaceholder: false,
       },
     },
   },
 });
 
-/** At least 4.5:1 for every text on every surface, in both themes. */
+/** Colours with a contrast of at least 4.5:1 for all text on all surfaces, in both themes. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: { '--plinth-reading-width': '720px', '--plinth-table-width': '1200px' },
   light: {

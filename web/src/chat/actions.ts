@@ -2,19 +2,19 @@ import type { SourceView } from '@plinth/client';
 import type { MessageFileView, MessageView } from '@plinth/client';
 import { createContext, useContext } from 'react';
 
-/** A source as a panel shows it; live ones do not know yet whether they are cited. */
+/** A source as shown in a panel. Sources of a live answer have no `cited` yet. */
 export type ShownSource = Omit<SourceView, 'cited'> & { readonly cited?: boolean };
 
-/** What the messages of a conversation can ask of its page. */
+/** Actions of the chat page that messages of a conversation can trigger. */
 export interface ChatActions {
-  /** Answers a stored question again, beside its earlier answers. */
+  /** Regenerates the answer to a stored question and keeps the earlier answers. */
   readonly answerAgain: (questionId: string) => void;
-  /** Sends a question in place of an earlier one. */
+  /** Sends an edited question as a new branch. */
   readonly edit: (message: MessageView, content: string, files: readonly MessageFileView[]) => void;
-  /** Shows another branch. */
+  /** Switches to another branch. */
   readonly choose: (messageId: string) => void;
   readonly openSource: (source: ShownSource) => void;
-  /** Nothing can be sent while an answer is written. */
+  /** Whether sending is disabled because an answer is being written. */
   readonly isBusy: boolean;
   readonly agentName: (id: number) => string | undefined;
 }

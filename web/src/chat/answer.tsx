@@ -44,7 +44,7 @@ import type { Call, Segment, Turn } from './turn';
 import { answerKey, keyOf, thinkingTimeOf, useTurnView } from './turns';
 import styles from './message.module.css';
 
-/** An answer that is stored. */
+/** A stored answer. */
 export const Answer = memo(function Answer({ message }: { readonly message: MessageView }) {
   const { t } = useTranslation('chat');
   const { segments } = answerOf(message);
@@ -62,11 +62,11 @@ export const Answer = memo(function Answer({ message }: { readonly message: Mess
   );
 });
 
-/** An answer while it is written. */
+/** An answer that is being written. */
 export function LiveAnswer({ turn }: { readonly turn: Turn }) {
   const { t } = useTranslation('chat');
   const now = useTurnView(turn);
-  // What is typed meanwhile comes first.
+  // Typing has priority over the growing answer.
   const view = useDeferredValue(now);
   const { segments, reasoning, thinkingMs, sources, attempts, end, retrieval } = view;
   const isEmpty = segments.length === 0;
@@ -170,7 +170,7 @@ function SourceNumber({
   );
 }
 
-/** "warranty.pdf · Page 3" */
+/** Formats a source as "warranty.pdf · Page 3". */
 function placeOf(
   { document, page, location }: ShownSource,
   pageText: (page: number) => string,
@@ -179,19 +179,19 @@ function placeOf(
   return place ? `${document} · ${place}` : document;
 }
 
-/** The cited sources; the others on demand. */
+/** Lists the cited sources, and the other ones on demand. */
 function Sources({ sources }: { readonly sources: readonly ShownSource[] }) {
   const { t } = useTranslation('chat');
   const { openSource } = useActions();
   const [all, setAll] = useState(false);
   const cited = sources.filter((source) => source.cited ?? true);
-  const shown = all || cited.length === 0 ? sources : cited;
-  const hidden = sources.length - shown.length;
+  const visibleSources = all || cited.length === 0 ? sources : cited;
+  const hidden = sources.length - visibleSources.length;
   return (
     <div className={styles['sources']}>
       <span className={styles['sourcesTitle']}>{t('source.title')}</span>
       <ul aria-label={t('source.title')}>
-        {shown.map((source) => (
+        {visibleSources.map((source) => (
           <li key={source.number}>
             <button type="button" className={styles['source']} onClick={() => openSource(source)}>
               <span className={styles['sourceNumber']}>{source.number}</span>
@@ -213,11 +213,11 @@ function Sources({ sources }: { readonly sources: readonly ShownSource[] }) {
   );
 }
 
-/** The answers whose thoughts are unfolded, also when they leave the sight or are stored meanwhile. */
+/** Keys of answers with expanded thoughts. Kept here because messages unmount when scrolled away or stored. */
 const unfolded = new Set<string>();
 
 interface ThinkingProps {
-  /** The key of the answer. */
+  /** Key of the answer. */
   readonly owner: string;
   readonly text: string;
   readonly ms: number | undefined;
@@ -333,7 +333,7 @@ const REASONS = [
   'max-tokens',
 ] as const;
 
-/** How an answer ended, if it is not simply complete. */
+/** Explains how an answer ended if it is not complete. */
 function Ending({
   message,
   isEmpty,
@@ -440,21 +440,21 @@ function Votes({ message }: { readonly message: MessageView }) {
   const [asking, setAsking] = useState(false);
   const [text, setText] = useState('');
   const vote = useAction(
-    async (wanted: { readonly vote: 'up' | 'down'; readonly text?: string } | null) => {
+    async (newVote: { readonly vote: 'up' | 'down'; readonly text?: string } | null) => {
       const path = { messageId: Number(id) };
-      if (wanted) await plinth.feedbackVote({ path, body: wanted });
+      if (newVote) await plinth.feedbackVote({ path, body: newVote });
       else await plinth.feedbackRemove({ path });
-      const kept = wanted && { vote: wanted.vote, text: wanted.text ?? null };
-      changeMessage(queries, conversationKey(sessionId ?? ''), id, { feedback: kept });
+      const newFeedback = newVote && { vote: newVote.vote, text: newVote.text ?? null };
+      changeMessage(queries, conversationKey(sessionId ?? ''), id, { feedback: newFeedback });
     },
   );
-  const toggle = (wanted: 'up' | 'down'): void => {
-    const isTaken = feedback?.vote === wanted;
-    vote.mutate(isTaken ? null : { vote: wanted });
+  const toggle = (clicked: 'up' | 'down'): void => {
+    const isTaken = feedback?.vote === clicked;
+    vote.mutate(isTaken ? null : { vote: clicked });
     setText('');
-    setAsking(wanted === 'down' && !isTaken);
+    setAsking(clicked === 'down' && !isTaken);
   };
-  const voted = (wanted: 'up' | 'down') => feedback?.vote === wanted;
+  const voted = (direction: 'up' | 'down') => feedback?.vote === direction;
   return (
     <>
       <Tooltip label={t('feedback.good')}>

@@ -8,7 +8,7 @@ interface Props {
   readonly siblings: readonly string[];
 }
 
-/** "2 / 3", with the way to the versions before and after. */
+/** Shows "2 / 3" with buttons for the previous and next version. */
 export function Branches({ id, siblings }: Props) {
   const { t } = useTranslation('chat');
   const { choose, isBusy } = useActions();

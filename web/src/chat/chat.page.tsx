@@ -40,11 +40,19 @@ import { choiceOf, draftOf } from './draft';
 import type { Choice } from './draft';
 import { Sessions } from './sessions';
 import type { AttachedFile } from './turn';
-import { endRemote, forgetRefusal, send, stop, tellOthers, useRefusal, useTurn } from './turns';
+import {
+  endRemote,
+  forgetRefusal,
+  send,
+  stop,
+  notifyOtherTabs,
+  useRefusal,
+  useTurn,
+} from './turns';
 import type { Place } from './turns';
 import styles from './chat.module.css';
 
-/** Markdown and the parts of messages: needed with the first message, and loaded while it is typed. */
+/** Markdown and message components. The first message needs them, so they are loaded while it is typed. */
 const loadMessages = () => import('./message-list');
 const MessageList = lazy(loadMessages);
 const SourcePanel = lazy(() => import('./source-panel'));
@@ -55,7 +63,7 @@ const NEEDED = [
   'system:session:add',
   'system:message:list',
 ];
-const LONGEST_TITLE = 60;
+const MAX_TITLE_CHARS = 60;
 const WATCH_MS = 1_500;
 
 export default function ChatPage() {
@@ -65,14 +73,14 @@ export default function ChatPage() {
   const missing = NEEDED.filter((permission) => !may(permission));
   if (missing.length > 0) return <Forbidden permissions={missing} />;
   if (visit === undefined) return null;
-  // Another session is another page: what is typed, chosen and open belongs to it.
+  // Each session is mounted separately, because the draft, the choice and the open panels belong to it.
   return <Chat key={sessionId ?? `new ${visit}`} sessionId={sessionId} />;
 }
 
 /**
- * `/chat?agent=…&model=…&knowledge=…&draft=…` begins a session with that choice and that text in the composer. They become
- * what is kept of a new session, so that a reload has what was typed since. Counts the visits that came with wishes;
- * undefined until one is done.
+ * `/chat?agent=…&model=…&knowledge=…&draft=…` starts a session with that choice and draft. They are stored as the draft of
+ * the new session, so that a reload restores later changes. Returns the number of visits with such parameters;
+ * undefined until the parameters are stored.
  */
 function useWishes(sessionId: string | undefined): number | undefined {
   const [{ agent, model, knowledge, draft }, change] = useAddress();
@@ -88,7 +96,7 @@ function useWishes(sessionId: string | undefined): number | undefined {
     if (Object.keys(choice).length > 0) choiceOf(undefined).write(choice);
     if (draft) {
       const { text, files } = draftOf(undefined).read();
-      // What was typed before is not lost.
+      // An earlier draft is kept.
       if (!text.includes(draft)) {
         draftOf(undefined).write({
           text: text.trim() === '' ? draft : `${text}\n\n${draft}`,
@@ -98,7 +106,7 @@ function useWishes(sessionId: string | undefined): number | undefined {
     }
     change({ agent: undefined, model: undefined, knowledge: undefined, draft: undefined });
     setVisit((before) => before + 1);
-    // `change` is left out: it is new with every render.
+    // `change` is omitted because it is new on every render.
   }, [isAsked, agent, model, knowledge, draft]);
   return isAsked ? undefined : visit;
 }
@@ -219,7 +227,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   } = useQuery({
     ...sessionQuery(sessionId ?? ''),
     enabled: !isNew && !isOwn,
-    // Another tab or device of the user writes in it, or an answer is being ended.
+    // Another tab or device of the user is writing in this session, or an answer is being stopped.
     refetchInterval: ({ state }) => (state.data?.answering || remote ? WATCH_MS : false),
   });
   const conversation = useQuery({
@@ -229,7 +237,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   });
   const { refetch } = conversation;
   const isElsewhere = !isOwn && session?.answering === true;
-  // The tab that writes may be gone without a word. What the service said as the message was sent does not count.
+  // The writing tab may have crashed, so the service is asked. Data from before the message was sent is ignored.
   const isAbandoned =
     remote !== undefined && session?.answering === false && sessionAt > remote.since + WATCH_MS;
   const wasElsewhere = useRef(false);
@@ -275,7 +283,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
       }),
     {
       changes: sessionId === undefined ? [] : [conversationKey(sessionId)],
-      after: () => sessionId !== undefined && tellOthers(sessionId),
+      after: () => sessionId !== undefined && notifyOtherTabs(sessionId),
     },
   );
   const actions = useMemo<ChatActions>(
@@ -330,7 +338,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
           chosen={choice.agentId}
           onAgent={(agentId) => {
             choose({ agentId });
-            // The question is what comes next.
+            // Focus returns to the composer for the next question.
             field.current?.focus();
           }}
         />
@@ -375,18 +383,18 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   );
 }
 
-/** The first line of the first message. */
+/** Title of a session: the first line of its first message. */
 function titleOf(content: string): string {
   const [line = ''] = content.trim().split('\n');
-  return line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE).trimEnd()}…` : line;
+  return line.length > MAX_TITLE_CHARS ? `${line.slice(0, MAX_TITLE_CHARS).trimEnd()}…` : line;
 }
 
-/** Who answers: what was chosen in this session, or who has answered last in it. In a new one what was chosen last. */
+/** The model or agent of a session: the one chosen in it or the last one to answer. New sessions use the last choice. */
 function useChoice(
   sessionId: string | undefined,
   messages: readonly MessageView[] | undefined,
 ): readonly [Choice, (choice: Choice) => void] {
-  const [made, setMade] = useState(() => choiceOf(sessionId).read());
+  const [currentChoice, setCurrentChoice] = useState(() => choiceOf(sessionId).read());
   const last = messages?.findLast(({ role }) => role === 'assistant');
   const lastChoice = useMemo((): Choice => {
     if (!last) return {};
@@ -394,16 +402,16 @@ function useChoice(
     return last.modelName === null ? {} : { model: last.modelName };
   }, [last?.agentId, last?.modelName]);
   const choose = (choice: Choice): void => {
-    setMade(choice);
+    setCurrentChoice(choice);
     choiceOf(sessionId).write(choice);
     if (sessionId !== undefined) choiceOf(undefined).write(choice);
   };
-  return [made ?? lastChoice, choose];
+  return [currentChoice ?? lastChoice, choose];
 }
 
-const MOST_AGENTS = 4;
+const MAX_SHOWN_AGENTS = 4;
 
-/** A session without messages: who can be asked. */
+/** The start of a session without messages: the agents that can be chosen. */
 function Start({
   chosen,
   onAgent,
@@ -444,7 +452,7 @@ function Start({
         <Text c="dimmed">{t('start.hint')}</Text>
         {agents.length > 0 && (
           <ul className={styles['agents']} aria-label={t('choice.agents')}>
-            {agents.slice(0, MOST_AGENTS).map((agent) => (
+            {agents.slice(0, MAX_SHOWN_AGENTS).map((agent) => (
               <li key={agent.id}>
                 <button
                   type="button"

@@ -23,12 +23,12 @@ export default function ChoiceList({ label, value, groups, onChoose }: Props) {
   const { t } = useTranslation('chat');
   const [search, setSearch] = useState('');
   const combobox = useCombobox({ opened: true });
-  const wanted = search.trim().toLowerCase();
-  const found = groups
+  const searchText = search.trim().toLowerCase();
+  const matches = groups
     .map(({ title, choices }) => ({
       title,
       choices: choices.filter((choice) =>
-        `${choice.title} ${choice.text}`.toLowerCase().includes(wanted),
+        `${choice.title} ${choice.text}`.toLowerCase().includes(searchText),
       ),
     }))
     .filter(({ choices }) => choices.length > 0);
@@ -43,7 +43,7 @@ export default function ChoiceList({ label, value, groups, onChoose }: Props) {
           placeholder={label}
           value={search}
           data-autofocus
-          // The list may be loaded after the focus was given.
+          // Focuses the search, because the list may load after the dialog took the focus.
           autoFocus
           onChange={({ currentTarget }) => {
             setSearch(currentTarget.value);
@@ -53,7 +53,7 @@ export default function ChoiceList({ label, value, groups, onChoose }: Props) {
       </Combobox.EventsTarget>
       <Combobox.Options aria-label={label}>
         <ScrollArea.Autosize mah={320} type="auto" scrollbarSize={6}>
-          {found.map(({ title, choices }) => (
+          {matches.map(({ title, choices }) => (
             <Combobox.Group key={title} label={title}>
               {choices.map((choice) => (
                 <Combobox.Option
@@ -72,7 +72,7 @@ export default function ChoiceList({ label, value, groups, onChoose }: Props) {
               ))}
             </Combobox.Group>
           ))}
-          {found.length === 0 && <Combobox.Empty>{t('choice.nothing')}</Combobox.Empty>}
+          {matches.length === 0 && <Combobox.Empty>{t('choice.nothing')}</Combobox.Empty>}
         </ScrollArea.Autosize>
       </Combobox.Options>
     </Combobox>

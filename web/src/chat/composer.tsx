@@ -20,7 +20,7 @@ import type { ReactNode, RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { failed } from '../ui/notify';
+import { notifyFailure } from '../ui/notify';
 import { agentsQuery, basesQuery, modelsQuery } from './data';
 import { draftOf, onDraft } from './draft';
 import type { Choice } from './draft';
@@ -30,7 +30,7 @@ import styles from './composer.module.css';
 const loadChoiceList = () => import('./choice-list');
 const ChoiceList = lazy(loadChoiceList);
 
-const MOST_FILES = 10;
+const MAX_FILES = 10;
 const KEEP_MS = 250;
 
 interface Props {
@@ -38,11 +38,11 @@ interface Props {
   readonly sessionId: string | undefined;
   readonly choice: Choice;
   readonly onChoice: (choice: Choice) => void;
-  /** Answers whether it was taken; what was typed stays otherwise. */
+  /** Resolves to whether the message was accepted. If not, the text stays in the composer. */
   readonly onSend: (content: string, files: readonly AttachedFile[]) => Promise<boolean>;
   readonly onStop: () => void;
   readonly isAnswering: boolean;
-  /** Runs with every change of the text. */
+  /** Runs on every change of the text. */
   readonly onType: () => void;
 }
 
@@ -58,7 +58,7 @@ let lastUpload = 0;
 /** Whether the browser can decode the image. */
 let lastCheck: Promise<unknown> = Promise.resolve();
 
-/** One after the other: each takes a place of the user's answers. */
+/** Uploads run one after the other, because each one occupies a slot of the user's concurrent answers. */
 function checkFile(ossId: string, signal: AbortSignal): Promise<MessageFileView> {
   const check = lastCheck.then(() =>
     plinth.chatCheckFile({ path: { ossId: Number(ossId) }, signal }),
@@ -76,7 +76,7 @@ async function isImage(file: File): Promise<boolean> {
   }
 }
 
-/** Where a message is written. The text is not in React's state, so that typing is as quick as in a plain field. */
+/** The message composer. The text is not in React state, so that typing is as fast as in a plain field. */
 export function Composer({
   field,
   sessionId,
@@ -92,14 +92,14 @@ export function Composer({
   const picker = useRef<HTMLInputElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const [draft] = useState(() => draftOf(sessionId));
-  const [kept] = useState(draft.read);
-  const [files, setFiles] = useState(kept.files);
+  const [initialDraft] = useState(draft.read);
+  const [files, setFiles] = useState(initialDraft.files);
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
-  const [isEmpty, setEmpty] = useState(kept.text.trim() === '');
+  const [isEmpty, setEmpty] = useState(initialDraft.text.trim() === '');
   const [isSending, setSending] = useState(false);
   const [isOver, setOver] = useState(false);
-  // What is in the composer, also once its field has left the page.
-  const latestText = useRef(kept.text);
+  // Contents of the composer, also available after its field has unmounted.
+  const latestText = useRef(initialDraft.text);
   const latestFiles = useRef(files);
   const mayUpload = may('system:oss:upload');
 
@@ -117,11 +117,11 @@ export function Composer({
     const keepPending = (): void => {
       if (timer.current !== undefined) keep();
     };
-    // A message that was refused comes back, and the file of an upload that an earlier composer began.
+    // Restores a refused message, and files whose upload an earlier composer started.
     const stop = onDraft((key, { text, files: written }) => {
       if (key !== draft.key || !field.current) return;
-      const shown = new Set(latestFiles.current.map(({ id }) => id));
-      const others = written.filter(({ id }) => !shown.has(id));
+      const shownIds = new Set(latestFiles.current.map(({ id }) => id));
+      const others = written.filter(({ id }) => !shownIds.has(id));
       if (others.length > 0) showFiles([...latestFiles.current, ...others]);
       if (timer.current !== undefined || latestText.current !== '' || text === '') return;
       latestText.current = text;
@@ -141,7 +141,7 @@ export function Composer({
     timer.current = setTimeout(keep, KEEP_MS);
   };
   const attached = (change: (before: readonly AttachedFile[]) => readonly AttachedFile[]): void => {
-    // An upload may end after its composer was left: another one may have written the draft since.
+    // An upload may finish after its composer unmounted and another composer has changed the draft.
     if (!field.current) {
       const { text, files: before } = draft.read();
       draft.write({ text, files: change(before) });
@@ -151,11 +151,12 @@ export function Composer({
     keep();
   };
 
-  const attach = async (given: readonly File[]): Promise<void> => {
+  const attach = async (chosenFiles: readonly File[]): Promise<void> => {
     if (!mayUpload) return;
-    const room = MOST_FILES - latestFiles.current.length - uploads.length;
-    if (given.length > room) failed(new Error(t('file.tooMany', { count: MOST_FILES })));
-    await Promise.all(given.slice(0, Math.max(0, room)).map(upload));
+    const remainingCount = MAX_FILES - latestFiles.current.length - uploads.length;
+    if (chosenFiles.length > remainingCount)
+      notifyFailure(new Error(t('file.tooMany', { count: MAX_FILES })));
+    await Promise.all(chosenFiles.slice(0, Math.max(0, remainingCount)).map(upload));
   };
   const upload = async (file: File): Promise<void> => {
     const key = (lastUpload += 1);
@@ -181,13 +182,13 @@ export function Composer({
         },
       ]);
     } catch (error) {
-      if (!abort.signal.aborted) failed(error);
+      if (!abort.signal.aborted) notifyFailure(error);
     } finally {
       setUploads((before) => before.filter((one) => one.key !== key));
     }
   };
 
-  // A file that is dropped beside the field is taken, too: the browser would leave the page to open it.
+  // Files dropped beside the field are accepted, too. Otherwise the browser would leave the page to open them.
   const drop = useEffectEvent((event: DragEvent): void => {
     const { dataTransfer, type } = event;
     if (!dataTransfer?.types.includes('Files')) return;
@@ -198,7 +199,7 @@ export function Composer({
   });
   useEffect(() => {
     const over = (event: DragEvent): void => drop(event);
-    // Without a related target the pointer has left the window.
+    // A missing related target means that the pointer left the window.
     const leave = ({ relatedTarget }: DragEvent): void => {
       if (!relatedTarget) setOver(false);
     };
@@ -278,7 +279,7 @@ export function Composer({
         maxLength={1_000_000}
         aria-label={t('composer.input')}
         placeholder={t('composer.input')}
-        defaultValue={kept.text}
+        defaultValue={initialDraft.text}
         onInput={({ currentTarget }) => {
           latestText.current = currentTarget.value;
           setEmpty(currentTarget.value.trim() === '');
@@ -292,7 +293,7 @@ export function Composer({
           void attach(pasted);
         }}
         onKeyDown={(event) => {
-          // Enter also chooses the word of an input method.
+          // Enter also confirms a word of an input method.
           if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();
           void send();
@@ -379,9 +380,9 @@ export function Composer({
 interface FileChipProps {
   readonly name: string;
   readonly icon?: Icon;
-  /** The part that is uploaded; 1 while the service reads it, absent when it is there. */
+  /** Uploaded share, 0 to 1; 1 while the service reads the file, absent when it is ready. */
   readonly part?: number;
-  /** It cannot be read. */
+  /** Whether the file could not be read. */
   readonly isBad?: boolean;
   readonly onRemove: () => void;
 }
@@ -421,7 +422,7 @@ function Answerer({ choice, onChoice }: ChoiceProps) {
   const { data: agents = [] } = useQuery(agentsQuery);
   const [opened, setOpened] = useState(false);
   const agent = agents.find(({ id }) => id === choice.agentId);
-  // One that is not listed answers all the same, or is refused by its name.
+  // A model that is not listed may still answer; otherwise the service refuses it by name.
   const model = choice.model
     ? models.find(({ modelName }) => modelName === choice.model)
     : models[0];
@@ -476,7 +477,7 @@ function Base({ choice, onChoice }: ChoiceProps) {
   const [opened, setOpened] = useState(false);
   const { knowledgeId, ...rest } = choice;
   const base = bases?.find(({ id }) => id === knowledgeId);
-  // It goes with every message until it is taken away.
+  // A base that is not listed is still sent with every message until the user removes it.
   const isUnlisted = bases !== undefined && knowledgeId !== undefined && !base;
   const name = isUnlisted ? t('choice.unlistedBase', { id: knowledgeId }) : base?.name;
   return (
@@ -549,7 +550,7 @@ function ChoiceChip({
             className={isChosen ? styles['chosen'] : styles['chip']}
             aria-label={label}
             aria-haspopup="dialog"
-            // Its search takes what is typed from the first opening on.
+            // Preloads the list, so that its search accepts typing as soon as it opens.
             onPointerEnter={() => void loadChoiceList()}
             onFocus={() => void loadChoiceList()}
             onClick={() => onOpened(!opened)}

@@ -2,7 +2,7 @@ import type { MessageView } from '@plinth/client';
 import type { QueryClient, QueryKey } from '@tanstack/react-query';
 import type { Conversation } from './data';
 
-/** Changes a message that is loaded, where the service has changed it and says nothing more of it. */
+/** Updates a loaded message after a change that the service does not return. */
 export function changeMessage(
   queries: QueryClient,
   queryKey: QueryKey,

@@ -3,8 +3,8 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { plinth } from '../app/plinth';
 
 const SESSIONS_A_PAGE = 50;
-const MOST_CHOICES = 200;
-/** The service answers at most so many messages at once. */
+const MAX_CHOICES = 200;
+/** Maximum page size of messages at the service. */
 export const MESSAGES_A_PAGE = 1_000;
 
 export const sessionsKey = ['chat', 'sessions'] as const;
@@ -38,9 +38,9 @@ export function sessionQuery(id: string) {
 }
 
 export interface Conversation {
-  /** The current branch, oldest first. */
+  /** Messages of the current branch, oldest first. */
   readonly messages: readonly MessageView[];
-  /** Messages of the branch before them. */
+  /** Number of earlier messages of the branch. */
   readonly earlier: number;
 }
 
@@ -48,7 +48,7 @@ export function conversationKey(sessionId: string) {
   return ['chat', 'messages', sessionId] as const;
 }
 
-/** The newest messages of the current branch. */
+/** Query of the newest messages of the current branch. */
 export function conversationQuery(sessionId: string, pages = 1) {
   return queryOptions({
     queryKey: [...conversationKey(sessionId), pages],
@@ -72,17 +72,17 @@ export function conversationQuery(sessionId: string, pages = 1) {
       }
       return { messages, earlier: Math.max(0, all - messages.length) };
     },
-    // Changes come through the turns of this tab, the other tabs and the state of the session.
+    // Never stale: this tab's turns, other tabs and the session's state report changes.
     staleTime: 30_000,
   });
 }
 
-// The keys begin as those of the records' own pages, whose changes are shown here at once.
+// The keys share a prefix with the records' own pages, so that changes there reload these queries.
 
 export const modelsQuery = queryOptions({
   queryKey: ['models', 'options', 'chat'],
   queryFn: async ({ signal }) =>
-    (await plinth.modelOptions({ query: { category: 'chat', pageSize: MOST_CHOICES }, signal }))
+    (await plinth.modelOptions({ query: { category: 'chat', pageSize: MAX_CHOICES }, signal }))
       .rows,
   staleTime: 60_000,
 });
@@ -96,6 +96,6 @@ export const agentsQuery = queryOptions({
 export const basesQuery = queryOptions({
   queryKey: ['knowledge', 'list', 'chat'],
   queryFn: async ({ signal }) =>
-    (await plinth.knowledgeList({ query: { pageNum: 1, pageSize: MOST_CHOICES }, signal })).rows,
+    (await plinth.knowledgeList({ query: { pageNum: 1, pageSize: MAX_CHOICES }, signal })).rows,
   staleTime: 60_000,
 });

@@ -3,14 +3,14 @@ import { useSyncExternalStore } from 'react';
 import { plinth } from '../app/plinth';
 import { queryClient } from '../app/query-client';
 import { session } from '../app/session';
-import { failed } from '../ui/notify';
+import { notifyFailure } from '../ui/notify';
 import { sessionsKey } from './data';
 import { forgetSession } from './draft';
 
-/** So long a deletion can be undone. */
+/** Time during which a deletion can be undone. */
 export const UNDO_MS = 7_000;
 
-/** Sessions that are hidden and deleted a moment later, with their timers. */
+/** Hidden sessions that will be deleted when their timers fire. */
 let pending: ReadonlyMap<string, ReturnType<typeof setTimeout>> = new Map();
 const listeners = new Set<() => void>();
 
@@ -24,7 +24,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The sessions that are as good as deleted. */
+/** Sessions that are hidden because their deletion is pending. */
 export function useDeleted(): ReadonlyMap<string, unknown> {
   return useSyncExternalStore(subscribe, () => pending);
 }
@@ -34,12 +34,12 @@ export function deleteLater(id: string): void {
   change(new Map([...pending, [id, setTimeout(() => void deleteNow(id), UNDO_MS)]]));
 }
 
-/** The notification that offers to undo the deletion of the session. */
+/** Id of the notification that offers to undo the deletion of the session. */
 export function noticeOf(id: string): string {
   return `deleted-${id}`;
 }
 
-/** The session is not deleted any more, or it has been: there is nothing to undo. */
+/** Forgets a pending deletion after it was undone or carried out. */
 export function clearDeletion(id: string): void {
   clearTimeout(pending.get(id));
   change(new Map([...pending].filter(([one]) => one !== id)));
@@ -53,7 +53,7 @@ async function deleteNow(id: string, keepalive = false): Promise<void> {
     forgetSession(id);
     await queryClient.invalidateQueries({ queryKey: sessionsKey });
   } catch (error) {
-    failed(error);
+    notifyFailure(error);
   }
   clearDeletion(id);
 }
@@ -62,12 +62,12 @@ session.beforeSignOut(async () => {
   await Promise.all([...pending.keys()].map((id) => deleteNow(id)));
 });
 
-// Where the sign-in has ended otherwise, no later one deletes what was left.
+// If the sign-in ends otherwise, pending deletions are dropped, so that no later sign-in carries them out.
 session.subscribe(() => {
   if (!session.current) for (const id of pending.keys()) clearDeletion(id);
 });
 
-// A page that is closed deletes at once what could still be undone.
+// Closing the page carries out pending deletions immediately.
 addEventListener('pagehide', () => {
   for (const id of pending.keys()) void deleteNow(id, true);
 });

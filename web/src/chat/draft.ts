@@ -3,25 +3,25 @@ import { queryClient } from '../app/query-client';
 import { meQuery } from '../app/me';
 import type { AttachedFile } from './turn';
 
-/** What is written and not sent, kept in the browser for each user and session. */
+/** An unsent message, stored in the browser for each user and session. */
 export interface Draft {
   readonly text: string;
   readonly files: readonly AttachedFile[];
 }
 
-/** Who answers, and from what. */
+/** The model or agent that answers and the knowledge base that it uses. */
 export type Choice = Pick<ChatSendBody, 'model' | 'agentId' | 'knowledgeId' | 'enableThinking'>;
 
 const EMPTY: Draft = { text: '', files: [] };
 const listeners = new Set<(key: string, draft: Draft) => void>();
 
-export interface Kept<Value> {
+export interface StoredValue<Value> {
   readonly key: string;
   readonly read: () => Value;
   readonly write: (value: Value) => void;
 }
 
-export function draftOf(sessionId: string | undefined): Kept<Draft> {
+export function draftOf(sessionId: string | undefined): StoredValue<Draft> {
   const key = keyFor('draft', sessionId);
   return {
     key,
@@ -34,14 +34,14 @@ export function draftOf(sessionId: string | undefined): Kept<Draft> {
   };
 }
 
-/** Tells of every draft that is written, also one that the browser has no room to keep. */
+/** Calls the listener for every written draft, even if the browser's storage is full. */
 export function onDraft(listener: (key: string, draft: Draft) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** That of a session; undefined where none was made in this browser. Without a session that of the last message. */
-export function choiceOf(sessionId: string | undefined): Kept<Choice | undefined> {
+/** The choice of a session, undefined if none was made in this browser; without a session, that of the last message. */
+export function choiceOf(sessionId: string | undefined): StoredValue<Choice | undefined> {
   const key = keyFor('choice', sessionId);
   return {
     key,
@@ -50,7 +50,7 @@ export function choiceOf(sessionId: string | undefined): Kept<Choice | undefined
   };
 }
 
-/** Everything that is kept for a deleted session. */
+/** Removes everything stored for a deleted session. */
 export function forgetSession(sessionId: string): void {
   keep(keyFor('draft', sessionId), undefined);
   keep(keyFor('choice', sessionId), undefined);
@@ -74,6 +74,6 @@ function keep(key: string, value: object | undefined): void {
     if (value === undefined) localStorage.removeItem(key);
     else localStorage.setItem(key, JSON.stringify(value));
   } catch {
-    // The storage of the browser is full: the text stays in the page.
+    // The browser's storage is full. The text stays in the page.
   }
 }

@@ -25,12 +25,12 @@ interface Props {
   readonly onEarlier: () => void;
 }
 
-/** Nearer to the end than this the list stays there while an answer grows. */
+/** Within this distance from the end, the list follows a growing answer. */
 const END_PX = 60;
 const QUESTION_PX = 80;
 const ANSWER_PX = 260;
 
-/** The messages of a session; only those in sight are in the page. */
+/** The virtualised list of a session's messages. */
 export default function MessageList({ conversation, turn, isLoadingEarlier, onEarlier }: Props) {
   const { t } = useTranslation('chat');
   const scroll = useRef<HTMLDivElement>(null);
@@ -56,16 +56,16 @@ export default function MessageList({ conversation, turn, isLoadingEarlier, onEa
   useEffect(() => {
     if (isShown) list.scrollToEnd();
   }, [isShown, list]);
-  // Who sends a message wants to see it, wherever they have scrolled.
-  const sent = turn && !turn.isRemote ? turn.outline.key : undefined;
+  // Sending a message scrolls to it from any position.
+  const sentKey = turn && !turn.isRemote ? turn.outline.key : undefined;
   useEffect(() => {
-    if (sent !== undefined) list.scrollToEnd();
-  }, [sent, list]);
+    if (sentKey !== undefined) list.scrollToEnd();
+  }, [sentKey, list]);
 
-  // The browser's own jump ends where the heights that are measured on the way push it.
+  // The browser's own jump misses its target, because heights are measured while scrolling.
   const onKey = (event: KeyboardEvent): void => {
     list.cancelScroll();
-    // In a question that is being changed they move the cursor.
+    // In a question that is being edited, these keys move the cursor.
     if (event.target !== event.currentTarget) return;
     if (event.key !== 'Home' && event.key !== 'End') return;
     event.preventDefault();
@@ -82,7 +82,7 @@ export default function MessageList({ conversation, turn, isLoadingEarlier, onEa
         role="log"
         aria-live="off"
         aria-label={t('message.list')}
-        // What the reader does counts more than a scroll that is still settling.
+        // Input of the reader cancels a scroll that is still settling.
         onWheel={list.cancelScroll}
         onTouchStart={list.cancelScroll}
         onPointerDown={list.cancelScroll}
@@ -147,21 +147,24 @@ function isQuestion(item: Item | undefined): boolean {
   return item?.kind === 'question' || (item?.kind === 'stored' && item.message.role === 'user');
 }
 
-/** The stored messages, up to where the turn begins, and the turn. */
+/** Builds the list items: stored messages up to the start of the turn, then the turn. */
 function itemsOf(messages: readonly MessageView[], turn: Turn | undefined): Item[] {
   const items = (from: readonly MessageView[]): Item[] =>
     from.map((message) => ({ key: keyOf(message.id), kind: 'stored', message }));
   if (!turn) return items(messages);
   const { key, after, newest, question } = turn.outline;
-  const known =
+  const earlierMessages =
     newest === undefined ? messages : messages.filter(({ id }) => Number(id) <= Number(newest));
-  const end = after === undefined ? known.length : known.findIndex(({ id }) => id === after) + 1;
-  const shown = items(known.slice(0, end));
-  // Where nothing was loaded before, the question may be among them.
-  const last = known.at(end - 1);
+  const end =
+    after === undefined
+      ? earlierMessages.length
+      : earlierMessages.findIndex(({ id }) => id === after) + 1;
+  const shownItems = items(earlierMessages.slice(0, end));
+  // If nothing was loaded before, the messages may already include the question.
+  const last = earlierMessages.at(end - 1);
   const isStored =
     newest === undefined && last?.role === 'user' && last.content === question?.content;
-  if (question && !isStored) shown.push({ key: questionKey(key), kind: 'question', turn });
-  shown.push({ key: answerKey(key), kind: 'answer', turn });
-  return shown;
+  if (question && !isStored) shownItems.push({ key: questionKey(key), kind: 'question', turn });
+  shownItems.push({ key: answerKey(key), kind: 'answer', turn });
+  return shownItems;
 }

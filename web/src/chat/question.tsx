@@ -26,14 +26,14 @@ interface Edit {
   readonly files: readonly MessageFileView[];
 }
 
-/** Changed questions that are not sent, by their ids: they stay when the question leaves the sight. */
+/** Unsent edits by message id. Kept here because questions unmount when scrolled away. */
 const edits = new Map<string, Edit>();
 
 session.subscribe(() => {
   if (!session.current) edits.clear();
 });
 
-/** A question that is stored; it can be edited, which begins another branch. */
+/** A stored question. Editing it starts another branch. */
 export const Question = memo(function Question({ message }: { readonly message: MessageView }) {
   const { t } = useTranslation('chat');
   const { isBusy } = useActions();
@@ -41,7 +41,7 @@ export const Question = memo(function Question({ message }: { readonly message: 
   if (editing) return <EditedQuestion message={message} onClose={() => setEditing(false)} />;
   return (
     <article className={styles['question']} aria-label={t('message.question')}>
-      <Asked content={message.content} files={message.files} />
+      <QuestionCard content={message.content} files={message.files} />
       <div className={styles['questionButtons']}>
         <Branches id={message.id} siblings={message.siblings} />
         <Tooltip label={t('message.edit')}>
@@ -60,7 +60,7 @@ export const Question = memo(function Question({ message }: { readonly message: 
   );
 });
 
-interface AskedProps {
+interface QuestionProps {
   readonly content: string;
   readonly files: readonly ShownFile[];
 }
@@ -71,20 +71,23 @@ export function LiveQuestion({
   question: { content, files },
 }: {
   readonly turn: Turn;
-  readonly question: AskedProps;
+  readonly question: QuestionProps;
 }) {
   const { t } = useTranslation('chat');
   const { failedFiles } = useTurnView(turn);
-  const shown = files.map((file) => ({ ...file, ...failedFiles.find(({ id }) => id === file.id) }));
+  const shownFiles = files.map((file) => ({
+    ...file,
+    ...failedFiles.find(({ id }) => id === file.id),
+  }));
   return (
     <article className={styles['question']} aria-label={t('message.question')}>
-      <Asked content={content} files={shown} />
+      <QuestionCard content={content} files={shownFiles} />
       <div className={styles['questionButtons']} />
     </article>
   );
 }
 
-function Asked({ content, files }: AskedProps) {
+function QuestionCard({ content, files }: QuestionProps) {
   const failed = files.filter(({ state }) => state === 'failed');
   const { t } = useTranslation('chat');
   return (
@@ -128,9 +131,9 @@ function EditedQuestion({
 }) {
   const { t } = useTranslation('chat');
   const { edit, isBusy } = useActions();
-  const [kept] = useState(() => edits.get(message.id));
+  const [storedEdit] = useState(() => edits.get(message.id));
   const [{ text, files }, setEdit] = useState<Edit>(
-    kept ?? { text: message.content, files: message.files },
+    storedEdit ?? { text: message.content, files: message.files },
   );
   const change = (edit: Edit): void => {
     setEdit(edit);
@@ -180,8 +183,8 @@ function EditedQuestion({
         minRows={2}
         maxRows={12}
         value={text}
-        // One that comes back into sight leaves the focus where it is.
-        autoFocus={kept === undefined}
+        // An edit that is scrolled back into view does not take the focus.
+        autoFocus={storedEdit === undefined}
         onChange={({ currentTarget }) => change({ text: currentTarget.value, files })}
         onKeyDown={(event) => {
           if (event.key === 'Escape') close();

@@ -4,7 +4,7 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { messageOf, RequestId } from '../ui/failure';
 
-/** Why the service did not take a message. */
+/** Explains why the service refused a message. */
 export function RefusalNote({
   error,
   onClose,

@@ -24,7 +24,7 @@ type Age = (typeof AGES)[number];
 
 interface Props {
   readonly current: string | undefined;
-  /** Such as to close the drawer around it. */
+  /** Runs when a session is opened, for example to close the surrounding drawer. */
   readonly onOpen?: () => void;
 }
 
@@ -32,17 +32,17 @@ interface Props {
 export function Sessions({ current, onOpen }: Props) {
   const { t } = useTranslation('chat');
   const [search, setSearch] = useState('');
-  const [wanted] = useDebouncedValue(search.trim(), SEARCH_MS);
+  const [searchText] = useDebouncedValue(search.trim(), SEARCH_MS);
   const deleted = useDeleted();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
     {
-      ...sessionsQuery(wanted),
+      ...sessionsQuery(searchText),
       placeholderData: keepPreviousData,
     },
   );
   const sessions = useMemo(() => {
     const rows = (data?.pages ?? []).flatMap((page) => page.rows);
-    // A session that was used meanwhile is on two pages.
+    // A session that was used between two requests appears on two pages.
     const unique = new Map(rows.map((row) => [row.id, row]));
     return [...unique.values()].filter(({ id }) => !deleted.has(id));
   }, [data, deleted]);
@@ -73,7 +73,7 @@ export function Sessions({ current, onOpen }: Props) {
         {!data && !error && <SessionsSkeleton />}
         {data && sessions.length === 0 && (
           <Text size="sm" c="dimmed" className={styles['nothing']}>
-            {t(wanted ? 'session.noMatch' : 'session.none')}
+            {t(searchText ? 'session.noMatch' : 'session.none')}
           </Text>
         )}
         {AGES.map((age) => {
@@ -201,7 +201,7 @@ function SessionRow({ session, isCurrent, onOpen }: RowProps) {
   );
 }
 
-/** Enter keeps the name, Escape the old one; leaving the field keeps it, too. */
+/** Renames a session. Enter or leaving the field saves the name; Escape restores the old one. */
 function RenameField({
   session,
   onClose,
@@ -218,7 +218,7 @@ function RenameField({
       plinth.sessionUpdate({ body: { id: Number(session.id), sessionTitle } }),
     { changes: [sessionsKey, ['chat', 'session', session.id]], after: onClose },
   );
-  // The menu gives the focus back to its button first.
+  // Waits until the menu has returned the focus to its button.
   useEffect(() => {
     const timer = setTimeout(() => field.current?.select());
     return () => clearTimeout(timer);
@@ -226,9 +226,9 @@ function RenameField({
   const keep = (): void => {
     if (isOver.current) return;
     isOver.current = true;
-    const wanted = title.trim();
-    if (wanted === '' || wanted === session.sessionTitle) onClose();
-    else rename.mutate(wanted, { onError: onClose });
+    const newTitle = title.trim();
+    if (newTitle === '' || newTitle === session.sessionTitle) onClose();
+    else rename.mutate(newTitle, { onError: onClose });
   };
   return (
     <TextInput

@@ -58,7 +58,7 @@ export default function SourcePanel({ source, onClose }: Props) {
   );
 }
 
-/** What was sent to the model, while this page still has it. */
+/** The text that was sent to the model, if the page still has it. */
 function SentText({
   source,
   reason,
@@ -87,7 +87,7 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
   const { docId, fid } = source;
   const mark = useRef<HTMLElement>(null);
   const {
-    data: found,
+    data: citedFragment,
     error,
     refetch,
   } = useQuery({
@@ -103,8 +103,8 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
   });
   const text = useInfiniteQuery({
     queryKey: ['chat', 'source', docId, fid, 'text'],
-    enabled: Boolean(found),
-    initialPageParam: Math.floor((found?.idx ?? 0) / FRAGMENTS_A_PAGE) + 1,
+    enabled: Boolean(citedFragment),
+    initialPageParam: Math.floor((citedFragment?.idx ?? 0) / FRAGMENTS_A_PAGE) + 1,
     queryFn: ({ pageParam, signal }) =>
       plinth.fragmentList({
         query: { docId, pageNum: pageParam, pageSize: FRAGMENTS_A_PAGE },
@@ -124,7 +124,7 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
   if (failure instanceof ApiError && failure.code === 404)
     return <SentText source={source} reason="gone" />;
   if (failure && !text.data) return <Failure error={failure} onRetry={() => void refetch()} />;
-  if (found === null) return <SentText source={source} reason="gone" />;
+  if (citedFragment === null) return <SentText source={source} reason="gone" />;
   const fragments = text.data?.pages.flatMap((page) => page.rows) ?? [];
   return (
     <>
@@ -153,7 +153,7 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
           </Button>
         )}
         {fragments.map((fragment, place) => {
-          const own = ownText(fragment, fragments[place - 1], fid);
+          const newText = withoutRepetition(fragment, fragments[place - 1], fid);
           const isNewPage = fragment.page !== null && fragment.page !== fragments[place - 1]?.page;
           return (
             <div key={fragment.id}>
@@ -162,11 +162,11 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
               )}
               {fragment.fid === fid ? (
                 <mark ref={mark} className={styles['fragment']}>
-                  <FragmentText text={own} document={source.document} />
+                  <FragmentText text={newText} document={source.document} />
                 </mark>
               ) : (
                 <div className={styles['fragment']}>
-                  <FragmentText text={own} document={source.document} />
+                  <FragmentText text={newText} document={source.document} />
                 </div>
               )}
             </div>
@@ -187,11 +187,11 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
   );
 }
 
-/** Files whose text means itself. Parsers make Markdown of all others: headings, lists, tables, formulas. */
+/** Files shown as plain text. Parsers convert all others to Markdown. */
 const PLAIN =
   /\.(?:log|csv|tsv|jsonl?|ya?ml|toml|xml|sql|sh|py|[cm]?[jt]sx?|java|kt|go|rs|rb|php|cs|c|h|cpp|hpp|css|ini|properties)$/i;
 
-/** Documents whose authors break lines where they like. */
+/** Markdown files, in which single line breaks have no meaning. */
 const MARKDOWN = /\.(?:md|markdown)$/i;
 
 function FragmentText({ text, document }: { readonly text: string; readonly document: string }) {
@@ -203,8 +203,12 @@ function FragmentText({ text, document }: { readonly text: string; readonly docu
   );
 }
 
-/** The text of a fragment without what it repeats of the one before; the cited one stays whole. */
-function ownText(fragment: FragmentView, before: FragmentView | undefined, cited: string): string {
+/** Text of a fragment without its overlap with the previous one. The cited fragment stays complete. */
+function withoutRepetition(
+  fragment: FragmentView,
+  before: FragmentView | undefined,
+  cited: string,
+): string {
   const { content, charStart } = fragment;
   if (before?.charEnd == null || charStart === null || fragment.fid === cited) return content;
   const repeated = before.charEnd - charStart;
@@ -212,7 +216,7 @@ function ownText(fragment: FragmentView, before: FragmentView | undefined, cited
   return repeated > 0 && repeated < content.length && isWhole ? content.slice(repeated) : content;
 }
 
-/** The source file, and the page of the document. */
+/** Links to the source file and to the document's page. */
 function Links({ source }: { readonly source: ShownSource }) {
   const { t } = useTranslation('chat');
   const { may } = useMe();

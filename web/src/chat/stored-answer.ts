@@ -3,16 +3,16 @@ import type { Segment } from './turn';
 
 const BETWEEN_STEPS = '\n\n';
 
-const known = new WeakMap<MessageView, { readonly segments: readonly Segment[] }>();
+const cache = new WeakMap<MessageView, { readonly segments: readonly Segment[] }>();
 
-/** The text of an answer with the calls of tools where they were made. */
+/** Segments of an answer: its text with the tool calls at their positions. */
 export function answerOf(message: MessageView): { readonly segments: readonly Segment[] } {
-  const found = known.get(message) ?? { segments: segmentsOf(message) };
-  known.set(message, found);
-  return found;
+  const parts = cache.get(message) ?? { segments: segmentsOf(message) };
+  cache.set(message, parts);
+  return parts;
 }
 
-/** `content` has the texts of all steps, with a blank line between them. */
+/** Splits `content`, which joins the texts of all steps with blank lines. */
 function segmentsOf({ content, steps }: MessageView): Segment[] {
   const segments: Segment[] = [];
   let rest = content;

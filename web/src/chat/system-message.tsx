@@ -2,7 +2,7 @@ import type { MessageView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import styles from './message.module.css';
 
-/** A message that a program has added to the session. */
+/** A message that a program added to the session. */
 export function SystemMessage({ message }: { readonly message: MessageView }) {
   const { t } = useTranslation('chat');
   return (

@@ -11,31 +11,31 @@ export interface Call {
   readonly durationMs: number | null;
 }
 
-/** An answer is text, with the calls of tools where they were made. */
+/** A segment of an answer: text or a tool call. */
 export type Segment =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'calls'; readonly calls: readonly Call[] };
 
 export type TurnEnd =
-  /** The service has ended it; its messages are loaded and take its place. */
+  /** The service completed the turn. Its stored messages are loaded and replace it. */
   | { readonly kind: 'done' }
-  /** The service has refused it or it has failed. */
+  /** The service refused the message, or the turn failed. */
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** The connection was lost before its end. */
+  /** The connection was lost before the end of the turn. */
   | { readonly kind: 'lost' };
 
-/** An answer while it is written, as it is shown. */
+/** Visible state of an answer that is being written. */
 export interface TurnView {
   readonly segments: readonly Segment[];
   readonly reasoning: string;
-  /** How long the model thought before it wrote. */
+  /** Time that the model spent thinking before its first text. */
   readonly thinkingMs: number | undefined;
   readonly sources: readonly ChatSource[];
-  /** The knowledge bases could not be searched, or not all of them. */
+  /** Whether all, some or none of the knowledge bases could be searched. */
   readonly retrieval: 'whole' | 'incomplete' | 'failed';
-  /** Files that the answer goes on without. */
+  /** Files that could not be read; the answer is written without them. */
   readonly failedFiles: readonly FailedFile[];
-  /** The connection is being made, again after `attempts`. */
+  /** Number of failed connection attempts; 0 while connected. */
   readonly attempts: number;
   readonly end: TurnEnd | undefined;
 }
@@ -45,19 +45,19 @@ export interface AttachedFile {
   readonly name: string;
   readonly size: number;
   readonly type: string;
-  /** Why it cannot be read; the answer goes on without it. */
+  /** Explains why the file cannot be read. */
   readonly reason?: string;
 }
 
-/** What a turn looks like in the page; plain data, so that other tabs can show it, too. */
+/** Description of a turn as plain data, so that other tabs can show it as well. */
 export interface TurnOutline {
   readonly key: string;
   readonly sessionId: string;
-  /** The message that it follows: null for none, undefined for the last one. */
+  /** Id of the preceding message; null for none, undefined for the last one. */
   readonly after: string | null | undefined;
-  /** The newest message before it: what is stored of the turn itself waits for its end. Absent while none is loaded. */
+  /** Id of the newest earlier message. Newer ones are hidden until the turn ends. Absent while none is loaded. */
   readonly newest?: string;
-  /** Absent where a stored question is answered again. */
+  /** The question; absent if a stored question is answered again. */
   readonly question?: { readonly content: string; readonly files: readonly AttachedFile[] };
 }
 
@@ -72,15 +72,15 @@ const NOTHING: TurnView = {
   end: undefined,
 };
 
-/** Many pieces of an answer come in a moment; so often they are shown. */
+/** Interval at which received pieces of an answer are rendered. */
 const SHOW_MS = 50;
 const FIRST_DELAY_MS = 500;
-const MOST_ATTEMPTS = 6;
+const MAX_ATTEMPTS = 6;
 
-/** An answer that is being written, in this tab or in another. It goes on while other pages are shown. */
+/** An answer that is being written in this tab or another one. It continues while other pages are shown. */
 export class Turn {
   view: TurnView = NOTHING;
-  /** When this tab began to show it. */
+  /** Time at which this tab started to show the turn. */
   readonly since = Date.now();
   private readonly abort = new AbortController();
   private readonly listeners = new Set<() => void>();
@@ -95,7 +95,7 @@ export class Turn {
 
   constructor(
     readonly outline: TurnOutline,
-    /** Of another tab: it is shown as that tab says. */
+    /** Whether another tab owns the turn and sends its view. */
     readonly isRemote = false,
   ) {}
 
@@ -106,7 +106,7 @@ export class Turn {
 
   readonly current = (): TurnView => this.view;
 
-  /** Closes the connection, which stops the answer where it is. */
+  /** Closes the connection, which stops the answer. */
   close(): void {
     this.abort.abort();
   }
@@ -117,8 +117,8 @@ export class Turn {
   }
 
   /**
-   * Sends the message and reads its answer. Until the service has answered, a lost connection is tried again: the key makes
-   * sure that the message is sent once.
+   * Sends the message and reads its answer. Until the service responds, a lost connection is retried; the idempotency key
+   * ensures that the message is sent only once.
    */
   async run(body: ChatSendBody): Promise<void> {
     this.finish(await this.read(body));
@@ -140,7 +140,7 @@ export class Turn {
         if (signal.aborted) return { kind: 'done' };
         if (!(error instanceof ConnectionError)) return { kind: 'failed', error };
         if (isAnswered) return { kind: 'lost' };
-        if (attempts >= MOST_ATTEMPTS) return { kind: 'failed', error };
+        if (attempts >= MAX_ATTEMPTS) return { kind: 'failed', error };
         this.show({ ...this.view, attempts: attempts + 1 });
         await pause(FIRST_DELAY_MS * 2 ** attempts, signal);
       }
@@ -216,8 +216,8 @@ export class Turn {
     this.timer = undefined;
     const { reasoning, thinkingMs, sources, retrieval, failedFiles } = this;
     const segments = [...this.segments];
-    const shown = { segments, reasoning, thinkingMs, sources, retrieval, failedFiles };
-    this.show({ ...shown, attempts: 0, end });
+    const snapshot = { segments, reasoning, thinkingMs, sources, retrieval, failedFiles };
+    this.show({ ...snapshot, attempts: 0, end });
   }
 
   private finish(end: TurnEnd): void {
@@ -226,13 +226,13 @@ export class Turn {
   }
 }
 
-/** Whether the service has answered that this message, which was sent again, is still being answered. */
+/** Whether the service reports that the retried message is still being answered. */
 export function isInProgress(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.code !== 409) return false;
   return (error.data as { errorCode?: unknown } | null)?.errorCode === 'IDEMPOTENCY_IN_PROGRESS';
 }
 
-/** Resolves after the time, or at once when the signal aborts. */
+/** Resolves after the delay, or immediately when the signal aborts. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
@@ -243,7 +243,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** A key for a message. `crypto.randomUUID` exists on pages with HTTPS only. */
+/** Creates an idempotency key. `crypto.randomUUID` is not available without HTTPS. */
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),

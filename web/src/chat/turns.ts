@@ -4,15 +4,15 @@ import { useSyncExternalStore } from 'react';
 import { plinth } from '../app/plinth';
 import { queryClient } from '../app/query-client';
 import { session as signIn } from '../app/session';
-import { failed } from '../ui/notify';
+import { notifyFailure } from '../ui/notify';
 import { conversationKey, conversationQuery, sessionQuery, sessionsKey } from './data';
 import type { Conversation } from './data';
 import { draftOf } from './draft';
-import type { Draft, Kept } from './draft';
+import type { Draft, StoredValue } from './draft';
 import { isInProgress, newKey, pause, Turn } from './turn';
 import type { AttachedFile, TurnOutline, TurnView } from './turn';
 
-/** Where a message goes. */
+/** Position of a message in the conversation. */
 export type Place =
   | { readonly kind: 'end' }
   | { readonly kind: 'edit'; readonly message: MessageView }
@@ -23,12 +23,12 @@ export interface Message {
   readonly place: Place;
   readonly content: string;
   readonly files: readonly AttachedFile[];
-  /** The session has no messages yet. */
+  /** Whether this is the first message of the session. */
   readonly isFirst?: boolean;
   readonly choice: Pick<ChatSendBody, 'model' | 'agentId' | 'knowledgeId' | 'enableThinking'>;
 }
 
-/** A message that the service has not taken: it is in the composer again. */
+/** The reason why the service refused a message, whose text is back in the composer. */
 export interface Refusal {
   readonly error: unknown;
 }
@@ -39,12 +39,12 @@ const SHARE_MS = 250;
 const turns = new Map<string, Turn>();
 const refusals = new Map<string, Refusal>();
 const listeners = new Set<() => void>();
-/** The keys under which the page has shown messages while they were written, by their ids. */
-const shownAs = new Map<string, string>();
+/** React keys that messages had while they were written, by message id. */
+const shownKeys = new Map<string, string>();
 const thinkingTimes = new Map<string, number>();
-/** Texts of sources, which the service sends once, by the ids of the fragments. */
+/** Texts of sources by fragment id. The service sends them only once. */
 const sourceTexts = new Map<string, string>();
-const MOST_TEXTS = 500;
+const MAX_SOURCE_TEXTS = 500;
 
 function changed(): void {
   for (const listener of listeners) listener();
@@ -55,7 +55,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The answer that is being written in the session, if there is one. */
+/** The answer that is currently being written in the session, if any. */
 export function useTurn(sessionId: string | undefined): Turn | undefined {
   return useSyncExternalStore(subscribe, () => (sessionId ? turns.get(sessionId) : undefined));
 }
@@ -73,7 +73,7 @@ export function forgetRefusal(sessionId: string | undefined): void {
 }
 
 export function keyOf(messageId: string): string {
-  return shownAs.get(messageId) ?? messageId;
+  return shownKeys.get(messageId) ?? messageId;
 }
 
 export function thinkingTimeOf(messageId: string): number | undefined {
@@ -84,7 +84,7 @@ export function sourceTextOf(fid: string): string | undefined {
   return sourceTexts.get(fid);
 }
 
-/** Sends a message; its answer is in the store until the service has stored it and it is loaded. */
+/** Sends a message. Its turn is listed until the stored answer is loaded. */
 export async function send(message: Message): Promise<void> {
   const { sessionId, place, content, files, choice } = message;
   const id = Number(sessionId);
@@ -114,7 +114,7 @@ export async function send(message: Message): Promise<void> {
     ...(!isAgain && { question: { content, files } }),
   });
   forgetRefusal(sessionId);
-  const known = new Set(before?.map((one) => one.id));
+  const earlierIds = new Set(before?.map((one) => one.id));
   turns.set(sessionId, turn);
   changed();
   const stopSharing = share(turn);
@@ -122,15 +122,19 @@ export async function send(message: Message): Promise<void> {
   stopSharing();
   keepSources(turn);
   const { end } = turn.view;
-  // The sign-in has ended: what was typed waits for the next one.
+  // The sign-in has ended, so the text is kept for the next sign-in.
   if (end?.kind === 'failed' && isSignedOut(end.error)) {
     refuse(turn, end.error, draft);
     drop(turn);
-  } else await settle(turn, known, draft);
+  } else await settle(turn, earlierIds, draft);
 }
 
-/** Loads what the service has stored of an answer that has ended, and lets it take the place of the live one. */
-async function settle(turn: Turn, known: ReadonlySet<string>, draft: Kept<Draft>): Promise<void> {
+/** Loads the stored messages of an ended turn and replaces the live turn with them. */
+async function settle(
+  turn: Turn,
+  earlierIds: ReadonlySet<string>,
+  draft: StoredValue<Draft>,
+): Promise<void> {
   const { sessionId } = turn.outline;
   const { end } = turn.view;
   const isRefused = end?.kind === 'failed' && !isInProgress(end.error);
@@ -139,7 +143,7 @@ async function settle(turn: Turn, known: ReadonlySet<string>, draft: Kept<Draft>
     if (stored !== 'later') {
       if (turns.get(sessionId) !== turn) return;
       const messages = stored === 'gone' ? [] : stored;
-      if (end?.kind === 'failed' && !messages.some((one) => isOf(turn, one, known)))
+      if (end?.kind === 'failed' && !messages.some((one) => isOf(turn, one, earlierIds)))
         refuse(turn, end.error, draft);
       else remember(turn, messages);
       break;
@@ -151,8 +155,8 @@ async function settle(turn: Turn, known: ReadonlySet<string>, draft: Kept<Draft>
 }
 
 /**
- * The messages of the session once no answer is being written, or at once after a refusal. `later`: they are to be asked for
- * again. `gone`: there is no such session, or the sign-in has ended.
+ * Returns the session's messages if no answer is being written or the message was refused. `later`: not yet available, try
+ * again. `gone`: the session does not exist or the sign-in has ended.
  */
 async function storedMessages(
   sessionId: string,
@@ -165,7 +169,7 @@ async function storedMessages(
     const { messages } = await queryClient.query({ ...conversationQuery(sessionId), ...once });
     return messages;
   } catch (error) {
-    // Without the session there is nothing to show; a lost connection comes back.
+    // A deleted session has nothing to show; a lost connection is retried.
     return isGone(error) ? 'gone' : 'later';
   }
 }
@@ -178,16 +182,18 @@ function isSignedOut(error: unknown): boolean {
   return error instanceof ApiError && error.code === 401;
 }
 
-/** Whether the message was stored with the turn. */
-function isOf(turn: Turn, message: MessageView, known: ReadonlySet<string>): boolean {
-  return !known.has(message.id) && (turn.outline.question === undefined || message.role === 'user');
+/** Whether the message belongs to the turn. */
+function isOf(turn: Turn, message: MessageView, earlierIds: ReadonlySet<string>): boolean {
+  return (
+    !earlierIds.has(message.id) && (turn.outline.question === undefined || message.role === 'user')
+  );
 }
 
-/** What was typed goes back to the composer, beside the reason. */
-function refuse(turn: Turn, error: unknown, draft: Kept<Draft>): void {
+/** Returns the text to the composer and shows the reason. */
+function refuse(turn: Turn, error: unknown, draft: StoredValue<Draft>): void {
   const { sessionId, question } = turn.outline;
   if (!question) {
-    failed(error);
+    notifyFailure(error);
     return;
   }
   if (draft.read().text.trim() === '')
@@ -195,14 +201,15 @@ function refuse(turn: Turn, error: unknown, draft: Kept<Draft>): void {
   refusals.set(sessionId, { error });
 }
 
-/** The messages keep their places in the page when they come from the service. */
+/** Stored messages take over the React keys of the live ones, so that they keep their place. */
 function remember(turn: Turn, messages: readonly MessageView[]): void {
   const { key, question } = turn.outline;
   const answer = messages.at(-1);
   if (answer?.role !== 'assistant') return;
-  shownAs.set(answer.id, answerKey(key));
-  const asked = messages.at(-2);
-  if (question && asked?.role === 'user') shownAs.set(asked.id, questionKey(key));
+  shownKeys.set(answer.id, answerKey(key));
+  const storedQuestion = messages.at(-2);
+  if (question && storedQuestion?.role === 'user')
+    shownKeys.set(storedQuestion.id, questionKey(key));
   const { thinkingMs } = turn.view;
   if (thinkingMs !== undefined) thinkingTimes.set(answer.id, thinkingMs);
 }
@@ -226,31 +233,31 @@ function keepSources({ view }: Turn): void {
   for (const { fid, content } of view.sources) {
     if (content !== undefined) sourceTexts.set(fid, content);
     const [oldest] = sourceTexts.keys();
-    if (sourceTexts.size > MOST_TEXTS && oldest !== undefined) sourceTexts.delete(oldest);
+    if (sourceTexts.size > MAX_SOURCE_TEXTS && oldest !== undefined) sourceTexts.delete(oldest);
   }
 }
 
 function loaded(sessionId: string): Conversation | undefined {
-  const [found] = queryClient.getQueriesData<Conversation>({
+  const [entry] = queryClient.getQueriesData<Conversation>({
     queryKey: conversationKey(sessionId),
   });
-  return found?.[1];
+  return entry?.[1];
 }
 
-/** Stops the answer with the text so far, wherever it is written. */
+/** Stops the answer and keeps its text so far, even if another tab or device owns it. */
 export async function stop(sessionId: string): Promise<void> {
   const turn = turns.get(sessionId);
   try {
     const { stopped } = await plinth.chatStop({ path: { sessionId: Number(sessionId) } });
-    // It may not have begun yet.
+    // The turn may not have reached the service yet.
     if (!stopped) turn?.close();
   } catch (error) {
     turn?.close();
-    if (!turn || turn.isRemote) failed(error);
+    if (!turn || turn.isRemote) notifyFailure(error);
   }
 }
 
-/** What tabs of this browser tell each other. */
+/** Messages between the tabs of this browser. */
 type Shared =
   | { readonly kind: 'live'; readonly outline: TurnOutline; readonly view: TurnView }
   | { readonly kind: 'ended'; readonly sessionId: string }
@@ -258,7 +265,7 @@ type Shared =
 
 const channel = new BroadcastChannel('plinth.chat');
 
-/** Shows the answer in the other tabs while it is written. */
+/** Shares the answer with the other tabs while it is being written. */
 function share(turn: Turn): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const post = (): void => {
@@ -278,8 +285,8 @@ function share(turn: Turn): () => void {
   };
 }
 
-/** Tells the other tabs that the messages of a session have changed, such as by another branch. */
-export function tellOthers(sessionId: string): void {
+/** Notifies the other tabs that the messages of a session have changed, for example by switching branches. */
+export function notifyOtherTabs(sessionId: string): void {
   channel.postMessage({ kind: 'changed', sessionId } satisfies Shared);
 }
 
@@ -295,9 +302,9 @@ function showRemote(outline: TurnOutline, view: TurnView): void {
     turn.show(view);
     return;
   }
-  const begun = new Turn(outline, true);
-  begun.show(view);
-  turns.set(outline.sessionId, begun);
+  const remoteTurn = new Turn(outline, true);
+  remoteTurn.show(view);
+  turns.set(outline.sessionId, remoteTurn);
   changed();
 }
 
@@ -310,7 +317,7 @@ async function reload(sessionId: string): Promise<void> {
   endRemote(sessionId);
 }
 
-/** The other tab has ended or is gone. */
+/** Removes a turn whose tab has finished or closed. */
 export function endRemote(sessionId: string): void {
   if (turns.get(sessionId)?.isRemote) {
     turns.delete(sessionId);
@@ -318,7 +325,7 @@ export function endRemote(sessionId: string): void {
   }
 }
 
-// Nothing of a user stays after the sign-out.
+// All state of the user is removed at sign-out.
 signIn.subscribe(() => {
   if (signIn.current) return;
   for (const turn of turns.values()) turn.close();

@@ -3,11 +3,11 @@ import { Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useBrowserStream } from './stream/browser-stream';
 
-/** How many decisions wait for this user, in the menu; nothing while there are none. */
+/** Badge in the menu with the number of decisions pending for this user; hidden if there are none. */
 export function ApprovalCount({ small }: { readonly small: boolean }) {
   const { count: waiting = 0 } = useBrowserStream();
   if (waiting === 0) return null;
-  // The texts of the harness are loaded on demand: the menu must not wait for them.
+  // The harness texts are loaded on demand, and the menu must not wait for them.
   return (
     <Suspense>
       <Count waiting={waiting} small={small} />

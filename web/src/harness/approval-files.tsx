@@ -7,10 +7,10 @@ import styles from './harness.module.css';
 import { Lines } from './lines';
 import { callTitle } from './words';
 
-/** Files that are named; of the others there is a number. */
+/** Maximum number of files listed by name; further files are only counted. */
 const NAMED_FILES = 5;
 
-/** What an approval would do, on one line. */
+/** One-line description of what an approval would do. */
 export function ApprovalTitle({ approval }: { readonly approval: Approval }) {
   const { t } = useTranslation('harness');
   const { command, files, summary } = approval;
@@ -22,7 +22,7 @@ export function ApprovalTitle({ approval }: { readonly approval: Approval }) {
   return <FileName operation={t(`approval.op.${first.op}`)} path={first.path} />;
 }
 
-/** What would happen to each file, or what the call would do that changes none. */
+/** Lists the effect on each file, or describes a call that changes no files. */
 export function ApprovalFiles({ approval }: { readonly approval: Approval }) {
   const { t } = useTranslation('harness');
   const { files, summary } = approval;
@@ -46,7 +46,7 @@ export function ApprovalFiles({ approval }: { readonly approval: Approval }) {
   );
 }
 
-/** The server's own line marks what cannot be seen in a path, and shortens a long one: such a path is not in it as it is. */
+/** Whether the server's title contains the path unchanged. It marks invisible characters and shortens long paths. */
 function areShown({ files, summary }: Approval): boolean {
   return files.slice(0, NAMED_FILES).every(({ path }) => summary.includes(path));
 }

@@ -15,7 +15,7 @@ import styles from './harness.module.css';
 import { useBrowserStream } from './stream/browser-stream';
 import type { Pending } from './timeline';
 
-/** Everything that waits for a decision of this user, in all sessions; the longest waiting first. */
+/** The page of all decisions pending for this user, oldest first. */
 export default function ApprovalsPage() {
   const { t } = useTranslation('harness');
   const { count } = useBrowserStream();
@@ -86,7 +86,7 @@ interface Props {
 function Entry({ entry, model, onDecided }: Props) {
   const { sessionId, runId } = entry;
   const path = { sessionId, runId };
-  // What the inbox leaves out of a plan and of an uncertain call.
+  // Details of plans and uncertain calls that the inbox omits.
   const plan = useQuery({
     queryKey: ['harness', 'plan', runId, entry.canonicalHash],
     queryFn: ({ signal }) => plinth.planGet({ path, signal }),

@@ -13,25 +13,25 @@ interface Props {
   readonly artifactId: string;
 }
 
-/** More than this is downloaded. */
-const SHOWN_CHARACTERS = 200_000;
+/** Longer output is offered as a download. */
+const MAX_SHOWN_CHARS = 200_000;
 
-/** The whole output of a call, loaded when it is asked for. */
+/** The complete output of a call, loaded on demand. */
 export function ArtifactOutput({ sessionId, runId, artifactId }: Props) {
   const { t } = useTranslation('harness');
-  const [asked, setAsked] = useState(false);
+  const [isRequested, setIsRequested] = useState(false);
   const { data, error, refetch } = useQuery({
     queryKey: ['harness', 'artifact', artifactId],
     queryFn: async ({ signal }) => {
       const file = await plinth.changeArtifact({ path: { sessionId, runId, artifactId }, signal });
-      return { file, text: (await file.text()).slice(0, SHOWN_CHARACTERS) };
+      return { file, text: (await file.text()).slice(0, MAX_SHOWN_CHARS) };
     },
-    enabled: asked,
+    enabled: isRequested,
     staleTime: Infinity,
   });
-  if (!asked) {
+  if (!isRequested) {
     return (
-      <Button variant="subtle" size="compact-sm" onClick={() => setAsked(true)}>
+      <Button variant="subtle" size="compact-sm" onClick={() => setIsRequested(true)}>
         {t('output.whole')}
       </Button>
     );

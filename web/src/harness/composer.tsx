@@ -22,14 +22,14 @@ import { ModelSelect } from './model-select';
 
 interface Props {
   readonly session: HarnessSessionView;
-  /** The unfinished run that takes inputs; without one a new run is started. */
+  /** The unfinished run that receives the input; without one, a new run is started. */
   readonly activeRunId: string | undefined;
 }
 
 const MODES = ['READ_ONLY', 'WORKSPACE_WRITE', 'FULL_ACCESS'] as const;
 type Mode = (typeof MODES)[number];
 
-/** Starts a run, or says something to the one that is at work. What is typed survives a reload. */
+/** Starts a run or sends input to the active one. Drafts survive a reload. */
 export function Composer({ session, activeRunId }: Props) {
   const { t } = useTranslation('harness');
   const { sessionId } = session;

@@ -31,18 +31,18 @@ interface Place {
 
 interface Props<One extends Pending = Pending> extends Place {
   readonly item: One;
-  /** The model that asks. */
+  /** Name of the model that asks. */
   readonly model?: string | undefined;
-  /** Answers of a question to choose from. */
+  /** Predefined answers of a question. */
   readonly options?: readonly string[];
-  /** Why the run waits for its model, in the language of the page; the event says it in English. */
+  /** Reason why the run waits for its model, in the page's language. The event contains it in English. */
   readonly reason?: string | undefined;
-  /** The keys a and d decide here. */
+  /** Whether the keys A and D decide on this card. */
   readonly keys?: boolean;
   readonly onDecided?: () => void;
 }
 
-/** Something that waits for a person, with all that a decision needs. */
+/** A pending decision with everything that is needed to decide. */
 export function DecisionCard(props: Props) {
   const { item } = props;
   switch (item.kind) {
@@ -89,7 +89,7 @@ function CardShell({ icon: Icon, title, about, bad = false, children }: ShellPro
   );
 }
 
-/** Why there are no buttons. */
+/** Reason why the buttons are hidden. */
 function MissingPermission({ permission }: { readonly permission: string }) {
   const { t } = useTranslation('harness');
   return (
@@ -102,18 +102,18 @@ function MissingPermission({ permission }: { readonly permission: string }) {
 const APPROVE = 'coding:harness:approve';
 const WRITE = 'coding:harness:write';
 
-/** A key that is pressed for the card before this one must not decide about this one. */
+/** A key press meant for the previous card must not decide on this one. */
 const SETTLED_MS = 600;
 
-/** Calls back for the keys a and d, unless the user types or a dialog is open. */
+/** Handles the keys A and D, unless the user is typing or a dialog is open. */
 function useDecisionKeys(active: boolean, approve: () => void, deny: () => void): void {
-  const shown = useRef(Date.now());
+  const shownAt = useRef(Date.now());
   const actions = useRef({ approve, deny });
   actions.current = { approve, deny };
   useEffect(() => {
     if (!active) return;
     const press = (event: KeyboardEvent): void => {
-      if (!isFree(event) || Date.now() - shown.current < SETTLED_MS) return;
+      if (!isFree(event) || Date.now() - shownAt.current < SETTLED_MS) return;
       if (event.key === 'a') actions.current.approve();
       else if (event.key === 'd') actions.current.deny();
       else return;
@@ -124,7 +124,7 @@ function useDecisionKeys(active: boolean, approve: () => void, deny: () => void)
   }, [active]);
 }
 
-/** The key goes to no field and no dialog. */
+/** Whether the key press belongs to neither a field nor a dialog. */
 export function isFree(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return false;
   const target = event.target instanceof Element ? event.target : undefined;
@@ -140,7 +140,7 @@ function KeyHint({ shown, name }: { readonly shown: boolean; readonly name: stri
   ) : null;
 }
 
-/** What may happen when it is approved. */
+/** Describes the effects of an approval. */
 function riskOf({ toolName, files }: Approval): 'command' | 'delete' | 'edit' | 'read' {
   if (toolName === 'shell') return 'command';
   if (toolName === 'delete_file' || files.some(({ op }) => op === 'DELETE')) return 'delete';
@@ -278,7 +278,7 @@ function ApprovalCard(props: Props<Extract<Pending, { kind: 'approval' }>>) {
   );
 }
 
-/** The exact command, or the whole diff. */
+/** Shows the exact command or the complete diff. */
 export function ApprovalSubject({ approval }: { readonly approval: Approval }) {
   const { t } = useTranslation('harness');
   const { command, diff, diffTruncated, files, argumentsJson } = approval;
@@ -323,7 +323,7 @@ export function prettyJson(text: string): string {
   }
 }
 
-/** The comments on steps, and on the plan as a whole, as one text for the model. */
+/** Joins the comments on steps and on the whole plan into one text for the model. */
 function feedbackOf(plan: Plan, comments: Readonly<Record<string, string>>, whole: string): string {
   const ofSteps = plan.steps.flatMap(({ id, text }, place) => {
     const comment = comments[id]?.trim();
@@ -559,7 +559,7 @@ function UncertainCard(props: Props<Extract<Pending, { kind: 'uncertain' }>>) {
   );
 }
 
-/** When it began, what has changed since, and what it had written. */
+/** Shows when an uncertain call started, what has changed since and its output. */
 export function UncertainFacts({
   uncertain: { startedAt, fileCount, files, artifactId },
   sessionId,

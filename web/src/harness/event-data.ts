@@ -1,4 +1,4 @@
-/** What the events of a run carry. The client knows their data as a record only: each reader here takes what it needs of it. */
+/** Readers of event data. The client types it as a record only, so each reader extracts the fields that it needs. */
 export type Data = Readonly<Record<string, unknown>>;
 
 const DECISIONS = ['APPROVE', 'APPROVE_SESSION', 'DENY', 'DENY_AND_STOP'] as const;
@@ -18,7 +18,7 @@ interface PreviewFile {
 
 /** A file that a call would change. */
 export interface ApprovalFile extends PreviewFile {
-  /** Bytes; null where there is no file. */
+  /** Size in bytes; null if there is no file. */
   readonly sizeBefore: number | null;
   readonly sizeAfter: number | null;
 }
@@ -37,7 +37,7 @@ export interface Call {
   readonly effectClass: string;
   readonly argumentsJson: string;
   readonly at: number;
-  /** RUNNING until it is completed. */
+  /** State of the call; RUNNING until it is completed. */
   readonly status: string;
   readonly error: boolean;
   readonly summary: string;
@@ -67,7 +67,7 @@ export interface Plan {
   readonly files: readonly string[];
   readonly risks: readonly string[];
   readonly state: 'DRAFT' | 'AWAITING_APPROVAL' | 'REVISION_REQUESTED' | 'APPROVED' | 'REPLACED';
-  /** What a decision has to name. */
+  /** Reference that a decision must contain. */
   readonly hash: string | undefined;
   readonly feedback: string | undefined;
 }
@@ -116,7 +116,7 @@ export interface Usage {
   readonly contextLimit: number | undefined;
 }
 
-/** Of plan.created and plan.updated. */
+/** Data of plan.created and plan.updated. */
 export function planOf(data: Data): Omit<Plan, 'state' | 'hash' | 'feedback'> {
   return {
     taskId: text(data['taskId']),
@@ -132,7 +132,7 @@ export function planOf(data: Data): Omit<Plan, 'state' | 'hash' | 'feedback'> {
   };
 }
 
-/** Of approval.requested and of an entry of the inbox. */
+/** Data of approval.requested and of an inbox entry. */
 export function approvalOf(data: Data, at: number): Approval {
   return {
     approvalId: text(data['approvalId']),
@@ -160,17 +160,17 @@ export function approvalOf(data: Data, at: number): Approval {
   };
 }
 
-/** Of approval.resolved and approval.expired. */
+/** Data of approval.resolved and approval.expired. */
 export function verdictOf(data: Data): Pick<Approval, 'state' | 'decision' | 'note'> {
   return {
-    // Neither event leaves anything to decide.
+    // Nothing is left to decide after either event.
     state: oneOf(APPROVAL_STATES, data['state']) ?? 'CANCELLED',
     decision: oneOf(DECISIONS, data['decision']),
     note: optionalText(data['note']),
   };
 }
 
-/** Of effect.uncertain; a call that is not known is called by its tool. */
+/** Data of effect.uncertain. A call that is not in the timeline is described by its tool. */
 export function uncertainOf(data: Data, toolCallId: string, call?: Call): Uncertain {
   const toolName = text(data['toolName']);
   return {
@@ -188,7 +188,7 @@ export function uncertainOf(data: Data, toolCallId: string, call?: Call): Uncert
   };
 }
 
-/** Of effect.resolved. */
+/** Data of effect.resolved. */
 export function resolutionOf(data: Data): Pick<Uncertain, 'resolution' | 'note'> {
   return {
     resolution: oneOf(RESOLUTIONS, data['resolution']),
@@ -196,7 +196,7 @@ export function resolutionOf(data: Data): Pick<Uncertain, 'resolution' | 'note'>
   };
 }
 
-/** Of tool.started. */
+/** Data of tool.started. */
 export function startedCallOf(data: Data, toolCallId: string, at: number): Call {
   return {
     toolCallId,
@@ -210,7 +210,7 @@ export function startedCallOf(data: Data, toolCallId: string, at: number): Call 
   };
 }
 
-/** Of tool.completed. */
+/** Data of tool.completed. */
 export function resultOf(data: Data): CallResult {
   return {
     status: text(data['status']),
@@ -223,7 +223,7 @@ export function resultOf(data: Data): CallResult {
   };
 }
 
-/** Of file.changed. */
+/** Data of file.changed. */
 export function changeOf(data: Data): FileChange {
   return {
     ...previewOf(data),
@@ -232,7 +232,7 @@ export function changeOf(data: Data): FileChange {
   };
 }
 
-/** Of usage.updated. */
+/** Data of usage.updated. */
 export function usageOf(data: Data): Usage {
   return {
     inputTokens: Number(data['inputTokens']),
@@ -244,7 +244,7 @@ export function usageOf(data: Data): Usage {
   };
 }
 
-/** The arguments of a call by their names; none where the model wrote something else. */
+/** Arguments of a call by name; empty if the model did not write an object. */
 export function argumentsOf(json: string): Data {
   try {
     return records([JSON.parse(json)])[0] ?? {};

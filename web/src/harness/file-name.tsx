@@ -1,7 +1,7 @@
 import styles from './harness.module.css';
 
 interface Props {
-  /** What has happened to it, or would happen. */
+  /** The kind of change to the file. */
   readonly operation: string;
   readonly path: string;
 }

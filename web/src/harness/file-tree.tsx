@@ -14,7 +14,7 @@ import { Lines } from './lines';
 interface Props {
   readonly sessionId: string;
   readonly runId: string;
-  /** Grows whenever files have changed. */
+  /** Increases whenever files change. */
   readonly changes: number;
 }
 
@@ -104,7 +104,7 @@ function FolderView({ folder, onOpen, isRoot = false }: FolderProps) {
   );
 }
 
-/** Folders with one folder in them share its line. */
+/** Folders that contain only one folder share its line. */
 function treeOf(files: readonly ChangedFileView[], name = '', depth = 0): Folder {
   const partOf = ({ path }: ChangedFileView): string | undefined => {
     const parts = path.split('/');

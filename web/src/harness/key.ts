@@ -1,11 +1,11 @@
-/** A key that makes a repeated request harmless. `crypto.randomUUID` exists in secure contexts only. */
+/** Creates an idempotency key. `crypto.randomUUID` exists only in secure contexts. */
 export function newKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))]
     .map((byte) => byte.toString(16).padStart(2, '0'))
     .join('');
 }
 
-/** A time of the harness, in milliseconds, as the parts of pages take it. */
+/** Converts a harness time in milliseconds to the format that page components expect. */
 export function timeOf(milliseconds: number | null | undefined): string | null {
   return milliseconds == null ? null : new Date(milliseconds).toISOString();
 }

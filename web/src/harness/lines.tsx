@@ -6,7 +6,7 @@ interface Props {
   readonly deletions: number | null;
 }
 
-/** "+3 −1"; nothing for what is no text. */
+/** Shows changed lines as "+3 −1"; nothing for binary files. */
 export function Lines({ additions, deletions }: Props) {
   const { t } = useTranslation('harness');
   if (additions === null && deletions === null) return null;

@@ -15,13 +15,13 @@ interface Props {
 
 interface HarnessModel {
   readonly name: string;
-  /** It is known to call tools. */
+  /** Whether the model is known to support tool calls. */
   readonly callsTools: boolean;
 }
 
 /**
- * The chat models for runs, those first that are known to call tools. Models that are hidden from the chat, such as that
- * of the demo, are there for who may list models.
+ * Query of the chat models for runs, those with known tool support first. Users who may list models also get models that
+ * are hidden from the chat, such as the demo model.
  */
 export function useHarnessModels() {
   const { may } = useMe();
@@ -29,14 +29,14 @@ export function useHarnessModels() {
   return useQuery({
     queryKey: ['harness', 'models', listed],
     queryFn: async ({ signal }) => {
-      const [shown, all] = await Promise.all([
+      const [visible, all] = await Promise.all([
         plinth.modelOptions({ query: { category: 'chat' }, signal }),
         listed
           ? plinth.modelList({ query: { category: 'chat', pageSize: 200 }, signal })
           : undefined,
       ]);
       const tools = new Map((all?.rows ?? []).map((one) => [one.modelName, one.supportsTools]));
-      const names = [...tools.keys(), ...shown.rows.map(({ modelName }) => modelName)];
+      const names = [...tools.keys(), ...visible.rows.map(({ modelName }) => modelName)];
       return [...new Set(names)]
         .filter((name) => tools.get(name) !== false)
         .map((name): HarnessModel => ({ name, callsTools: tools.get(name) === true }))
@@ -46,7 +46,7 @@ export function useHarnessModels() {
   });
 }
 
-/** A chat model by its name; every user may type that of a model which is not listed. */
+/** Selects a chat model by name. Names of models that are not listed can be typed. */
 export function ModelSelect({ onChange, ...props }: Props) {
   const { data = [] } = useHarnessModels();
   return (

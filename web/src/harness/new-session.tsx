@@ -19,13 +19,13 @@ interface Props {
 const MODES = ['READ_ONLY', 'WORKSPACE_WRITE', 'FULL_ACCESS'] as const;
 const POLICIES = ['ON_REQUEST', 'NEVER'] as const;
 
-/** A session in a folder of the server, with a model and what it may do. */
+/** Form that starts a session in a folder of the server, with a model and its permissions. */
 export function NewSession({ onClose, onCreated }: Props) {
   const { t } = useTranslation('harness');
   const { may } = useMe();
   const queries = useQueryClient();
   const mayWrite = may('coding:harness:write');
-  // The same key for a repeated try: a lost answer does not make a second session.
+  // Retries use the same key, so that a lost answer does not create a second session.
   const key = useRef(newKey());
   const workspaces = useQuery({
     queryKey: ['harness', 'workspaces'],
@@ -47,9 +47,9 @@ export function NewSession({ onClose, onCreated }: Props) {
   });
   const folders = workspaces.data?.data ?? [];
   const { data: models } = useHarnessModels();
-  const folder = onlyOne(folders.filter(({ kind }) => kind !== 'ROOT'))?.path;
-  const model = onlyOne((models ?? []).filter(({ callsTools }) => callsTools))?.name;
-  // What can be meant is chosen, unless something else was chosen meanwhile.
+  const folder = single(folders.filter(({ kind }) => kind !== 'ROOT'))?.path;
+  const model = single((models ?? []).filter(({ callsTools }) => callsTools))?.name;
+  // A single possible choice is preselected unless the user has already chosen.
   useEffect(() => {
     const chosen = {
       workspacePath: form.values.workspacePath || (folder ?? ''),
@@ -57,7 +57,7 @@ export function NewSession({ onClose, onCreated }: Props) {
     };
     form.setValues(chosen);
     form.resetDirty({ ...form.values, ...chosen });
-    // `form` is left out: it is new with every render.
+    // `form` is omitted because it is new on every render.
   }, [folder, model]);
   return (
     <FormDrawer
@@ -138,6 +138,6 @@ export function NewSession({ onClose, onCreated }: Props) {
   );
 }
 
-function onlyOne<T>(list: readonly T[]): T | undefined {
+function single<T>(list: readonly T[]): T | undefined {
   return list.length === 1 ? list[0] : undefined;
 }

@@ -18,12 +18,12 @@ const STEP_ICONS = {
 
 interface Props {
   readonly plan: Plan;
-  /** The comments on steps by their ids, while changes are asked for. */
+  /** Comments by step id while the user requests changes. */
   readonly comments?: Readonly<Record<string, string>> | undefined;
   readonly onComment?: (id: string, comment: string) => void;
 }
 
-/** The plan's summary, steps, files and risks. */
+/** Body of a plan: summary, steps, files and risks. */
 export function PlanBody({ plan, comments, onComment }: Props) {
   const { t } = useTranslation('harness');
   return (
@@ -73,7 +73,7 @@ export function PlanBody({ plan, comments, onComment }: Props) {
 interface StepProps {
   readonly step: PlanStep;
   readonly number: number;
-  /** Undefined while nothing can be said. */
+  /** Comment on the step; undefined while comments are disabled. */
   readonly comment: string | undefined;
   readonly onComment: (comment: string) => void;
 }
@@ -105,7 +105,7 @@ function Step({ step, number, comment, onComment }: StepProps) {
   );
 }
 
-/** What stands between backticks as code. */
+/** Renders text between backticks as code. */
 function InlineCode({ text }: { readonly text: string }) {
   return text
     .split(/(`[^`]+`)/)

@@ -6,7 +6,7 @@ import styles from './harness.module.css';
 
 const PLUGINS = [remarkGfm];
 
-/** Markdown of a model: no HTML, no pictures, links in a new tab. */
+/** Renders Markdown of a model without HTML or images. Links open in a new tab. */
 export const Prose = memo(function Prose({ text }: { readonly text: string }) {
   return (
     <Typography className={styles['prose'] ?? ''}>

@@ -29,7 +29,7 @@ export function StatusIcon({ status }: { readonly status: RunStatus }) {
   return <Icon size={16} stroke={1.5} className={styles[tone]} aria-hidden />;
 }
 
-/** The state of a run in words, with its icon. */
+/** Badge with the status of a run and its icon. */
 export function RunStatusBadge({ status }: { readonly status: RunStatus }) {
   const { t } = useTranslation('harness');
   const { tone } = LOOKS[status];

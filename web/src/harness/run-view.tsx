@@ -22,7 +22,7 @@ interface Props {
   readonly status: RunStatus | undefined;
 }
 
-/** The timeline of a run, and below it what waits for a person. */
+/** The timeline of a run with its pending decisions below. */
 export function RunView({ session, runId, feed, status }: Props) {
   const { t } = useTranslation('harness');
   const { timeline, state } = feed;
@@ -119,14 +119,14 @@ interface DecisionsProps {
   readonly pending: readonly Pending[];
 }
 
-/** The first one that waits, and how many wait behind it. */
+/** Shows the first pending decision and the number of further ones. */
 function Decisions({ session: { sessionId }, runId, model, pending }: DecisionsProps) {
   const { t } = useTranslation('harness');
   const [first] = pending;
   const { data: run } = useQuery({
     queryKey: ['harness', 'run', runId, first?.key],
     queryFn: ({ signal }) => plinth.runGet({ path: { sessionId, runId }, signal }),
-    // These two have more to them than their events say.
+    // The record of the run has details that are not in the events of these two.
     enabled: first?.kind === 'question' || first?.kind === 'provider',
   });
   if (!first) return null;
@@ -170,15 +170,15 @@ function useStepKeys(list: React.RefObject<HTMLDivElement | null>): void {
   }, [list]);
 }
 
-/** So near to the end, the reader is at the end. */
-const NEAR = 160;
+/** Within this distance from the end, the reader counts as being at the end. */
+const FOLLOW_DISTANCE_PX = 160;
 
-/** What a reader does with a run that has ended: the page stays where they are. */
+/** Input that cancels following after a run has ended. */
 const READING = ['wheel', 'pointerdown', 'keydown', 'touchstart'] as const;
 
 /**
- * Keeps the end in view while the timeline grows, unless the reader has scrolled up. The last words and the summary of a
- * run that ends meanwhile are followed as well; one that had ended before is shown from its beginning.
+ * Keeps the end in view while the timeline grows, unless the reader has scrolled up. If a run ends while it is open, its
+ * last message and summary are followed, too. A run that had already ended is shown from its beginning.
  */
 function useFollowedEnd(
   list: React.RefObject<HTMLDivElement | null>,
@@ -189,17 +189,17 @@ function useFollowedEnd(
   if (isLive && !hasEnded) wasFollowed.current = true;
   const follows = isLive && wasFollowed.current;
   const [atEnd, setAtEnd] = useState(true);
-  const kept = useRef(true);
+  const isFollowing = useRef(true);
   const toEnd = useCallback(() => {
-    kept.current = true;
+    isFollowing.current = true;
     setAtEnd(true);
     scrollTo({ top: document.documentElement.scrollHeight });
   }, []);
   useEffect(() => {
     const look = (): void => {
       const { scrollHeight, clientHeight } = document.documentElement;
-      kept.current = scrollHeight - clientHeight - scrollY < NEAR;
-      setAtEnd(kept.current);
+      isFollowing.current = scrollHeight - clientHeight - scrollY < FOLLOW_DISTANCE_PX;
+      setAtEnd(isFollowing.current);
     };
     addEventListener('scroll', look, { passive: true });
     return () => removeEventListener('scroll', look);
@@ -208,9 +208,9 @@ function useFollowedEnd(
     const grown = list.current;
     if (!follows || !grown) return;
     const follow = (): void => {
-      if (kept.current) scrollTo({ top: document.documentElement.scrollHeight });
+      if (isFollowing.current) scrollTo({ top: document.documentElement.scrollHeight });
     };
-    // Diffs are drawn a moment after their step.
+    // Diffs render later than their step and change its height.
     const observer = new ResizeObserver(follow);
     observer.observe(grown);
     follow();

@@ -30,7 +30,7 @@ import { isEnded } from './timeline';
 import type { RunStatus } from './timeline';
 import { useTimeline } from './use-timeline';
 
-/** A session: its runs, and the chosen one as a timeline that grows as the run does. */
+/** The page of a session: its runs and the live timeline of the selected one. */
 export default function SessionPage() {
   const { t } = useTranslation('harness');
   const { sessionId = '', runId } = useParams({ strict: false });
@@ -166,7 +166,7 @@ function SessionView({ session, runs, runId }: Props) {
   );
 }
 
-/** The lists of runs and sessions are asked again whenever the run's state has changed. */
+/** Reloads the lists of runs and sessions whenever the run's state changes. */
 function useRefreshed(status: RunStatus | undefined, sessionId: string): void {
   const { refetch: session } = useQuery({
     queryKey: ['harness', 'session', sessionId],
@@ -241,7 +241,7 @@ function SessionMenu({ session }: { readonly session: HarnessSessionView }) {
 
 type Translate = ReturnType<typeof useTranslation<'harness'>>['t'];
 
-/** Only an unfinished run is lost: the session itself can be restored. */
+/** Deleting a session cancels only its unfinished run; the session itself can be restored. */
 export function confirmRemoval(
   t: Translate,
   { title, activeRunId }: Pick<HarnessSessionView, 'title' | 'activeRunId'>,

@@ -23,7 +23,7 @@ import { AddressSearch } from '../ui/address-fields';
 import { DataTable } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { MenuItem } from '../ui/menu-item';
-import { said } from '../ui/notify';
+import { notifySuccess } from '../ui/notify';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import styles from './harness.module.css';
@@ -32,7 +32,7 @@ import { NewSession } from './new-session';
 import { confirmRemoval } from './session.page';
 import { useBrowserStream } from './stream/browser-stream';
 
-/** Sessions change elsewhere, too: another tab, another device. */
+/** Polling interval, because sessions also change in other tabs and on other devices. */
 const ASK_AGAIN_MS = 10_000;
 
 export default function SessionsPage() {
@@ -106,12 +106,12 @@ export default function SessionsPage() {
         load={async ({ pageNum, pageSize }, filters, signal) => {
           const query = { deleted: filters['removed'] === 'yes', pageSize: 1_000 };
           const all = await plinth.harnessSessionList({ query, signal });
-          const wanted = (filters['search'] ?? '').toLowerCase();
-          const found = all.filter(({ title, workspace }) =>
-            `${title} ${workspace}`.toLowerCase().includes(wanted),
+          const searchText = (filters['search'] ?? '').toLowerCase();
+          const matches = all.filter(({ title, workspace }) =>
+            `${title} ${workspace}`.toLowerCase().includes(searchText),
           );
           const from = (pageNum - 1) * pageSize;
-          return { rows: found.slice(from, from + pageSize), total: found.length };
+          return { rows: matches.slice(from, from + pageSize), total: matches.length };
         }}
         toolbar={
           <>
@@ -235,14 +235,15 @@ function RowActions({ session }: { readonly session: HarnessSessionView }) {
   );
 }
 
-/** For super administrators: stops or allows everything that changes files, in every tenant. */
+/** Switch for super administrators that blocks or allows all file changes in every tenant. */
 function WritesSwitch({ enabled }: { readonly enabled: boolean }) {
   const { t } = useTranslation('harness');
   const change = useAction(
     (next: boolean) => plinth.controlSwitchWrites({ body: { enabled: next } }),
     {
       changes: [['harness', 'capabilities']],
-      after: ({ writesEnabled }) => said(t(writesEnabled ? 'writes.allowed' : 'writes.done')),
+      after: ({ writesEnabled }) =>
+        notifySuccess(t(writesEnabled ? 'writes.allowed' : 'writes.done')),
     },
   );
   const ask = (): void => {

@@ -24,7 +24,7 @@ interface Props {
   readonly onOpen: () => void;
 }
 
-/** Beside the timeline: the files of the run, what it has used, the session's runs and what was granted for it. */
+/** Side panel of the timeline: changed files, usage, the session's runs and its permissions. */
 export function Side({ session, runs, runId, status, timeline, onOpen }: Props) {
   const { t } = useTranslation('harness');
   const { sessionId } = session;
@@ -113,7 +113,7 @@ function UsageFigures({ usage }: { readonly usage: Usage }) {
   );
 }
 
-/** What was approved for the session, until it is revoked. */
+/** Lists approvals that apply to the whole session until revoked. */
 function Grants({ sessionId }: { readonly sessionId: string }) {
   const { t } = useTranslation('harness');
   const { may } = useMe();

@@ -8,14 +8,14 @@ import styles from './harness.module.css';
 interface Props {
   readonly icon: Icon;
   readonly title: ReactNode;
-  /** On the right: a duration, lines, an exit code. */
+  /** Details on the right, such as duration, changed lines or exit code. */
   readonly meta?: ReactNode;
   readonly tone?: 'plain' | 'warn' | 'bad';
   readonly open?: boolean;
   readonly children?: ReactNode;
 }
 
-/** A step of a run: one line that unfolds. */
+/** A step of a run: one line that expands. */
 export function StepCard({
   icon: Icon,
   title,

@@ -12,7 +12,7 @@ import { CopyButton } from '../ui/copy-button';
 import { saveFile } from '../ui/download';
 import { Failure } from '../ui/failure';
 import { duration, number } from '../ui/format';
-import { failed } from '../ui/notify';
+import { notifyFailure } from '../ui/notify';
 import styles from './harness.module.css';
 import { Lines } from './lines';
 import { Prose } from './prose';
@@ -25,7 +25,7 @@ interface Props {
   readonly runId: string;
 }
 
-/** How the run ended: files, commands, tokens, cost, and what can be done with it. */
+/** Summary of a finished run: files, commands, tokens, cost and available actions. */
 export function RunSummary({ item, sessionId, runId }: Props) {
   const { t, i18n } = useTranslation('harness');
   const [reading, setReading] = useState(false);
@@ -128,7 +128,7 @@ function Figures({ report }: { readonly report: RunReportView }) {
   );
 }
 
-/** Takes all changes of the run back, or makes them again. */
+/** Buttons that undo or redo all changes of the run. */
 function UndoButtons({ sessionId, runId }: Omit<Props, 'item'>) {
   const { t } = useTranslation('harness');
   const { may } = useMe();
@@ -149,7 +149,7 @@ function UndoButtons({ sessionId, runId }: Omit<Props, 'item'>) {
     onFailure: (error) => {
       const conflicts = error instanceof ApiError ? conflictsOf(error) : [];
       if (conflicts.length > 0) setBlocked(conflicts);
-      else failed(error);
+      else notifyFailure(error);
     },
   });
   const redo = useAction(() => plinth.undoRedo({ path, body: {} }), {

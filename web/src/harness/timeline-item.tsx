@@ -34,7 +34,7 @@ import { Prose } from './prose';
 import { StepCard } from './step-card';
 import { RunSummary } from './summary';
 import type { Item } from './timeline';
-import { callTitle, shownWarning } from './words';
+import { callTitle, warningText } from './words';
 
 interface Props {
   readonly item: Item;
@@ -42,7 +42,7 @@ interface Props {
   readonly runId: string;
 }
 
-/** One step of the timeline. An item that has not changed is not drawn again. */
+/** One step of the timeline. Unchanged items are not rendered again. */
 export const TimelineItem = memo(function TimelineItem({ item, sessionId, runId }: Props) {
   const { t } = useTranslation('harness');
   switch (item.kind) {
@@ -120,7 +120,7 @@ function noteValues(t: TFunction<'harness'>, values: Extract<Item, { kind: 'note
   const { kind, count = 0 } = values;
   return {
     ...values,
-    ...(typeof kind === 'string' && { kind: shownWarning(t, kind) }),
+    ...(typeof kind === 'string' && { kind: warningText(t, kind) }),
     count: Number(count),
   };
 }

@@ -13,7 +13,7 @@ import {
 } from './event-data';
 import type { Approval, Call, Data, FileChange, Plan, Uncertain, Usage } from './event-data';
 
-/** What a run is doing, as its events say. */
+/** State of a run, derived from its events. */
 export type RunStatus =
   | 'QUEUED'
   | 'RUNNING'
@@ -24,7 +24,7 @@ export type RunStatus =
   | 'FAILED'
   | 'CANCELLED';
 
-/** Something short that happened; the name is a key of the texts (`note.…`). */
+/** A short note; the name is a text key (`note.…`). */
 export type NoteName =
   | 'serverRestart'
   | 'limitOfLiveRuns'
@@ -86,9 +86,9 @@ export interface Timeline {
   readonly phase: 'PLAN' | 'BUILD' | undefined;
   readonly model: string;
   readonly usage: Usage | undefined;
-  /** What the run's row says may have changed: its query is asked again. */
+  /** Increases when the run's record may have changed, so that its query is reloaded. */
   readonly revision: number;
-  /** How often files have changed, an undo included. */
+  /** Number of file changes, including undos. */
   readonly fileChanges: number;
   readonly cancelRequested: boolean;
 }
@@ -111,10 +111,10 @@ const QUEUE_NOTES: Readonly<Record<string, NoteName>> = {
   resumed: 'resumed',
 };
 
-/** Tools that the plan's card or a question shows. */
+/** Tools that are shown as a plan or a question instead of a call. */
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(['plan_create', 'plan_step', 'ask_user']);
 
-/** Makes a timeline of the events of a run, one after the other. Items that do not change keep their identity. */
+/** Builds the timeline from the events of a run. Unchanged items keep their identity. */
 export class TimelineBuilder {
   private readonly items: Item[] = [];
   private readonly places = new Map<string, number>();
@@ -125,7 +125,7 @@ export class TimelineBuilder {
     return { ...this.rest, items: [...this.items] };
   }
 
-  /** False for an event that has been taken already. */
+  /** Applies an event; returns false if it was already applied. */
   add(event: HarnessEvent): boolean {
     if (event.sequence <= this.last) return false;
     this.last = event.sequence;
@@ -208,7 +208,7 @@ export class TimelineBuilder {
     });
   }
 
-  /** A run that goes on, or ends, waits for nothing. */
+  /** A run that continues or ends has no pending decision. */
   private answerWaiting(): void {
     for (const item of [...this.items]) {
       if (item.kind === 'question' && !item.answered) this.put({ ...item, answered: true });
@@ -270,16 +270,16 @@ export class TimelineBuilder {
   }
 
   private addPlan({ type, sequence, timestamp: at }: HarnessEvent, data: Data): void {
-    const given = planOf(data);
+    const newPlan = planOf(data);
     const current = this.lastPlan();
     if (type === 'plan.updated' && current) {
-      this.put({ ...current, plan: { ...current.plan, ...given } });
+      this.put({ ...current, plan: { ...current.plan, ...newPlan } });
       return;
     }
     if (current && current.plan.state !== 'REVISION_REQUESTED') {
       this.put({ ...current, plan: { ...current.plan, state: 'REPLACED' } });
     }
-    const plan: Plan = { ...given, state: 'DRAFT', hash: undefined, feedback: undefined };
+    const plan: Plan = { ...newPlan, state: 'DRAFT', hash: undefined, feedback: undefined };
     this.push({ kind: 'plan', key: `p${sequence}`, at, plan });
   }
 
@@ -309,13 +309,13 @@ export class TimelineBuilder {
   }
 
   private addFile(toolCallId: string | null, file: FileChange): void {
-    // A change of a command comes without its call: it is that of the last one.
+    // File changes of a command do not name their call, so they belong to the last one.
     const last = this.items.findLast((item) => item.kind === 'call');
     const id = toolCallId ?? last?.call.toolCallId;
     if (id) this.changeCall(id, (call) => ({ ...call, files: [...call.files, file] }));
   }
 
-  /** Reading calls that follow each other share a row; what the model says in between does not part them. */
+  /** Consecutive reading calls share a row, even with text of the model in between. */
   private pushCall(call: Call): void {
     const { toolCallId, effectClass, at } = call;
     if (effectClass !== 'READ') {
@@ -365,10 +365,10 @@ export class TimelineBuilder {
         });
         break;
       case 'assistant.completed': {
-        const said = text(data['text']);
-        if (said === '' && !answer?.thinking) break;
+        const answerText = text(data['text']);
+        if (answerText === '' && !answer?.thinking) break;
         const thinkingMs = answer?.thinking ? (answer.thinkingMs ?? at - answer.at) : undefined;
-        this.putAnswer(key, at, { ...answer, text: said, thinkingMs, state: 'done' });
+        this.putAnswer(key, at, { ...answer, text: answerText, thinkingMs, state: 'done' });
         break;
       }
       case 'model.turn.abandoned':
@@ -388,8 +388,14 @@ export class TimelineBuilder {
     at: number,
     fields: Partial<Extract<Item, { kind: 'answer' }>>,
   ): void {
-    const begun = { text: '', thinking: '', thinkingMs: undefined, state: 'writing' as const, at };
-    const item: Item = { ...begun, ...fields, kind: 'answer', key };
+    const newAnswer = {
+      text: '',
+      thinking: '',
+      thinkingMs: undefined,
+      state: 'writing' as const,
+      at,
+    };
+    const item: Item = { ...newAnswer, ...fields, kind: 'answer', key };
     if (this.places.has(key)) this.put(item);
     else this.push(item);
   }
@@ -469,7 +475,7 @@ export function isEnded(status: string | undefined): boolean {
   return status !== undefined && ENDED.has(status);
 }
 
-/** What waits for a person, the longest waiting first. */
+/** Pending decisions, oldest first. */
 export type Pending = Extract<
   Item,
   { kind: 'approval' | 'plan' | 'question' | 'uncertain' | 'provider' }

@@ -3,19 +3,19 @@ import { browserStream } from './stream/browser-stream';
 import { EMPTY, TimelineBuilder } from './timeline';
 import type { Timeline } from './timeline';
 
-/** Events that come together are shown together. */
+/** Interval in which events are batched into one render. */
 const FLUSH_MS = 40;
 
 export interface RunFeed {
   readonly timeline: Timeline;
-  /** `replaying` until what is stored has come, `gone` when the run is not there. */
+  /** `replaying` until all stored events have arrived, `gone` if the run does not exist. */
   readonly state: 'replaying' | 'live' | 'over' | 'gone';
   readonly message: string | undefined;
 }
 
 const NONE: RunFeed = { timeline: EMPTY, state: 'replaying', message: undefined };
 
-/** The timeline of a run, which grows as the run does. */
+/** Returns the live timeline of a run. */
 export function useTimeline(sessionId: string, runId: string | undefined): RunFeed {
   const [feed, setFeed] = useState<RunFeed>(NONE);
   useEffect(() => {

@@ -3,27 +3,27 @@ import { argumentsOf } from './event-data';
 import type { Call } from './event-data';
 import type texts from './texts.en.json';
 
-type Say = TFunction<'harness'>;
+type HarnessTranslate = TFunction<'harness'>;
 
-/** A key without the ending that counts. */
+/** A text key without its plural suffix. */
 type Stem<Key> = Key extends `${infer Name}_${'one' | 'other'}` ? Name : Key;
 type Title = Stem<keyof (typeof texts)['did']>;
 
 /**
- * What a call does, from its tool and its arguments. The server's own title, in English, stays for a tool or arguments that
- * are not known here. It also stays where it does not hold an argument as it is: the server marks characters that cannot be
- * seen, masks secrets and shortens long values.
+ * Describes a call by its tool and arguments. The server's English title is used for tools or arguments that are unknown
+ * here. It is also used if it does not contain an argument unchanged, because the server marks invisible characters,
+ * masks secrets and shortens long values.
  */
 export function callTitle(
-  t: Say,
+  t: HarnessTranslate,
   { toolName, argumentsJson, title }: Pick<Call, 'toolName' | 'argumentsJson' | 'title'>,
 ): string {
-  const given = argumentsOf(argumentsJson);
-  const has = (name: string): boolean => given[name] !== undefined;
+  const args = argumentsOf(argumentsJson);
+  const has = (name: string): boolean => args[name] !== undefined;
   const say = (key: Title, values: Readonly<Record<string, unknown>>, count = 0): string => {
     return isIn(title, values) ? t(`did.${key}`, { ...values, count }) : title;
   };
-  const { path, pattern, name, command, depth = 1, edits } = given;
+  const { path, pattern, name, command, depth = 1, edits } = args;
   switch (toolName) {
     case 'list_files':
       return depth === 1
@@ -68,8 +68,8 @@ const WARNINGS = [
   'events',
 ] as const satisfies readonly (keyof (typeof texts)['warning'])[];
 
-/** What a warning of the service is about. */
-export function shownWarning(t: Say, kind: string): string {
-  const known = WARNINGS.find((one) => one === kind);
-  return known ? t(`warning.${known}`) : kind;
+/** Describes a warning of the service. */
+export function warningText(t: HarnessTranslate, kind: string): string {
+  const knownKind = WARNINGS.find((one) => one === kind);
+  return knownKind ? t(`warning.${knownKind}`) : kind;
 }

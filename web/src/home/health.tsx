@@ -12,7 +12,7 @@ interface Part {
 
 const ASK_AGAIN_MS = 15_000;
 const PARTS = ['store', 'queue', 'vectorStore'] as const;
-/** What is no product. */
+/** Text keys for kinds of parts that are not products. */
 const WORDS = new Map([
   ['embedded', 'embedded'],
   ['in process', 'inProcess'],
@@ -23,14 +23,14 @@ const PRODUCTS: Readonly<Record<string, string>> = {
   qdrant: 'Qdrant',
 };
 
-/** Health has no envelope: while a part is down, the status of the answer says so and the body which. */
+/** The health response has no envelope. Its status reports a failure and its body names the part that is down. */
 async function readHealth(signal: AbortSignal): Promise<Readonly<Record<string, Part>>> {
   const response = await fetch('/health/ready', { signal });
   const { checks } = (await response.json()) as { checks: Readonly<Record<string, Part>> };
   return checks;
 }
 
-/** The parts of the service with their state and latency. */
+/** Parts of the service with their state and latency. */
 export function Health() {
   const { t } = useTranslation('home');
   const { data } = useQuery({
@@ -54,7 +54,7 @@ export function Health() {
             <Group gap="xs" wrap="nowrap">
               <span className={styles['light']} data-status={status} />
               <Text fw={600}>
-                {PARTS.some((known) => known === name)
+                {PARTS.some((part) => part === name)
                   ? t(`health.parts.${name as (typeof PARTS)[number]}`)
                   : name}
               </Text>

@@ -7,7 +7,7 @@ import { SetUp } from './set-up';
 import { Shortcuts } from './shortcuts';
 import { Use } from './use';
 
-/** What is set up and what is missing; then how much is used, and whether the parts are well. */
+/** The home page: set-up checklist, usage and health. */
 export default function HomePage() {
   const { t } = useTranslation('home');
   const { user, may } = useMe();

@@ -15,7 +15,7 @@ interface Count {
 
 const ONE = { pageSize: 1 } as const;
 
-/** What an installation needs, in this order. Each step is done when there is a record of it. */
+/** Set-up steps of an installation, in order. A step is done when a matching record exists. */
 const STEPS = [
   {
     name: 'provider',
@@ -50,7 +50,7 @@ const STEPS = [
   },
 ] as const;
 
-/** The checklist of the set-up, until all is done or it is hidden. For those who may set up models. */
+/** Set-up checklist for users who may configure models, shown until all steps are done or it is hidden. */
 export function SetUp() {
   const { t } = useTranslation('home');
   const { may } = useMe();
@@ -71,7 +71,7 @@ export function SetUp() {
   const finished = done.filter(Boolean).length;
   if (finished === steps.length) return null;
   const next = done.indexOf(false);
-  // The agent of the demo answers from its handbook, with sources.
+  // The demo agent answers from its handbook and cites sources.
   const agent = counts[steps.findIndex(({ name }) => name === 'agent')]?.data?.rows[0]?.id;
   const hasModel = done[steps.findIndex(({ name }) => name === 'model')];
   return (

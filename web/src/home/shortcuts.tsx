@@ -5,7 +5,7 @@ import { useMe } from '../app/me';
 import { WORK } from '../app/navigation';
 import styles from './home.module.css';
 
-/** What the user can do here, each with one sentence. */
+/** Links to the pages that the user may open, each with a one-sentence description. */
 export function Shortcuts() {
   const { t } = useTranslation('home');
   const { may } = useMe();

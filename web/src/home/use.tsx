@@ -16,7 +16,7 @@ import styles from './home.module.css';
 const SPANS = ['7', '14', '30'] as const;
 const ASK_AGAIN_MS = 60_000;
 
-/** Turns, tokens, time to the first token and failures of the last days, by day and by model. */
+/** Charts of turns, tokens, time to first token and failures of the last days, by day and by model. */
 export function Use() {
   const { t } = useTranslation('home');
   const [address, change] = useAddress();

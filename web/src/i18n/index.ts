@@ -2,7 +2,7 @@ import i18next from 'i18next';
 import type { BackendModule, ResourceKey } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 
-/** The languages of the console, each named in itself. */
+/** Languages of the console, each in its own name. */
 export const LANGUAGES = { en: 'English', zh: '中文' } as const;
 export type Language = keyof typeof LANGUAGES;
 
@@ -54,11 +54,11 @@ export const ready = i18next
     fallbackLng: false,
     ns: ['app', 'ui'],
     defaultNS: 'app',
-    // React escapes what it shows.
+    // React already escapes values.
     interpolation: { escapeValue: false },
     returnNull: false,
     parseMissingKeyHandler: (key: string, fallback?: string) => {
-      // The tests of the console fail for it: the page would show the key.
+      // A missing text fails the console tests; otherwise the page would show its key.
       if (fallback === undefined) console.error(`No text for ${key} in ${language()}`);
       return fallback ?? key;
     },

@@ -12,15 +12,15 @@ import type { Settings } from './base-settings';
 
 interface Props {
   readonly base: KnowledgeView;
-  /** Settings that were tried; those that the base has already are left out. */
+  /** Settings that were tried, without those that equal the base's settings. */
   readonly changes: Partial<Settings>;
   readonly onClose: () => void;
 }
 
-/** Shows what would change in the settings of the base, before and after, and saves it. */
+/** Compares the settings of the base before and after the change, and saves them. */
 export function ApplySettings({ base, changes, onClose }: Props) {
   const { t } = useTranslation('knowledge');
-  const shown = useShownSetting();
+  const formatSetting = useShownSetting();
   const changed = changedOf(base, changes);
   const again = base.documentCount > 0 && changed.some(needsParsing);
   const [reparse, setReparse] = useState(again);
@@ -70,10 +70,10 @@ export function ApplySettings({ base, changes, onClose }: Props) {
                     <Table.Td>{t(`field.${field}`)}</Table.Td>
                     <Table.Td>
                       <Text span td="line-through" c="dimmed" size="sm">
-                        {shown(field, base[field])}
+                        {formatSetting(field, base[field])}
                       </Text>
                     </Table.Td>
-                    <Table.Td fw={600}>{shown(field, changes[field])}</Table.Td>
+                    <Table.Td fw={600}>{formatSetting(field, changes[field])}</Table.Td>
                   </Table.Tr>
                 ))}
               </Table.Tbody>

@@ -7,15 +7,15 @@ import { number } from '../ui/format';
 export type Field = keyof typeof knowledgeSettings;
 export type Settings = Pick<KnowledgeView, Field>;
 
-/** What the table of the service says of a setting. */
+/** Definition of a setting in the service's table of settings. */
 export interface SettingInfo {
   readonly kind: 'line' | 'paragraph' | 'model' | 'whole' | 'decimal' | 'switch' | 'choice';
   readonly section: Section;
-  /** The setting that must be on for this one to have an effect. */
+  /** The setting that must be enabled for this one to have an effect. */
   readonly onlyWith?: Field;
-  /** What it determines when a document is parsed. A change of `vectors` requires to parse all documents again. */
+  /** The parsing result that depends on the setting. Changing `vectors` requires parsing all documents again. */
   readonly parsing?: 'fragments' | 'vectors';
-  /** It can be absent. */
+  /** Whether the setting may be null. */
   readonly optional?: boolean;
   readonly required?: boolean;
   readonly category?: string;
@@ -28,22 +28,22 @@ export type Section = (typeof knowledgeSettings)[Field]['section'];
 
 const SETTINGS: Readonly<Record<Field, SettingInfo>> = knowledgeSettings;
 
-/** The settings of a base, in the order of its form. */
+/** Settings of a base, in form order. */
 export const FIELDS = Object.keys(SETTINGS) as Field[];
 
 export const settingInfo = (field: Field): SettingInfo => SETTINGS[field];
 
-/** Whether a change has an effect on a document only when it is parsed again. */
+/** Whether a change affects a document only after it is parsed again. */
 export function needsParsing(field: Field): boolean {
   return SETTINGS[field].parsing !== undefined;
 }
 
-/** Whether the service refuses a change without parsing again, once documents are parsed. */
+/** Whether the service refuses a change unless all parsed documents are parsed again. */
 export function requiresParsing(field: Field): boolean {
   return SETTINGS[field].parsing === 'vectors';
 }
 
-/** The settings among the fields of a base. */
+/** Picks the settings from the fields of a base. */
 export function settingsOf(base: KnowledgeView): Settings {
   return Object.fromEntries<unknown>(FIELDS.map((field) => [field, base[field]])) as Settings;
 }
@@ -52,7 +52,7 @@ export function changedOf(base: Settings, values: Partial<Settings>): Field[] {
   return FIELDS.filter((field) => field in values && values[field] !== base[field]);
 }
 
-/** Whether the setting has an effect: the one that it needs, if it needs one, is on. */
+/** Whether the setting has an effect, that is, whether the setting that it depends on is enabled. */
 export function isEffective(field: Field, values: Settings): boolean {
   const { onlyWith } = SETTINGS[field];
   if (onlyWith === undefined) return true;
@@ -60,7 +60,7 @@ export function isEffective(field: Field, values: Settings): boolean {
   return needed !== 0 && needed !== '' && needed !== 'none';
 }
 
-/** A setting in words, for a comparison. */
+/** Formats a setting for a comparison. */
 export function useShownSetting(): (
   field: Field,
   value: string | number | null | undefined,
@@ -77,7 +77,7 @@ export function useShownSetting(): (
   };
 }
 
-/** The languages of PostgreSQL's text search configurations, by their codes. */
+/** Language codes of PostgreSQL's text search configurations. */
 const CODES: Readonly<Record<Exclude<Settings['language'], 'auto'>, string>> = {
   arabic: 'ar',
   armenian: 'hy',

@@ -23,7 +23,7 @@ const Settings = lazy(() => import('./settings'));
 const TABS = ['documents', 'retrieval', 'tests', 'settings'] as const;
 type Tab = (typeof TABS)[number];
 
-/** One knowledge base: its documents, a search that explains itself, test sets and settings. */
+/** The page of a knowledge base: documents, search test, test sets and settings. */
 export default function BasePage() {
   const { t } = useTranslation('knowledge');
   const { t: ofApp } = useTranslation('app');
@@ -36,7 +36,7 @@ export default function BasePage() {
   const access = useBaseAccess(base);
   if (error instanceof ApiError && error.code === 404) return <NotFound />;
   if (error && !base) return <Failure error={error} onRetry={() => void refetch()} />;
-  // A tab has parameters of its own, so none of the others stays.
+  // Each tab has its own parameters, so those of the previous tab are removed.
   const open = (next: string | null): void => {
     void navigate({
       to: '/knowledge/$knowledgeId',

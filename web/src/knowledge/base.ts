@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 
-/** The queries of a base begin with this key; what is changed in the base makes them all load again. */
+/** Query key prefix of a base. Every change in the base reloads all queries with this prefix. */
 export const baseKey = (id: number) => ['knowledge', id] as const;
 
 export const baseQuery = (id: number) =>
@@ -17,11 +17,11 @@ export const baseQuery = (id: number) =>
 interface Access {
   /** Whether the user may change this base with the permission. */
   readonly can: (permission: string) => boolean;
-  /** Why nothing can be changed; undefined where something can. */
+  /** Reason why the base cannot be changed; undefined if it can. */
   readonly readOnly: string | undefined;
 }
 
-/** What the user may do with a base: its owner and super administrators change it, with the permission for each thing. */
+/** Access of the user to a base. Its owner and super administrators may change it with the respective permissions. */
 export function useBaseAccess(base: KnowledgeView | undefined): Access {
   const { t } = useTranslation('knowledge');
   const { user, isSuperAdmin, may } = useMe();

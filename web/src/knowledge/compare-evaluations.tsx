@@ -13,12 +13,12 @@ import styles from './knowledge.module.css';
 
 interface Props {
   readonly base: KnowledgeView;
-  /** All runs, newest first, as the service lists them. */
+  /** All runs, newest first. */
   readonly runs: readonly EvaluationView[];
   readonly pair: readonly [EvaluationView, EvaluationView];
 }
 
-/** Runs with their results come in pages of ten. */
+/** Page size of runs with results. */
 const PER_PAGE = 10;
 
 const METRICS = ['ndcg', 'recall', 'mrr'] as const;
@@ -34,7 +34,7 @@ const SETTINGS = [
   'overlapChar',
 ] as const;
 
-/** Two runs: what was set differently, and each question with its scores, those that changed most first. */
+/** Compares two runs: their different settings and the scores of each question, largest changes first. */
 export function CompareEvaluations({ base, runs, pair }: Props) {
   const { t } = useTranslation('knowledge');
   const [older, newer] = pair[0].id < pair[1].id ? pair : [pair[1], pair[0]];
@@ -66,7 +66,7 @@ export function CompareEvaluations({ base, runs, pair }: Props) {
   });
   const texts = new Map((questions?.rows ?? []).map(({ queryId, query }) => [queryId, query]));
   const different = SETTINGS.filter((field) => older.settings[field] !== newer.settings[field]);
-  const shown = (value: string | number | boolean): string => {
+  const formatSetting = (value: string | number | boolean): string => {
     if (typeof value === 'boolean') return t(value ? 'on' : 'off');
     return typeof value === 'number' ? number(value, 3) : value || t('none');
   };
@@ -111,8 +111,8 @@ export function CompareEvaluations({ base, runs, pair }: Props) {
             {different.map((field) => (
               <Table.Tr key={field}>
                 <Table.Th scope="row">{t(`evaluation.setting.${field}`)}</Table.Th>
-                <Table.Td>{shown(older.settings[field])}</Table.Td>
-                <Table.Td fw={600}>{shown(newer.settings[field])}</Table.Td>
+                <Table.Td>{formatSetting(older.settings[field])}</Table.Td>
+                <Table.Td fw={600}>{formatSetting(newer.settings[field])}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

@@ -1,6 +1,6 @@
 import { Badge } from '@mantine/core';
 
-/** A change of a score, with its sign. */
+/** Shows a change of a score with its sign. */
 export function Difference({ value }: { readonly value: number }) {
   const rounded = Math.round(value * 1_000) / 1_000;
   if (rounded === 0)

@@ -24,12 +24,12 @@ const TEXTS = [
 ] as const;
 const COLOURS = ['gray', 'indigo', 'teal', 'red'] as const;
 
-/** Whether the row will change by itself. */
+/** Whether the document is still being processed. */
 export function isMoving({ status, parseRequested }: AttachmentView): boolean {
   return status === PARSING || (status === PENDING && parseRequested);
 }
 
-/** Asks again while something is being parsed, and not otherwise. */
+/** Polls only while a document is being parsed. */
 export function pollWhileMoving(rows: readonly AttachmentView[]): number | false {
   return rows.some(isMoving) ? POLL_MS : false;
 }
@@ -50,7 +50,7 @@ export function useParseActions(knowledgeId: number) {
   return { parse, cancel };
 }
 
-/** A failure whose remedy stands in the settings of the base: the message names one of them. */
+/** Failures that the settings of the base can fix: the message names one of them. */
 function isOfSettings(reason: string | null, base: KnowledgeView): boolean {
   if (base.embeddingModel === '') return true;
   return /\b(embeddingModel|ocrModel|enableOcr|contextModel)\b/.test(reason ?? '');
@@ -62,7 +62,7 @@ interface Props {
   readonly mayParse: boolean;
 }
 
-/** How far a document is; of a failure the reason, and beside it what ends it. */
+/** State of a document. A failure shows its reason and the action that resolves it. */
 export function DocumentState({ document, base, mayParse }: Props) {
   const { t } = useTranslation('knowledge');
   const { parse, cancel } = useParseActions(base.id);
@@ -145,7 +145,7 @@ function ParsingProgress({ document }: { readonly document: AttachmentView }) {
   );
 }
 
-/** Pages are read first, then lines of context are written, then fragments are embedded. */
+/** Progress of parsing: pages are read, context lines are written, then fragments are embedded. */
 function stageOf(
   document: AttachmentView,
 ): ['read' | 'pages' | 'context' | 'embed', number, number | null] {

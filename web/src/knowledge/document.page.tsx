@@ -36,7 +36,7 @@ import {
   useParseActions,
 } from './document-state';
 import { Fragments } from './fragments';
-import { shown } from './metadata';
+import { metadataText } from './metadata';
 import { MetadataDrawer } from './metadata-drawer';
 import { RenameDocument } from './rename-document';
 import styles from './knowledge.module.css';
@@ -47,9 +47,9 @@ const VIEWS = ['text', 'fragments', 'split'] as const;
 type View = (typeof VIEWS)[number];
 
 /**
- * A document: its text with the fragments in it, the fragments to change, and how other settings would split it.
- * `?fragment=` takes a source's fid or a fragment's id, shows that fragment and marks it. The document is named by its id or
- * its docId, because a source of an answer has that.
+ * The page of a document: its text with the fragments, the editable fragments and a preview of other split settings.
+ * `?fragment=` shows and highlights a fragment, given a source's fid or a fragment's id. The document is addressed by id or
+ * docId, because sources of an answer have only the docId.
  */
 export default function DocumentPage() {
   const { t } = useTranslation('knowledge');
@@ -196,7 +196,7 @@ export default function DocumentPage() {
               {entries.map(([key, value]) => (
                 <li key={key}>
                   <Badge variant="default" fw={400}>
-                    {key}: {shown(value)}
+                    {key}: {metadataText(value)}
                   </Badge>
                 </li>
               ))}
@@ -255,7 +255,7 @@ export default function DocumentPage() {
   );
 }
 
-/** By the id of the list, or by the docId that a source of an answer has; null where there is none of that docId. */
+/** Loads a document by id or docId; null if there is no document with that docId. */
 async function documentOf(
   knowledgeId: number,
   name: string,

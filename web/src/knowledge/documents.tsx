@@ -43,7 +43,7 @@ import {
   pollWhileMoving,
   useParseActions,
 } from './document-state';
-import { shown } from './metadata';
+import { metadataText } from './metadata';
 import { MetadataDrawer } from './metadata-drawer';
 import { MetadataFilter } from './metadata-filter';
 import { RenameDocument } from './rename-document';
@@ -51,7 +51,7 @@ import { UploadList } from './upload-list';
 import { addRefused, addUploads } from './uploads';
 import styles from './knowledge.module.css';
 
-/** The documents of a base: files dropped anywhere on the page become documents, whose states are live. */
+/** Documents of a base with live states. Files dropped anywhere on the page are uploaded. */
 export function Documents({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
   const { may } = useMe();
@@ -231,7 +231,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
             },
             signal,
           });
-          // A document fails while the list is looked at.
+          // Parsing may fail while the list is open.
           void queryClient.invalidateQueries({ queryKey: failuresKey });
           return page;
         }}
@@ -407,7 +407,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
   );
 }
 
-/** A document whose parsing has ended meanwhile needs no cancelling. */
+/** Ignores documents whose parsing has already ended. */
 async function cancelIfMoving(id: number): Promise<void> {
   try {
     await plinth.attachCancel({ path: { id } });
@@ -425,7 +425,7 @@ function DocumentName({ document: { name, metadata } }: { readonly document: Att
         <Group gap={4}>
           {entries.slice(0, 4).map(([key, value]) => (
             <Badge key={key} size="sm" variant="default" fw={400}>
-              {key}: {shown(value)}
+              {key}: {metadataText(value)}
             </Badge>
           ))}
           {entries.length > 4 && (
@@ -439,7 +439,7 @@ function DocumentName({ document: { name, metadata } }: { readonly document: Att
   );
 }
 
-/** Where files are dropped or chosen, with the limits in words. The whole page takes them as well. */
+/** Upload area with the file limits. The whole page accepts dropped files as well. */
 function UploadArea({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
   const choose = useRef<() => void>(null);

@@ -34,13 +34,13 @@ import { Difference } from './difference';
 
 const ScoreChart = lazy(() => import('./score-chart'));
 
-/** The service keeps so many. */
-const KEPT = 100;
-const SHOWN = 10;
+/** Number of runs that the service stores. */
+const MAX_STORED_RUNS = 100;
+const COLLAPSED_RUNS = 10;
 
 const METRICS = ['ndcg', 'recall', 'mrr'] as const;
 
-/** Runs of the test set: a new one with settings to try, the scores over time, and two of them compared. */
+/** Runs of the test set: starts a run with other settings, charts scores over time and compares two runs. */
 export function Evaluations({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
   const { can } = useBaseAccess(base);
@@ -60,7 +60,8 @@ export function Evaluations({ base }: { readonly base: KnowledgeView }) {
   });
   const { data, error, refetch } = useQuery({
     queryKey: [...baseKey(base.id), 'evaluations'],
-    queryFn: ({ signal }) => plinth.evaluationList({ path, query: { pageSize: KEPT }, signal }),
+    queryFn: ({ signal }) =>
+      plinth.evaluationList({ path, query: { pageSize: MAX_STORED_RUNS }, signal }),
   });
   const run = useAction(
     () => {
@@ -88,7 +89,7 @@ export function Evaluations({ base }: { readonly base: KnowledgeView }) {
     .map((id) => runs.find((one) => one.id === id))
     .filter((one) => one !== undefined);
   const choose = (id: number, on: boolean): void => {
-    // A third one takes the place of the first.
+    // Selecting a third run replaces the first.
     const next = on ? [...chosen, id].slice(-2) : chosen.filter((one) => one !== id);
     change({ compare: next.length === 0 ? undefined : next.join(',') });
   };
@@ -183,7 +184,7 @@ export function Evaluations({ base }: { readonly base: KnowledgeView }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {(all ? runs : runs.slice(0, SHOWN)).map((one) => (
+            {(all ? runs : runs.slice(0, COLLAPSED_RUNS)).map((one) => (
               <Table.Tr key={one.id}>
                 <Table.Td>
                   <Checkbox
@@ -210,7 +211,7 @@ export function Evaluations({ base }: { readonly base: KnowledgeView }) {
           </Table.Tbody>
         </FramedTable>
       )}
-      {runs.length > SHOWN && (
+      {runs.length > COLLAPSED_RUNS && (
         <Button variant="subtle" color="gray" onClick={() => setAll(!all)}>
           {all ? t('evaluation.fewer') : t('evaluation.all', { count: runs.length })}
         </Button>
@@ -246,7 +247,7 @@ function RunSettings({ run: { settings } }: { readonly run: EvaluationView }) {
   );
 }
 
-/** The scores of the run that has just ended, and how they differ from the one before. */
+/** Scores of the last run and their difference from the run before. */
 function Latest({ run }: { readonly run: NewEvaluationView }) {
   const { t } = useTranslation('knowledge');
   return (

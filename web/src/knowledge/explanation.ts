@@ -1,14 +1,14 @@
 import type { RetrievedFragmentView } from '@plinth/client';
 
-/** `explain` of a found fragment (docs/API.md, POST /system/fragment/retrieval). */
+/** The `explain` field of a retrieved fragment (docs/API.md, POST /system/fragment/retrieval). */
 export interface Explanation {
   readonly vector: { readonly rank: number; readonly score: number } | null;
   readonly keyword: {
     readonly rank: number;
     readonly score: number;
-    /** As the question has them. */
+    /** Matching words as they appear in the question. */
     readonly terms: readonly string[];
-    /** As the fragment has them. */
+    /** Matching words as they appear in the fragment. */
     readonly words: readonly string[];
   } | null;
   readonly fusion: { readonly rank: number; readonly score: number; readonly alpha: number } | null;
@@ -35,10 +35,10 @@ export function explanationOf({ explain }: Pick<RetrievedFragmentView, 'explain'
   return (explain as Explanation | undefined) ?? NONE;
 }
 
-/** Weighted ranks add up to 60 × 1 / 61 at most. */
-export const MOST_FUSED = 60 / 61;
+/** Maximum sum of weighted ranks: 60 × 1 / 61. */
+export const MAX_FUSED_SCORE = 60 / 61;
 
-/** The reasons of the service, and the key of their words. */
+/** Reasons from the service and their text keys. */
 const REASONS = [
   [/^beyond the first (\d+)$/, 'beyond'],
   [/^similarity below the threshold ([\d.e-]+)$/, 'similarity'],
@@ -48,7 +48,7 @@ const REASONS = [
 
 export type DropReason = (typeof REASONS)[number][1];
 
-/** Which reason it is and the number in it; undefined for one that this page does not know. */
+/** Returns the text key and the number of a reason; undefined for an unknown reason. */
 export function reasonOf(dropped: string): { reason: DropReason; limit: string } | undefined {
   for (const [form, reason] of REASONS) {
     const match = form.exec(dropped);
@@ -62,7 +62,7 @@ export interface Piece {
   readonly matched: boolean;
 }
 
-/** The text in pieces, those marked that are one of the words. Words of scripts without spaces stand anywhere. */
+/** Splits the text into pieces and marks the given words. Words of scripts without spaces match anywhere. */
 export function piecesOf(text: string, words: readonly string[]): readonly Piece[] {
   if (words.length === 0) return [{ text, matched: false }];
   const forms = [...words]
@@ -81,10 +81,10 @@ export function piecesOf(text: string, words: readonly string[]): readonly Piece
     .filter(({ text: part }) => part !== '');
 }
 
-/** Characters before the first match that a short view of the text shows at most. */
+/** Maximum number of characters before the first match in a short view of the text. */
 const LEAD = 160;
 
-/** The pieces from the line of the first match on, or from the beginning if that is near enough. */
+/** Returns the pieces from the line of the first match, or from the beginning if that is close enough. */
 export function fromFirstMatch(pieces: readonly Piece[]): readonly Piece[] {
   const first = pieces.findIndex(({ matched }) => matched);
   const before = pieces

@@ -5,18 +5,18 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { FormDrawer } from '../ui/form-drawer';
-import { said } from '../ui/notify';
+import { notifySuccess } from '../ui/notify';
 import { baseKey } from './base';
 
 interface Props {
   readonly base: KnowledgeView;
   readonly document: AttachmentView;
-  /** Absent: a new one. */
+  /** The fragment to edit; absent to add one. */
   readonly fragment: FragmentView | undefined;
   readonly onClose: () => void;
 }
 
-/** Adds a fragment by hand or changes one. Says what that means for search, because no model is called. */
+/** Adds or edits a fragment. Explains the effect on search, because no model is called. */
 export function FragmentDrawer({ base, document, fragment, onClose }: Props) {
   const { t } = useTranslation('knowledge');
   const queries = useQueryClient();
@@ -31,7 +31,7 @@ export function FragmentDrawer({ base, document, fragment, onClose }: Props) {
     else await plinth.fragmentCreate({ body: { docId: document.docId, content, remark } });
     void queries.invalidateQueries({ queryKey: baseKey(base.id) });
     void queries.invalidateQueries({ queryKey: ['documents'] });
-    said(t(fragment ? 'fragment.saved' : 'fragment.added'));
+    notifySuccess(t(fragment ? 'fragment.saved' : 'fragment.added'));
   };
   return (
     <FormDrawer

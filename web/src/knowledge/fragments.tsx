@@ -33,7 +33,7 @@ import { Failure } from '../ui/failure';
 import { number } from '../ui/format';
 import { useLastPage } from '../ui/last-page';
 import { MenuItem } from '../ui/menu-item';
-import { said } from '../ui/notify';
+import { notifySuccess } from '../ui/notify';
 import { RowsSkeleton } from '../ui/skeleton';
 import { baseKey, useBaseAccess } from './base';
 import { FAILED, isMoving } from './document-state';
@@ -45,29 +45,29 @@ const PER_PAGE = 50;
 interface Props {
   readonly document: AttachmentView;
   readonly base: KnowledgeView;
-  /** As the text of the document, what fragments repeat of each other dimmed; otherwise as a list to change. */
+  /** Whether to show the document's text with overlaps dimmed instead of an editable list. */
   readonly asText: boolean;
 }
 
-/** The fragments of a document, page by page; the one of the address is shown and marked. */
+/** Paginated fragments of a document. The fragment in the URL is scrolled to and highlighted. */
 export function Fragments({ document, base, asText }: Props) {
   const { t } = useTranslation('knowledge');
   const { can } = useBaseAccess(base);
   const [address, change] = useAddress();
   const [editing, setEditing] = useState<FragmentView | 'new'>();
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
-  const wanted = address['fragment'];
+  const wantedFragment = address['fragment'];
   const find = asText ? undefined : address['find'];
   const target = useQuery({
-    queryKey: [...baseKey(base.id), 'fragment', document.docId, wanted],
-    queryFn: ({ signal }) => fragmentOf(document.docId, wanted ?? '', signal),
-    enabled: wanted !== undefined,
+    queryKey: [...baseKey(base.id), 'fragment', document.docId, wantedFragment],
+    queryFn: ({ signal }) => fragmentOf(document.docId, wantedFragment ?? '', signal),
+    enabled: wantedFragment !== undefined,
     staleTime: 60_000,
   });
-  // The running number of a fragment is its place, unless some before it were deleted; then it is on an earlier page.
+  // A fragment's index is its position, unless earlier fragments were deleted. It is then on an earlier page.
   const guess = target.data ? Math.floor(target.data.idx / PER_PAGE) + 1 : 1;
   const page = address['page'] ? Number(address['page']) : find ? 1 : guess;
-  const waits = wanted !== undefined && target.isPending && !address['page'];
+  const waits = wantedFragment !== undefined && target.isPending && !address['page'];
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: [
       ...baseKey(base.id),
@@ -154,7 +154,7 @@ export function Fragments({ document, base, asText }: Props) {
           </Group>
         </Group>
       )}
-      {wanted !== undefined && target.data === null && (
+      {wantedFragment !== undefined && target.data === null && (
         <Text size="sm" c="dimmed" role="status">
           {t('fragment.gone')}
         </Text>
@@ -219,7 +219,7 @@ export function Fragments({ document, base, asText }: Props) {
   );
 }
 
-/** By the fid that a source has, or by the id of a fragment; null where it is no longer there. */
+/** Loads a fragment by fid or id; null if it no longer exists. */
 async function fragmentOf(
   docId: string,
   name: string,
@@ -231,7 +231,7 @@ async function fragmentOf(
   return plinth.fragmentGet({ path: { id: Number(name) }, signal }).catch(() => null);
 }
 
-/** Scrolls to the element as soon as it is the one that is wanted. */
+/** Scrolls to the element when `wanted` becomes true. */
 function useScrollTo<E extends HTMLElement>(wanted: boolean) {
   const place = useRef<E>(null);
   useEffect(() => {
@@ -246,7 +246,7 @@ interface TextProps {
   readonly onOpen: (id: number) => void;
 }
 
-/** The text of the document as it was read, each fragment a paragraph of it, with the pages where they begin. */
+/** The parsed text of the document, one paragraph per fragment, with page numbers. */
 function DocumentText({ rows, marked, onOpen }: TextProps) {
   return (
     <article className={styles['text']}>
@@ -308,7 +308,7 @@ function TextPart({ fragment, before, marked, onOpen }: TextPartProps) {
   );
 }
 
-/** How many of its first characters stand at the end of the fragment before it, too. */
+/** Number of leading characters that repeat the end of the previous fragment. */
 function repeatedOf(
   { content, charStart }: FragmentView,
   before: FragmentView | undefined,
@@ -336,7 +336,9 @@ function FragmentCard({ fragment, marked, find, chosen, onChoose, onEdit, onDele
   const copyAddress = (): void => {
     const address = new URL(window.location.href);
     address.search = new URLSearchParams({ fragment: fid }).toString();
-    void navigator.clipboard.writeText(address.href).then(() => said(t('fragment.linkCopied')));
+    void navigator.clipboard
+      .writeText(address.href)
+      .then(() => notifySuccess(t('fragment.linkCopied')));
   };
   return (
     <li ref={place} className={styles['card']} data-marked={marked || undefined}>

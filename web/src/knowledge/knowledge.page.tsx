@@ -19,7 +19,7 @@ import { Time } from '../ui/time';
 import { saveFile } from '../ui/download';
 import { NewBase } from './new-base';
 
-/** The knowledge bases that the user may read. */
+/** The page of the knowledge bases that the user may read. */
 export default function KnowledgePage() {
   const { t } = useTranslation('knowledge');
   const { t: ofApp } = useTranslation('app');

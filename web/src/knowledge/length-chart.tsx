@@ -6,7 +6,7 @@ import styles from './knowledge.module.css';
 
 const BINS = 12;
 
-/** How many fragments have which length. */
+/** Histogram of fragment lengths. */
 export default function LengthChart({ lengths }: { readonly lengths: readonly number[] }) {
   const { t } = useTranslation('knowledge');
   const longest = Math.max(...lengths, 1);

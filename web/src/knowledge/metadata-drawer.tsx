@@ -16,14 +16,14 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { onEach } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
-import { said } from '../ui/notify';
+import { notifySuccess } from '../ui/notify';
 import { baseKey } from './base';
 import { isDate, typeOf } from './metadata';
 import type { MetadataType, MetadataValue } from './metadata';
 
 interface Props {
   readonly knowledgeId: number;
-  /** One document, whose metadata is replaced, or several, to which the given keys are added. */
+  /** The documents to edit. Metadata of a single document is replaced; for several documents, the keys are added. */
   readonly documents: readonly AttachmentView[];
   readonly onClose: () => void;
 }
@@ -73,19 +73,19 @@ export function MetadataDrawer({ knowledgeId, documents, onClose }: Props) {
     },
   });
   const save = async ({ entries }: { entries: Entry[] }): Promise<void> => {
-    const given = Object.fromEntries(entries.map((entry) => [entry.key, valueOf(entry)]));
+    const newMetadata = Object.fromEntries(entries.map((entry) => [entry.key, valueOf(entry)]));
     try {
       await onEach(documents, ({ id, metadata }) =>
         plinth.attachUpdateMetadata({
           path: { id },
-          body: { metadata: isOne ? given : { ...metadata, ...given } },
+          body: { metadata: isOne ? newMetadata : { ...metadata, ...newMetadata } },
         }),
       );
     } finally {
       void queries.invalidateQueries({ queryKey: baseKey(knowledgeId) });
       void queries.invalidateQueries({ queryKey: ['documents'] });
     }
-    said(t('metadata.saved'));
+    notifySuccess(t('metadata.saved'));
   };
   return (
     <FormDrawer

@@ -22,12 +22,12 @@ import type { Condition, MetadataType } from './metadata';
 
 interface Props {
   readonly knowledgeId: number;
-  /** The filter as JSON text, as it stands in the address. */
+  /** The filter as JSON text from the URL. */
   readonly value: string | undefined;
   readonly onChange: (filter: string | undefined) => void;
 }
 
-/** Limits documents to those whose metadata fits all conditions. The keys are those that documents of the base have. */
+/** Filters documents by metadata; all conditions must match. Offers the keys that documents of the base have. */
 export function MetadataFilter({ knowledgeId, value, onChange }: Props) {
   const { t } = useTranslation('knowledge');
   const [open, setOpen] = useState(false);

@@ -14,14 +14,14 @@ export function isDate(text: string): boolean {
   return DATE.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-export function shown(value: unknown): string {
+export function metadataText(value: unknown): string {
   return Array.isArray(value) ? value.join(', ') : String(value);
 }
 
 export const OPS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'contains', 'exists'] as const;
 export type Op = (typeof OPS)[number];
 
-/** What can be asked of a value of this type. */
+/** Filter operators for each metadata type. */
 export const OPS_OF: Readonly<Record<MetadataType, readonly Op[]>> = {
   text: ['eq', 'ne', 'exists'],
   number: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'exists'],
@@ -35,12 +35,12 @@ export interface Condition {
   readonly value: string | number | boolean;
 }
 
-/** Conditions that must all be met, as the service takes them; undefined for none. */
+/** Converts conditions, all of which must match, to the service's format; undefined for none. */
 export function filterOf(conditions: readonly Condition[]): object | undefined {
   return conditions.length === 0 ? undefined : { and: conditions };
 }
 
-/** The conditions of a filter in an address; a filter of another form, such as one typed by hand, is none. */
+/** Parses the filter in a URL; a filter in another format, such as one typed by hand, is ignored. */
 export function conditionsOf(text: string | undefined): readonly Condition[] {
   try {
     const filter = JSON.parse(text ?? '') as { readonly and?: readonly Condition[] };

@@ -8,9 +8,9 @@ import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { FormDrawer } from '../ui/form-drawer';
 import { ModelPicker } from '../ui/pickers';
-import { said } from '../ui/notify';
+import { notifySuccess } from '../ui/notify';
 
-/** Asks for what has no default: a name and the model. Everything else begins with the defaults of the service. */
+/** Form for a new base: name and model. All other settings start with the service's defaults. */
 export function NewBase({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation('knowledge');
   const { may } = useMe();
@@ -29,7 +29,7 @@ export function NewBase({ onClose }: { readonly onClose: () => void }) {
     staleTime: 30_000,
   });
   const only = models?.rows[0]?.modelName;
-  // The default model of the installation, unless another one was chosen meanwhile.
+  // Preselects the installation's default model unless the user has already chosen one.
   useEffect(() => {
     if (only === undefined || form.values.embeddingModel !== '' || form.isDirty('embeddingModel'))
       return;
@@ -46,8 +46,8 @@ export function NewBase({ onClose }: { readonly onClose: () => void }) {
       body: { name: name.trim(), description, embeddingModel, share: shared ? 1 : 0 },
     });
     void queries.invalidateQueries({ queryKey: ['knowledge'] });
-    said(t('base.created', { name: name.trim() }));
-    // The service does not answer the id; the newest of this name is the one.
+    notifySuccess(t('base.created', { name: name.trim() }));
+    // The service does not return the id, so the newest base with this name is used.
     const { rows } = await plinth.knowledgeList({
       query: { name: name.trim(), pageSize: 1, orderByColumn: 'id', isAsc: 'desc' },
     });

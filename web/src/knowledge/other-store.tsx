@@ -12,7 +12,7 @@ interface Props {
   readonly canMove: boolean;
 }
 
-/** Says that the vectors of the base are in another store than new ones would be, and moves them when asked to. */
+/** Warns that the base's vectors are not in the current vector store and offers to move them. */
 export function OtherStore({ base, canMove }: Props) {
   const { t } = useTranslation('knowledge');
   const stores = { from: base.vectorStore, to: base.storeAfterReindex };

@@ -5,7 +5,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { FormDrawer } from '../ui/form-drawer';
-import { said } from '../ui/notify';
+import { notifySuccess } from '../ui/notify';
 import { baseKey } from './base';
 
 interface Props {
@@ -23,13 +23,13 @@ export function RenameDocument({ knowledgeId, document, onClose }: Props) {
     validate: { name: (name) => (name.trim() === '' ? t('document.nameMissing') : null) },
   });
   const save = async ({ name, remark }: typeof form.values): Promise<void> => {
-    // The remark of a failed document is the reason of the failure.
+    // The remark of a failed document contains the failure reason.
     await plinth.attachUpdate({
       body: { id: document.id, name: name.trim(), ...(!isFailed && { remark }) },
     });
     void queries.invalidateQueries({ queryKey: baseKey(knowledgeId) });
     void queries.invalidateQueries({ queryKey: ['documents'] });
-    said(t('document.renamed'));
+    notifySuccess(t('document.renamed'));
   };
   return (
     <FormDrawer

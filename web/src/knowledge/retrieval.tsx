@@ -36,7 +36,7 @@ import { duration, number } from '../ui/format';
 import { RowsSkeleton } from '../ui/skeleton';
 import { ApplySettings } from './apply-settings';
 import { baseKey, useBaseAccess } from './base';
-import { explanationOf, fromFirstMatch, MOST_FUSED, piecesOf, reasonOf } from './explanation';
+import { explanationOf, fromFirstMatch, MAX_FUSED_SCORE, piecesOf, reasonOf } from './explanation';
 import type { ChannelReport } from './explanation';
 import { MetadataFilter } from './metadata-filter';
 import { SearchFields } from './search-fields';
@@ -44,7 +44,7 @@ import { baseSettingsOf, bodyOf, savedOf, settingsIn } from './search-settings';
 import type { SearchSettings } from './search-settings';
 import styles from './knowledge.module.css';
 
-/** Searches the base as a chat would and explains each hit; two settings can be compared side by side. */
+/** Searches the base like a chat and explains each hit. Two settings can be compared side by side. */
 export default function RetrievalTest({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
   const [address, change] = useAddress();
@@ -68,12 +68,12 @@ export default function RetrievalTest({ base }: { readonly base: KnowledgeView }
         role="search"
         onSubmit={(event) => {
           event.preventDefault();
-          const asked = text.trim();
-          if (asked === '') return;
-          if (asked === query) {
+          const newQuery = text.trim();
+          if (newQuery === '') return;
+          if (newQuery === query) {
             void one.refetch();
             if (second) void other.refetch();
-          } else change({ q: asked });
+          } else change({ q: newQuery });
         }}
       >
         <Group gap="xs" align="flex-start">
@@ -162,7 +162,7 @@ function useSearchResult(base: KnowledgeView, { query, settings, filter }: Searc
         signal,
       }),
     enabled: query !== '',
-    // What was found before another setting stays until the answer is there.
+    // Previous hits stay visible until the search with other settings returns.
     placeholderData: query === '' ? undefined : keepPreviousData,
     staleTime: 60_000,
   });
@@ -221,7 +221,7 @@ interface ResultsProps {
   readonly label?: string | undefined;
   readonly query: string;
   readonly result: ReturnType<typeof useSearchResult>;
-  /** The hits of the other settings, with whose places these are compared. */
+  /** Hits of the other settings, used to compare positions. */
   readonly against?: readonly RetrievedFragmentView[] | undefined;
 }
 
@@ -355,11 +355,11 @@ function ChannelFact({ name, report }: { readonly name: string; readonly report:
 interface HitProps {
   readonly base: KnowledgeView;
   readonly hit: RetrievedFragmentView;
-  /** From 0; absent for a dropped one. */
+  /** Position in the result, starting at 0; absent for a dropped fragment. */
   readonly place?: number;
   readonly query: string;
   readonly keywordBest: number;
-  /** Its place with the other settings; -1 where it is not among those. */
+  /** Position with the other settings; -1 if it is not among their hits. */
   readonly before?: number | undefined;
 }
 
@@ -444,7 +444,7 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
             name={t('retrieval.fused')}
             rank={fusion.rank}
             score={fusion.score}
-            share={fusion.score / MOST_FUSED}
+            share={fusion.score / MAX_FUSED_SCORE}
           />
         )}
         {rerank && (
@@ -483,12 +483,12 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
   );
 }
 
-/** More than the six lines that a card shows. */
+/** Whether the text exceeds the six lines that a card shows. */
 function isLong({ content }: RetrievedFragmentView): boolean {
   return content.length > 600 || content.split('\n').length > 6;
 }
 
-/** How its place differs from that with the other settings. */
+/** Shows the change of position compared to the other settings. */
 function Moved({ place, before }: { readonly place: number; readonly before: number }) {
   const { t } = useTranslation('knowledge');
   if (before === place) return null;
@@ -515,11 +515,11 @@ interface BarProps {
   readonly name: string;
   readonly rank: number | undefined;
   readonly score: number | undefined;
-  /** Of the whole width, 0 to 1. */
+  /** Share of the full width, 0 to 1. */
   readonly share: number;
 }
 
-/** A score as a bar, with the place in its channel. */
+/** A score as a bar, with the rank in its channel. */
 function Bar({ name, rank, score, share }: BarProps) {
   const { t } = useTranslation('knowledge');
   const width = `${Math.max(0, Math.min(1, share)) * 100}%`;
@@ -545,7 +545,7 @@ interface DroppedProps {
   readonly query: string;
 }
 
-/** What was found and is not in the result, each with the reason. */
+/** Fragments that matched but are not in the result, each with the reason. */
 function Dropped({ base, data, keywordBest, query }: DroppedProps) {
   const { t } = useTranslation('knowledge');
   const [open, setOpen] = useState(false);
@@ -581,7 +581,7 @@ function Dropped({ base, data, keywordBest, query }: DroppedProps) {
   );
 }
 
-/** Adds the document to what the question is expected to find in the test set of the base. */
+/** Adds the document to the expected results of the question in the base's test set. */
 async function expectDocument(knowledgeId: number, query: string, docId: string): Promise<void> {
   const { rows } = await plinth.testSetList({
     path: { knowledgeId },

@@ -7,7 +7,7 @@ import styles from './knowledge.module.css';
 
 const SHORT = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' } as const;
 
-/** The scores of the runs, oldest first. */
+/** Chart of the scores of runs, oldest first. */
 export default function ScoreChart({ runs }: { readonly runs: readonly EvaluationView[] }) {
   const { t, i18n } = useTranslation('knowledge');
   const data = runs.toReversed().map(({ id, createTime, ndcg, recall, mrr }) => ({

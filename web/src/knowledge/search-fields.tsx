@@ -9,7 +9,7 @@ interface Props {
   readonly onChange: (value: SearchSettings) => void;
 }
 
-/** The settings of a search. A slider tells its value when it is let go. */
+/** Fields for search settings. Sliders report their value when released. */
 export function SearchFields({ value, onChange }: Props) {
   const { t } = useTranslation('knowledge');
   const set = (changes: Partial<SearchSettings>): void => onChange({ ...value, ...changes });
@@ -72,25 +72,25 @@ interface ShareProps {
   readonly onChange: (value: number) => void;
 }
 
-/** A number from 0 to 1. */
+/** Slider for a number from 0 to 1. */
 function Share({ label, help, value, ends, onChange }: ShareProps) {
   const id = useId();
   const [moving, setMoving] = useState<number>();
-  const shown = moving ?? value;
+  const position = moving ?? value;
   return (
     <div>
       <Group justify="space-between">
         <Text size="sm" fw={600} id={id}>
           {label}
         </Text>
-        <Text size="sm">{shown.toFixed(2)}</Text>
+        <Text size="sm">{position.toFixed(2)}</Text>
       </Group>
       <Slider
         min={0}
         max={1}
         step={0.01}
         label={null}
-        value={shown}
+        value={position}
         thumbLabel={label}
         size="sm"
         onChange={setMoving}

@@ -1,7 +1,7 @@
 import type { KnowledgeView, RetrievalBody } from '@plinth/client';
 import type { Settings } from './base-settings';
 
-/** What a search and an evaluation can set for themselves. */
+/** Settings that a search or evaluation can override. */
 export interface SearchSettings {
   readonly topK: number;
   readonly threshold: number;
@@ -11,7 +11,7 @@ export interface SearchSettings {
   readonly rerankModel: string;
 }
 
-/** What the base searches with in a chat; a test begins with it. */
+/** Search settings of the base, used in chats and as the defaults of tests. */
 export function savedOf(base: KnowledgeView): SearchSettings {
   return {
     topK: base.retrieveLimit,
@@ -23,7 +23,7 @@ export function savedOf(base: KnowledgeView): SearchSettings {
   };
 }
 
-/** The settings of an address over those given. */
+/** Overrides settings with those in the URL. */
 export function settingsIn(text: string | undefined, otherwise: SearchSettings): SearchSettings {
   try {
     return { ...otherwise, ...(JSON.parse(text ?? '{}') as Partial<SearchSettings>) };
@@ -39,7 +39,7 @@ export function bodyOf({
   return { ...settings, ...(rerankModel !== '' && { rerankModel }) };
 }
 
-/** As settings of the base. */
+/** Converts search settings to settings of the base. */
 export function baseSettingsOf(settings: SearchSettings): Partial<Settings> {
   return {
     retrieveLimit: settings.topK,

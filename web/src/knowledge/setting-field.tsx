@@ -23,7 +23,7 @@ interface Props {
   readonly name: Field;
 }
 
-/** The field of one setting, as its kind and limits in the table of the service say. */
+/** Input for one setting, based on its kind and limits in the service's table. */
 export function SettingField({ form, name }: Props) {
   const { t } = useTranslation('knowledge');
   const { kind, optional = false, required = false, category = '', ...limits } = settingInfo(name);
@@ -109,7 +109,7 @@ function Neighbours({ form }: Pick<Props, 'form'>) {
   );
 }
 
-/** An emptied field means null. */
+/** An empty field means null. */
 function optionalNumber(form: SettingsForm, name: Field) {
   return {
     value: form.values[name] ?? '',
@@ -118,7 +118,7 @@ function optionalNumber(form: SettingsForm, name: Field) {
   };
 }
 
-/** What a setting does, and a mark where a change has an effect only after parsing again. */
+/** Help text of a setting, with a note if changes take effect only after parsing again. */
 function Help({ field }: { readonly field: Field }): ReactNode {
   const { t } = useTranslation('knowledge');
   if (field === 'name') return undefined;

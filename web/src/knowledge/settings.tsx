@@ -44,13 +44,13 @@ import styles from './knowledge.module.css';
 
 type Values = Stored & Revised;
 
-/** Every setting of the base with what it does and what its change costs. */
+/** All settings of the base, with their effect and the cost of changing them. */
 export default function Settings({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
   const { can, readOnly } = useBaseAccess(base);
   const [failure, setFailure] = useState<unknown>();
   const [reparse, setReparse] = useState(true);
-  const shown = useShownSetting();
+  const formatSetting = useShownSetting();
   const form = useForm<Values>({
     initialValues: valuesOf(base),
     validate: {
@@ -130,7 +130,10 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
               <Text size="xs" c="dimmed">
                 {changed
                   .slice(0, 3)
-                  .map((field) => `${t(`field.${field}`)}: ${shown(field, form.values[field])}`)
+                  .map(
+                    (field) =>
+                      `${t(`field.${field}`)}: ${formatSetting(field, form.values[field])}`,
+                  )
                   .join(' · ')}
                 {changed.length > 3 && ' …'}
               </Text>
@@ -173,14 +176,14 @@ function valuesOf(base: KnowledgeView): Values {
   return { ...settingsOf(base), revision: base.revision };
 }
 
-/** An emptied number is cleared by an empty text. */
+/** An empty string clears a number. */
 function toWire(value: unknown): unknown {
   return value ?? '';
 }
 
 const SECTIONS = [...new Set(FIELDS.map((field) => settingInfo(field).section))];
 
-/** The fields of a section that have an effect; numbers that follow each other share a row. */
+/** Fields of a section that have an effect. Consecutive numbers share a row. */
 function rowsOf(section: SectionName, values: Stored): Field[][] {
   const rows: Field[][] = [];
   for (const field of FIELDS) {
@@ -248,7 +251,7 @@ function Section({ title, about, children }: SectionProps) {
   );
 }
 
-/** A way to the preview, which needs a document. */
+/** Link to the preview, which requires a document. */
 function TrySplit({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
   const { data } = useQuery({

@@ -42,7 +42,7 @@ interface Props {
   readonly document: AttachmentView;
 }
 
-/** How settings that are only being considered would split the document. Nothing is stored until they are applied. */
+/** Preview of how other settings would split the document. Nothing is stored until they are applied. */
 export default function SplitPreview({ base, document }: Props) {
   const { t } = useTranslation('knowledge');
   const { can } = useBaseAccess(base);
@@ -163,14 +163,14 @@ export default function SplitPreview({ base, document }: Props) {
   );
 }
 
-/** The settings of the address over those of the base. */
+/** Overrides the settings of the base with those in the URL. */
 function splitOf(base: KnowledgeView, text: string | undefined): Split {
   const { textBlockSize, overlapChar, separator, contextModel } = base;
-  const own = { textBlockSize, overlapChar, separator, contextModel };
+  const baseSettings = { textBlockSize, overlapChar, separator, contextModel };
   try {
-    return { ...own, ...(JSON.parse(text ?? '{}') as Partial<Split>) };
+    return { ...baseSettings, ...(JSON.parse(text ?? '{}') as Partial<Split>) };
   } catch {
-    return own;
+    return baseSettings;
   }
 }
 
@@ -294,7 +294,7 @@ function PreviewedFragment({ fragment, repeated, marked, onClick }: PreviewedPro
   );
 }
 
-/** How much of its beginning repeats the end of the one before it, at most the overlap. */
+/** Number of leading characters that repeat the end of the previous fragment, at most the overlap. */
 function repeatedIn(
   before: PreviewedFragmentView | undefined,
   { content }: PreviewedFragmentView,

@@ -8,7 +8,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { FormDrawer } from '../ui/form-drawer';
-import { said } from '../ui/notify';
+import { notifySuccess } from '../ui/notify';
 import { baseKey } from './base';
 
 interface Props {
@@ -26,7 +26,7 @@ interface Entry {
 
 const RELEVANCES = ['3', '2', '1'] as const;
 
-/** A question and what it should find. Fragments come from imports and feedback; they can be taken out here. */
+/** Form of a test query: a question and its expected results. Fragments from imports and feedback can be removed. */
 export function TestQueryDrawer({ base, query, onClose }: Props) {
   const { t } = useTranslation('knowledge');
   const queries = useQueryClient();
@@ -67,7 +67,7 @@ export function TestQueryDrawer({ base, query, onClose }: Props) {
     else await plinth.testSetCreate({ path, body });
     void queries.invalidateQueries({ queryKey: ['test queries'] });
     void queries.invalidateQueries({ queryKey: baseKey(base.id) });
-    said(t('test.saved'));
+    notifySuccess(t('test.saved'));
   };
   return (
     <FormDrawer
@@ -161,7 +161,7 @@ interface PickerProps {
   readonly onChange: (docId: string, name: string) => void;
 }
 
-/** A document of the base, searched by its name at the service. */
+/** Selects a document of the base by searching for its name. */
 function DocumentPicker({ base, name, value, error, onChange }: PickerProps) {
   const { t } = useTranslation('knowledge');
   const [text, setText] = useState('');
@@ -181,13 +181,13 @@ function DocumentPicker({ base, name, value, error, onChange }: PickerProps) {
       }),
     placeholderData: keepPreviousData,
   });
-  const found = (data?.rows ?? []).map((row) => ({ value: row.docId, label: row.name }));
-  const isKnown = value === '' || found.some((one) => one.value === value);
+  const documents = (data?.rows ?? []).map((row) => ({ value: row.docId, label: row.name }));
+  const isKnown = value === '' || documents.some((one) => one.value === value);
   return (
     <Select
       aria-label={t('test.document')}
       placeholder={t('test.document')}
-      data={isKnown ? found : [{ value, label: name || t('test.gone') }, ...found]}
+      data={isKnown ? documents : [{ value, label: name || t('test.gone') }, ...documents]}
       value={value === '' ? null : value}
       searchable
       searchValue={text}

@@ -27,7 +27,7 @@ import { Evaluations } from './evaluations';
 import { TestQueryDrawer } from './test-query-drawer';
 import styles from './knowledge.module.css';
 
-/** Questions with the documents that they should find, and how well the base finds them over time. */
+/** Test queries with their expected documents, and evaluations of the base over time. */
 export default function TestSets({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
   const { can } = useBaseAccess(base);
@@ -217,13 +217,13 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
   );
 }
 
-const SHOWN = 3;
+const MAX_SHOWN_EXPECTED = 3;
 
 function Expected({ query: { expected } }: { readonly query: TestQueryView }) {
   const { t } = useTranslation('knowledge');
   return (
     <Group gap={4} py={4}>
-      {expected.slice(0, SHOWN).map(({ docId, fid, sourceName, relevance }) => (
+      {expected.slice(0, MAX_SHOWN_EXPECTED).map(({ docId, fid, sourceName, relevance }) => (
         <Badge
           key={docId ?? fid}
           variant="default"
@@ -235,9 +235,9 @@ function Expected({ query: { expected } }: { readonly query: TestQueryView }) {
           {fid !== undefined && ` · ${t('test.fragment')}`}
         </Badge>
       ))}
-      {expected.length > SHOWN && (
+      {expected.length > MAX_SHOWN_EXPECTED && (
         <Text size="xs" c="dimmed">
-          {t('test.more', { count: expected.length - SHOWN })}
+          {t('test.more', { count: expected.length - MAX_SHOWN_EXPECTED })}
         </Text>
       )}
     </Group>

@@ -6,7 +6,7 @@ import { cancelUpload, canRetry, clearEnded, isActive, retryUpload, useUploads }
 import type { Upload } from './uploads';
 import styles from './knowledge.module.css';
 
-/** The files that are on their way into the base, those that failed first. */
+/** Uploads to the base, failed ones first. */
 export function UploadList({ knowledgeId }: { readonly knowledgeId: number }) {
   const { t } = useTranslation('knowledge');
   const uploads = useUploads(knowledgeId);
@@ -15,7 +15,7 @@ export function UploadList({ knowledgeId }: { readonly knowledgeId: number }) {
   const stored = ended.filter(({ state }) => state === 'stored').length;
   const failed = ended.filter(({ state }) => state === 'failed').length;
   const total = uploads.reduce((sum, { size }) => sum + size, 0);
-  const sent = uploads.reduce((sum, one) => sum + (isActive(one) ? one.sent : one.size), 0);
+  const sentBytes = uploads.reduce((sum, one) => sum + (isActive(one) ? one.sent : one.size), 0);
   const rows = [...uploads].sort((a, b) => placeOf(a) - placeOf(b) || a.id - b.id);
   return (
     <section className={styles['uploads']} aria-label={t('upload.list')}>
@@ -39,7 +39,7 @@ export function UploadList({ knowledgeId }: { readonly knowledgeId: number }) {
       </Group>
       {ended.length < uploads.length && (
         <Progress
-          value={total === 0 ? 0 : (sent / total) * 100}
+          value={total === 0 ? 0 : (sentBytes / total) * 100}
           size={3}
           radius={0}
           aria-label={t('upload.all')}

@@ -6,7 +6,7 @@ import { session } from '../app/session';
 import { messageOf } from '../ui/failure';
 import { baseKey } from './base';
 
-/** One file on its way into a knowledge base. */
+/** Upload of a file to a knowledge base. */
 export interface Upload {
   readonly id: number;
   readonly knowledgeId: number;
@@ -15,7 +15,7 @@ export interface Upload {
   readonly state: 'waiting' | 'sending' | 'stored' | 'failed' | 'cancelled';
   /** Bytes sent, of `size`. */
   readonly sent: number;
-  /** Why it was not stored. */
+  /** Reason why the file was not stored. */
   readonly reason?: string;
 }
 
@@ -25,10 +25,10 @@ interface Waiting {
   readonly abort: AbortController;
 }
 
-/** Requests at the same time; each has one file, so that a failure and the progress are those of a file. */
+/** Maximum number of concurrent requests. Each contains one file, so that failures and progress are per file. */
 const AT_ONCE = 3;
 
-/** Outlives the page: uploads go on while the user looks at another one. */
+/** Module state outlives the page, so that uploads continue while the user visits other pages. */
 let uploads: readonly Upload[] = [];
 const files = new Map<number, Waiting>();
 const listeners = new Set<() => void>();
@@ -58,7 +58,7 @@ export function addUploads(
   proceed();
 }
 
-/** Rows for files that are not even sent, with the reason. */
+/** Adds rows for files that were rejected before upload, with the reason. */
 export function addRefused(
   knowledgeId: number,
   refused: readonly { readonly file: File; readonly reason: string }[],
@@ -79,9 +79,9 @@ function proceed(): void {
 }
 
 async function send({ id, knowledgeId }: Upload): Promise<void> {
-  const given = files.get(id);
-  if (!given) return;
-  const { file, autoParse, abort } = given;
+  const pendingFile = files.get(id);
+  if (!pendingFile) return;
+  const { file, autoParse, abort } = pendingFile;
   change(id, { state: 'sending' });
   try {
     await plinth.uploadDocuments({
@@ -104,7 +104,7 @@ async function send({ id, knowledgeId }: Upload): Promise<void> {
 const refreshing = new Set<number>();
 const REFRESH_MS = 400;
 
-/** Loads the list again; once for all files that arrive within a moment. */
+/** Reloads the list once for all uploads that finish within a short time. */
 function refresh(knowledgeId: number): void {
   if (refreshing.has(knowledgeId)) return;
   refreshing.add(knowledgeId);
@@ -115,7 +115,7 @@ function refresh(knowledgeId: number): void {
   }, REFRESH_MS);
 }
 
-/** What the service says about the file itself, where it does. */
+/** The service's message about the file, if any. */
 function reasonOf(error: unknown): string {
   if (error instanceof ApiError && Array.isArray(error.data)) {
     const [outcome] = error.data as { readonly error?: string }[];
@@ -124,7 +124,7 @@ function reasonOf(error: unknown): string {
   return messageOf(error);
 }
 
-/** Stops an upload, or takes it out of the row of those that wait. */
+/** Cancels an active or waiting upload. */
 export function cancelUpload(id: number): void {
   const upload = uploads.find((one) => one.id === id);
   if (upload?.state === 'waiting') change(id, { state: 'cancelled' });
@@ -132,19 +132,19 @@ export function cancelUpload(id: number): void {
 }
 
 export function retryUpload(id: number): void {
-  const given = files.get(id);
-  if (!given) return;
-  files.set(id, { ...given, abort: new AbortController() });
+  const pendingFile = files.get(id);
+  if (!pendingFile) return;
+  files.set(id, { ...pendingFile, abort: new AbortController() });
   change(id, { state: 'waiting', sent: 0 });
   proceed();
 }
 
-/** Whether the file is still at hand. */
+/** Whether the file is still available for a retry. */
 export function canRetry(id: number): boolean {
   return files.has(id);
 }
 
-/** Forgets what has ended in the base. */
+/** Removes finished uploads of the base. */
 export function clearEnded(knowledgeId: number): void {
   const ended = uploads.filter((one) => one.knowledgeId === knowledgeId && !isActive(one));
   for (const { id } of ended) files.delete(id);
@@ -166,7 +166,7 @@ export function useUploads(knowledgeId: number): readonly Upload[] {
   return all.filter((one) => one.knowledgeId === knowledgeId);
 }
 
-// Nothing of a user stays after the sign-out.
+// All state of the user is removed at sign-out.
 session.subscribe(() => {
   if (session.current) return;
   for (const { abort } of files.values()) abort.abort();
@@ -174,7 +174,7 @@ session.subscribe(() => {
   publish([]);
 });
 
-// A reload would lose what is on its way.
+// Warns before a reload, which would cancel active uploads.
 addEventListener('beforeunload', (event) => {
   if (uploads.some(isActive)) event.preventDefault();
 });

@@ -96,7 +96,7 @@ export default function MediaPage() {
 interface FormProps {
   readonly kind: Kind;
   readonly firstModel: string | undefined;
-  /** A task is running, and only one runs at a time. */
+  /** Whether a task is running; only one can run at a time. */
   readonly busy: boolean;
   readonly onSubmit: (request: MediaRequest) => void;
 }
@@ -124,11 +124,12 @@ function RequestForm({ kind, firstModel, busy, onSubmit }: FormProps) {
   const submit = form.onSubmit((values) => {
     const { prompt, size, seed, voice, responseFormat, speed, instructions, seconds, quality } =
       values;
-    if (kind === 'image') onSubmit({ kind, body: { model, prompt, ...given({ size, seed }) } });
+    if (kind === 'image')
+      onSubmit({ kind, body: { model, prompt, ...withoutEmpty({ size, seed }) } });
     else if (kind === 'audio') {
-      const options = given({ voice, responseFormat, speed, instructions });
+      const options = withoutEmpty({ voice, responseFormat, speed, instructions });
       onSubmit({ kind, body: { model, input: prompt, ...options } });
-    } else onSubmit({ kind, body: { model, prompt, ...given({ size, seconds, quality }) } });
+    } else onSubmit({ kind, body: { model, prompt, ...withoutEmpty({ size, seconds, quality }) } });
   }, focusFirstInvalid);
   return (
     <form onSubmit={submit} noValidate>
@@ -208,8 +209,8 @@ function RequestForm({ kind, firstModel, busy, onSubmit }: FormProps) {
   );
 }
 
-/** The fields that were filled in; the others are left to the provider. */
-function given<Fields extends object>(
+/** Removes empty fields, so that the provider's defaults apply. */
+function withoutEmpty<Fields extends object>(
   fields: Fields,
 ): { [Name in keyof Fields]?: Exclude<Fields[Name], ''> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')) as never;
@@ -221,10 +222,10 @@ interface EarlierProps {
   readonly onFollow: (task: TaskView) => void;
 }
 
-/** The own tasks that the service has recorded, so that a reload or another device finds them. */
+/** The user's tasks recorded by the service, so that they survive a reload and appear on other devices. */
 function EarlierTasks({ kind, busy, onFollow }: EarlierProps) {
   const { t } = useTranslation('media');
-  const [shown, setShown] = useState(false);
+  const [isOpen, setIsOpen] = useState(false);
   const { data } = useQuery({
     queryKey: ['media', 'tasks', kind],
     queryFn: ({ signal }) => plinth.mediaTaskList({ query: { kind, pageSize: 10 }, signal }),
@@ -247,13 +248,13 @@ function EarlierTasks({ kind, busy, onFollow }: EarlierProps) {
           variant="subtle"
           color="gray"
           size="compact-sm"
-          aria-expanded={shown}
-          onClick={() => setShown(!shown)}
+          aria-expanded={isOpen}
+          onClick={() => setIsOpen(!isOpen)}
         >
-          {t(shown ? 'earlier.hide' : 'earlier.show', { count: tasks.length })}
+          {t(isOpen ? 'earlier.hide' : 'earlier.show', { count: tasks.length })}
         </Button>
       </Group>
-      {shown && (
+      {isOpen && (
         <ul className={styles['tasks']}>
           {tasks.map((task) => (
             <li key={task.id}>

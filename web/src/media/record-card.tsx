@@ -10,13 +10,13 @@ import type { MediaRecord } from './use-media';
 
 interface Props {
   readonly record: MediaRecord;
-  /** Another task is running, so that this one cannot go on now. */
+  /** Whether another task is running, so that this one cannot continue now. */
   readonly busy: boolean;
   readonly onPause: () => void;
   readonly onResume: () => void;
 }
 
-/** A medium that is being made or was made: its state, its id, and itself. */
+/** Card of a generated medium: its state, its id and its content. */
 export function RecordCard({ record, busy, onPause, onResume }: Props) {
   const { t } = useTranslation('media');
   const { kind, model, prompt, state, status, task, error, detail } = record;
@@ -97,7 +97,7 @@ export function RecordCard({ record, busy, onPause, onResume }: Props) {
   );
 }
 
-/** The medium itself. One at a host that this page may not load from is opened in a tab of its own. */
+/** The medium itself. If the page may not load from its host, it opens in a new tab. */
 function Shown({ record: { kind, medium, prompt } }: { readonly record: MediaRecord }) {
   const { t } = useTranslation('media');
   const [blocked, setBlocked] = useState(false);

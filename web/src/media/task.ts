@@ -9,7 +9,7 @@ export type MediaRequest =
   | { readonly kind: 'audio'; readonly body: SpeechBody }
   | { readonly kind: 'video'; readonly body: VideoBody };
 
-/** What is looked up: a task of a model, at the service that the provider's code says. */
+/** Identifies a task of a model at the service named by the provider's code. */
 export interface TaskReference {
   readonly kind: Kind;
   readonly model: string;
@@ -17,17 +17,17 @@ export interface TaskReference {
   readonly id: string;
 }
 
-/** Where a medium can be shown from, and who gives the address back. */
+/** URL of a medium and whether it must be revoked. */
 export interface Medium {
   readonly url: string;
   readonly mimeType: string | null;
-  /** It is an address of this page's memory, to be freed when the record goes. */
+  /** Whether the URL is an object URL, which must be revoked when the record is removed. */
   readonly isLocal: boolean;
 }
 
 export type Progress = 'running' | 'done' | 'failed';
 
-/** Providers whose tasks are predictions; those of others are videos. */
+/** Providers whose tasks are predictions. Tasks of other providers are videos. */
 const PREDICTIONS: readonly string[] = ['media_async', 'atlas'];
 const DONE: readonly string[] = ['completed', 'succeeded', 'success'];
 
@@ -44,7 +44,7 @@ export function lookUp(task: TaskReference, signal: AbortSignal): Promise<MediaR
     : plinth.mediaLookUpVideo({ query: { model, videoId: id }, signal });
 }
 
-/** How a result stands. Without a status it was made at once; done without anything to show is still running. */
+/** State of a result. Without a status, it is complete; a finished task without a medium counts as running. */
 export function progressOf(result: MediaResultView, providerCode: string): Progress {
   if (result.status === 'failed') return 'failed';
   const isDone = result.status === null || DONE.includes(result.status);
@@ -52,7 +52,7 @@ export function progressOf(result: MediaResultView, providerCode: string): Progr
   return isDone && (hasMedium || PREDICTIONS.includes(providerCode)) ? 'done' : 'running';
 }
 
-/** What a finished result shows. The medium of a prediction comes through Plinth, so that the page needs no other host. */
+/** The medium of a finished result. Media of predictions are proxied by Plinth, so the page needs no other host. */
 export async function mediumOf(
   result: MediaResultView,
   task: TaskReference | undefined,
@@ -72,7 +72,7 @@ export async function mediumOf(
       const blob = content as Blob;
       return { url: URL.createObjectURL(blob), mimeType: blob.type, isLocal: true };
     } catch (error) {
-      // A host that Plinth may not fetch from: the provider's own address is left.
+      // Plinth may not fetch from this host, so the provider's own URL is used.
       if (!url || signal.aborted) throw error;
     }
   }

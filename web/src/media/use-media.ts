@@ -4,18 +4,18 @@ import { session } from '../app/session';
 import { begin, lookUp, mediumOf, progressOf } from './task';
 import type { Kind, MediaRequest, Medium, TaskReference } from './task';
 
-/** Between two queries of a task, counted from the end of the one before. */
+/** Pause between two polls of a task, counted from the end of the previous one. */
 const PAUSE_MS = 4_000;
-/** A task is not asked for any longer than this. */
-const LONGEST_MS = 600_000;
-const MOST_RECORDS = 10;
+/** Maximum time for which a task is polled. */
+const MAX_POLLING_MS = 600_000;
+const MAX_RECORDS = 10;
 
 export interface MediaRecord {
   readonly key: number;
   readonly kind: Kind;
   readonly model: string;
   readonly prompt: string;
-  /** The provider's task, which stays known when a query fails or the time is over. */
+  /** The provider's task. It is kept after a failed poll or a timeout. */
   readonly task: TaskReference | undefined;
   readonly status: string | null;
   readonly state: 'submitting' | 'polling' | 'paused' | 'done' | 'failed' | 'expired' | 'cancelled';
@@ -23,12 +23,12 @@ export interface MediaRecord {
   readonly endedAt?: number | undefined;
   readonly medium?: Medium | undefined;
   readonly error?: unknown;
-  /** The provider's answer, where it failed. */
+  /** The provider's message if the task failed. */
   readonly detail?: string | null;
 }
 
 interface Media {
-  /** Newest first. */
+  /** Records, newest first. */
   readonly records: readonly MediaRecord[];
   readonly current: MediaRecord | undefined;
   readonly submit: (request: MediaRequest, providerCode: string) => void;
@@ -37,7 +37,7 @@ interface Media {
   readonly resume: (record: MediaRecord) => void;
 }
 
-/** Outlives the page: a task is asked for while its user looks at another page, and what was made stays until a reload. */
+/** Module state outlives the page: polling continues on other pages, and results are kept until a reload. */
 let records: readonly MediaRecord[] = [];
 let running: AbortController | undefined;
 let lastKey = 0;
@@ -53,7 +53,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-// Nothing of a user stays after the sign-out.
+// All state of the user is removed at sign-out.
 session.subscribe(() => {
   if (session.current) return;
   running?.abort();
@@ -68,8 +68,8 @@ function change(key: number, changes: Partial<MediaRecord>): void {
 function add(record: Omit<MediaRecord, 'key'>): number {
   lastKey += 1;
   const all = [{ ...record, key: lastKey }, ...records];
-  free(all.slice(MOST_RECORDS));
-  publish(all.slice(0, MOST_RECORDS));
+  free(all.slice(MAX_RECORDS));
+  publish(all.slice(0, MAX_RECORDS));
   return lastKey;
 }
 
@@ -77,7 +77,7 @@ function free(gone: readonly MediaRecord[]): void {
   for (const { medium } of gone) if (medium?.isLocal) URL.revokeObjectURL(medium.url);
 }
 
-/** Runs `work` as the one task; what was running before is no longer asked for. */
+/** Runs `work` as the only task and stops polling the previous one. */
 const alone = async (key: number, work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
   running?.abort();
   const controller = new AbortController();
@@ -94,8 +94,8 @@ const alone = async (key: number, work: (signal: AbortSignal) => Promise<void>):
 };
 
 const poll = async (key: number, task: TaskReference, signal: AbortSignal): Promise<void> => {
-  const until = Date.now() + LONGEST_MS;
-  // One that is continued begins without what ended it.
+  const until = Date.now() + MAX_POLLING_MS;
+  // A resumed task starts without its previous error.
   change(key, { state: 'polling', task, error: undefined, endedAt: undefined, detail: null });
   while (Date.now() < until) {
     const result = await lookUp(task, signal);
@@ -149,12 +149,12 @@ function currentOf(all: readonly MediaRecord[]): MediaRecord | undefined {
   return all.find(({ state }) => state === 'submitting' || state === 'polling');
 }
 
-/** One task at a time: it is submitted, then asked for every four seconds until it ends, is paused or ten minutes are over. */
+/** Runs one task at a time: submits it and polls every four seconds until it ends, is paused or ten minutes have passed. */
 export function useMedia(): Media {
-  const shown = useSyncExternalStore(subscribe, () => records);
-  const current = currentOf(shown);
+  const currentRecords = useSyncExternalStore(subscribe, () => records);
+  const current = currentOf(currentRecords);
   return {
-    records: shown,
+    records: currentRecords,
     current,
     submit,
     follow,

@@ -22,17 +22,17 @@ import styles from './model.module.css';
 import { newKey } from './values';
 import type { ModelValues } from './values';
 
-const MOST_FALLBACKS = 5;
-const MOST_KEYS = 20;
+const MAX_FALLBACKS = 5;
+const MAX_KEYS = 20;
 
 interface Props {
   readonly form: UseFormReturnType<ModelValues>;
-  /** None for a new model. */
+  /** Id of the model; absent for a new one. */
   readonly modelId: number | undefined;
   readonly disabled: boolean;
 }
 
-/** What answers when the service of a model fails: other models, and other keys of this one. */
+/** Alternatives if a model's service fails: fallback models and additional keys of this model. */
 export function Alternatives({ form, modelId, disabled }: Props) {
   const { t } = useTranslation('model');
   return (
@@ -62,7 +62,7 @@ function Fallbacks({ form, modelId, disabled }: Props) {
       (category !== 'vector' ||
         (one.modelName === modelName && one.modelDimension === modelDimension)),
   );
-  // A stored choice stays visible, and the service says why it does not fit.
+  // A stored choice stays visible. The service explains why it is not suitable.
   const others = fallbackIds.filter((id) => !fits.some((one) => String(one.id) === id));
   return (
     <MultiSelect
@@ -78,7 +78,7 @@ function Fallbacks({ form, modelId, disabled }: Props) {
       searchable
       clearable
       disabled={disabled}
-      maxValues={MOST_FALLBACKS}
+      maxValues={MAX_FALLBACKS}
       nothingFoundMessage={t('alternatives.noModel')}
       {...form.getInputProps('fallbackIds')}
       error={error ? messageOf(error) : form.errors['fallbackIds']}
@@ -152,7 +152,7 @@ function Keys({ form }: Pick<Props, 'form'>) {
           size="xs"
           variant="default"
           leftSection={<IconPlus size={14} stroke={1.5} />}
-          disabled={keys.length >= MOST_KEYS}
+          disabled={keys.length >= MAX_KEYS}
           onClick={() => form.insertListItem('keys', newKey())}
         >
           {t('alternatives.addKey')}
@@ -167,7 +167,7 @@ interface CooldownsProps {
   readonly keys: ModelValues['keys'];
 }
 
-/** The keys that calls pass over at the moment. */
+/** Lists keys that are cooling down and currently skipped. */
 function Cooldowns({ modelId, keys }: CooldownsProps) {
   const { t } = useTranslation('model');
   const { data = [] } = useQuery({

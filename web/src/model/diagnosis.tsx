@@ -19,7 +19,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Calls the model as it is saved, in a drawer. */
+/** Drawer that tests the saved model. */
 export function DiagnosisDrawer({ model, onClose }: Props) {
   const { t } = useTranslation('model');
   return (
@@ -34,7 +34,7 @@ export function DiagnosisDrawer({ model, onClose }: Props) {
   );
 }
 
-/** Runs the test when it appears and shows each step as it happens, with its time, and what to do. */
+/** Runs the test when mounted. Shows each step with its duration and a remedy for failures. */
 export function Diagnosis({ modelId }: { readonly modelId: number }) {
   const { t } = useTranslation('model');
   const [running, setRunning] = useState<StepName>();
@@ -67,15 +67,15 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
       <Steps
         labels={{ running: t('test.running'), good: t('test.good'), bad: t('test.bad') }}
         steps={stepsOf(data?.steps ?? steps, running).map((name) => {
-          const found = (data?.steps ?? steps).find(({ step }) => step === name);
+          const finishedStep = (data?.steps ?? steps).find(({ step }) => step === name);
           return {
             name,
             title: t(`test.step.${name}`),
-            state: stateOf(found, name === running, isOver),
+            state: stateOf(finishedStep, name === running, isOver),
             detail:
-              found?.detail ??
+              finishedStep?.detail ??
               (isOver ? t(data?.ok ? 'test.notUsed' : 'test.notReached') : undefined),
-            ms: found?.ms,
+            ms: finishedStep?.ms,
           };
         })}
       />
@@ -93,7 +93,7 @@ export function Diagnosis({ modelId }: { readonly modelId: number }) {
   );
 }
 
-/** The steps of one way: by the proxy, or by name and address. */
+/** Steps of the connection: through the proxy, or by DNS and address. */
 function stepsOf(
   steps: readonly DiagnosisStepView[],
   running: StepName | undefined,
@@ -105,11 +105,11 @@ function stepsOf(
 }
 
 function stateOf(
-  found: DiagnosisStepView | undefined,
+  finishedStep: DiagnosisStepView | undefined,
   isRunning: boolean,
   isOver: boolean,
 ): Step['state'] {
-  if (found) return found.ok ? 'good' : 'bad';
+  if (finishedStep) return finishedStep.ok ? 'good' : 'bad';
   if (isOver) return 'skipped';
   return isRunning ? 'running' : 'waiting';
 }

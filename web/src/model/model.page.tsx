@@ -41,7 +41,7 @@ import { AUTH_TYPES, bodyOf, hasAlternatives, valuesOf } from './values';
 
 const ALL = { pageSize: 1_000 } as const;
 
-/** A new model at /models/new, or an existing one. */
+/** The page of a model; `/models/new` adds one. */
 export default function ModelPage() {
   const { modelId = 'new' } = useParams({ strict: false });
   const isNew = modelId === 'new';
@@ -70,7 +70,7 @@ interface FormProps {
   readonly providers: readonly ProviderView[];
 }
 
-/** What calls of each category are paid by. */
+/** Price fields of each category. */
 const PRICES = {
   chat: ['inputPrice', 'cachedInputPrice', 'outputPrice', 'batchPriceFactor'],
   vector: ['inputPrice', 'batchPriceFactor'],
@@ -142,7 +142,7 @@ function ModelForm({ model, providers }: FormProps) {
       setFailure(undefined);
       void save.mutateAsync(values).then(
         ({ result: stored }) => {
-          // Keys are not kept in the page, and new ones have their ids now.
+          // Reloads the keys, because entered keys are cleared and new ones now have ids.
           const { apiKey, keys, revision } = valuesOf(stored, category);
           form.setValues({ apiKey, keys, revision });
           form.resetDirty();
@@ -151,7 +151,7 @@ function ModelForm({ model, providers }: FormProps) {
         () => undefined,
       );
     }, focusFirstInvalid);
-  /** A new model gets its own address; the test runs there, after the key was cleared from the form. */
+  /** A new model is opened at its own URL. The test runs there, after the key was cleared from the form. */
   const saved = (id: number, isTested: boolean): void => {
     const search = isTested ? { test: 'now' } : {};
     const params = { modelId: String(id) };
@@ -170,8 +170,8 @@ function ModelForm({ model, providers }: FormProps) {
 
   const chooseProvider = (code: string | null): void => {
     const provider = providers.find((one) => one.providerCode === code);
-    // The address of a regular provider is copied; one of an own protocol is entered for each model. Without an address to copy,
-    // one that was entered stays as it is.
+    // The address of a regular provider is copied; with a custom protocol it is entered for each model. Without an address to
+    // copy, an entered address is kept.
     const copied = code === null || isCustom(code) ? '' : (provider?.apiHost ?? '');
     const isEntered = form.values.apiHost !== (chosen?.apiHost ?? '');
     form.setValues({
@@ -414,7 +414,7 @@ function ModelForm({ model, providers }: FormProps) {
   }
 }
 
-/** Codes of an own protocol, whose address differs from model to model. */
+/** Provider codes of custom protocols, whose address differs for each model. */
 function isCustom(code: string): boolean {
   return code.startsWith('custom_');
 }

@@ -137,7 +137,7 @@ export default function ModelsPage() {
       id: 'shown',
       title: t('shown'),
       width: 100,
-      cell: (row) => <ShownSwitch model={row} disabled={!may('system:model:edit')} />,
+      cell: (row) => <VisibilitySwitch model={row} disabled={!may('system:model:edit')} />,
     },
   ];
   return (
@@ -219,13 +219,16 @@ export default function ModelsPage() {
   );
 }
 
-interface ShownProps {
+interface VisibilityProps {
   readonly model: ModelView;
   readonly disabled: boolean;
 }
 
-/** Whether end users see the model when they choose one. */
-function ShownSwitch({ model: { id, modelName: name, modelShow }, disabled }: ShownProps) {
+/** Switch that shows the model to end users or hides it. */
+function VisibilitySwitch({
+  model: { id, modelName: name, modelShow },
+  disabled,
+}: VisibilityProps) {
   const { t } = useTranslation('model');
   const change = useAction((to: 'Y' | 'N') => plinth.modelUpdate({ body: { id, modelShow: to } }), {
     done: t(modelShow === 'Y' ? 'nowHidden' : 'nowShown', { name }),

@@ -13,7 +13,7 @@ interface Props {
   readonly providerId: number;
 }
 
-/** What a choice fills in where the form is empty. */
+/** Values that a choice fills in if the form's fields are empty. */
 const FACTS = [
   'contextWindow',
   'maxOutput',
@@ -32,7 +32,7 @@ export function OfferedModels({ form, providerId }: Props) {
     retry: false,
   });
   const { category, modelName } = form.values;
-  // A model of which the service does not say what it is may be of any category.
+  // Models without a category at the service are offered in every category.
   const models = (offered.data?.models ?? []).filter(
     (model) => model.category === null || model.category === category,
   );

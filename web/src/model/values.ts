@@ -1,7 +1,7 @@
 import type { CreateModelBody, ModelKeyBody, ModelView } from '@plinth/client';
 import type { Category } from './categories';
 
-/** Left empty: unknown. */
+/** A number field; empty if unknown. */
 const orEmpty = <Value>(value: Value | null | undefined): Value | '' => value ?? '';
 
 const BOOLEANS = { yes: true, no: false, unknown: '' } as const;
@@ -10,19 +10,19 @@ export function booleanText(value: boolean | null | undefined): keyof typeof BOO
   return value == null ? 'unknown' : value ? 'yes' : 'no';
 }
 
-/** A further key in the form. One that is stored has an id, and its text is not known here. */
+/** An additional key in the form. A stored key has an id; its text is never sent to the page. */
 export type KeyValues = Required<Omit<ModelKeyBody, 'id'>> & { readonly id?: number };
 
 const KEY = { label: '', apiKey: '', weight: 1, enabled: true };
 export const newKey = (): KeyValues => ({ ...KEY });
 
-/** `default`: of a new model, what its provider usually takes. */
+/** `default` applies to a new model and means the provider's usual value. */
 export type AuthChoice = ModelView['authType'] | 'default';
 export const AUTH_TYPES = ['bearer', 'api-key', 'entra', 'google', 'aws'] as const;
 
 export type ModelValues = ReturnType<typeof valuesOf>;
 
-/** The form of a stored model, or of a new one. */
+/** Form values of a stored or new model. */
 export function valuesOf(model: ModelView | undefined, category: string) {
   const authType: AuthChoice = model?.authType ?? 'default';
   return {
@@ -55,12 +55,12 @@ export function valuesOf(model: ModelView | undefined, category: string) {
   };
 }
 
-/** Whether models of the category can have further keys and fallbacks. */
+/** Whether models of the category can have additional keys and fallbacks. */
 export function hasAlternatives(category: Category): boolean {
   return category === 'chat' || category === 'vector' || category === 'rerank';
 }
 
-/** What both writing routes take. An empty key keeps the stored one; any other field that is empty is cleared. */
+/** Request body of both write routes. An empty key keeps the stored one; other empty fields are cleared. */
 export function bodyOf({
   apiKey,
   authType,

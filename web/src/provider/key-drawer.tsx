@@ -12,7 +12,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Gives every model of a provider the same new key. */
+/** Drawer that sets a new key for all models of a provider. */
 export function KeyDrawer({ provider, onClose }: Props) {
   const { t } = useTranslation('provider');
   const form = useForm({

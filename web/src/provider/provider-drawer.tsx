@@ -9,7 +9,7 @@ import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
 
 interface Props {
-  /** Absent: a new one. */
+  /** The provider to edit; absent to add one. */
   readonly provider: ProviderView | undefined;
   readonly onClose: () => void;
 }

@@ -209,7 +209,7 @@ interface SwitchProps {
   readonly disabled: boolean;
 }
 
-/** Disabling takes the models of the provider out of use, which is said before it is done. */
+/** Enables a provider. Disabling asks for confirmation, because it also disables the provider's models. */
 function EnabledSwitch({ provider, disabled }: SwitchProps) {
   const { t } = useTranslation('provider');
   const { id, providerName: name, status } = provider;

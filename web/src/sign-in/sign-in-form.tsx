@@ -23,17 +23,17 @@ import { exchangeCode, hasCode, Providers, Refusal } from './sso';
 const DEFAULT_TENANT = '000000';
 
 interface Props {
-  /** Of a provider that has refused. */
+  /** Name of the provider that refused the sign-in. */
   readonly ssoError?: string | undefined;
   readonly tenantId?: string | undefined;
-  /** The only user who can sign in, where a page waits for them. */
+  /** The only user who may sign in, if a page waits for them. */
   readonly userName?: string | undefined;
-  /** The path to open after a sign-in with a provider, for which the page is left. */
+  /** Path to open after a sign-in with a provider, which leaves the page. */
   readonly returnTo: string;
   readonly onDone: () => void;
 }
 
-/** The tenant is asked for when there are several, the captcha when the service wants one. */
+/** Sign-in form. Shows the tenant field if there are several tenants and the captcha if the service requires it. */
 export function SignInForm({ ssoError, tenantId, userName, returnTo, onDone }: Props) {
   const { t } = useTranslation('sign-in');
   const [failure, setFailure] = useState<string>();
@@ -85,8 +85,10 @@ export function SignInForm({ ssoError, tenantId, userName, returnTo, onDone }: P
     setRunning(true);
     setFailure(undefined);
     try {
-      const asked = captcha.data?.captchaEnabled ? { code, uuid: captcha.data.uuid ?? '' } : {};
-      const body = { ...given, ...asked, clientId: CLIENT_ID, grantType: 'password' };
+      const captchaFields = captcha.data?.captchaEnabled
+        ? { code, uuid: captcha.data.uuid ?? '' }
+        : {};
+      const body = { ...given, ...captchaFields, clientId: CLIENT_ID, grantType: 'password' };
       const { access_token: token, client_id: clientId } = await plinth.authLogin({ body });
       session.begin({ token, clientId, tenantId: given.tenantId });
       onDone();

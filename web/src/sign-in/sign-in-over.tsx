@@ -5,7 +5,7 @@ import { session } from '../app/session';
 import { SignInForm } from './sign-in-form';
 import styles from './sign-in.module.css';
 
-/** Lies over a page whose sign-in has ended, until its user has signed in again or leaves it to another one. */
+/** Covers a page whose sign-in has ended until the same user signs in again or another user takes over. */
 export default function SignInOver() {
   const { t } = useTranslation('sign-in');
   const { user } = useMe();

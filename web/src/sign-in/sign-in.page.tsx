@@ -13,9 +13,9 @@ export default function SignInPage() {
   useTitle(t('title'));
   const router = useRouter();
   const [{ next, ssoError, tenant }] = useAddress();
-  // Only a path of this origin: an address given in a link must not lead elsewhere.
+  // Accepts only a path of this origin, so that links cannot redirect elsewhere.
   const returnTo = next && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(next) ? next : '/';
-  const goOn = (): Promise<void> => router.navigate({ href: returnTo, replace: true } as never);
+  const proceed = (): Promise<void> => router.navigate({ href: returnTo, replace: true } as never);
   return (
     <main className={styles['page']}>
       <Box className={styles['card']}>
@@ -30,7 +30,7 @@ export default function SignInPage() {
           ssoError={ssoError}
           tenantId={tenant}
           returnTo={returnTo}
-          onDone={() => void goOn()}
+          onDone={() => void proceed()}
         />
         <Group gap="md" mt="xl" justify="center">
           {Object.entries(LANGUAGES).map(([code, title]) => (

@@ -5,7 +5,7 @@ import { plinth } from '../app/plinth';
 import { CLIENT_ID } from '../app/client-id';
 import { claimsOf, session } from '../app/session';
 
-/** The reasons of the service that have a text of their own. */
+/** Reasons from the service that have their own text. */
 const REFUSALS = [
   'provider',
   'client',
@@ -27,13 +27,13 @@ const CODE = /^#sso=([\w-]+)$/;
 
 interface Props {
   readonly providers: SsoChoicesView['providers'];
-  /** The path to open after the sign-in. */
+  /** Path to open after the sign-in. */
   readonly returnTo: string;
-  /** Whether a password can be used instead. */
+  /** Whether password sign-in is also available. */
   readonly divided: boolean;
 }
 
-/** A link to each provider: the whole page goes there. */
+/** Links to the providers. They leave the page. */
 export function Providers({ providers, returnTo, divided }: Props) {
   const { t } = useTranslation('sign-in');
   if (providers.length === 0) return null;
@@ -58,25 +58,25 @@ export function Providers({ providers, returnTo, divided }: Props) {
   );
 }
 
-/** Why a provider or the service has refused the sign-in. */
+/** Explains why a provider or the service refused the sign-in. */
 export function Refusal({ reason }: { readonly reason: string }) {
   const { t } = useTranslation('sign-in');
-  const known = REFUSALS.find((one) => one === reason) ?? 'invalid';
+  const knownReason = REFUSALS.find((one) => one === reason) ?? 'invalid';
   return (
     <Alert color="red" role="alert" mb="md">
-      {t(`refusal.${known}`)}
+      {t(`refusal.${knownReason}`)}
     </Alert>
   );
 }
 
 let exchanging: Promise<void> | undefined;
 
-/** The code that a provider has led back with is in the fragment, which is removed from the address. */
+/** Takes the provider's code from the URL fragment and removes it from the URL. */
 export function hasCode(): boolean {
   return exchanging !== undefined || CODE.test(location.hash);
 }
 
-/** Exchanges the code for a sign-in, once for all callers. */
+/** Exchanges the code for a sign-in; callers share one exchange. */
 export function exchangeCode(): Promise<void> {
   const code = CODE.exec(location.hash)?.[1];
   if (code === undefined) return exchanging ?? Promise.resolve();

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { CopyButton } from '../ui/copy-button';
 import styles from './sso.module.css';
 
-/** An address to be entered at a provider. */
+/** A URL to enter at a provider, with a copy button. */
 export function Address({ label, value }: { readonly label: string; readonly value: string }) {
   const { t } = useTranslation('sso');
   return (

@@ -11,7 +11,7 @@ import styles from './sso.module.css';
 
 const SERVICE_ACCOUNT = 'service';
 
-/** Whether users of the tenant sign in with passwords, and who always can. */
+/** Settings for password sign-in of the tenant and its exceptions. */
 export function PasswordLogin() {
   const { t } = useTranslation('sso');
   const { data, error, refetch } = useQuery({

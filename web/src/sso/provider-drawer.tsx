@@ -23,14 +23,14 @@ import { Address } from './address';
 import styles from './sso.module.css';
 
 interface Props {
-  /** Undefined for a new one. */
+  /** The provider to edit; undefined to add one. */
   readonly provider: SsoProviderView | undefined;
-  /** The addresses of a new one; undefined where they cannot be seen yet. */
+  /** URLs of a new provider; undefined if not yet available. */
   readonly draft?: SsoDraftView | undefined;
   readonly onClose: () => void;
 }
 
-/** A new provider, with the addresses that it will have. */
+/** Drawer that adds a provider and shows its future URLs. */
 export function NewProviderDrawer({ onClose }: Pick<Props, 'onClose'>) {
   const { may } = useMe();
   const isShown = may('system:sso:query');
@@ -84,7 +84,7 @@ export function ProviderDrawer({ provider, draft, onClose }: Props) {
     {
       done: t(provider ? 'saved' : 'added'),
       changes: [['sso']],
-      // The drawer shows it.
+      // The drawer shows the failure.
       onFailure: () => undefined,
     },
   );
@@ -187,7 +187,7 @@ interface MappingProps {
   };
 }
 
-/** Which group gives which role. */
+/** Mapping of groups to roles. */
 function Mapping({ form }: MappingProps) {
   const { t } = useTranslation('sso');
   const roles = useQuery({

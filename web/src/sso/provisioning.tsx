@@ -9,7 +9,7 @@ import styles from './sso.module.css';
 
 const STEPS = ['account', 'key', 'provider', 'entra', 'okta'] as const;
 
-/** What to enter at a directory that provisions users and groups. */
+/** Values to enter at a directory that provisions users and groups. */
 export function Provisioning() {
   const { t } = useTranslation('sso');
   const { may } = useMe();

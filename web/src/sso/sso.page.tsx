@@ -24,7 +24,7 @@ import { Provisioning } from './provisioning';
 import { NewProviderDrawer, ProviderDrawer } from './provider-drawer';
 import { TestDrawer } from './test-drawer';
 
-/** The providers with which users of the tenant sign in, and who uses a password. */
+/** The page of the tenant's sign-in providers and password sign-in. */
 export default function SsoPage() {
   const { t } = useTranslation('sso');
   const { may } = useMe();

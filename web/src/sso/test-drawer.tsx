@@ -12,7 +12,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Calls the provider as it is saved, when it appears, and shows the steps. */
+/** Drawer that tests the saved provider when opened and shows the steps. */
 export function TestDrawer({ provider, onClose }: Props) {
   const { t } = useTranslation('sso');
   const { mutate, data, error, isPending } = useMutation({

@@ -3,19 +3,19 @@ import { useRef } from 'react';
 import type { QueryKey, UseMutationResult } from '@tanstack/react-query';
 import i18next from 'i18next';
 import { messageOf } from './failure';
-import { failed, said } from './notify';
+import { notifyFailure, notifySuccess } from './notify';
 
 interface Options<Result, Input> {
-  /** What is said when it is done; nothing if absent. */
+  /** Message shown on success; none if absent. */
   readonly done?: string | ((result: Result) => string);
-  /** The queries whose answers it changes, by the beginning of their keys. */
+  /** Key prefixes of the queries to reload. */
   readonly changes?: readonly QueryKey[];
   readonly after?: (result: Result, input: Input) => void;
-  /** Shows a failure itself, such as in a form; otherwise it is a notification. */
+  /** Handles a failure, for example in a form. Defaults to a notification. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** A change at the service: runs once at a time, says how it ended and loads again what it changed. */
+/** An action at the service. It runs once at a time, reports its outcome and reloads the queries that it changes. */
 export function useAction<Result, Input = void>(
   run: (input: Input) => Promise<Result>,
   { done, changes = [], after, onFailure }: Options<Result, Input> = {},
@@ -25,13 +25,13 @@ export function useAction<Result, Input = void>(
   const mutation = useMutation({
     mutationFn: run,
     onSuccess: async (result, input) => {
-      if (done !== undefined) said(typeof done === 'string' ? done : done(result));
+      if (done !== undefined) notifySuccess(typeof done === 'string' ? done : done(result));
       after?.(result, input);
       await Promise.all(changes.map((queryKey) => queries.invalidateQueries({ queryKey })));
     },
-    onError: onFailure ?? failed,
+    onError: onFailure ?? notifyFailure,
   });
-  // A second click comes before the page shows that the first one is at work.
+  // A second click can arrive before the page renders the pending state.
   const mutateAsync: typeof mutation.mutateAsync = (...given) => {
     const key = keyOf(given[0]);
     const same = running.current.get(key);
@@ -52,7 +52,7 @@ export function useAction<Result, Input = void>(
 let blobs = 0;
 const blobKeys = new WeakMap<Blob, number>();
 
-/** Equal for equal inputs. A file is equal to itself alone: JSON has nothing of one. */
+/** Key that is equal for equal inputs. A file equals only itself, because JSON does not represent its content. */
 function keyOf(input: unknown): string {
   return JSON.stringify([input], (_, value: unknown) => {
     if (!(value instanceof Blob)) return value;
@@ -66,7 +66,7 @@ interface Named {
   readonly name: string;
 }
 
-/** An action on several records. After a failure the others still get it, and all that failed is said with its reason. */
+/** An action on several records. It continues after a failure and reports all failures with their reasons. */
 export function useActionOnEach<Item extends Named>(
   run: (item: Item) => Promise<unknown>,
   { done, changes }: { readonly done: string; readonly changes: readonly QueryKey[] },
@@ -76,16 +76,16 @@ export function useActionOnEach<Item extends Named>(
     done,
     changes,
     onFailure: (error) => {
-      failed(error);
+      notifyFailure(error);
       for (const queryKey of changes) void queries.invalidateQueries({ queryKey });
     },
   });
 }
 
-/** How many failures are named. */
-const MOST_NAMED = 5;
+/** Maximum number of failures listed by name. */
+const MAX_NAMED_FAILURES = 5;
 
-/** Runs it on one after the other, also after a failure; throws at the end what has failed. */
+/** Runs the action on one record after the other, even after a failure, and throws all failures at the end. */
 export async function onEach<Item extends Named>(
   items: readonly Item[],
   run: (item: Item) => Promise<unknown>,
@@ -105,7 +105,7 @@ export async function onEach<Item extends Named>(
     i18next.t('ui:partlyDone', {
       done: items.length - failures.length,
       failed: failures.length,
-      reasons: `${reasons.slice(0, MOST_NAMED).join(' ')}${reasons.length > MOST_NAMED ? ' …' : ''}`,
+      reasons: `${reasons.slice(0, MAX_NAMED_FAILURES).join(' ')}${reasons.length > MAX_NAMED_FAILURES ? ' …' : ''}`,
     }),
   );
 }

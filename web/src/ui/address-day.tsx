@@ -5,12 +5,12 @@ import { PHONE_SHARE } from './address-fields';
 import styles from './address-day.module.css';
 
 interface Props {
-  /** The parameter of the address. */
+  /** Name of the search parameter. */
   readonly name: string;
   readonly label: string;
 }
 
-/** A day that is a parameter of the address, as `2026-01-31`. */
+/** A date field stored in a search parameter, such as `2026-01-31`. */
 export function AddressDay({ name, label }: Props) {
   const [address, change] = useAddress();
   return (
@@ -29,7 +29,7 @@ export function AddressDay({ name, label }: Props) {
   );
 }
 
-/** The days of the address as lists and exports take them; both ends are included. */
+/** Date range from the URL for lists and exports; both ends are included. */
 export function daysOf({ from, to }: Readonly<Record<string, string | undefined>>): {
   params?: TimeRange;
 } {

@@ -6,16 +6,16 @@ import { useState } from 'react';
 import { useAddress } from '../app/address';
 
 const PAUSE_MS = 250;
-/** On a phone two choices share a row. */
+/** On phones, two fields share a row. */
 export const PHONE_SHARE = { base: '1 1 40%', xs: '0 0 auto' };
 
 interface Props {
-  /** The parameter of the address. */
+  /** Name of the search parameter. */
   readonly name: string;
   readonly label: string;
 }
 
-/** A search field whose text is a parameter of the address, a moment after it was typed. */
+/** A search field whose text is stored in a search parameter shortly after typing. */
 export function AddressSearch({ name, label }: Props) {
   const [address, change] = useAddress();
   const [text, setText] = useState(address[name] ?? '');
@@ -39,7 +39,7 @@ export function AddressSearch({ name, label }: Props) {
   );
 }
 
-/** A choice that is a parameter of the address. */
+/** A select field stored in a search parameter. */
 export function AddressSelect({
   name,
   label,

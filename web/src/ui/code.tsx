@@ -9,15 +9,15 @@ import styles from './code.module.css';
 
 interface Props {
   readonly code: string;
-  /** As a fence of Markdown names it; empty for text. */
+  /** Language name as in a Markdown fence; empty for plain text. */
   readonly language: string;
-  /** Not coloured, such as while it grows. */
+  /** Whether to skip highlighting, for example while the code grows. */
   readonly plain?: boolean;
-  /** In place of the language, such as the name of a file. */
+  /** Title shown instead of the language, such as a file name. */
   readonly title?: string;
 }
 
-/** Code with its language, copied and wrapped by buttons. It scrolls sideways by itself. */
+/** A code block with its language and buttons to copy and wrap. It scrolls horizontally. */
 export const CodeBlock = memo(function CodeBlock({ code, language, plain = false, title }: Props) {
   const { t } = useTranslation('ui');
   const [wraps, setWraps] = useState(false);
@@ -74,22 +74,25 @@ const Coloured = memo(function Coloured({ lines }: { readonly lines: readonly Li
   ));
 });
 
-/** Undefined until it is coloured, and for languages that are not known. */
+/** Highlighted lines; undefined until ready and for unknown languages. */
 export function useHighlighted(
   code: string,
   language: string,
   plain = false,
 ): readonly Line[] | undefined {
-  const [found, setFound] = useState<{ readonly code: string; readonly lines: readonly Line[] }>();
+  const [coloured, setColoured] = useState<{
+    readonly code: string;
+    readonly lines: readonly Line[];
+  }>();
   useEffect(() => {
     if (plain) return;
     let isShown = true;
     void highlighted(code, language).then((lines) => {
-      if (isShown && lines) setFound({ code, lines });
+      if (isShown && lines) setColoured({ code, lines });
     });
     return () => {
       isShown = false;
     };
   }, [code, language, plain]);
-  return found?.code === code ? found.lines : undefined;
+  return coloured?.code === code ? coloured.lines : undefined;
 }

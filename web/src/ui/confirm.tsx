@@ -7,16 +7,16 @@ import { useTranslation } from 'react-i18next';
 
 interface Destruction {
   readonly title: string;
-  /** Names what is destroyed, and what else goes with it. */
+  /** Names what is destroyed, including dependent data. */
   readonly body: ReactNode;
-  /** A verb with its object: "Delete model". */
+  /** Button label: a verb with its object, such as "Delete model". */
   readonly action: string;
-  /** Asked to be typed, where much is destroyed. */
+  /** Text that the user must type to confirm a large deletion. */
   readonly name?: string;
   readonly run: () => Promise<unknown>;
 }
 
-/** Asks before something is destroyed. */
+/** Asks for confirmation before data is destroyed. */
 export function confirmDestruction(destruction: Destruction): void {
   const id = modals.open({
     title: destruction.title,
@@ -41,7 +41,7 @@ function Confirmation({
       await run();
       onClose();
     } catch {
-      // The action itself has said why.
+      // The action has already reported the failure.
       setRunning(false);
     }
   };

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 
 interface Props {
   readonly value: string;
-  /** What is copied, such as "Copy request id". */
+  /** Accessible label, such as "Copy request id". */
   readonly label?: string;
 }
 

@@ -32,15 +32,15 @@ export interface Column<Row> {
   readonly id: string;
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
-  /** The field by which the service sorts; absent: not sortable. */
+  /** Field by which the service sorts; absent if not sortable. */
   readonly sort?: string;
   readonly align?: 'right';
   readonly width?: number | string;
-  /** Not shown until it is chosen. */
+  /** Whether the column is hidden by default. */
   readonly optional?: boolean;
 }
 
-/** What a list of the service takes. */
+/** Query parameters of a list at the service. */
 export interface ListQuery {
   readonly pageNum: number;
   readonly pageSize: number;
@@ -49,11 +49,11 @@ export interface ListQuery {
 }
 
 interface Props<Row> {
-  /** The key of its queries, and of the chosen columns. */
+  /** Key of its queries and of the stored column choice. */
   readonly name: string;
-  /** The record whose list it is, such as the knowledge base of documents: part of the key of its queries. */
+  /** Id of the parent record, such as the knowledge base of documents. Part of the query key. */
   readonly of?: string | number;
-  /** What a screen reader calls the table. */
+  /** Accessible name of the table. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly load: (
@@ -62,29 +62,29 @@ interface Props<Row> {
     signal: AbortSignal,
   ) => Promise<{ readonly rows: readonly Row[]; readonly total: number }>;
   readonly rowKey: (row: Row) => string | number;
-  /** The parameters of the address that filter. */
+  /** Search parameters that filter the list. */
   readonly filters?: readonly string[];
-  /** The inputs of the filters, on the left above the table. */
+  /** Filter inputs, shown above the table on the left. */
   readonly toolbar?: ReactNode;
-  /** What can be done with the whole list, on the right above the table. */
+  /** Actions on the whole list, shown above the table on the right. */
   readonly tools?: ReactNode;
   readonly empty: ReactNode;
   readonly onOpen?: (row: Row) => void;
-  /** Entries of the menu of a row. */
+  /** Menu entries of a row. */
   readonly rowActions?: (row: Row) => ReactNode;
-  /** What can be done with the chosen rows. */
+  /** Actions on the selected rows. */
   readonly bulkActions?: (rows: readonly Row[], clear: () => void) => ReactNode;
-  /** Downloads the rows of the list as they are filtered. */
+  /** Downloads the filtered rows. */
   readonly onExport?: (query: Address) => Promise<unknown>;
-  /** Asks again after so many milliseconds; false never. */
+  /** Polling interval in milliseconds; false to disable polling. */
   readonly refetchInterval?: number | false | ((rows: readonly Row[]) => number | false);
 }
 
 const SIZES = ['20', '50', '100'];
 
 /**
- * A list of the service as a table: pages, order, filters kept in the address, columns by choice, rows to choose for
- * bulk actions, export. It scrolls sideways by itself where it does not fit.
+ * A paginated list of the service as a table: sorting, filters in the URL, selectable columns, selectable rows for
+ * bulk actions, export. It scrolls horizontally if it does not fit.
  */
 export function DataTable<Row>({
   name,
@@ -106,19 +106,19 @@ export function DataTable<Row>({
   const { t } = useTranslation('ui');
   const [address, change] = useAddress();
   const [chosen, setChosen] = useState<ReadonlySet<string | number>>(new Set());
-  const [shown, setShown] = useLocalStorage<readonly string[]>({
+  const [visibleIds, setVisibleIds] = useLocalStorage<readonly string[]>({
     key: `plinth.columns.${name}`,
     defaultValue: columns.filter(({ optional }) => !optional).map(({ id }) => id),
     getInitialValueInEffect: false,
   });
   const page = Number(address['page'] ?? 1);
   const size = Number(address['size'] ?? SIZES[0]);
-  const given = Object.fromEntries(filters.map((filter) => [filter, address[filter]]));
+  const filterValues = Object.fromEntries(filters.map((filter) => [filter, address[filter]]));
   const order = orderOf(address['sort']);
   const query = { pageNum: page, pageSize: size, ...order };
   const { data, error, refetch, isPlaceholderData } = useQuery({
-    queryKey: [name, ...(of === undefined ? [] : [of]), 'list', query, given],
-    queryFn: ({ signal }) => load(query, given, signal),
+    queryKey: [name, ...(of === undefined ? [] : [of]), 'list', query, filterValues],
+    queryFn: ({ signal }) => load(query, filterValues, signal),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) =>
       typeof refetchInterval === 'function'
@@ -130,17 +130,17 @@ export function DataTable<Row>({
   const last = useLastPage({ page, size, total, isKnown }, (one) =>
     change({ page: one === 1 ? undefined : String(one) }),
   );
-  const exporting = useAction(async () => onExport?.({ ...order, ...given }));
+  const exporting = useAction(async () => onExport?.({ ...order, ...filterValues }));
 
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
   const rows = data?.rows ?? [];
-  const filtered = Object.values(given).some((value) => value !== undefined && value !== '');
+  const filtered = Object.values(filterValues).some((value) => value !== undefined && value !== '');
   if (data && total === 0 && !filtered) return empty;
 
   const hasChoice = columns.some(({ optional }) => optional);
-  // Where rows can be chosen its place is kept, so that the table does not move with the first choice.
+  // Space for bulk actions is reserved, so that the table does not move on the first selection.
   const hasToolbar = Boolean(toolbar || tools || bulkActions || onExport) || hasChoice;
-  const visible = columns.filter(({ id }) => shown.includes(id));
+  const visible = columns.filter(({ id }) => visibleIds.includes(id));
   const selected = rows.filter((row) => chosen.has(rowKey(row)));
   const clear = (): void => setChosen(new Set());
   const toggle = (keys: readonly (string | number)[], on: boolean): void => {
@@ -169,7 +169,13 @@ export function DataTable<Row>({
             tools={
               <>
                 {tools}
-                {hasChoice && <ColumnChoice columns={columns} shown={shown} onChange={setShown} />}
+                {hasChoice && (
+                  <ColumnChoice
+                    columns={columns}
+                    visibleIds={visibleIds}
+                    onChange={setVisibleIds}
+                  />
+                )}
                 {onExport && (
                   <ExportButton
                     label={t('export')}
@@ -228,7 +234,7 @@ export function DataTable<Row>({
                   key={rowKey(row)}
                   className={onOpen && styles['open']}
                   onClick={(event) => {
-                    // A link, a switch or a menu in the row is no click on the row.
+                    // Clicks on a link, switch or menu in the row do not open it.
                     const inside = (event.target as Element).closest('a, button, input, label');
                     if (!inside && event.currentTarget.contains(event.target as Node))
                       onOpen?.(row);
@@ -310,7 +316,7 @@ export function DataTable<Row>({
   );
 }
 
-/** `name` ascending, `-name` descending. */
+/** Sort order in the URL: `name` ascending, `-name` descending. */
 function orderOf(sort: string | undefined): Pick<ListQuery, 'orderByColumn' | 'isAsc'> {
   if (!sort) return {};
   const descending = sort.startsWith('-');
@@ -360,11 +366,11 @@ function HeadCell<Row>({
 
 interface ColumnChoiceProps<Row> {
   readonly columns: readonly Column<Row>[];
-  readonly shown: readonly string[];
-  readonly onChange: (shown: readonly string[]) => void;
+  readonly visibleIds: readonly string[];
+  readonly onChange: (visibleIds: readonly string[]) => void;
 }
 
-function ColumnChoice<Row>({ columns, shown, onChange }: ColumnChoiceProps<Row>) {
+function ColumnChoice<Row>({ columns, visibleIds, onChange }: ColumnChoiceProps<Row>) {
   const { t } = useTranslation('ui');
   return (
     <Menu closeOnItemClick={false}>
@@ -379,10 +385,10 @@ function ColumnChoice<Row>({ columns, shown, onChange }: ColumnChoiceProps<Row>)
         {columns.map(({ id, title }, place) => (
           <Menu.CheckboxItem
             key={id}
-            checked={shown.includes(id)}
+            checked={visibleIds.includes(id)}
             disabled={place === 0}
             onChange={(on: boolean) =>
-              onChange(on ? [...shown, id] : shown.filter((one) => one !== id))
+              onChange(on ? [...visibleIds, id] : visibleIds.filter((one) => one !== id))
             }
           >
             {title}

@@ -61,7 +61,7 @@ export default function DiffLines({ label, text, before = '', after = '' }: Prop
   );
 }
 
-/** What cannot be read as a diff, such as a cut one, is shown as it is. */
+/** Text that cannot be parsed as a diff, such as a truncated one, is shown unchanged. */
 function filesOf(diff: string): FileData[] {
   try {
     return parseDiff(diff);

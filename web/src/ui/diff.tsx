@@ -4,16 +4,16 @@ import { lazy, Suspense } from 'react';
 const DiffLines = lazy(() => import('./diff-lines'));
 
 interface Props {
-  /** What a screen reader calls it, such as the path of the file. */
+  /** Accessible name, such as the path of the file. */
   readonly label: string;
   /** A unified diff of one file or of several. */
   readonly text?: string;
-  /** Two texts to compare, in place of a diff. */
+  /** Two texts to compare instead of a diff. */
   readonly before?: string;
   readonly after?: string;
 }
 
-/** A unified diff with line numbers, or the difference of two texts. Loaded when the first one is shown. */
+/** A unified diff with line numbers, or the difference of two texts. Its code is loaded on first use. */
 export function Diff(props: Props) {
   return (
     <Suspense fallback={<Skeleton height={72} radius={0} />}>

@@ -1,4 +1,4 @@
-/** Saves a file that the service has answered, under its name. */
+/** Saves a file from the service under its name. */
 export function saveFile(
   file: Blob | File,
   name = file instanceof File ? file.name : 'download',
@@ -8,6 +8,6 @@ export function saveFile(
   link.href = address;
   link.download = name;
   link.click();
-  // The browser has taken the file when the click returns, but for some that read it a moment later.
+  // Most browsers read the file during the click, some shortly after.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

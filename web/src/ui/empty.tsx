@@ -6,13 +6,13 @@ import styles from './state.module.css';
 interface Props {
   readonly icon: Icon;
   readonly title: string;
-  /** What this is, in one or two sentences. */
+  /** Explanation in one or two sentences. */
   readonly children?: ReactNode;
-  /** The one action that ends the emptiness. */
+  /** The main action that adds the first record. */
   readonly action?: ReactNode;
 }
 
-/** The state of a page or list without records. */
+/** Placeholder of a page or list without records. */
 export function Empty({ icon: Icon, title, children, action }: Props) {
   return (
     <Stack className={`${styles['state']} ${styles['inline']}`}>

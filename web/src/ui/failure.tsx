@@ -11,7 +11,7 @@ interface Props {
   readonly onRetry?: (() => void) | undefined;
 }
 
-/** What happened, the request id to copy, and a way to try again. For the whole page or a part of it. */
+/** Shows an error with its request id and a retry button, for a page or a part of it. */
 export function Failure({ error, onRetry }: Props) {
   const { t } = useTranslation('ui');
   if (error instanceof ApiError && error.code === 403) return <Forbidden message={error.message} />;
@@ -34,7 +34,7 @@ export function Failure({ error, onRetry }: Props) {
   );
 }
 
-/** A part of the page could not be loaded: mostly because the service was updated since the page was opened. */
+/** A part of the page failed to load, usually because the service was updated after the page was opened. */
 function PartMissing() {
   const { t } = useTranslation('ui');
   return (
@@ -47,7 +47,7 @@ function PartMissing() {
   );
 }
 
-/** How Chromium, Firefox and Safari say that a script which is loaded on demand is not there. */
+/** Messages of Chromium, Firefox and Safari for a missing dynamic import. */
 function isMissingPart(error: unknown): boolean {
   return (
     error instanceof TypeError &&
@@ -69,13 +69,13 @@ export function RequestId({ id }: { readonly id: string }) {
 }
 
 interface ForbiddenProps {
-  /** The answer of the service, if it refused. */
+  /** The error from the service, if it refused the request. */
   readonly message?: string;
-  /** One of these would be enough. */
+  /** Permissions of which one is sufficient. */
   readonly permissions?: readonly string[];
 }
 
-/** Which permission is missing, and who can give it. */
+/** Names the missing permission and who can grant it. */
 export function Forbidden({ message, permissions = [] }: ForbiddenProps) {
   const { t } = useTranslation('ui');
   return (
@@ -92,7 +92,7 @@ export function Forbidden({ message, permissions = [] }: ForbiddenProps) {
   );
 }
 
-/** The words of an error for people. Errors of the service are already written for them, in their language. */
+/** User-facing message of an error. Errors of the service are already localised. */
 export function messageOf(error: unknown): string {
   if (error instanceof ConnectionError) return i18next.t('ui:connectionFailed');
   return error instanceof Error ? error.message : String(error);

@@ -5,15 +5,15 @@ import { Sparkline } from './sparkline';
 interface Props {
   readonly title: string;
   readonly value: string;
-  /** Its values in the course of time. */
+  /** Values over time. */
   readonly course: readonly number[];
-  /** Counts failures. */
+  /** Whether the figure counts failures. */
   readonly tone?: 'usual' | 'bad';
-  /** The value itself is bad. */
+  /** Whether the value itself is bad. */
   readonly bad?: boolean;
 }
 
-/** A figure with its course. */
+/** A figure with a sparkline. */
 export function Figure({ title, value, course, tone = 'usual', bad = false }: Props) {
   return (
     <div className={styles['figure']}>

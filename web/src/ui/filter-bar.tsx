@@ -7,15 +7,15 @@ import { useAddress } from '../app/address';
 import styles from './filter-bar.module.css';
 
 interface Props {
-  /** The parameters of the address that filter, in the order of their inputs. */
+  /** Search parameters of the filters, in the order of their inputs. */
   readonly names: readonly string[];
-  /** The inputs. */
+  /** Filter inputs. */
   readonly children?: ReactNode;
-  /** What else can be done with the list, on the right. */
+  /** Other actions on the list, shown on the right. */
   readonly tools?: ReactNode;
 }
 
-/** The filters of a list above it. On a phone a button shows those after the first. */
+/** Filters above a list. On phones, a button expands those after the first. */
 export function FilterBar({ names, children, tools }: Props) {
   const { t } = useTranslation('ui');
   const [address] = useAddress();

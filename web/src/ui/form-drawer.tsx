@@ -6,30 +6,30 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { messageOf, RequestId } from './failure';
 import { focusFirstInvalid } from './first-invalid';
-import { useKeptForm } from './kept-form';
+import { usePersistedForm } from './persisted-form';
 import { RestoredNote } from './restored-note';
 import { ConflictChoice, conflictOf } from './record-form';
 import styles from './form-drawer.module.css';
 
 interface Props<Values> {
   readonly title: string;
-  /** The id of the record, where the title does not name it; undefined for a new one. */
+  /** Id of the record if the title does not identify it; undefined for a new one. */
   readonly record?: number | string | undefined;
   readonly form: UseFormReturnType<Values>;
-  /** A verb with its object: "Add user". */
+  /** Button label: a verb with its object, such as "Add user". */
   readonly action: string;
   readonly onSubmit: (values: Values) => Promise<unknown>;
   readonly onClose: () => void;
-  /** The values for a record of the service, where two people can edit it. */
+  /** Values of the stored record, for records that several people can edit. */
   readonly valuesOf?: (record: never) => Values;
-  /** Why nothing can be changed; the fields are shown and cannot be edited. */
+  /** Reason why the form is read-only. */
   readonly readOnly?: string | false;
   readonly children: ReactNode;
 }
 
 /**
- * The form of a small record. What the service refuses is shown in the drawer, and nothing typed is lost. Closing a changed
- * form asks first.
+ * Form of a small record in a drawer. Errors of the service are shown in the drawer and input is kept. Closing a changed
+ * form asks for confirmation.
  */
 export function FormDrawer<Values>({
   title,
@@ -46,7 +46,7 @@ export function FormDrawer<Values>({
   const [failure, setFailure] = useState<unknown>();
   const [saving, setSaving] = useState(false);
   const [leaving, setLeaving] = useState(false);
-  const { isRestored, discard } = useKeptForm(form, `${title}.${record ?? ''}`);
+  const { isRestored, discard } = usePersistedForm(form, `${title}.${record ?? ''}`);
   const submit = form.onSubmit(async (values) => {
     setSaving(true);
     setFailure(undefined);
@@ -103,7 +103,7 @@ export function FormDrawer<Values>({
 
 interface FailureProps<Values> {
   readonly error: unknown;
-  /** The form of a record that two people can edit. */
+  /** Form of a record that several people can edit. */
   readonly edited?: {
     readonly form: UseFormReturnType<Values>;
     readonly valuesOf: (record: never) => Values;
@@ -111,7 +111,7 @@ interface FailureProps<Values> {
   };
 }
 
-/** Why the service refused what was entered. Where another person has saved the record meanwhile, what to keep is chosen. */
+/** Shows why the service refused the input. If someone else saved the record meanwhile, the user resolves the conflict. */
 export function FormFailure<Values>({ error, edited }: FailureProps<Values>) {
   const conflict = conflictOf(error);
   if (conflict && edited) return <ConflictChoice conflict={conflict} {...edited} />;

@@ -3,15 +3,15 @@ import type { ReactNode } from 'react';
 import styles from './framed-table.module.css';
 
 interface Props {
-  /** What a screen reader calls it. */
+  /** Accessible name of the table. */
   readonly label: string;
-  /** Below this width it scrolls sideways. */
+  /** Minimum width; below it the table scrolls horizontally. */
   readonly minWidth: number;
   readonly mt?: string;
   readonly children: ReactNode;
 }
 
-/** A table that is no list of the service: all of its rows are there. */
+/** A table whose rows are all loaded, unlike a paginated list of the service. */
 export function FramedTable({ label, minWidth, mt, children }: Props) {
   return (
     <Table.ScrollContainer minWidth={minWidth} type="native" mt={mt} className={styles['frame']}>

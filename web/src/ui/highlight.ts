@@ -10,29 +10,29 @@ export interface HighlightRequest {
 
 export interface HighlightAnswer {
   readonly id: number;
-  /** Absent for a language that is not known. */
+  /** Highlighted lines; absent for an unknown language. */
   readonly lines?: readonly Line[];
 }
 
-/** Longer code stays plain: so many coloured elements make a page slow. */
-const LONGEST = 60_000;
-const MOST_KEPT = 200;
+/** Longer code is not highlighted, because too many elements slow down the page. */
+const MAX_CODE_CHARS = 60_000;
+const MAX_CACHED_COUNT = 200;
 
 let worker: Worker | undefined;
 let lastId = 0;
 const waiting = new Map<number, (lines: readonly Line[] | undefined) => void>();
-const kept = new Map<string, Promise<readonly Line[] | undefined>>();
+const cache = new Map<string, Promise<readonly Line[] | undefined>>();
 
-/** Colours code in a worker, so that a page stays quick. Undefined where it stays plain. */
+/** Highlights code in a worker, so that the page stays responsive. Undefined if the code is not highlighted. */
 export function highlighted(code: string, language: string): Promise<readonly Line[] | undefined> {
-  if (language === '' || code.length > LONGEST) return Promise.resolve(undefined);
+  if (language === '' || code.length > MAX_CODE_CHARS) return Promise.resolve(undefined);
   const key = `${language}\n${code}`;
-  const known = kept.get(key);
-  if (known) return known;
+  const cachedLines = cache.get(key);
+  if (cachedLines) return cachedLines;
   const lines = ask(code, language.toLowerCase());
-  kept.set(key, lines);
-  const [oldest] = kept.keys();
-  if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+  cache.set(key, lines);
+  const [oldest] = cache.keys();
+  if (cache.size > MAX_CACHED_COUNT && oldest !== undefined) cache.delete(oldest);
   return lines;
 }
 
@@ -46,15 +46,17 @@ function ask(code: string, language: string): Promise<readonly Line[] | undefine
 }
 
 function started(): Worker {
-  const begun = new Worker(new URL('./highlight.worker.ts', import.meta.url), { type: 'module' });
-  begun.onmessage = ({ data: { id, lines } }: MessageEvent<HighlightAnswer>) => {
+  const newWorker = new Worker(new URL('./highlight.worker.ts', import.meta.url), {
+    type: 'module',
+  });
+  newWorker.onmessage = ({ data: { id, lines } }: MessageEvent<HighlightAnswer>) => {
     waiting.get(id)?.(lines);
     waiting.delete(id);
   };
-  // Code stays plain where the worker cannot run.
-  begun.onerror = () => {
+  // Code is not highlighted if the worker cannot run.
+  newWorker.onerror = () => {
     for (const resolve of waiting.values()) resolve(undefined);
     waiting.clear();
   };
-  return begun;
+  return newWorker;
 }

@@ -6,7 +6,7 @@ import type { HighlightAnswer, HighlightRequest, Line } from './highlight';
 const LIGHT = 'github-light-high-contrast';
 const DARK = 'github-dark-high-contrast';
 
-/** Each language is loaded with its first use. */
+/** Languages are loaded on first use. */
 const LANGUAGES: Readonly<Record<string, LanguageInput>> = {
   bash: () => import('shiki/langs/bash.mjs'),
   c: () => import('shiki/langs/c.mjs'),

@@ -4,11 +4,11 @@ interface Paged {
   readonly page: number;
   readonly size: number;
   readonly total: number;
-  /** Whether `total` is that of the list as it is now. */
+  /** Whether `total` is up to date. */
   readonly isKnown: boolean;
 }
 
-/** The last page, at least 1. A page behind it, whose rows were deleted or whose address is an old one, is left for it. */
+/** Returns the last page, at least 1. If the current page is beyond it, for example after deletions, opens the last page. */
 export function useLastPage(
   { page, size, total, isKnown }: Paged,
   goTo: (last: number) => void,
@@ -17,7 +17,7 @@ export function useLastPage(
   const isBeyond = isKnown && page > last;
   useEffect(() => {
     if (isBeyond) goTo(last);
-    // `goTo` is left out: it is new with every render.
+    // `goTo` is omitted because it is new on every render.
   }, [isBeyond, last]);
   return last;
 }

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { UseFormReturnType } from '@mantine/form';
 import type { Address } from '../app/address';
 import { session } from '../app/session';
-import { useKeptForm } from './kept-form';
+import { usePersistedForm } from './persisted-form';
 import { RestoredNote } from './restored-note';
 
 interface Props<Values> {
@@ -13,19 +13,19 @@ interface Props<Values> {
 }
 
 /**
- * The form of a page: asks before changes that are not saved are left, by a link, another tab of the page, the browser's buttons
- * or its tab. What was typed is kept across reloads and sign-ins.
+ * Guards the form of a page: asks before unsaved changes are left by a link, another tab of the page, the browser's buttons
+ * or its tab. Input is kept across reloads and sign-ins.
  */
 export function LeaveGuard<Values>({ form, dirty }: Props<Values>) {
   const { t } = useTranslation('ui');
-  const { isRestored, discard } = useKeptForm(form, 'page');
+  const { isRestored, discard } = usePersistedForm(form, 'page');
   const { status, proceed, reset } = useBlocker({
     shouldBlockFn: ({ current, next }) =>
       dirty &&
-      // The sign-in has ended: what was typed waits for the next one.
+      // The sign-in has ended, so the input is kept for the next sign-in.
       session.current !== undefined &&
       (current.pathname !== next.pathname || tabOf(current) !== tabOf(next)),
-    // Signing in with a provider leaves the page and comes back to it.
+    // Signing in with a provider leaves the page and returns to it.
     enableBeforeUnload: () => dirty && !session.isLapsed,
     withResolver: true,
   });
@@ -52,7 +52,7 @@ export function LeaveGuard<Values>({ form, dirty }: Props<Values>) {
   );
 }
 
-/** The part of a page that the parameter `tab` of its address chooses. */
+/** Tabs of a page, selected by the search parameter `tab`. */
 function tabOf({ search }: { readonly search: unknown }): string | undefined {
   return (search as Address)['tab'];
 }

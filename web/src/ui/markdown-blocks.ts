@@ -1,12 +1,12 @@
-/** Text that names the target of a link or of a footnote is part of every block that uses it. */
+/** Matches definitions of links and footnotes, which are added to every block that uses them. */
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const LIST_ITEM = /^\s*(?:[-*+]|\d{1,9}[.)])\s/;
 const INDENTED = /^(?: {2,}|\t)/;
 
 /**
- * The text in blocks that can be parsed one by one, so that of a growing text only the last one is parsed again. A fence of
- * code, a formula and a list stay whole.
+ * Splits text into blocks that can be parsed separately, so that only the last block of a growing text is parsed again.
+ * Code fences, formulas and lists are not split.
  */
 export function blocksOf(text: string): string[] {
   if (DEFINITION.test(text)) return [text];
@@ -53,7 +53,7 @@ export function blocksOf(text: string): string[] {
   return blocks;
 }
 
-/** A fence ends with a line of at least as many of its signs, and nothing else. */
+/** A fence ends with a line of at least as many of its characters and nothing else. */
 function endsFence(line: string, fence: string): boolean {
   const end = line.trim();
   return end.length >= fence.length && end === (fence[0] ?? '').repeat(end.length);
@@ -63,13 +63,13 @@ function count(text: string, part: string): number {
   return text.split(part).length - 1;
 }
 
-/** Code spans, and what may be a formula outside of them. */
+/** Matches code spans and possible formulas outside of them. */
 const CODE_OR_FORMULA =
   /(`+)[^`](?:[\s\S]*?[^`])?\1(?!`)|\\\(([\s\S]+?)\\\)|\\\[([\s\S]+?)\\\]|^[ \t]*\$\$(.+)\$\$[ \t]*$|(?<![\\$\w])\$(?![\s$])([^$\n`]*[^$\s\\`]|[^$\s\\`])\$(?![\d$])/gm;
 
 /**
- * Writes the formulas of a block in the one way that is read as formulas, between two dollars: `\(…\)`, `\[…\]` and `$…$`
- * where it cannot be a price.
+ * Rewrites the formulas of a block to double dollars, the only supported delimiter: `\(…\)`, `\[…\]` and `$…$`
+ * if it cannot be a price.
  */
 export function withFormulas(block: string): string {
   if (FENCE.test(block)) return block;

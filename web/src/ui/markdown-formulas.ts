@@ -5,10 +5,10 @@ import type { Options } from 'react-markdown';
 
 type Plugins = NonNullable<Options['rehypePlugins']>;
 
-/** A single dollar is a price as often as a formula: `withFormulas` decides. */
+/** Single dollars often mark prices, so `withFormulas` decides which are formulas. */
 export const remark: Plugins = [[remarkMath, { singleDollarTextMath: false }]];
 
-/** Runs after the text was sanitised. KaTeX trusts no command that loads or links. */
+/** Runs after sanitising. KaTeX commands that load resources or create links are not trusted. */
 export const rehype: Plugins = [
   [
     rehypeKatex,

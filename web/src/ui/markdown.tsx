@@ -12,15 +12,15 @@ import styles from './markdown.module.css';
 
 interface Props {
   readonly text: string;
-  /** The text is still growing: code is coloured when its fence is closed. */
+  /** Whether the text is still growing. Code is highlighted when its fence is closed. */
   readonly growing?: boolean;
-  /** Shows `[1]` of a text that cites sources. */
+  /** Renders citations such as `[1]`. */
   readonly citation?: (number: number) => ReactNode;
-  /** The numbers that are citations. */
+  /** Numbers that are valid citations. */
   readonly citations?: ReadonlySet<number>;
 }
 
-/** Formulas are marked by classes until KaTeX has set them; nothing else of a foreign text is kept. */
+/** Classes that mark formulas for KaTeX. All other attributes of untrusted text are removed. */
 const schema: typeof defaultSchema = {
   ...defaultSchema,
   attributes: {
@@ -40,16 +40,16 @@ interface Formulas {
 let formulas: Formulas | undefined;
 let loading: Promise<void> | undefined;
 
-/** KaTeX, loaded with the first formula. */
-function useFormulas(wanted: boolean): Formulas | undefined {
+/** Loads KaTeX with the first formula. */
+function useFormulas(hasFormulas: boolean): Formulas | undefined {
   const [, loaded] = useState(formulas !== undefined);
   useEffect(() => {
-    if (!wanted || formulas) return;
+    if (!hasFormulas || formulas) return;
     let isShown = true;
     loading ??= import('./markdown-formulas').then((plugins) => {
       formulas = plugins;
     });
-    // Without it a formula is shown as it was written.
+    // If KaTeX fails to load, formulas are shown as source.
     loading.then(
       () => isShown && loaded(true),
       () => (loading = undefined),
@@ -57,8 +57,8 @@ function useFormulas(wanted: boolean): Formulas | undefined {
     return () => {
       isShown = false;
     };
-  }, [wanted]);
-  return wanted ? formulas : undefined;
+  }, [hasFormulas]);
+  return hasFormulas ? formulas : undefined;
 }
 
 interface Citing {
@@ -66,12 +66,12 @@ interface Citing {
   readonly numbers: ReadonlySet<number>;
 }
 
-const Cites = createContext<Citing | undefined>(undefined);
-const Grows = createContext(false);
+const CitationContext = createContext<Citing | undefined>(undefined);
+const GrowingContext = createContext(false);
 
 /**
- * Markdown that others have written: no HTML, no script, no image of another service without a click, links in a new tab.
- * Of a growing text only the last block is parsed again.
+ * Renders untrusted Markdown: no HTML, no scripts, external images only after a click, links in a new tab.
+ * Only the last block of a growing text is parsed again.
  */
 export function Markdown({ text, growing = false, citation, citations }: Props) {
   const blocks = useMemo(() => blocksOf(text), [text]);
@@ -84,7 +84,7 @@ export function Markdown({ text, growing = false, citation, citations }: Props) 
     [citation, key],
   );
   return (
-    <Cites value={citing}>
+    <CitationContext value={citing}>
       <div className={styles['markdown']}>
         {blocks.map((block, place) => (
           <Block
@@ -95,7 +95,7 @@ export function Markdown({ text, growing = false, citation, citations }: Props) 
           />
         ))}
       </div>
-    </Cites>
+    </CitationContext>
   );
 }
 
@@ -114,11 +114,11 @@ const Block = memo(function Block({
   if (math) rehype.push(...math.rehype);
   if (cites) rehype.push(markCitations);
   return (
-    <Grows value={growing}>
+    <GrowingContext value={growing}>
       <ReactMarkdown remarkPlugins={remark} rehypePlugins={rehype} components={components}>
         {math ? withFormulas(text) : text}
       </ReactMarkdown>
-    </Grows>
+    </GrowingContext>
   );
 });
 
@@ -132,7 +132,7 @@ interface Node {
 
 const CITATION = /\[(\d{1,3})\]/g;
 
-/** Makes an element of every `[1]` outside of code and links. */
+/** Turns every `[1]` outside of code and links into an element. */
 function markCitations() {
   const mark = (node: Node): void => {
     if (!node.children || ['code', 'pre', 'a'].includes(node.tagName ?? '')) return;
@@ -144,15 +144,15 @@ function markCitations() {
       const parts: Node[] = [];
       let end = 0;
       const value = child.value ?? '';
-      for (const found of value.matchAll(CITATION)) {
-        if (found.index > end) parts.push({ type: 'text', value: value.slice(end, found.index) });
+      for (const match of value.matchAll(CITATION)) {
+        if (match.index > end) parts.push({ type: 'text', value: value.slice(end, match.index) });
         parts.push({
           type: 'element',
           tagName: 'cite',
           properties: {},
-          children: [{ type: 'text', value: found[1] ?? '' }],
+          children: [{ type: 'text', value: match[1] ?? '' }],
         });
-        end = found.index + found[0].length;
+        end = match.index + match[0].length;
       }
       if (parts.length === 0) return [child];
       if (end < value.length) parts.push({ type: 'text', value: value.slice(end) });
@@ -163,13 +163,13 @@ function markCitations() {
 }
 
 function Citation({ children }: { readonly children?: ReactNode }) {
-  const citing = useContext(Cites);
+  const citing = useContext(CitationContext);
   const number = Number(children);
   return citing?.numbers.has(number) ? citing.citation(number) : <>[{children}]</>;
 }
 
 function MarkdownLink({ href, children }: ComponentProps<'a'> & ExtraProps) {
-  // A footnote of the same text.
+  // A link to a footnote of the same text.
   if (href?.startsWith('#')) return <a href={href}>{children}</a>;
   return (
     <a href={href} target="_blank" rel="noopener noreferrer nofollow">
@@ -178,7 +178,7 @@ function MarkdownLink({ href, children }: ComponentProps<'a'> & ExtraProps) {
   );
 }
 
-/** An image of another service would tell it who reads, so it opens with a click, in a tab of its own. */
+/** An external image would reveal the reader to its host, so it opens in a new tab after a click. */
 function MarkdownImage({ src, alt }: ComponentProps<'img'> & ExtraProps) {
   const { t } = useTranslation('ui');
   const address = typeof src === 'string' && /^https?:/i.test(src) ? src : undefined;
@@ -205,9 +205,9 @@ function hostOf(address: string): string {
   }
 }
 
-/** A fence of code; the only thing in a `pre`. */
+/** A code fence, the only content of a `pre`. */
 function MarkdownPre({ children, node }: ComponentProps<'pre'> & ExtraProps) {
-  const growing = useContext(Grows);
+  const growing = useContext(GrowingContext);
   const code = node?.children[0];
   if (code?.type !== 'element' || code.tagName !== 'code') return <pre>{children}</pre>;
   const text = code.children.map((child) => (child.type === 'text' ? child.value : '')).join('');
@@ -247,7 +247,7 @@ function TaskMark({ checked }: ComponentProps<'input'> & ExtraProps) {
   );
 }
 
-/** The page has headings above those of a text. */
+/** Headings are lowered, because the page has its own headings above them. */
 const components: Components = {
   a: MarkdownLink,
   cite: Citation,

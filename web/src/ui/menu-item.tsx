@@ -6,12 +6,12 @@ type Props = Omit<PolymorphicComponentProps<'button', MenuItemProps>, 'leftSecti
   readonly icon: Icon;
 };
 
-/** An entry of a menu: an icon and words; red for what destroys. */
+/** A menu item with an icon; red for destructive actions. */
 export function MenuItem({ icon: Icon, color, ...props }: Props) {
   return (
     <Menu.Item
       leftSection={<Icon size={16} stroke={1.5} />}
-      // The red of Mantine is too dark on a dark menu.
+      // Mantine's red is too dark on a dark menu.
       color={color === 'red' ? 'var(--plinth-bad)' : color}
       {...props}
     />

@@ -4,12 +4,12 @@ import { ApiError, ConnectionError } from '@plinth/client';
 import i18next from 'i18next';
 import { messageOf, RequestId } from './failure';
 
-/** Of a notification, and more for each character of it. */
+/** Display time of a notification; CHARACTER_MS is added for each character. */
 const READING_MS = 4_000;
 const CHARACTER_MS = 60;
 
-/** "Saved." and the like. Goes away by itself when there was time to read it. */
-export function said(message: string): void {
+/** Shows a success message such as "Saved.", which disappears after its reading time. */
+export function notifySuccess(message: string): void {
   notifications.show({
     message,
     autoClose: READING_MS + CHARACTER_MS * message.length,
@@ -18,8 +18,8 @@ export function said(message: string): void {
   });
 }
 
-/** A failed action: the service's message with its request id. Stays until it is closed. */
-export function failed(error: unknown): void {
+/** Shows the message of a failed action with its request id until it is closed. */
+export function notifyFailure(error: unknown): void {
   const lost = error instanceof ConnectionError;
   notifications.show({
     color: 'red',

@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 
 const ASK_AGAIN_MS = 2_000;
 
-/** Shown while the service cannot be reached; goes away by itself, and what failed meanwhile is loaded again. */
+/** Shown while the service is unreachable. When it recovers, the banner disappears and failed queries are reloaded. */
 export function OfflineBanner() {
   const { t } = useTranslation('ui');
   const queries = useQueryClient();

@@ -6,18 +6,18 @@ import styles from './page.module.css';
 
 interface Props {
   readonly title: string;
-  /** One sentence, where the page is not obvious. */
+  /** One-sentence description, if the page is not self-explanatory. */
   readonly description?: ReactNode;
-  /** The primary action, on the right. */
+  /** The primary action, shown on the right. */
   readonly actions?: ReactNode;
-  /** The pages above this one. */
+  /** Parent pages. */
   readonly above?: readonly { readonly title: string; readonly path: string }[];
-  /** Reading and forms 720 px, tables 1200 px, or everything there is. */
+  /** Width of the content: 720 px for text and forms, 1200 px for tables, or the full width. */
   readonly width?: 'reading' | 'table' | 'full';
   readonly children: ReactNode;
 }
 
-/** The header of a page and its content. The title is also that of the browser's tab. */
+/** The header and content of a page. Also sets the title of the browser tab. */
 export function Page({ title, description, actions, above, width = 'table', children }: Props) {
   useTitle(title);
   return (
@@ -51,7 +51,7 @@ export function Page({ title, description, actions, above, width = 'table', chil
   );
 }
 
-/** For pages without a header, such as the chat. */
+/** Sets the title of the browser tab for pages without a header, such as the chat. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = title === '' ? 'Plinth' : `${title} · Plinth`;

@@ -7,7 +7,7 @@ import { messageOf } from './failure';
 
 interface PickerProps {
   readonly label: string;
-  /** Help below the field. */
+  /** Help text below the field. */
   readonly description?: ReactNode;
   readonly error?: ReactNode;
   readonly disabled?: boolean;
@@ -16,16 +16,16 @@ interface PickerProps {
 }
 
 interface ModelPickerProps extends PickerProps {
-  /** A category of models, such as chat, vector or image. */
+  /** Category of models, such as chat, vector or image. */
   readonly category: string;
-  /** The modelName; empty for none. */
+  /** The selected modelName; empty for none. */
   readonly value?: string;
   readonly onChange: (modelName: string) => void;
-  /** Whether no model may be chosen. */
+  /** Whether the field may be empty. */
   readonly clearable?: boolean;
 }
 
-/** A choice among the models of a category that can be used. A stored name that is no longer among them stays visible. */
+/** Selects an available model of a category. A stored name that is no longer available stays visible. */
 export function ModelPicker({
   category,
   value = '',
@@ -44,7 +44,7 @@ export function ModelPicker({
     label: modelDescribe === modelName ? modelName : `${modelDescribe} (${modelName})`,
     providerCode,
   }));
-  // Several models may have one name; the service chooses among them.
+  // Several models may share a name; the service chooses among them.
   const unique = [...new Map(choices.map((choice) => [choice.value, choice])).values()];
   const isGone = data !== undefined && value !== '' && !unique.some((one) => one.value === value);
   const groups = Map.groupBy(unique, ({ providerCode }) => providerCode);

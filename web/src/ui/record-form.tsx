@@ -4,12 +4,12 @@ import { ApiError } from '@plinth/client';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** A field of a form beside those that people see: the revision that it was made from, which a save sends. */
+/** Hidden form field with the revision that the form started from; it is sent on save. */
 export interface Revised {
   readonly revision?: number | undefined;
 }
 
-/** Compares the form with `stored` from now on, and shows `values` in it. */
+/** Resets the form to `values` and compares it with `stored` from now on. */
 export function startFrom<Values>(
   form: UseFormReturnType<Values>,
   stored: Values,
@@ -20,7 +20,7 @@ export function startFrom<Values>(
   form.setValues(values);
 }
 
-/** A form of a stored record: while nothing is changed in it, it follows the record. */
+/** Keeps the form in sync with its stored record while the form is unchanged. */
 export function useRecordForm<Values extends Revised>(
   form: UseFormReturnType<Values>,
   values: Values,
@@ -38,7 +38,7 @@ interface Conflict {
   readonly current: unknown;
 }
 
-/** What the service says of a save whose record has changed since; undefined for other errors. */
+/** The error of a save whose record has changed meanwhile; undefined for other errors. */
 export function conflictOf(error: unknown): Conflict | undefined {
   if (!(error instanceof ApiError) || error.code !== 409) return undefined;
   const data = error.data as (Conflict & { readonly errorCode?: string }) | null;
@@ -48,7 +48,7 @@ export function conflictOf(error: unknown): Conflict | undefined {
 interface Props<Values> {
   readonly form: UseFormReturnType<Values>;
   readonly conflict: Conflict;
-  /** The values of the form for the record as it is now. */
+  /** Form values of the current record. */
   readonly valuesOf: (record: never) => Values;
   readonly onDone: () => void;
 }
@@ -56,8 +56,8 @@ interface Props<Values> {
 type Side = 'mine' | 'theirs';
 
 /**
- * Another person has saved the record meanwhile. Their changes of other fields are taken; for fields that both have changed one
- * of the values is chosen. The form then goes on from the record as it is now.
+ * Resolves a conflict with someone else's save. Their changes to other fields are accepted; for fields that both changed, the
+ * user chooses a value. The form then continues from the current record.
  */
 export function ConflictChoice<Values>({ form, conflict, valuesOf, onDone }: Props<Values>) {
   const { t } = useTranslation('ui');
@@ -71,7 +71,7 @@ export function ConflictChoice<Values>({ form, conflict, valuesOf, onDone }: Pro
     (field) => !isSame(form.values, opened, field) && !isSame(form.values, now, field),
   );
   const others = theirs.filter((field) => isSame(form.values, opened, field));
-  const goOn = (): void => {
+  const proceed = (): void => {
     const taken = theirs.filter((field) => !both.includes(field) || chosen[field] === 'theirs');
     const values = { ...form.values, revision: conflict.revision };
     const merged = { ...values, ...Object.fromEntries(taken.map((one) => [one, read(now, one)])) };
@@ -86,8 +86,8 @@ export function ConflictChoice<Values>({ form, conflict, valuesOf, onDone }: Pro
             <Text size="sm">{t('conflict.others')}</Text>
             {others.map((field) => (
               <Text key={field} size="sm">
-                <b>{labelOf(form, field)}</b>: <del>{shown(read(opened, field), t)}</del>{' '}
-                {shown(read(now, field), t)}
+                <b>{labelOf(form, field)}</b>: <del>{valueText(read(opened, field), t)}</del>{' '}
+                {valueText(read(now, field), t)}
               </Text>
             ))}
           </div>
@@ -103,18 +103,18 @@ export function ConflictChoice<Values>({ form, conflict, valuesOf, onDone }: Pro
               <Radio
                 value="mine"
                 label={t('conflict.mine')}
-                description={shown(read(form.values, field), t)}
+                description={valueText(read(form.values, field), t)}
               />
               <Radio
                 value="theirs"
                 label={t('conflict.theirs')}
-                description={shown(read(now, field), t)}
+                description={valueText(read(now, field), t)}
               />
             </Stack>
           </Radio.Group>
         ))}
         <Group justify="flex-end">
-          <Button size="xs" onClick={goOn}>
+          <Button size="xs" onClick={proceed}>
             {t('conflict.goOn')}
           </Button>
         </Group>
@@ -131,7 +131,7 @@ function isSame(one: unknown, other: unknown, field: string): boolean {
   return JSON.stringify(read(one, field)) === JSON.stringify(read(other, field));
 }
 
-/** What the page calls the field. */
+/** Label of the field in the page. */
 function labelOf<Values>(form: UseFormReturnType<Values>, field: string): string {
   const input = form.getInputNode(field) as HTMLInputElement | null;
   const label = input?.labels?.[0]?.textContent ?? input?.getAttribute('aria-label') ?? field;
@@ -140,7 +140,7 @@ function labelOf<Values>(form: UseFormReturnType<Values>, field: string): string
 
 const MAX_SHOWN_CHARS = 300;
 
-function shown(
+function valueText(
   value: unknown,
   t: (key: 'conflict.nothing' | 'conflict.on' | 'conflict.off') => string,
 ) {

@@ -1,7 +1,7 @@
 import { Alert, Anchor } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** Says that a form has what was typed before a reload or another sign-in. */
+/** Notes that a form contains input from before a reload or another sign-in. */
 export function RestoredNote({ onDiscard }: { readonly onDiscard: () => void }) {
   const { t } = useTranslation('ui');
   return (

@@ -2,7 +2,7 @@ import { Box, Group, Skeleton, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import styles from './page.module.css';
 
-/** The shape of a page with a table, while its code or first data is loaded. */
+/** Placeholder of a table page while its code or first data is loading. */
 export function PageSkeleton() {
   const { t } = useTranslation('ui');
   return (

@@ -8,7 +8,7 @@ interface Props {
 const WIDTH = 100;
 const HEIGHT = 32;
 
-/** The course of a figure as a line, without axes; the figure itself stands beside it. */
+/** Values over time as a line without axes, shown beside the figure. */
 export function Sparkline({ values, tone = 'usual' }: Props) {
   const most = Math.max(...values, 1);
   const step = WIDTH / Math.max(values.length - 1, 1);

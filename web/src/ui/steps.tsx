@@ -13,17 +13,17 @@ export interface Step {
   readonly title: string;
   readonly state: 'waiting' | 'running' | 'good' | 'bad' | 'skipped';
   readonly detail?: string;
-  /** How long it took. */
+  /** Duration of the step. */
   readonly ms?: number;
 }
 
 interface Props {
   readonly steps: readonly Step[];
-  /** What a screen reader calls the marks. */
+  /** Accessible names of the marks. */
   readonly labels: Readonly<Record<'running' | 'good' | 'bad', string>>;
 }
 
-/** What a test does, one step after the other, each with its time and what was found. */
+/** Steps of a test with their durations and results. */
 export function Steps({ steps, labels }: Props) {
   return (
     <ol className={styles['steps']}>

@@ -2,22 +2,22 @@ import { Text, Tooltip } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { language } from '../i18n';
 
-/** The zone of the service's times, which are written without one. */
+/** Time zone of the service's times, which contain no zone. */
 let zone = 'UTC';
 
-/** Comes with the signed-in user, before any page that shows a time. */
+/** Set with the signed-in user, before any page shows a time. */
 export function setTimeZone(name: string): void {
   zone = name;
 }
 
-/** The moment of a time of the service, `yyyy-MM-dd HH:mm:ss` in its zone, or of an ISO time. */
+/** Parses a time of the service, `yyyy-MM-dd HH:mm:ss` in its zone, or an ISO time. */
 export function momentOf(text: string): Date {
   if (text.includes('T')) return new Date(text);
   const asUtc = new Date(`${text.replace(' ', 'T')}Z`);
   return new Date(asUtc.getTime() - offsetOf(asUtc));
 }
 
-/** How far the service's zone is ahead of UTC around that time. */
+/** Offset of the service's zone from UTC at about that time. */
 function offsetOf(moment: Date): number {
   if (zone === 'UTC') return 0;
   const parts = new Intl.DateTimeFormat('en-US', {
@@ -44,7 +44,7 @@ function offsetOf(moment: Date): number {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** So many days before today, as the service writes days and in its zone. */
+/** The date the given number of days ago, in the service's format and zone. */
 export function dayBefore(days: number): string {
   const now = new Date();
   return new Date(now.getTime() + offsetOf(now) - days * DAY_MS).toISOString().slice(0, 10);
@@ -74,12 +74,12 @@ export function absolute(moment: Date): string {
 const AGAIN_MS = 30_000;
 
 interface Props {
-  /** A time of the service; null shows a dash. */
+  /** Formats a time of the service; null as a dash. */
   readonly value: string | null | undefined;
   readonly size?: 'xs' | 'sm';
 }
 
-/** "3 minutes ago", with the exact time in the reader's zone as a tooltip. */
+/** Shows "3 minutes ago" with the exact time in the reader's zone as a tooltip. */
 export function Time({ value, size = 'sm' }: Props) {
   const [, again] = useState(0);
   useEffect(() => {

@@ -13,7 +13,7 @@ type Scope = LimitView['scope'];
 type Measure = LimitView['measure'];
 
 interface Props {
-  /** Undefined for a new one. */
+  /** The limit to edit; undefined to add one. */
   readonly limit: LimitView | undefined;
   readonly onClose: () => void;
 }
@@ -27,10 +27,10 @@ const MEASURES = [
   'cost-month',
 ] as const satisfies readonly Measure[];
 
-/** What stands for all of a scope. */
+/** Option value for all records of a scope. */
 const EACH = 'each';
 
-/** A new limit, or another cap of one. */
+/** Drawer that adds a limit or changes its cap. */
 export function LimitDrawer({ limit, onClose }: Props) {
   const { t } = useTranslation('usage');
   const { may } = useMe();
@@ -65,7 +65,7 @@ export function LimitDrawer({ limit, onClose }: Props) {
     {
       done: t(limit ? 'limits.saved' : 'limits.added'),
       changes: [['limits']],
-      // The drawer shows it.
+      // The drawer shows the failure.
       onFailure: () => undefined,
     },
   );
@@ -131,7 +131,7 @@ interface Choice {
 
 const ALL = { pageNum: 1, pageSize: 1_000 } as const;
 
-/** The users, keys or models of the tenant. */
+/** Loads the users, keys or models of the tenant. */
 async function choicesOf(scope: Scope, signal: AbortSignal): Promise<readonly Choice[]> {
   switch (scope) {
     case 'tenant':
@@ -155,14 +155,14 @@ async function choicesOf(scope: Scope, signal: AbortSignal): Promise<readonly Ch
 
 interface SubjectProps {
   readonly scope: Exclude<Scope, 'tenant'>;
-  /** The name of the one that is stored. */
+  /** Name of the stored subject. */
   readonly stored: string | undefined;
   readonly disabled: boolean;
   readonly value?: string;
   readonly onChange?: (value: string | null) => void;
 }
 
-/** Each of a scope, or one of them. Who may not see them can limit each. */
+/** Selects all records of a scope or a single one. Users who may not list them can still limit all. */
 function SubjectSelect({ scope, stored, disabled, value = EACH, ...rest }: SubjectProps) {
   const { t } = useTranslation('usage');
   const { data, error } = useQuery({
@@ -170,13 +170,13 @@ function SubjectSelect({ scope, stored, disabled, value = EACH, ...rest }: Subje
     queryFn: ({ signal }) => choicesOf(scope, signal),
     enabled: !disabled,
   });
-  const known = stored === undefined ? [] : [{ value, label: stored }];
+  const storedOption = stored === undefined ? [] : [{ value, label: stored }];
   return (
     <Select
       label={t(`limits.scopes.${scope}`)}
       description={t('limits.subjectHelp')}
       error={error && messageOf(error)}
-      data={[{ value: EACH, label: t(`limits.each.${scope}`) }, ...(data ?? known)]}
+      data={[{ value: EACH, label: t(`limits.each.${scope}`) }, ...(data ?? storedOption)]}
       value={value}
       allowDeselect={false}
       searchable

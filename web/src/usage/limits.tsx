@@ -18,7 +18,7 @@ import { Time } from '../ui/time';
 import { LimitDrawer } from './limit-drawer';
 import styles from './usage.module.css';
 
-/** Use changes while the list is looked at. */
+/** Polling interval, because usage changes while the list is open. */
 const REFRESH_MS = 10_000;
 const NEAR = 80;
 
@@ -27,7 +27,7 @@ interface Props {
   readonly inTabs: (content: ReactNode) => ReactNode;
 }
 
-/** The limits of the tenant, with what is used of each. */
+/** The limits of the tenant with their current usage. */
 export function Limits({ inTabs }: Props) {
   const { t } = useTranslation('usage');
   const { may } = useMe();
@@ -119,7 +119,7 @@ export function Limits({ inTabs }: Props) {
   );
 }
 
-/** Whom a limit is of, in words. */
+/** Describes the subject of a limit. */
 function useSubject(): (limit: LimitView) => string {
   const { t } = useTranslation('usage');
   return (limit) => {
@@ -130,12 +130,12 @@ function useSubject(): (limit: LimitView) => string {
   };
 }
 
-/** Each user, key or model has the limit for itself. */
+/** The limit applies to each user, key or model separately. */
 function isOfEach({ scope, userId, apiKeyId, modelId }: LimitView): boolean {
   return scope !== 'tenant' && (userId ?? apiKeyId ?? modelId) === null;
 }
 
-/** A bar of what is used, what running calls have reserved, and what is left. */
+/** Bar of the used, reserved and remaining amount. The reserved amount belongs to running calls. */
 function Use({ limit }: { readonly limit: LimitView }) {
   const { t } = useTranslation('usage');
   const { measure, cap, use } = limit;

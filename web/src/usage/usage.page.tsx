@@ -32,29 +32,29 @@ import { Limits } from './limits';
 
 const SPANS = ['7', '30', '90'] as const;
 const GROUPS = ['model', 'user', 'key', 'provider', 'agent', 'door', 'feature', 'day'] as const;
-const MOST_ROWS = 100;
+const MAX_ROWS = 100;
 
-/** What is used of models, and how much may be. */
+/** The page of model usage and limits. */
 export default function UsagePage() {
   const { t } = useTranslation('usage');
   const { may } = useMe();
   const [{ view }, change] = useAddress();
   if (!may('system:limit:list')) return <Report />;
-  const shown = view === 'limits' ? 'limits' : 'report';
+  const activeView = view === 'limits' ? 'limits' : 'report';
   const inTabs = (content: ReactNode): ReactNode => (
     <Tabs
-      value={shown}
+      value={activeView}
       onChange={(chosen) => change({ view: chosen === 'limits' ? 'limits' : undefined })}
     >
       <Tabs.List aria-label={t('limits.tabs')} mb="lg">
         <Tabs.Tab value="report">{t('title')}</Tabs.Tab>
         <Tabs.Tab value="limits">{t('limits.title')}</Tabs.Tab>
       </Tabs.List>
-      <Tabs.Panel value="report">{shown === 'report' && content}</Tabs.Panel>
-      <Tabs.Panel value="limits">{shown === 'limits' && content}</Tabs.Panel>
+      <Tabs.Panel value="report">{activeView === 'report' && content}</Tabs.Panel>
+      <Tabs.Panel value="limits">{activeView === 'limits' && content}</Tabs.Panel>
     </Tabs>
   );
-  return shown === 'report' ? <Report inTabs={inTabs} /> : <Limits inTabs={inTabs} />;
+  return activeView === 'report' ? <Report inTabs={inTabs} /> : <Limits inTabs={inTabs} />;
 }
 
 interface ReportProps {
@@ -62,7 +62,7 @@ interface ReportProps {
   readonly inTabs?: (content: ReactNode) => ReactNode;
 }
 
-/** Calls of models, their tokens and what they cost: of the tenant, or one's own. */
+/** Report of model calls, tokens and costs, of the tenant or of the current user. */
 function Report({ inTabs = (content) => content }: ReportProps) {
   const { t } = useTranslation('usage');
   const { may } = useMe();
@@ -79,7 +79,7 @@ function Report({ inTabs = (content) => content }: ReportProps) {
   });
   const byGroup = useQuery({
     queryKey: ['usage', isOwn, from, groupBy, 'table'],
-    queryFn: ({ signal }) => read({ query: { from, groupBy, limit: MOST_ROWS }, signal }),
+    queryFn: ({ signal }) => read({ query: { from, groupBy, limit: MAX_ROWS }, signal }),
   });
   const save = useAction(async () => {
     saveFile(await (isOwn ? plinth.usageExportOwn : plinth.usageExport)({ query: { from } }));
@@ -159,15 +159,15 @@ function Answer({ query: { data, error, refetch }, show }: AnswerProps) {
 
 type Figure = (row: UsageRowView) => number;
 
-/** The figures of so many days, each with its course by day. */
+/** Figures of the given number of days, each with a daily sparkline. */
 function Days({ report, count }: { readonly report: UsageView; readonly count: number }) {
   const { t } = useTranslation('usage');
   const { total, rows } = report;
-  const found = new Map(rows.map((row) => [row.groups[0]?.key, row]));
+  const rowsByDay = new Map(rows.map((row) => [row.groups[0]?.key, row]));
   const days = Array.from({ length: count }, (_, place) => dayBefore(count - 1 - place));
   const course = (figure: Figure): number[] =>
     days.map((day) => {
-      const row = found.get(day);
+      const row = rowsByDay.get(day);
       return row ? figure(row) : 0;
     });
   const figures = [

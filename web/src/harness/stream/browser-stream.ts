@@ -15,25 +15,25 @@ interface Listening {
   readonly listeners: Set<RunListener>;
 }
 
-interface Known {
+interface StreamStatus {
   readonly count: number | undefined;
   readonly connection: ConnectionState;
 }
 
 /**
- * This tab's side of the one stream of the browser: a worker that all tabs share holds the connection, or one of the tabs
- * where there is no such worker. Without locks as well, which only secure contexts have, each tab has its own.
+ * This tab's side of the browser's single stream. A shared worker holds the connection, or one of the tabs if shared
+ * workers are not available. Without locks, which exist only in secure contexts, each tab has its own connection.
  */
 class BrowserStream {
   private send: ((message: ToHub) => void) | undefined;
   private readonly runs = new Map<string, Listening>();
   private readonly watchers = new Set<() => void>();
-  private known: Known = { count: undefined, connection: 'connected' };
+  private status: StreamStatus = { count: undefined, connection: 'connected' };
   private onRefused: () => void = () => undefined;
   private readonly lock = `plinth.tab.${crypto.getRandomValues(new Uint32Array(2)).join('')}`;
   private locked = Promise.resolve();
 
-  /** Opens the stream with the first who needs it. */
+  /** Opens the stream on first use. */
   start(queries: QueryClient): void {
     this.onRefused = () => void queries.invalidateQueries({ queryKey: ['me'] });
     if (this.send) return;
@@ -47,13 +47,13 @@ class BrowserStream {
     void this.locked.then(() => this.sayWho());
     session.subscribe(() => void this.locked.then(() => this.sayWho()));
     addEventListener('pagehide', () => this.send?.({ kind: 'leave' }));
-    // From the cache of pages the tab comes back as it was.
+    // A tab restored from the back/forward cache joins again with its state.
     addEventListener('pageshow', ({ persisted }) => {
       if (persisted) this.sayAll();
     });
   }
 
-  /** Everything after the run's sequence `after`, and what comes; answers the way to stop. */
+  /** Follows a run after its sequence `after`. Returns a function that stops following. */
   follow(run: Followed, listener: RunListener): () => void {
     const listening = this.runs.get(run.runId) ?? { run, listeners: new Set() };
     listening.run = run;
@@ -73,15 +73,15 @@ class BrowserStream {
     return () => this.watchers.delete(watcher);
   };
 
-  readonly snapshot = (): Known => this.known;
+  readonly snapshot = (): StreamStatus => this.status;
 
-  /** Resolves when the tab has it: the worker that is told of the lock before takes the tab for one that is gone. */
+  /** Resolves when the tab holds its lock. If the worker learned of the lock earlier, it would treat the tab as closed. */
   private async takeLock(): Promise<void> {
     if (!('locks' in navigator)) return;
-    await new Promise<void>((held) => {
+    await new Promise<void>((resolve) => {
       const forEver = new Promise<never>(() => undefined);
       void navigator.locks.request(this.lock, () => {
-        held();
+        resolve();
         return forEver;
       });
     });
@@ -135,16 +135,16 @@ class BrowserStream {
     }
   }
 
-  private learn(news: Partial<Known>): void {
-    this.known = { ...this.known, ...news };
+  private learn(news: Partial<StreamStatus>): void {
+    this.status = { ...this.status, ...news };
     for (const watcher of this.watchers) watcher();
   }
 }
 
 export const browserStream = new BrowserStream();
 
-/** How much waits for a decision of the user, and whether the connection is there. */
-export function useBrowserStream(): Known {
+/** Returns the number of pending decisions and the state of the connection. */
+export function useBrowserStream(): StreamStatus {
   const queries = useQueryClient();
   useEffect(() => browserStream.start(queries), [queries]);
   return useSyncExternalStore(browserStream.subscribe, browserStream.snapshot);

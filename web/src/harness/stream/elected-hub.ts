@@ -5,22 +5,22 @@ import type { FromHub, ToHub } from './messages';
 
 const NAME = 'plinth.stream';
 
-/** Between the tabs. */
+/** Messages between the tabs. */
 type Message =
   | { readonly kind: 'elected' }
   | { readonly kind: 'to-hub'; readonly from: string; readonly message: ToHub }
   | { readonly kind: 'from-hub'; readonly to: string; readonly message: FromHub };
 
 /**
- * One hub for all tabs of a browser without shared workers: the tab that has the lock is the hub of all, and the next one
- * takes over when it is closed. What a tab has told the hub before is lost then, so `onElected` tells it again.
+ * One hub for all tabs of a browser without shared workers. The tab that holds the lock is the hub; the next one
+ * takes over when it closes. The new hub has no state, so `onElected` makes each tab send its state again.
  */
 export class ElectedHub {
   private readonly channel = new BroadcastChannel(NAME);
   private readonly tabs = new Map<string, Tab>();
   private hub: Hub | undefined;
 
-  /** `id` names the tab, and a lock that it holds while it lives. */
+  /** `id` identifies the tab and the lock that it holds while it is open. */
   constructor(
     private readonly id: string,
     take: (message: FromHub) => void,
@@ -50,11 +50,11 @@ export class ElectedHub {
   }
 
   private tabOf(id: string): Tab {
-    const known = this.tabs.get(id);
-    if (known) return known;
+    const existingTab = this.tabs.get(id);
+    if (existingTab) return existingTab;
     const tab: Tab = { post: (message) => this.post({ kind: 'from-hub', to: id, message }) };
     this.tabs.set(id, tab);
-    // A tab that has crashed says nothing; its lock is free then.
+    // A crashed tab sends no message, but its lock is released.
     void navigator.locks.request(id, () => {
       this.tabs.delete(id);
       this.hub?.leave(tab);

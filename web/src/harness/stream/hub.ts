@@ -2,15 +2,15 @@ import { ApiError } from '@plinth/client';
 import type { HarnessNews, Plinth } from '@plinth/client';
 import type { ConnectionState, Followed, FromHub, ToHub } from './messages';
 
-/** As many as one stream of the service takes. */
-const MOST_RUNS = 20;
-/** What tabs say at the same time changes the stream once. */
+/** Maximum number of runs in one stream of the service. */
+const MAX_RUNS = 20;
+/** Messages within this time are batched into one restart of the stream. */
 const GATHER_MS = 20;
 const UNREFUSED_AFTER_MS = 5_000;
 
 interface Watching extends Followed {
   after: number;
-  /** The newest ones are followed when there are too many. */
+  /** Order of subscription. If there are too many runs, the newest are followed. */
   readonly since: number;
 }
 
@@ -19,20 +19,20 @@ export interface Tab {
   readonly post: (message: FromHub) => void;
 }
 
-/** A sign-in with the tenant that it works in; the service keeps a stream in the tenant that it was opened in. */
-type Who = string | undefined;
+/** A sign-in and its current tenant. A stream stays in the tenant in which it was opened. */
+type CallerId = string | undefined;
 
-/** Holds one stream for all tabs, with the runs that any of them shows, and hands on to each what it has not seen. */
+/** Holds one stream with the runs of all tabs and forwards to each tab the events that it has not received. */
 export class Hub {
   private readonly tabs = new Map<Tab, Map<string, Watching>>();
-  private who: Who;
+  private who: CallerId;
   private current: AbortController | undefined;
 
   constructor(private readonly plinth: Pick<Plinth, 'streamHarness'>) {}
   private timer: ReturnType<typeof setTimeout> | undefined;
   private count: number | undefined;
   private state: ConnectionState = 'connected';
-  /** The runs of the last request, in its order. */
+  /** Runs of the last request, in order. */
   private asked: readonly Followed[] = [];
   private steps = 0;
 
@@ -60,7 +60,7 @@ export class Hub {
     if (runs.size > 0 || this.tabs.size === 0) this.restart();
   }
 
-  private join(tab: Tab, who: Who): void {
+  private join(tab: Tab, who: CallerId): void {
     this.runsOf(tab);
     if (who === this.who && this.current) {
       if (this.count !== undefined) tab.post({ kind: 'count', count: this.count });
@@ -96,7 +96,7 @@ export class Hub {
       this.tell({ kind: 'connection', state });
     };
     try {
-      for await (const news of this.plinth.streamHarness(() => this.wanted(), {
+      for await (const news of this.plinth.streamHarness(() => this.runsToFollow(), {
         signal,
         onConnection,
       })) {
@@ -107,8 +107,8 @@ export class Hub {
     }
   }
 
-  /** What to follow now, each run from where the tab is that has the least of it. */
-  private wanted(): readonly Followed[] {
+  /** Returns the runs to follow, each after the lowest sequence that any tab has received. */
+  private runsToFollow(): readonly Followed[] {
     const runs = new Map<string, Watching>();
     for (const watched of this.tabs.values()) {
       for (const run of watched.values()) {
@@ -122,7 +122,7 @@ export class Hub {
     }
     this.asked = [...runs.values()]
       .sort((one, other) => other.since - one.since)
-      .slice(0, MOST_RUNS)
+      .slice(0, MAX_RUNS)
       .map(({ sessionId, runId, after }) => ({ sessionId, runId, after }));
     return this.asked;
   }
@@ -158,7 +158,7 @@ export class Hub {
       return;
     }
     this.tell({ kind: 'refused' });
-    // A permission may be given again; a sign-in that has ended is told by the tabs.
+    // A permission may be granted again, so the stream is retried. The tabs report a sign-in that has ended.
     if (error instanceof ApiError && error.code !== 401) {
       this.timer = setTimeout(() => void this.stream(), UNREFUSED_AFTER_MS);
     }

@@ -3,7 +3,7 @@ import { Hub } from './hub';
 import type { Tab } from './hub';
 import type { ToHub } from './messages';
 
-/** The hub of all tabs of a browser. The token comes by message and is kept in memory alone. */
+/** The hub of all tabs of a browser. The token arrives by message and is kept only in memory. */
 let session: { token: string | undefined; clientId: string; language: string } | undefined;
 const plinth = createPlinth({
   token: () => session?.token,
@@ -12,7 +12,7 @@ const plinth = createPlinth({
 });
 const hub = new Hub(plinth);
 
-// A tab connects: the event carries the port to it.
+// A tab connects; the event contains its port.
 addEventListener('connect', (event) => {
   const port = event instanceof MessageEvent ? event.ports[0] : undefined;
   if (!port) return;
@@ -22,7 +22,7 @@ addEventListener('connect', (event) => {
     if (data.kind === 'session') {
       const { token, clientId, language, lock } = data;
       session = { token, clientId, language };
-      // A tab that has crashed says nothing; its lock is free then. Only secure contexts have locks.
+      // A crashed tab sends no message, but its lock is released. Locks exist only in secure contexts.
       if (!watched && 'locks' in navigator) {
         watched = true;
         void navigator.locks.request(lock, () => hub.leave(tab));

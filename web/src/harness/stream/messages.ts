@@ -1,23 +1,23 @@
 import type { HarnessNews } from '@plinth/client';
 
-/** A run that a tab shows, and the sequence of the last event that it has. */
+/** A run that a tab shows and the sequence of the last event that it received. */
 export interface Followed {
   readonly sessionId: string;
   readonly runId: string;
   readonly after: number;
 }
 
-/** What a tab tells the hub. */
+/** Messages from a tab to the hub. */
 export type ToHub =
   | {
       readonly kind: 'session';
-      /** Undefined when no user is signed in. */
+      /** Sign-in token; undefined if no user is signed in. */
       readonly token: string | undefined;
       readonly clientId: string;
-      /** The one that the sign-in works in. */
+      /** The current tenant of the sign-in. */
       readonly tenantId: string | undefined;
       readonly language: string;
-      /** A lock that the tab holds while it lives. */
+      /** Name of the lock that the tab holds while it is open. */
       readonly lock: string;
     }
   | { readonly kind: 'follow'; readonly run: Followed }
@@ -26,11 +26,11 @@ export type ToHub =
 
 export type ConnectionState = 'connected' | 'reconnecting';
 
-/** What the hub tells a tab. */
+/** Messages from the hub to a tab. */
 export type FromHub =
   | HarnessNews
   | { readonly kind: 'connection'; readonly state: ConnectionState }
-  /** The run is not there any more, or not the user's. */
+  /** The run no longer exists or does not belong to the user. */
   | { readonly kind: 'gone'; readonly runId: string; readonly message: string }
-  /** The service refuses the stream: the sign-in or the permission has ended. */
+  /** The service refuses the stream because the sign-in or the permission has ended. */
   | { readonly kind: 'refused' };

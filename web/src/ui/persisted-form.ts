@@ -12,14 +12,14 @@ const SECRET = /password|secret|token|apikey|captcha/i;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-interface Kept {
+interface StoredForm {
   /** The values of the fields that were changed. */
   readonly values: Fields;
   /** The values that the form was opened with: with their revision a save is compared. */
   readonly opened: Fields;
 }
 
-interface KeptForm {
+interface PersistedForm {
   /** Whether the form began with what was typed earlier. */
   readonly isRestored: boolean;
   /** Back to what the record has. */
@@ -30,14 +30,17 @@ interface KeptForm {
  * Keeps what was typed in a form and not saved, for this tab, user and tenant: it is there again after a reload and after another
  * sign-in. A form that is closed, discarded or saved is forgotten. `name` tells apart the forms of a page.
  */
-export function useKeptForm<Values>(form: UseFormReturnType<Values>, name: string): KeptForm {
+export function usePersistedForm<Values>(
+  form: UseFormReturnType<Values>,
+  name: string,
+): PersistedForm {
   const [key] = useState(() => keyOf(name));
   // The values of the record as it is now, once a form has begun with those that were typed earlier.
   const [current, setCurrent] = useState<Values>();
   const restore = useEffectEvent((): void => {
-    const kept = read(key);
-    if (!kept) return;
-    const { values: changed, opened } = kept;
+    const storedForm = read(key);
+    if (!storedForm) return;
+    const { values: changed, opened } = storedForm;
     const before = form.getInitialValues();
     startFrom(form, { ...before, ...opened }, { ...before, ...opened, ...changed });
     setCurrent(before);
@@ -55,8 +58,8 @@ export function useKeptForm<Values>(form: UseFormReturnType<Values>, name: strin
     const changed = Object.entries(values as object).filter(
       ([field, value]) => JSON.stringify(value) !== JSON.stringify(initial[field]),
     );
-    const isKept = form.isDirty() && changed.length > 0;
-    write(key, isKept ? { values: Object.fromEntries(changed), opened: initial } : undefined);
+    const isStored = form.isDirty() && changed.length > 0;
+    write(key, isStored ? { values: Object.fromEntries(changed), opened: initial } : undefined);
   });
   const isDirty = form.isDirty();
   useEffect(() => keep(), [values, isDirty]);
@@ -74,21 +77,21 @@ function keyOf(name: string): string {
   return `${PREFIX}${me?.tenantId ?? ''}.${me?.user.userId ?? ''}.${location.pathname}.${name}`;
 }
 
-function read(key: string): Kept | undefined {
+function read(key: string): StoredForm | undefined {
   try {
-    return (JSON.parse(sessionStorage.getItem(key) ?? 'null') as Kept | null) ?? undefined;
+    return (JSON.parse(sessionStorage.getItem(key) ?? 'null') as StoredForm | null) ?? undefined;
   } catch {
     return undefined;
   }
 }
 
-function write(key: string, kept: Kept | undefined): void {
+function write(key: string, storedForm: StoredForm | undefined): void {
   try {
-    if (!kept) {
+    if (!storedForm) {
       sessionStorage.removeItem(key);
       return;
     }
-    const { values, opened } = kept;
+    const { values, opened } = storedForm;
     const text = JSON.stringify(
       { values: withoutSecrets(values), opened: withoutSecrets(opened) },
       (field, value: unknown) => (SECRET.test(field) && typeof value === 'string' ? '' : value),
