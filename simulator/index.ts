@@ -13,9 +13,9 @@ export interface Simulator {
   readonly port: number;
   /** The newest requests in order of arrival; a request is listed as soon as its head is read. */
   readonly requests: readonly RecordedRequest[];
-  /** How many requests there were since the last reset, also those that are no longer listed. */
+  /** Number of requests since the last reset, including those that are no longer listed. */
   readonly total: number;
-  /** Of those, the ones that were answered in full and reported their tokens. */
+  /** Requests among them that were answered in full and reported their tokens. */
   readonly answered: Answered;
   /** Queues behaviours, each for the next request that it matches and then used up. */
   script(...steps: ScriptStep[]): void;

@@ -103,8 +103,8 @@ function chatRoute(
 const textCompletion = chatHandler('chat-completions', textCompletions);
 
 /**
- * As the services refuse what they cannot complete: OpenAI a model of chats (`chatonly` in the name), Ollama a suffix
- * (`noinsert`).
+ * Refusals of text completions as in the real services: OpenAI refuses a chat model (`chatonly` in the name), Ollama a
+ * suffix (`noinsert`).
  */
 const textCompletionRoute: Route = {
   method: 'POST',

@@ -5,7 +5,7 @@ import type { ChatRequest } from '../chat/chat-request.js';
 import { compose } from './compose.js';
 import { estimateTokens } from './tokens.js';
 
-/** What the model produces, in order and in no protocol's form; the strings are its chunks. */
+/** Output of the model in order, independent of protocols; the strings are its chunks. */
 export type Piece =
   | { kind: 'reasoning' | 'text' | 'refusal'; chunks: string[] }
   | { kind: 'tool'; id: string; name: string; chunks: string[] };
@@ -17,7 +17,7 @@ export interface Usage {
 
 export interface Answer {
   pieces: Piece[];
-  /** In the words of chat-completions, and `refusal`. */
+  /** Finish reason in the words of chat-completions, or `refusal`. */
   finish: string;
   usage: Usage | undefined;
 }

@@ -6,7 +6,7 @@ import { readBehaviour, UnknownBehaviour } from './vocabulary.js';
 /** A behaviour for one coming request; without `match` it applies to the very next one. */
 export interface ScriptStep extends Behaviour {
   match?: StepMatch;
-  /** For how many matching requests it applies, one after the other; 1 unless given. */
+  /** Number of matching requests it applies to, one after the other; 1 by default. */
   times?: number;
 }
 
@@ -19,7 +19,7 @@ interface StepMatch {
   tools?: boolean;
 }
 
-/** What a step is matched with. */
+/** Properties of a request that a step is matched with. */
 interface ScriptedRequest {
   readonly path: string;
   readonly model: string;
@@ -43,7 +43,7 @@ export class Script {
     return steps.length;
   }
 
-  /** What the model name asks for, with the first matching step (which is used up) on top. */
+  /** Behaviour that the model name requests, overridden by the first matching step, which is used up. */
   take(request: ScriptedRequest): Behaviour {
     const index = this.steps.findIndex((step) => matches(step, request));
     const step = this.steps[index];
@@ -53,7 +53,7 @@ export class Script {
     return { ...behaviourOfModelName(request.model), ...scripted };
   }
 
-  /** Whether this request is among the first ones that must fail; counts it when it is. */
+  /** Whether this request is among the first ones that must fail; counts it if so. */
   failsAgain(model: string, failFirst: number): boolean {
     const failed = this.failures.get(model) ?? 0;
     if (failed >= failFirst) return false;

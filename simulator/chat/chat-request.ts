@@ -2,9 +2,9 @@ import { type JsonObject, type JsonValue, objectOf, objectsOf, stringOf } from '
 
 export interface SeenImage {
   mime: string;
-  /** Undefined when the image is only linked. */
+  /** Size in bytes; undefined when the image is only linked. */
   bytes: number | undefined;
-  /** Of a PNG, in pixels. */
+  /** Size of a PNG, in pixels. */
   size?: { width: number; height: number };
 }
 
@@ -14,9 +14,9 @@ export interface ChatMessage {
   /** The same piece by piece, where the protocol has to make one message of several. */
   parts?: string[];
   images: SeenImage[];
-  /** What an assistant message asks for. */
+  /** Calls that an assistant message requests. */
   toolCalls?: MadeCall[];
-  /** Of a tool message: the call that it answers; some protocols go by the order alone. */
+  /** Call that a tool message answers; some protocols rely on the order alone. */
   toolCallId?: string;
 }
 
@@ -34,7 +34,7 @@ export interface OfferedTool {
   parameters: JsonObject;
 }
 
-/** What any of the chat protocols asks for. */
+/** Request of any of the chat protocols. */
 export interface ChatRequest {
   model: string;
   messages: ChatMessage[];

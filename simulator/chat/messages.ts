@@ -70,7 +70,7 @@ const PARAMETERS = new Set([
   ...['cache_control', 'container', 'diagnostics', 'inference_geo', 'service_tier', 'speed'],
 ]);
 
-/** Those of its betas, which a header has to name. */
+/** Parameters of Anthropic's betas, each of which a header has to name. */
 const BETA_PARAMETERS = new Set([
   ...['billing_policy', 'compaction', 'context_management', 'fallback_credit_token', 'fallbacks'],
   ...['mcp_servers', 'output_format', 'thread', 'user_profile_id'],

@@ -4,7 +4,7 @@ import { FaultyOutput } from '../http/faulty-output.js';
 import type { JsonObject } from '../http/json.js';
 import type { ChatProtocol, WireEvent } from './chat-protocol.js';
 
-/** What streams of a protocol have beside their events. */
+/** Parts of a stream that depend on the protocol, besides its events. */
 type StreamForm = Pick<
   ChatProtocol,
   'streamType' | 'emptyEvent' | 'malformedEvent' | 'keepAlive' | 'errorEvent'

@@ -16,7 +16,7 @@ import {
 } from './situation.js';
 import { report } from './report.js';
 
-/** What the coder answers: a sentence, and the tools that it wants. */
+/** Answer of the coder: a sentence and its tool calls. */
 export interface Move {
   readonly say: string;
   readonly calls: readonly { readonly name: string; readonly arguments: JsonObject }[];
@@ -116,7 +116,7 @@ function mayReadAgain(situation: Situation, path: string, reads: readonly string
   return !refused && before < MAX_READS_PER_FILE;
 }
 
-/** What is asked is not clear: asks, where that is possible. */
+/** Asks the user if the task is unclear and asking is possible. */
 const ask: Rule = (situation) => {
   const mayAsk = situation.tools.has('ask_user') && stepsOf(situation, 'ask_user').length === 0;
   if (!mayAsk || situation.task.intents.size > 0) return undefined;
@@ -179,7 +179,7 @@ const check: Rule = (situation) => {
   };
 };
 
-/** What package.json says, where it is plain; npm itself may be missing in a sandbox. */
+/** Test command of package.json, if it is plain; npm itself may be missing in a sandbox. */
 function testCommand(manifest: string | undefined): string {
   const script = /"test"\s*:\s*"((?:node|npx|npm|python3?)[\w ./:-]*)"/.exec(manifest ?? '')?.[1];
   return script ?? DEFAULT_CHECK;

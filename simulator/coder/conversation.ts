@@ -9,12 +9,12 @@ export interface Step {
   readonly failed: boolean;
 }
 
-/** What a person said. */
+/** Message of a user. */
 export interface Saying {
   readonly text: string;
   /** Said before the work began, or after it had ended; false: in the middle of it. */
   readonly opens: boolean;
-  /** How many tool calls had a result by then. */
+  /** Number of tool calls that had a result by then. */
   readonly after: number;
 }
 
@@ -23,7 +23,7 @@ export interface Conversation {
   readonly tools: ReadonlyMap<string, OfferedTool>;
   /** The oldest first. */
   readonly sayings: readonly Saying[];
-  /** In the order of the calls; those without a result are left out. */
+  /** Tool calls with a result, in order. */
   readonly steps: readonly Step[];
   /** Answers that asked for tools. */
   readonly turns: number;
@@ -31,10 +31,10 @@ export interface Conversation {
 
 /** A harness may set results apart: `[data 1a2b from read_file]`, or `[data 1a2b from read_file, an error]`. */
 const BLOCK = /^\[data \S+ ([^\]\n]*)\]\n([^]*?)\n?\[end of data \S+\]/;
-/** How a tool says that it did not do what it was asked to, where nobody says it in its place. */
+/** Beginning of a result by which a tool reports that it failed. */
 const FAILURE = /^(?:error|failed|refused|denied|not executed|not run|the call)\b/i;
 const FAILURE_CODE = /^\[?[A-Z]{3,}(?:_[A-Z]+)*\]?:/;
-/** What is put into the mouth of the user without being said by anyone, such as notes and files. */
+/** Material in user messages that the user did not write, such as notes and files. */
 const MATERIAL = /^\s*(?:<[\w-]+[ >]|\[(?:data|harness)\b)/;
 
 export function readConversation({ messages, tools }: ChatRequest): Conversation {

@@ -12,7 +12,7 @@ export type Change = { readonly path: string; readonly reason: string } & (
   | { readonly kind: 'delete' }
 );
 
-/** What is still to be changed; nothing when all is as it should be. */
+/** Remaining changes; empty when everything is as required. */
 export function changesFor(task: Task, repository: Repository): Change[] {
   const changes = [
     ...(task.intents.has('repair') ? repairs(repository) : []),

@@ -10,7 +10,7 @@ export interface Finding extends Edit {
   readonly rule: string | undefined;
 }
 
-/** What the repository says about itself: sentences of its documents, comments and tests. */
+/** Rules that the repository states: sentences of its documents, comments and tests. */
 type Rules = readonly string[];
 
 type Check = (

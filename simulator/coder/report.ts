@@ -37,7 +37,7 @@ function difference(before: string, after: string): string {
   return ['  ```diff', ...gone, ...come, '  ```'].join('\n');
 }
 
-/** What the last command said of the tests. */
+/** Test result in the output of the last command. */
 function checked(situation: Situation): string[] {
   const last = stepsOf(situation, 'shell').at(-1);
   if (!last) {
@@ -98,7 +98,7 @@ function outcome({ task, tools }: Situation): string {
   return 'I have found nothing to change: what is asked for is there already, or I do not see the cause.';
 }
 
-/** What the sources offer, with the comment above it. */
+/** Exports of the sources, with the comments above them. */
 function exportsOf(texts: ReadonlyMap<string, string>): string[] {
   const declarations = [...texts]
     .filter(([path]) => isSource(path) && !isTest(path))
@@ -118,7 +118,7 @@ function quotedIfAny(lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [quoted(lines)];
 }
 
-/** What a command has written, as it stands: a # is no heading. */
+/** Verbatim output of a command, so that # is not a heading. */
 function fenced(lines: readonly string[]): string {
   return ['```text', ...lines, '```'].join('\n');
 }

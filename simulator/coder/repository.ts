@@ -1,10 +1,10 @@
 import { type JsonObject, objectsOf, stringOf } from '../http/json.js';
 import type { Step } from './conversation.js';
 
-/** What a coder knows of a repository from the results of its tools, and from nothing else. */
+/** Knowledge of a repository, gained only from the results of tools. */
 export interface Repository {
   readonly paths: readonly string[];
-  /** What is in the files that were read whole, with the changes made since. */
+  /** Contents of the files that were read completely, including the changes made since. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
@@ -68,7 +68,7 @@ function learn(step: Step, paths: Set<string>, texts: Map<string, string>): void
   }
 }
 
-/** After a change that failed the file has to be looked at again. */
+/** Forgets a file after a failed change, so that it is read again. */
 function forget(step: Step, texts: Map<string, string>): void {
   if (/^(?:edit_file|write_file|delete_file)$/.test(step.name)) texts.delete(pathOf(step));
 }

@@ -11,7 +11,7 @@ export const CHANGING_TOOLS = ['edit_file', 'write_file', 'delete_file'];
 export interface Situation extends Conversation {
   readonly task: Task;
   readonly repository: Repository;
-  /** What is still to be changed. */
+  /** Remaining changes. */
   readonly changes: readonly Change[];
   /** Descriptions of skills and rules. */
   readonly instructions: string;

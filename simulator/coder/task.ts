@@ -1,6 +1,6 @@
 import type { Saying } from './conversation.js';
 
-/** What a requirement asks for; one may ask for several things. */
+/** Intent of a requirement; one requirement may have several. */
 export type Intent =
   | 'explain'
   | 'repair'
@@ -41,7 +41,7 @@ const PATH =
   /(?:[\w@-][\w@.-]*\/)*[\w@-][\w@.-]*\.(?:[cm]?[jt]sx?|json|md|txt|ya?ml|html|css|py|sh)\b/g;
 const QUOTED = /"([^"\n]{3,})"|“([^”\n]{3,})”|「([^」\n]{3,})」|```\w*\n([^]*?)```/;
 
-/** What is asked for: the newest requirement that asks for something, with all that was said to it since. */
+/** The task: the newest requirement with an intent, and everything said since. */
 export function readTask(sayings: readonly Saying[]): Task {
   const start = sayings.findLastIndex(({ opens, text }) => opens && intentsIn(text).size > 0);
   const text = sayings

@@ -2,7 +2,7 @@ import type { ChatMessage, ChatRequest, OfferedTool } from '../chat/chat-request
 import { type JsonObject, objectsOf, stringOf } from '../http/json.js';
 import { nextMove } from './coder.js';
 
-/** What a session of a harness allows. */
+/** Permissions of a harness session. */
 export interface Permissions {
   readonly write?: boolean;
   readonly shell?: boolean;
@@ -72,10 +72,10 @@ export class Workbench {
 
   private answerTo(name: string, callArguments: JsonObject): string {
     const count = this.calls.filter((call) => call.name === name).length;
-    return this.answers(name, callArguments, count) ?? this.carryOut(name, callArguments);
+    return this.answers(name, callArguments, count) ?? this.execute(name, callArguments);
   }
 
-  private carryOut(name: string, callArguments: JsonObject): string {
+  private execute(name: string, callArguments: JsonObject): string {
     const path = stringOf(callArguments['path']);
     const text = this.files.get(path);
     switch (name) {

@@ -4,7 +4,7 @@ import type { Exchange } from './exchange.js';
 import type { Recorder } from './recorder.js';
 import { replyJson } from './reply.js';
 
-/** What the control routes steer. */
+/** Parts of the simulator that the control routes change. */
 interface Controlled {
   readonly script: Script;
   readonly recorder: Recorder;

@@ -13,19 +13,19 @@ export interface ReportedTokens {
   readonly output: number;
 }
 
-/** What the simulator has answered in full since the last reset. */
+/** Totals of requests answered in full since the last reset. */
 export interface Answered {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** One received request, and what became of it. */
+/** One received request and its outcome. */
 export interface RecordedRequest {
   readonly method: string;
   /** Path without the query string. */
   readonly path: string;
-  /** What follows the question mark. */
+  /** Query string without the question mark. */
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
   /** Parsed when it is JSON or a form, otherwise the text; null when there is none. */
@@ -38,7 +38,7 @@ export interface RecordedRequest {
   readonly ended: RequestEnding;
   /** Bytes of response body written so far. */
   readonly bytesSent: number;
-  /** What the answer reports at its end; undefined when it reports nothing. */
+  /** Token usage that the answer reports at its end; undefined without a report. */
   readonly tokens?: ReportedTokens | undefined;
 }
 

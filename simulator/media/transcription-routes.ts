@@ -74,7 +74,7 @@ interface Heard {
   readonly language: string;
 }
 
-/** One word for each second of a WAV, and what is known of the file. */
+/** Transcript: one word for each second of a WAV, and the known properties of the file. */
 function heardIn(
   { base64, type }: SentFile,
   task: Task,

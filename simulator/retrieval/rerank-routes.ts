@@ -97,7 +97,7 @@ function spoil(
   }
 }
 
-/** How much of the query the document covers; of equally good ones the more concise is better. */
+/** Share of the query that the document covers; a more concise document scores higher. */
 function relevance(query: string, document: string): number {
   const wanted = featuresOf(query);
   const documentFeatures = featuresOf(document);

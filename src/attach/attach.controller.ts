@@ -63,7 +63,7 @@ export class AttachController {
     return this.attachments.metadataKeys(caller, knowledgeId);
   }
 
-  /** What an upload may bring, for a form that says so before it is sent. */
+  /** Limits of an upload, for a form that checks files before it sends them. */
   @Get('limits')
   @RequirePermission('system:attach:list')
   @Answers(UploadLimitsView)

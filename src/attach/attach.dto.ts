@@ -85,7 +85,7 @@ export class MetadataBody extends Input({
   }),
 }) {}
 
-/** What is absent or null stays as it is; an empty remark empties it. */
+/** Absent and null fields keep their value; an empty remark clears it. */
 export class UpdateAttachmentBody extends Input({
   id: Id(),
   name: Text({ optional: true, max: 255, description: 'Keeps its suffix, whatever is given' }),

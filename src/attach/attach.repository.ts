@@ -76,7 +76,7 @@ export class AttachRepository {
     return new Map(rows.map(({ fileId, knowledgeId }) => [fileId, knowledgeId]));
   }
 
-  /** Those of the documents that exist. */
+  /** The existing documents among the ids. */
   async find(tenantId: string, ids: readonly number[]): Promise<Attachment[]> {
     return this.attachments.find(tenantId, { id: Any([...ids]) }, { id: 'ASC' });
   }
@@ -108,7 +108,7 @@ export class AttachRepository {
     );
   }
 
-  /** How many documents the bases have; those without any are missing. */
+  /** Number of documents per base; bases without documents are missing. */
   async counts(tenantId: string, knowledgeIds: readonly number[]): Promise<Map<number, number>> {
     const rows = await this.database.query<{ knowledgeId: number; count: number }>(
       `SELECT knowledge_id AS "knowledgeId", count(*) AS count FROM attachment
@@ -118,7 +118,7 @@ export class AttachRepository {
     return new Map(rows.map(({ knowledgeId, count }) => [knowledgeId, count]));
   }
 
-  /** Whether the base has fragments, or will have some by a parsing that runs. */
+  /** Whether the base has fragments, or a running parsing that will create some. */
   async isIndexed(tenantId: string, knowledgeId: number): Promise<boolean> {
     const rows = await this.database.query(
       `SELECT id FROM attachment
@@ -129,7 +129,7 @@ export class AttachRepository {
     return rows.length > 0;
   }
 
-  /** How many documents of the installation, whose workers serve all tenants, are parsed before each of these. */
+  /** Number of documents before each of these in the parsing queue, which all tenants of the installation share. */
   async ahead(tenantId: string, ids: readonly number[]): Promise<Map<number, number>> {
     const rows = await this.database.query<{ id: number; ahead: number }>(
       `WITH waiting AS (

@@ -60,16 +60,16 @@ import { ParsingQueue } from './parsing/parsing.queue.js';
 
 const LABEL = phrase`The document`;
 
-/** What the files of documents are marked with in the storage. */
+/** Kind that marks the files of documents in the storage. */
 const FILE_KIND = 'attachment';
 
-/** How the parsing of a document goes. `reason` says why it has failed, or what it waits for. */
+/** State of the parsing of a document. `reason` says why it failed or what it waits for. */
 export interface ParsingState {
   readonly state: 'waiting' | 'parsed' | 'failed';
   readonly reason: string | null;
 }
 
-/** How a received file becomes a document. */
+/** Options of a document that is created from a received file. */
 interface CreateOptions {
   readonly autoParse: boolean;
   readonly metadata?: StoredMetadata | undefined;
@@ -221,7 +221,7 @@ export class AttachService {
     return (await this.attachments.byHash(tenantId, id, sha256))?.id;
   }
 
-  /** How the parsing of the documents goes; deleted ones are missing. */
+  /** Parsing state of each document; deleted ones are missing. */
   async parsingStates(
     tenantId: string,
     ids: readonly number[],
@@ -483,7 +483,7 @@ export class AttachService {
     return sentences([OK_MESSAGE, what]);
   }
 
-  /** Of those that wait to be parsed: how many documents are before them. */
+  /** Number of documents ahead of each one that waits for parsing. */
   private async ahead(
     tenantId: string,
     attachments: readonly Attachment[],

@@ -120,7 +120,7 @@ function waitingForOf(
   return ahead === 1 ? msg`1 document is before it.` : msg`${ahead} documents are before it.`;
 }
 
-/** What became of one file of an upload: the document, or why there is none. */
+/** Result for one file of an upload: the document, or the reason for its refusal. */
 export class UploadedAttachmentView extends View({
   name: text({ example: 'manual.pdf' }),
   id: optional(recordId()),
@@ -128,13 +128,13 @@ export class UploadedAttachmentView extends View({
   error: optional(text({ description: 'Why it was not stored' })),
 }) {}
 
-/** What an upload may bring. */
+/** Limits of an upload. */
 export class UploadLimitsView extends View({
   fileBytes: integer({ example: 52_428_800, description: 'Bytes of one file at most' }),
   filesPerRequest: integer({ example: 20 }),
 }) {}
 
-/** How many documents a request for parsing reached. */
+/** Number of documents that a request for parsing reached. */
 export class ReparseView extends View({
   submitted: integer({ example: 11, description: 'Those that are parsed now' }),
   skipped: integer({ example: 1, description: 'Those that were being parsed already' }),

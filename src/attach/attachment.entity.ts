@@ -55,7 +55,7 @@ export class Attachment {
   /** Why it failed; null unless it has. */
   @Varchar(500, nullable) failure: string | null;
 
-  /** What was written by hand. */
+  /** Remark of a user. */
   @Varchar(500, nullable) remark: string | null;
   @Integer({ default: 0 }) fragmentCount: number;
 
@@ -74,13 +74,13 @@ export class Attachment {
   @Bigint({ default: 0 }) inputTokens: number;
   @Bigint({ default: 0 }) outputTokens: number;
 
-  /** What the parsing waits for, such as a provider that asked to slow down. */
+  /** Cause of the wait, such as a provider that asked to slow down. */
   @Varchar(200, nullable) waitingFor: string | null;
 
   /** Parsing was asked for and has not ended. Only such rows are swept. */
   @Flag({ default: false }) parseRequested: boolean;
 
-  /** Its vectors were lost: the requested parsing makes them again and keeps the fragments. */
+  /** Whether the vectors were lost: the requested parsing makes them again and keeps the fragments. */
   @Flag({ default: false }) vectorsOnly: boolean;
 
   /** The user on whose behalf it is parsed; 0 for the service itself. */
@@ -90,14 +90,14 @@ export class Attachment {
   @Varchar(20, nullable) requestedHome: string | null;
   @Timestamp(nullable) requestedAt: Date | null;
 
-  /** Not before this time. */
+  /** Earliest time of the next attempt. */
   @Timestamp(nullable) dueAt: Date | null;
   @Integer({ default: 0 }) attempts: number;
 
   /** Since when its source or a service that it needs is away, as far as attempts have seen. */
   @Timestamp(nullable) awaitedSince: Date | null;
 
-  /** Only the worker with this token may write; one that has lost it stops. */
+  /** Token of the worker that may write; a worker that lost it stops. */
   @Uuid(nullable) leaseToken: string | null;
   @Timestamp(nullable) leaseUntil: Date | null;
   @Timestamp(nullable) parsedAt: Date | null;
@@ -122,7 +122,7 @@ export class EmbeddedBatch {
   @CreateTime() createTime: Date;
 }
 
-/** What a model has answered for a document whose parsing has not ended. */
+/** Answer of a model for a document whose parsing has not ended. */
 @Entity({ name: 'model_answer' })
 export class ModelAnswer {
   @Bigint(primary) attachmentId: number;

@@ -6,7 +6,7 @@ import { AttachService } from '../attach/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import { isRefused, UploadEngine } from '../platform/storage/index.js';
 
-/** What the demo's knowledge base holds: enough that a question has one right answer, and that two sound alike. */
+/** Documents of the demo's knowledge base: enough that a question has one right answer, and that two sound alike. */
 const demoDocuments: readonly { readonly name: string; readonly text: string }[] = [
   {
     name: 'travel-policy.md',

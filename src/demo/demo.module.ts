@@ -20,7 +20,7 @@ export class DemoModule implements OnApplicationBootstrap, OnModuleInit {
     private readonly seed: DemoSeed,
   ) {}
 
-  /** Empty unless the configuration turns the demo on. */
+  /** Returns the module if the configuration turns the demo on, else an empty list. */
   static for(config: Config): DynamicModule[] {
     if (!config.demo) return [];
     return [
@@ -39,7 +39,7 @@ export class DemoModule implements OnApplicationBootstrap, OnModuleInit {
     ];
   }
 
-  /** Before anything is created: the start can be repeated when the configuration is right. */
+  /** Runs before anything is created: the start can be repeated when the configuration is right. */
   onModuleInit(): void {
     this.simulator.requireAllowed();
   }

@@ -119,7 +119,7 @@ const coder = {
   category: 'chat',
   modelName: 'demo-coder-paced',
   modelDescribe: 'Offline demo: coding harness',
-  // It follows the rules of the harness demo and is no partner in a chat.
+  // This model follows the rules of the harness demo and is not meant for chats.
   modelShow: 'N' as const,
   providerCode: 'custom_api',
   path: '/v1',
@@ -181,7 +181,7 @@ export class DemoSeed {
   /** Answers all folders in which the repository was made. One that cannot be written is tried again at the next start. */
   private async createWorkspace(mark: Mark | undefined): Promise<string[]> {
     const usual = defaultRoot(this.config, DEMO_TENANT);
-    // Before the folders were recorded, the repository was made in this one alone.
+    // Demos from before the folders were recorded created the repository in this folder only.
     const recordedRoots = mark?.roots ?? (mark?.coder ? [usual] : []);
     const root = demoRoot(this.config, DEMO_TENANT);
     if (root === undefined || recordedRoots.includes(root)) return recordedRoots;

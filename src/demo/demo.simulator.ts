@@ -62,11 +62,11 @@ export class DemoSimulator implements OnApplicationShutdown {
   private async startOn(port: number): Promise<string | undefined> {
     const program = fileURLToPath(new URL('../../simulator/main.js', import.meta.url));
     const child = fork(program, ['--port', String(port)], {
-      // Its own process group: Ctrl-C reaches only the service, which then stops its child.
+      // A process group of its own: Ctrl-C reaches only the service, which then stops its child.
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       execArgv: [],
-      // It needs nothing of the environment, which contains secrets.
+      // An empty environment: the simulator needs none, and the service's contains secrets.
       env: {},
     });
     const exited = once(child, 'exit');

@@ -12,7 +12,7 @@ export function demoRoot(config: Config, tenantId: string): string | undefined {
   return roots.find((root) => root.tenantId === tenantId)?.path;
 }
 
-/** Where the embedded set-up has the workspaces of the tenant. */
+/** Workspace folder of the tenant in the embedded set-up. */
 export function defaultRoot({ DATA_DIR }: Config, tenantId: string): string {
   return join(DATA_DIR, 'workspaces', tenantId);
 }

@@ -41,7 +41,7 @@ export class CreateFragmentBody extends Input({
   remark: Text({ optional: true, max: 500 }),
 }) {}
 
-/** What is absent or null stays as it is; an empty remark empties it. */
+/** Absent and null fields keep their value; an empty remark clears it. */
 export class UpdateFragmentBody extends Input({
   id: Id(),
   content: Text({ optional: true, max: LONGEST, example: 'The warranty lasts three years.' }),

@@ -16,7 +16,7 @@ import {
 /** One piece of an attachment's text: what is embedded, indexed and found. Replaced as a set at each parse. */
 @Entity({ name: 'fragment' })
 export class Fragment {
-  /** Also the key of its vector, so it is taken from the sequence before the row is written. */
+  /** Primary key and key of the vector, so it is taken from the sequence before the row is written. */
   @GeneratedId() id: number;
   @TenantId() tenantId: string;
   @Bigint() knowledgeId: number;
@@ -42,14 +42,14 @@ export class Fragment {
   /** Lines or cells, such as "lines 10-42" or "Sheet1!A2:F20". */
   @Varchar(200, nullable) location: string | null;
 
-  /** Where it lies in the document's extracted text, in UTF-16 code units; the end is exclusive. */
+  /** Position in the extracted text of the document, in UTF-16 code units; the end is exclusive. */
   @Integer(nullable) charStart: number | null;
   @Integer(nullable) charEnd: number | null;
 
   /** The PostgreSQL text search configuration its words were stemmed by; `simple` where none fits. */
   @Varchar(20) language: string;
 
-  /** How many terms the keyword index holds of it, repetitions included. */
+  /** Number of its terms in the keyword index, including repetitions. */
   @Integer() termCount: number;
 
   /** The text was changed by hand and is no longer what its vector was made from. */
@@ -71,16 +71,16 @@ export class VectorRemoval {
   /** Code of the store that holds them. */
   @Varchar(20) store: string;
 
-  /** What of the base is removed, by at most one of these; all of it without any. */
+  /** Target within the base, given by at most one of these columns; the whole base without any. */
   @Bigint(nullable) attachmentId: number | null;
   @Bigint({ ...nullable, array: true }) fragmentIds: number[] | null;
   /** The highest id of a fragment whose vector is removed. */
   @Bigint(nullable) upTo: number | null;
 
-  /** Those that failed. */
+  /** Number of failed attempts. */
   @Integer({ default: 0 }) attempts: number;
 
-  /** Not before this time. */
+  /** Earliest time of the next attempt. */
   @Timestamp() dueAt: Date;
   @CreateTime() createTime: Date;
 }

@@ -143,7 +143,7 @@ export class FragmentRepository {
     );
   }
 
-  /** How many fragments of the documents were written by hand. */
+  /** Number of fragments of the documents that users edited. */
   async countEdited(tenantId: string, attachmentIds: readonly number[]): Promise<number> {
     return this.fragments.count(tenantId, {
       attachmentId: Any([...attachmentIds]),
@@ -208,7 +208,7 @@ export interface DocumentInfo {
   readonly fragmentCount: number;
 }
 
-/** How documents are found by a text that names them. */
+/** Search for documents by a text that names them. */
 export interface DocumentSearch {
   readonly text: string;
   /** Only documents whose metadata fits. */

@@ -181,7 +181,7 @@ export class FragmentService {
     await this.vectors.removeAttachment(knowledge, attachmentId);
   }
 
-  /** What the vectors of a document's stored fragments are made from, in the order of the document. */
+  /** Texts that the vectors of a document's stored fragments are made from, in document order. */
   async searchableTexts(
     tenantId: string,
     attachmentId: number,
@@ -190,12 +190,12 @@ export class FragmentService {
     return fragments.map((fragment) => ({ id: fragment.id, text: storedText(fragment) }));
   }
 
-  /** Whether vectors that were made and stored by the one record's settings serve the other's. */
+  /** Whether vectors made and stored with the settings of one record can serve the other. */
   areVectorsShared(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return this.vectors.areShared(one, other);
   }
 
-  /** How many fragments of the documents were written by hand and are lost when they are parsed again. */
+  /** Number of edited fragments of the documents, which parsing again would delete. */
   async countEdited(tenantId: string, attachmentIds: readonly number[]): Promise<number> {
     return attachmentIds.length === 0 ? 0 : this.fragments.countEdited(tenantId, attachmentIds);
   }

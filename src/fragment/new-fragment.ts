@@ -23,7 +23,9 @@ export interface DocumentScope {
 /** Between the headings of a fragment, outermost first, where they are written as one text. */
 export const HEADING_SEPARATOR = ' > ';
 
-/** What stands for a fragment in both channels: its text, below its context and the headings that it does not show itself. */
+/**
+ * Text of a fragment in both search channels: its content, below its context and the headings that it does not contain.
+ */
 export function searchableText({
   content,
   headings,

@@ -3,7 +3,7 @@ import { acrossTenants, Database } from '../platform/database/index.js';
 import type { VectorScope } from '../vector-store/index.js';
 import type { VectorRemoval } from './fragment.entity.js';
 
-/** What is removed of a base: all of it where nothing is named. */
+/** Target of a removal within a base; the whole base if empty. */
 export type RemovalTarget = Partial<
   Readonly<{ attachmentId: number; fragmentIds: readonly number[]; upTo: number }>
 >;
@@ -91,7 +91,7 @@ export class VectorRemovalRepository {
     ]);
   }
 
-  /** How many removals the bases wait for; those without any are missing. */
+  /** Number of pending removals per base; bases without any are missing. */
   async counts(tenantId: string, knowledgeIds: readonly number[]): Promise<Map<number, number>> {
     const rows = await this.database.query<{ knowledgeId: number; count: number }>(
       `SELECT knowledge_id AS "knowledgeId", count(*) AS count FROM vector_removal
@@ -101,7 +101,7 @@ export class VectorRemovalRepository {
     return new Map(rows.map(({ knowledgeId, count }) => [knowledgeId, count]));
   }
 
-  /** Of all tenants. */
+  /** Number of pending removals of all tenants. */
   async count(): Promise<number> {
     const [row] = await acrossTenants('metric of vector removals', () =>
       this.database.query<{ count: number }>('SELECT count(*) AS count FROM vector_removal'),

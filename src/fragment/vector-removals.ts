@@ -14,7 +14,7 @@ import type { ClaimedRemoval, RemovalTarget } from './vector-removal.repository.
 import { FragmentRepository } from './fragment.repository.js';
 
 const LIMIT_MS = 30_000;
-/** How long an attempt holds the row: its limit, and time to record how it ended. */
+/** Duration of a claim: the time limit of an attempt, and time to record its result. */
 const CLAIM_SECONDS = 60;
 const SWEEP_MS = 5_000;
 const SWEPT_AT_ONCE = 100;
@@ -63,7 +63,7 @@ export class VectorRemovals implements OnApplicationBootstrap, BeforeApplication
     await this.database.afterCommit(() => this.attempt(removal));
   }
 
-  /** How many removals the bases wait for; those without any are missing. */
+  /** Number of pending removals per base; bases without any are missing. */
   async counts(tenantId: string, knowledgeIds: readonly number[]): Promise<Map<number, number>> {
     return this.repository.counts(tenantId, knowledgeIds);
   }
@@ -111,7 +111,7 @@ export class VectorRemovals implements OnApplicationBootstrap, BeforeApplication
     if (attempts > 0) this.logger.log({ msg: 'Vectors removed', ...about, attempts: attempts + 1 });
   }
 
-  /** What cannot be recorded is repeated when the claim is over. */
+  /** A change that cannot be recorded is repeated when the claim expires. */
   private async recorded(change: Promise<void>): Promise<void> {
     try {
       await change;
@@ -150,7 +150,7 @@ export class FragmentVectors {
   ) {
     contents.join({
       deleting: (_caller, base) => this.removeKnowledge(base),
-      // Until a document is parsed again, no vector is better than one of another model.
+      // Missing vectors are better than those of another model until the documents are parsed again.
       reindex: async (_caller, base, before) => {
         if (!this.areShared(base, before)) await this.removePresent(before);
       },
@@ -175,7 +175,7 @@ export class FragmentVectors {
     await this.removals.request(knowledge, { upTo: await this.fragments.lastId() });
   }
 
-  /** Whether vectors that were made and stored by the one record's settings serve the other's. */
+  /** Whether vectors made and stored with the settings of one record can serve the other. */
   areShared(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return (
       one.embeddingModel === other.embeddingModel &&

@@ -9,12 +9,12 @@ export interface KnowledgeParticipant {
     tenantId: string,
     knowledgeIds: readonly number[],
   ): Promise<ReadonlyMap<number, number>>;
-  /** How many removals of vectors each base waits for; a base that waits for none may be missing. */
+  /** Number of pending removals of vectors per base; bases without any may be missing. */
   pendingRemovals?(
     tenantId: string,
     knowledgeIds: readonly number[],
   ): Promise<ReadonlyMap<number, number>>;
-  /** Whether the base has, or is about to get, vectors of its embedding model, which another model could not search. */
+  /** Whether the base has, or will soon have, vectors of its embedding model, which another model could not search. */
   isIndexed?(tenantId: string, knowledgeId: number): Promise<boolean>;
   /** Parses every document again with the new settings; `before` has the former ones. */
   reindex?(caller: Caller, knowledge: KnowledgeBase, before: KnowledgeBase): Promise<void>;

@@ -12,7 +12,7 @@ export function mayRead(caller: Caller, knowledge: KnowledgeBase): boolean {
   return mayWrite(caller, knowledge) || isShared(knowledge);
 }
 
-/** Those of the bases that the reader may read. Without a reader, the shared ones. */
+/** The bases that the reader may read; without a reader, the shared ones. */
 export function readableBy(
   reader: Caller | undefined,
   bases: readonly KnowledgeBase[],

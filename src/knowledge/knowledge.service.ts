@@ -96,7 +96,7 @@ export class KnowledgeService {
       const values = valuesOf(fields, before);
       const notice = await this.check(caller, values, before);
       if (!reindex) await this.assertNoReindexNeeded(before, values);
-      // Only what parses every document again moves the vectors to another store.
+      // Only an update that parses every document again moves the vectors to another store.
       const home = reindex && { vectorStore: this.storeAfterReindex({ ...before, ...values }) };
       await this.bases.bases.update(tenantId, id, { ...values, ...home });
       const changed = changedFields(before, values);
@@ -162,7 +162,7 @@ export class KnowledgeService {
     return knowledge;
   }
 
-  /** As `readable`, and ForbiddenError when it is shared for reading only. */
+  /** Like `readable`; throws ForbiddenError for a base that is shared for reading only. */
   async writable(caller: Caller, id: number, label: Phrase = LABEL): Promise<KnowledgeBase> {
     const knowledge = await this.readable(caller, id, label);
     if (isOfSession(knowledge)) throw new SessionKnowledgeError();
@@ -174,7 +174,7 @@ export class KnowledgeService {
     return knowledge;
   }
 
-  /** As `readable`, for a base that is chosen for an agent or a question; NotFoundError for one of a chat session. */
+  /** Like `readable`, for a base chosen for an agent or a question; throws NotFoundError for that of a chat session. */
   async selectable(caller: Caller, id: number): Promise<KnowledgeBase> {
     const knowledge = await this.readable(caller, id);
     if (isOfSession(knowledge)) throw new NotFoundError(LABEL);
@@ -259,7 +259,7 @@ export class KnowledgeService {
     return msg`Documents that are parsed already keep the language they were indexed in. Send reindex: true to parse them again.`;
   }
 
-  /** What can no longer read the base because it is not shared any more. */
+  /** Notice about agents that can no longer read the base because it is not shared any more. */
   private async lossNotice(knowledge: KnowledgeBase): Promise<Message | undefined> {
     const names = await this.contents.losing(knowledge);
     if (names.length === 0) return undefined;

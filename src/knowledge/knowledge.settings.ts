@@ -14,7 +14,7 @@ import {
 /** The language of each text is recognised. */
 export const AUTOMATIC = 'auto';
 
-/** What the words of a knowledge base are stemmed by: the text search configurations of PostgreSQL 15 and later. */
+/** Stemming languages of a knowledge base: the text search configurations of PostgreSQL 15 and later. */
 export const KNOWLEDGE_LANGUAGES = [
   AUTOMATIC,
   'arabic',

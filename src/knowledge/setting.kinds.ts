@@ -23,7 +23,7 @@ type ViewField<Value> = ReturnType<typeof schema<Value>>;
 export interface Setting<Stored = unknown, Sent = unknown, Shown = unknown> {
   readonly column: PropertyDecorator;
   readonly field: Field<Sent, true>;
-  /** Its schema has `x-setting`, of which the client makes the table for the console's form. */
+  /** Schema with `x-setting`, from which the client generates the table for the form of the console. */
   readonly view: ViewField<Shown>;
   /** The value of a new record, and of one that an empty text has cleared. */
   readonly initial: Stored;
@@ -51,7 +51,7 @@ interface About {
   /** The setting that must be on for this one to have an effect. */
   readonly onlyWith?: string;
   /**
-   * What the setting determines when a document is parsed. A change of one that determines `vectors` is refused for an
+   * Output of parsing that the setting determines. Changing a setting that determines `vectors` is refused for an
    * indexed base unless its documents are parsed again.
    */
   readonly parsing?: 'fragments' | 'vectors';
@@ -71,7 +71,7 @@ interface NumberAbout extends About {
   readonly step?: number;
 }
 
-/** One line of text. An absent one is `initial` in the column, and '' in answers. */
+/** One line of text. An absent value is `initial` in the column and '' in answers. */
 export function line<Initial extends string | null>(
   initial: Initial,
   about: TextAbout,

@@ -63,14 +63,14 @@ function at(key: string): string {
   return `$.${JSON.stringify(key)}`;
 }
 
-/** Which documents are meant, by their metadata. `readFilter` makes one. */
+/** Condition on the metadata of documents; created by `readFilter`. */
 export type MetadataFilter =
   | { readonly and: readonly MetadataFilter[] }
   | { readonly or: readonly MetadataFilter[] }
   | { readonly not: MetadataFilter }
   | MetadataCondition;
 
-/** Of one key. A text in the form of a date is a date. */
+/** Condition on one key. A text in the form of a date is a date. */
 export type MetadataCondition =
   | { readonly key: string; readonly op: 'eq' | 'ne'; readonly value: string | number }
   | { readonly key: string; readonly op: 'in' | 'nin'; readonly value: (string | number)[] }
@@ -100,7 +100,7 @@ const MAX_VALUE_COUNT = 100;
 /** Characters as JSON: those of requests in an address, and of one column. */
 export const MAX_FILTER_CHARS = 16_384;
 
-/** What OpenAPI says of every field that takes a filter. */
+/** OpenAPI description of every field that takes a filter. */
 export const FILTER_DESCRIPTION =
   'Only documents whose metadata fits: a condition {key, op, value} with op eq, ne, in, nin, gt, gte, lt, lte, contains or exists, or {and: […]}, {or: […]}, {not: …} of such (docs/KNOWLEDGE.md, Metadata)';
 export const FILTER_EXAMPLE = { key: 'department', op: 'eq', value: 'sales' };

@@ -10,7 +10,7 @@ import { METADATA_TYPES } from './metadata.js';
 export interface MetadataKey {
   readonly key: string;
   readonly type: 'text' | 'number' | 'date' | 'list';
-  /** How many documents have it with this type. */
+  /** Number of documents that have it with this type. */
   readonly documents: number;
 }
 

@@ -4,7 +4,7 @@ import { msg, phrase } from '../platform/message/index.js';
 /** A value on the wire: a text, a date (a text in the form of one), a number or a list of texts. */
 export type MetadataValue = string | number | readonly string[];
 
-/** What is known of a document, by key. */
+/** Metadata of a document, by key. */
 export type Metadata = Readonly<Record<string, MetadataValue>>;
 
 /** A date in a column: its text on the wire, and milliseconds since the epoch, by which dates are compared. */

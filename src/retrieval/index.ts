@@ -1,4 +1,4 @@
-export { fragmentReference, inTurn } from './retrieval.js';
+export { fragmentReference, interleave } from './retrieval.js';
 export type { CitableFragment, FragmentReference } from './retrieval.js';
 export { Neighbourhood, NeighbourService } from './neighbours.js';
 export type { RetrievalOverrides, RetrievalResult, RetrievedFragment } from './retrieval.js';

@@ -20,13 +20,13 @@ export type NeighbourSettings = Pick<
 
 type Hit = Pick<RetrievedFragment, 'fid' | 'attachmentId' | 'idx'>;
 
-/** What was found in one base. */
+/** Hits of one base. */
 export interface BaseHits {
   readonly knowledge: NeighbourSettings;
   readonly fragments: readonly Hit[];
 }
 
-/** On each side of a hit at most. */
+/** Maximum number of neighbours on each side of a hit. */
 const MAX_NEIGHBOUR_COUNT = 20;
 /** Fragments may be much smaller than the size of blocks, because sections end them. */
 const SMALL_FRAGMENTS = 4;
@@ -129,7 +129,7 @@ function hasNeighbours({ neighbours }: NeighbourSettings): boolean {
   return neighbours === 'adjacent' || neighbours === 'section';
 }
 
-/** Whether a fragment stands below the same headings as a hit, or deeper. */
+/** Whether a fragment is below the same headings as a hit, or deeper. */
 function isInSection(neighbour: NeighbourFragment, hit: NeighbourFragment | undefined): boolean {
   if (hit === undefined) return false;
   const section = hit.headings;
@@ -169,7 +169,7 @@ export function joined(fragments: readonly NeighbourFragment[]): string {
   return text;
 }
 
-/** What a fragment adds below the one before it. */
+/** Text that a fragment adds to the one before it. */
 function following(above: NeighbourFragment, fragment: NeighbourFragment): string {
   const before = ownText(above);
   const ownPart = ownText(fragment);
@@ -182,7 +182,7 @@ function following(above: NeighbourFragment, fragment: NeighbourFragment): strin
   // A table has its header once, as its first fragment has it or a later one repeats it.
   const addedText = above.content.includes(ownPart.header) ? ownPart.text : fragment.content;
   if (shared === 0) return addedText;
-  // What lies between two fragments is blank.
+  // The text between two fragments is blank.
   return shared === -1 ? `\n${addedText}` : `\n\n${addedText}`;
 }
 
@@ -211,7 +211,7 @@ function ownText({ content, charStart, charEnd, edited }: NeighbourFragment): Ow
 const MIN_REPETITION_CHARS = 8;
 const MAX_REPETITION_CHARS = 2_000;
 
-/** How many characters at the beginning of a text repeat the end of the one before it. */
+/** Number of characters at the beginning of a text that repeat the end of the previous one. */
 function repetition(before: string, text: string): number {
   const most = Math.min(before.length, text.length, MAX_REPETITION_CHARS);
   for (let length = most; length >= MIN_REPETITION_CHARS; length -= 1) {

@@ -31,7 +31,7 @@ type ExistingFragment = Pick<LiveFragment, 'fragmentId' | 'attachmentId'>;
 export class RetrievalRepository {
   constructor(private readonly database: Database) {}
 
-  /** Those of the ids whose fragment exists now; the texts of the many that no result shows are not read. */
+  /** The ids whose fragment exists; the texts, most of which no result shows, are not read. */
   async existing(
     tenantId: string,
     knowledgeId: number,

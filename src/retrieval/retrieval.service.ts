@@ -50,7 +50,7 @@ export interface RetrievalRequest {
   readonly attachmentIds?: readonly number[] | undefined;
   /** Only documents whose metadata fits are searched, as it is when the search begins. */
   readonly filter?: MetadataFilter | undefined;
-  /** Also return the dropped candidates with the reason. */
+  /** Whether to return the dropped candidates with the reason. */
   readonly explain?: boolean;
   readonly signal: AbortSignal;
 }
@@ -495,7 +495,7 @@ function rerankedBy(
     } else reranked.push(fragment);
   }
   if (unranked.size === 0) return { state: 'applied', kept: reranked, dropped };
-  // Without a score they cannot be compared with a threshold.
+  // Results without a score cannot be compared with a threshold.
   if (rerankScoreThreshold !== undefined) {
     dropped.push(
       ...[...unranked.values()].map((one) => withReason(one, 'left out by the rerank model')),

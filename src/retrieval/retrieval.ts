@@ -24,11 +24,11 @@ export interface RetrievalSettings {
   readonly rerankModel: string;
   /** Less than topK where rerankTopN is smaller. */
   readonly limit: number;
-  /** How many fragments each channel searches for. */
+  /** Number of fragments that each channel searches for. */
   readonly depth: number;
-  /** To how many the list of both channels is cut, and how many the reranker gets. */
+  /** Maximum number of candidates of both channels together, and of those that the reranker gets. */
   readonly candidates: number;
-  /** On the reranker's scale; applies to scores of the reranker only. */
+  /** Threshold on the scale of the reranker; applies to its scores only. */
   readonly rerankScoreThreshold: number | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface Explanation {
 }
 
 export interface RetrievedFragment extends LiveFragment {
-  /** On the scale that `scale` of the result names. */
+  /** Score on the scale that `scale` of the result names. */
   readonly score: number;
   /** The cosine similarity of the vector channel; absent where it is `score`, and where that channel did not find it. */
   readonly rawScore?: number;
@@ -66,7 +66,7 @@ export interface RetrievedFragment extends LiveFragment {
 
 /** The report of one channel. */
 export interface ChannelReport {
-  /** How many fragments it found; those below the similarity threshold do not count. */
+  /** Number of fragments that it found, without those below the similarity threshold. */
   readonly hits: number;
   readonly milliseconds: number;
   /** Why it failed. */
@@ -75,9 +75,9 @@ export interface ChannelReport {
   readonly incomplete?: boolean;
 }
 
-/** What the similarity threshold left out of the result, among the nearest fragments of the vector channel. */
+/** Nearest fragments of the vector channel that the similarity threshold excluded. */
 export interface BelowThreshold {
-  /** At most the depth of the channel; without fragments that the keyword channel found as well. */
+  /** At most the depth of the channel; fragments that the keyword channel found as well are excluded. */
   readonly count: number;
   /** The highest cosine similarity among them; null where there are none. */
   readonly bestScore: number | null;
@@ -89,7 +89,7 @@ export interface RetrievalResult {
   readonly dropped: readonly RetrievedFragment[];
   readonly belowThreshold: BelowThreshold;
   readonly settings: RetrievalSettings;
-  /** What `score` means. */
+  /** Meaning of `score`. */
   readonly scale: 'cosine' | 'fusion' | 'rerank';
   readonly channels: {
     readonly vector: ChannelReport;
@@ -149,7 +149,7 @@ export type CitableFragment = Pick<
   | 'content'
 >;
 
-/** Where a found text comes from. */
+/** Origin of a retrieved text. */
 export interface FragmentReference {
   readonly knowledgeId: number;
   readonly docId: string;
@@ -159,7 +159,7 @@ export interface FragmentReference {
   readonly page: number | null;
   readonly headings: string | null;
   readonly location: string | null;
-  /** On the scale that the settings of its base decide, so scores of several bases cannot be compared. */
+  /** Score on the scale that the settings of its base decide, so scores of several bases cannot be compared. */
   readonly score: number;
 }
 
@@ -169,8 +169,8 @@ export function fragmentReference(fragment: CitableFragment): FragmentReference 
   return { knowledgeId, docId, fid, document, page, headings, location, score };
 }
 
-/** One of each list in turn, the first ones first: scores of different bases are not comparable. */
-export function* inTurn<Item>(lists: readonly (readonly Item[])[]): Generator<Item> {
+/** Interleaves the lists, first items first: scores of different bases are not comparable. */
+export function* interleave<Item>(lists: readonly (readonly Item[])[]): Generator<Item> {
   const longest = Math.max(0, ...lists.map((list) => list.length));
   for (let place = 0; place < longest; place += 1) {
     for (const list of lists) yield* list.slice(place, place + 1);

@@ -54,7 +54,7 @@ export class RetrievedFragmentView extends View({
   ),
 }) {}
 
-/** What stands beside `data`, for OpenAPI; the last two only when an explanation is requested. */
+/** Members beside `data`, for OpenAPI; the last two only when an explanation is requested. */
 export const besideRetrieved = {
   channels: { type: 'object', description: 'What each channel did' },
   belowThreshold: {
@@ -89,7 +89,7 @@ export const besideRetrieved = {
   },
 };
 
-/** Those of them that are there without an explanation, too. */
+/** The members that are present without an explanation. */
 export const alwaysBesideRetrieved = ['channels', 'belowThreshold', 'scale', 'rerank', 'notices'];
 
 /** `data` is the list that existing clients read; the explanation is beside it. */

@@ -10,7 +10,7 @@ import { orderedHits } from './exact/vector-memory.js';
 /** Limits of one statement: at most 2 MiB, so that the embedded store with its one connection stays responsive. */
 const STATEMENT = { entries: 1_000, numbers: 524_288 };
 
-/** What stores with vectors in the relational store have in common: everything except the search. */
+/** Base of the stores with vectors in the relational database: everything except the search. */
 export abstract class RelationalVectorStore extends VectorStore {
   protected abstract readonly vectors: VectorTable;
 

@@ -14,17 +14,17 @@ export interface VectorScope {
 export interface VectorEntry {
   readonly fragmentId: number;
   readonly attachmentId: number;
-  /** Of length 1 (L2). */
+  /** Vector of L2 length 1. */
   readonly vector: Float32Array;
 }
 
 export interface VectorQuery {
-  /** Of length 1 (L2). */
+  /** Query vector of L2 length 1. */
   readonly vector: Float32Array;
   readonly limit: number;
-  /** Only these fragments are searched; absent: all of the scope. */
+  /** Restricts the search to these fragments; absent: the whole scope. */
   readonly fragmentIds?: readonly number[] | undefined;
-  /** Only fragments of these documents are searched; absent: all of the scope. */
+  /** Restricts the search to fragments of these documents; absent: the whole scope. */
   readonly attachmentIds?: readonly number[] | undefined;
 }
 
@@ -79,7 +79,7 @@ export abstract class VectorStore {
   /** Removes all vectors of a tenant and asserts that none is left. */
   abstract removeTenant(tenantId: string, signal: AbortSignal): Promise<void>;
 
-  /** How many vectors there are of the base, or of one document of it. */
+  /** Number of vectors of the base, or of one document of it. */
   abstract count(
     scope: VectorScope,
     attachmentId: number | undefined,
@@ -106,7 +106,7 @@ export abstract class VectorStore {
       return await unlessAborted(signal, work);
     } catch (error) {
       signal.throwIfAborted();
-      // Of the store, or of the database when the store is in it. The change of state is in the log.
+      // The error is that of the store, or of the database that contains the store. Its change of state is logged.
       if (isUnavailable(error)) throw error;
       if (!(error instanceof VectorStoreError) || error.cause !== undefined) {
         logger.warn({ msg: 'Vector store call failed', store, action, err: error });

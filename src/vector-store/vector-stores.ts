@@ -41,12 +41,12 @@ export class AbsentVectorStore extends VectorStore {
 /** Accepted values of vectorModel: the stores that exist, and those that existing clients send (docs/WIRE.md). */
 const KNOWN_CODES = ['weaviate', 'milvus', 'qdrant', 'pgvector', 'exact'];
 
-/** What the form of existing consoles chooses by itself: its user has not asked for this store. */
+/** Value that the form of existing consoles selects by default; it does not express a choice of the user. */
 const CONSOLE_DEFAULT = 'weaviate';
 
-/** What a knowledge base says of its store. */
+/** Store properties of a knowledge base. */
 export interface StoreOfBase {
-  /** As entered. */
+  /** Store code as entered. */
   readonly vectorModel: string;
   /** Code of the store that holds its vectors; null before the first ones. */
   readonly vectorStore: string | null;
@@ -110,7 +110,7 @@ function codeOf(vectorModel: string): string {
   return vectorModel.trim().toLowerCase();
 }
 
-/** How long the deletion of a tenant waits for one store. */
+/** Time limit for the deletion of a tenant from one store. */
 const LIMIT_MS = 60_000;
 
 /** Removes the vectors of a deleted tenant, also from stores without foreign keys. */

@@ -103,7 +103,7 @@ export class PgvectorRepository extends VectorTable {
     return row?.found ?? false;
   }
 
-  /** Not a migration, because the extension is optional and may be installed later. */
+  /** Creates the table. It is not a migration, because the extension is optional and may be installed later. */
   async createTable(): Promise<void> {
     await this.database.longTransaction(async () => {
       await this.database.query('SELECT pg_advisory_xact_lock($1)', [TABLE_LOCK]);
@@ -238,7 +238,7 @@ export class ExactRepository extends VectorTable {
     );
   }
 
-  /** What each committed change of the set renews; reads a row or two. '' before the first change. */
+  /** Revision that each committed change of the set renews; '' before the first change. Reads a row or two. */
   async revision({ tenantId, knowledgeId, dimension }: VectorSet): Promise<string> {
     const rows = await this.database.prepared<{ stamp: number }>(REVISION, [
       knowledgeId,
@@ -264,7 +264,7 @@ export class ExactRepository extends VectorTable {
     attachmentIds: readonly number[],
   ): Promise<number[]> {
     const [row] = await this.database.query<{ ids: string | null }>(
-      // One text, because a row for each of many ids takes longer than finding them.
+      // One text, because a row for each of many ids takes longer than the lookup.
       `SELECT string_agg(fragment_id::text, ' ') AS ids FROM fragment_vector
         WHERE knowledge_id = $1 AND tenant_id = $2 AND dimension = $3 AND attachment_id = ANY ($4::bigint[])`,
       [knowledgeId, tenantId, dimension, attachmentIds],
@@ -311,12 +311,12 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** What the database knows of points in Qdrant, whose ids are those of fragments. */
+/** Knowledge of the database about points in Qdrant, whose ids are those of fragments. */
 @Injectable()
 export class QdrantPointsRepository {
   constructor(private readonly database: Database) {}
 
-  /** How many of the points have their fragment in this database. */
+  /** Number of points whose fragment is in this database. */
   async countKnown(points: readonly KnownPoint[]): Promise<number> {
     const [row] = await acrossTenants('mark of the installation', () =>
       this.database.query<{ count: number }>(

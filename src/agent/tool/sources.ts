@@ -1,4 +1,4 @@
-import { fragmentReference, inTurn } from '../../retrieval/index.js';
+import { fragmentReference, interleave } from '../../retrieval/index.js';
 import type { CitableFragment, FragmentReference } from '../../retrieval/index.js';
 import { quoted } from './quotation.js';
 
@@ -48,7 +48,7 @@ export function* inRankOrder<Fragment extends { readonly content: string }>(
   results: readonly (readonly Fragment[])[],
 ): Generator<Fragment> {
   const texts = new Set<string>();
-  for (const fragment of inTurn(results)) {
+  for (const fragment of interleave(results)) {
     const text = fragment.content.trim();
     if (texts.has(text)) continue;
     texts.add(text);

@@ -26,14 +26,14 @@ const MAX_NAME_CHARS = 255;
 
 const LOOK_MS = 1_000;
 
-/** How far one step of an import is; the total is missing while it is not known. */
+/** Progress of one step of an import; the total is missing while it is unknown. */
 export interface ImportProgress {
   readonly step: 'looking' | 'storing' | 'parsing';
   readonly done: number;
   readonly total?: number;
 }
 
-/** For whom and how an import is done. */
+/** User, target and settings of an import. */
 interface ImportRun {
   readonly caller: Caller;
   readonly knowledge: KnowledgeBase;
@@ -113,7 +113,7 @@ export class FolderImport {
     return { parsed: outcome.parsed, failed: [...failed, ...outcome.failed] };
   }
 
-  /** One document that fails keeps no other from being imported. */
+  /** A document that fails does not stop the import. */
   private async attempt(
     { signal }: ImportRun,
     { failed, name }: { readonly failed: FailedFile[]; readonly name: string },
@@ -135,7 +135,7 @@ export class FolderImport {
     const received = await this.uploads.receive(createReadStream(path), name, signal);
     if (isRefused(received)) throw received.refusal;
     const named = { ...received, name };
-    // What people have said about the file goes on.
+    // Metadata and remarks that users entered are carried over.
     const { metadata, remark } = former ?? {};
     const options = { autoParse: true, metadata, remark: remark ?? undefined };
     const { id } = await this.service.create(caller, knowledge, named, options);
@@ -176,7 +176,7 @@ async function digested(file: FoundFile): Promise<DigestedFile | SkippedEntry> {
 }
 
 export interface DigestedFile extends FoundFile {
-  /** Of the content, in lower-case hex. */
+  /** SHA-256 of the content, in lower-case hex. */
   readonly sha256: string;
 }
 
@@ -196,14 +196,15 @@ interface OutdatedDocument {
 interface ImportPlan {
   readonly toStore: readonly DigestedFile[];
   readonly outdated: readonly OutdatedDocument[];
-  /** What the base holds already, under whatever name. */
+  /** Documents that the base has already, under any name. */
   readonly unchanged: readonly HeldDocument[];
   readonly skipped: readonly SkippedEntry[];
 }
 
 /**
- * What an import has to do. A knowledge base holds a content once, so of several files with the same content the first
- * is taken; and what some file of the folder still holds never goes, though its name may belong to another by now.
+ * Plan of an import. A knowledge base stores a content once, so the first of several files with the same content is
+ * taken. A document whose content is still in the folder is never deleted, even if its name belongs to another content
+ * now.
  */
 export function planImport(
   entries: readonly (DigestedFile | SkippedEntry)[],
@@ -237,12 +238,12 @@ function formerOf({ outdated }: ImportPlan, { name }: DigestedFile): HeldDocumen
 /** Names of one reason that are listed before the rest is only counted. */
 const LISTED = 10;
 
-/** What an import would do, for people. */
+/** Readable report of what an import would do. */
 export function planReport(plan: ImportPlan): string {
   return [`Would store ${countsOf(plan)}.`, ...listOf(plan), ...skippedIn(plan)].join('\n');
 }
 
-/** What an import has done, for people. */
+/** Readable report of what an import did. */
 export function importReport(plan: ImportPlan, { parsed, failed }: ImportResult): string {
   return [
     `Imported ${countsOf(plan)}. Parsed: ${parsed}, failed: ${failed.length}.`,

@@ -30,7 +30,7 @@ export interface FoundFile {
   readonly size: number;
 }
 
-/** What is not taken: a file, or a whole folder whose name ends with a slash. */
+/** Skipped entry: a file, or a folder whose name ends with a slash. */
 export interface SkippedEntry {
   readonly name: string;
   readonly skipped: SkipReason;
@@ -41,7 +41,7 @@ interface LoadOptions {
   readonly limitBytes: number;
   /** Longer names are skipped (characters). */
   readonly limitName: number;
-  /** Whether text is read from images; else they are skipped. */
+  /** Whether text is read from images; otherwise images are skipped. */
   readonly recognition?: boolean;
 }
 
@@ -54,7 +54,7 @@ interface Folder {
   /** Path below the root, with a slash at the end; empty for the root. */
   readonly base: string;
   readonly entries: readonly Dirent[];
-  /** Of the folders above it. */
+  /** Ignore rules of the folders above. */
   readonly rules: IgnoreRules;
 }
 
@@ -120,7 +120,7 @@ async function headOf(path: string): Promise<Buffer> {
   }
 }
 
-/** Whether the parser may read it: a text of any encoding, or one of the formats that it knows. */
+/** Whether the parser may read the file: a text of any encoding, or a supported format. */
 async function isDocument(name: string, path: string, recognition: boolean): Promise<boolean> {
   const head = await headOf(path);
   const mimeType = typeOf(head, name);
@@ -184,15 +184,15 @@ interface Level {
 }
 
 /**
- * Which entries of a folder tree are left out: a fixed list, and what .gitignore and .ignore files say. Those of a deeper
- * folder are stronger, as in git.
+ * Rules for the ignored entries of a folder tree: a fixed list and the .gitignore and .ignore files. Rules of a deeper
+ * folder take precedence, as in git.
  */
 class IgnoreRules {
   private constructor(private readonly levels: readonly Level[]) {}
 
   static readonly none = new IgnoreRules([]);
 
-  /** With the rules that the folder itself holds. `base` is its path below the root, as in Level. */
+  /** Adds the rules of a folder. `base` is its path below the root, as in Level. */
   async of(folder: string, base: string): Promise<IgnoreRules> {
     const rules = ignore({ ignorecase: false });
     let hasRules = false;
@@ -210,7 +210,7 @@ class IgnoreRules {
     return NEVER.has(name);
   }
 
-  /** Whether the rules leave the entry out. The path is the one below the root; that of a folder ends with a slash. */
+  /** Whether the rules ignore the entry. The path is below the root; that of a folder ends with a slash. */
   isIgnored(path: string): boolean {
     let ignored = false;
     for (const { base, rules } of this.levels) {
@@ -222,7 +222,7 @@ class IgnoreRules {
   }
 }
 
-/** Undefined when there is no such file that can be read. */
+/** Text of a file; undefined if it does not exist or cannot be read. */
 async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');

@@ -45,19 +45,19 @@ interface Attempt {
   readonly signal: AbortSignal;
 }
 
-/** What the attempt has made and is about to store. */
+/** Content that an attempt has prepared for storing. */
 interface PreparedDocument {
   readonly knowledge: KnowledgeBase;
   readonly document: ParsedDocument;
   readonly fragments: readonly NewFragment[];
-  /** Undefined for a base that is searched by words alone. */
+  /** Vectors of the fragments; undefined for a base with keyword search only. */
   readonly vectors: readonly Float32Array[] | undefined;
 }
 
 /**
- * From the stored file to a document that is found: parse and split, embed, remove the old vectors, write the new ones,
- * then replace fragments, keyword postings and state in one transaction. Until the removal the old content stays
- * retrievable; what is interrupted after it is repeated as a whole.
+ * Turns a stored file into a searchable document: parse and split, embed, remove the old vectors, write the new ones,
+ * then replace fragments, keyword postings and state in one transaction. The old content stays retrievable until its
+ * vectors are removed; an attempt that is interrupted after that is repeated as a whole.
  */
 @Injectable()
 export class DocumentIndexer {
@@ -88,7 +88,7 @@ export class DocumentIndexer {
   async run(attempt: Attempt): Promise<void> {
     await this.announced(attempt, async (knowledge, model) => {
       const prepared = await this.prepare(attempt, knowledge, model);
-      await inTurn(this.writing, attempt.signal, () => this.write(attempt, prepared));
+      await enqueue(this.writing, attempt.signal, () => this.write(attempt, prepared));
     });
   }
 
@@ -196,7 +196,7 @@ export class DocumentIndexer {
     return { knowledge, document, fragments, vectors };
   }
 
-  /** Undefined for a base without a model that writes context. */
+  /** Context lines of the fragments; undefined for a base without a context model. */
   private async contextsOf(
     { caller, attachment: { name }, lease, signal }: Attempt,
     { contextModel }: KnowledgeBase,
@@ -214,7 +214,7 @@ export class DocumentIndexer {
     return this.homes.claim(knowledge, signal);
   }
 
-  /** One vector a text, in their order; undefined without a model. */
+  /** One vector for each text, in order; undefined without a model. */
   private async vectorsOf(
     { caller, lease, signal }: Attempt,
     model: ResolvedEmbeddingModel | undefined,
@@ -236,7 +236,7 @@ export class DocumentIndexer {
     );
   }
 
-  /** Undefined for the base of a chat session in a tenant that had no embedding model. */
+  /** The embedding model; undefined for the base of a chat session in a tenant that had none. */
   private async modelOf(
     caller: Caller,
     knowledge: KnowledgeBase,
@@ -290,7 +290,7 @@ export class DocumentIndexer {
   ): Promise<void> {
     const { claim } = lease;
     await this.database.longTransaction(async () => {
-      // Before the document, as a change of the base takes them.
+      // The base is locked before the document, the order in which changes of a base lock.
       const present = await this.knowledge.unchanging(tenantId, knowledgeId);
       if (!present) throw new LeaseLostError();
       if (!this.makesSame(knowledge, present)) throw new SettingsChangedError();
@@ -311,7 +311,7 @@ export class DocumentIndexer {
     });
   }
 
-  /** Whether both records make the same fragments, and the same vectors in the same store. */
+  /** Whether both records produce the same fragments, and the same vectors in the same store. */
   private makesSame(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return (
       FRAGMENT_SETTINGS.every((setting) => one[setting] === other[setting]) &&
@@ -319,7 +319,7 @@ export class DocumentIndexer {
     );
   }
 
-  /** Whether the document is still there and its vectors are made and stored as when the attempt began. */
+  /** Whether the document still exists and the settings of its vectors are those at the start of the attempt. */
   private async isUsable(
     { caller: { tenantId }, lease: { claim } }: Attempt,
     knowledge: KnowledgeBase,
@@ -335,14 +335,15 @@ export class DocumentIndexer {
     ids: readonly number[],
     store: VectorStore,
   ): Promise<void> {
-    // Its own time, because the attempt's may be what has just ended. What fails here the reconciliation removes.
+    // The withdrawal has a time limit of its own, because that of the attempt may have run out. Reconciliation removes
+    // what it leaves.
     const signal = AbortSignal.timeout(WITHDRAWAL_MS);
     await store.removeFragments(scope, ids, signal).catch(() => undefined);
   }
 }
 
 /** Runs the work when the queue has a place, in the context of the caller: the tenant that it is bound to. */
-function inTurn(queue: PQueue, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+function enqueue(queue: PQueue, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   const inContext = AsyncLocalStorage.snapshot();
   return queue.add(() =>
     inContext(async () => {

@@ -19,7 +19,7 @@ export interface ContextSource extends Pick<ParsedDocument, 'fragments' | 'sampl
   readonly name: string;
 }
 
-/** What the context of a whole document costs, as far as it can be told before. */
+/** Estimated cost of the context of a whole document. */
 export interface ContextEstimate {
   readonly calls: number;
   readonly inputTokens: number;
@@ -35,13 +35,13 @@ const BEGINNING_CHARACTERS = 2_000;
 const NEIGHBOUR_CHARACTERS = 600;
 const EXCERPT_CHARACTERS = 6_000;
 
-/** Of a line, with room for a model that says a little more. */
+/** Output tokens of a context line, with a reserve for wordy models. */
 export const CONTEXT_TOKENS = 200;
-/** Of a usual answer. */
+/** Output tokens of a usual answer. */
 const USUAL_TOKENS = 60;
 const LINE_CHARACTERS = 500;
 
-/** What the model is asked for the fragment at the index. */
+/** The request to the model for the fragment at the index. */
 export function contextRequest(source: ContextSource, index: number): ChatMessage[] {
   return [
     { role: 'system', content: TASK },
@@ -129,7 +129,7 @@ export class ContextWriter {
     private readonly repository: ParsingRepository,
   ) {}
 
-  /** One line a fragment, in their order. After the first that fails for good no other is begun. */
+  /** Writes one context line for each fragment, in order. After the first permanent failure no further call starts. */
   async write(
     lease: DocumentLease,
     model: ResolvedChatModel,

@@ -22,7 +22,7 @@ interface EmbeddedTexts {
 /** Ends the embedding of one document, and receives its progress. */
 interface EmbeddingWatch {
   readonly signal: AbortSignal;
-  /** How many texts have their vector. */
+  /** Called with the number of embedded texts. */
   readonly onProgress: (done: number) => void;
   /** The reason for waiting; undefined when it continues. */
   readonly onWait: (reason: Message | undefined) => void;
@@ -33,7 +33,7 @@ interface Batch {
   readonly digest: string;
 }
 
-/** How long a small document waits for others of its model that are being prepared. */
+/** Time that a small document waits for others of its model that are being prepared. */
 const LINGER_MS = 500;
 
 const FLOAT_BYTES = 4;
@@ -45,7 +45,7 @@ const FLOAT_BYTES = 4;
 @Injectable()
 export class FragmentEmbedder {
   private readonly logger = new Logger('Parsing');
-  /** By the user and by what decides which vectors a model answers: a call is recorded for one user. */
+  /** Shared batches by user and vector-determining settings: a call is recorded for one user. */
   private readonly shared = new Map<string, SharedBatches>();
 
   constructor(
@@ -66,8 +66,8 @@ export class FragmentEmbedder {
   }
 
   /**
-   * One vector a text, in their order. A batch that an earlier attempt has embedded is not sent again; after the first
-   * batch that fails for good no other is begun.
+   * One vector for each text, in order. A batch that an earlier attempt embedded is not sent again. After the first
+   * permanent failure no further batch starts.
    */
   async embed(claim: Claim, what: EmbeddedTexts, how: EmbeddingWatch): Promise<Float32Array[]> {
     try {
@@ -162,7 +162,7 @@ function digestOf(model: ResolvedEmbeddingModel, texts: readonly string[]): stri
     .digest('hex');
 }
 
-/** What decides which vectors the model answers. */
+/** Properties that determine the vectors of the model. */
 function factsOf(model: ResolvedEmbeddingModel): readonly (string | number)[] {
   const { id, modelName, providerCode, modelDimension, connection } = model;
   return [id, modelName, providerCode, modelDimension ?? '', connection.address];
@@ -193,15 +193,15 @@ function unpacked(bytes: Buffer, count: number): Float32Array[] {
   );
 }
 
-/** How the batches of one model are made and sent. */
+/** Settings for building and sending the batches of one model. */
 export interface SharedBatchSettings {
   /** Texts in one call at most. */
   readonly size: number;
   /** Calls at the same time. */
   readonly concurrency: number;
-  /** How long a document waits for others that are being prepared, while a call could be made. */
+  /** Time that a document waits for others in preparation although a call could be made. */
   readonly lingerMs: number;
-  /** One call: a vector for each text, in their order. */
+  /** Embeds the texts in one call and returns a vector for each, in order. */
   readonly embed: (
     texts: readonly string[],
     how: { readonly signal: AbortSignal; readonly onWait: WaitListener },
@@ -242,7 +242,7 @@ export class SharedBatches {
 
   constructor(private readonly settings: SharedBatchSettings) {}
 
-  /** Whether no announced document is left. */
+  /** Whether no announced document remains. */
   get isIdle(): boolean {
     return this.members === 0;
   }
@@ -256,7 +256,7 @@ export class SharedBatches {
     };
   }
 
-  /** One vector a text. Rejects with the signal's reason as soon as it aborts. */
+  /** Returns one vector for each text. Rejects with the reason of the signal as soon as it aborts. */
   async embed(document: SmallDocument): Promise<readonly Float32Array[]> {
     const { signal } = document;
     signal.throwIfAborted();

@@ -16,7 +16,7 @@ import { VectorHomes } from './vector-homes.js';
 const PAGE = 1_000;
 /** Jobs that are added at once; the sweep of waiting documents adds those of the others. */
 const JOBS = 500;
-/** How long a base in which a search found no vector is not checked again. */
+/** Interval between checks of a base in which a search found no vector. */
 const AGAIN_MS = 30_000;
 const BASES = 1_000;
 
@@ -54,7 +54,7 @@ export class LostVectors {
     return this.repository.indexedBases(knowledgeId, PAGE);
   }
 
-  /** Whether some worker may have vectors in the store whose fragments are not committed yet. */
+  /** Whether a worker may have vectors in the store whose fragments are not committed yet. */
   async isBeingParsed(scope: VectorScope): Promise<boolean> {
     return this.repository.isBeingParsed(scope);
   }
@@ -65,11 +65,11 @@ export class LostVectors {
    */
   async find(base: IndexedBase, signal: AbortSignal): Promise<number> {
     const scope = { tenantId: base.tenantId, knowledgeId: base.knowledgeId };
-    const home = await this.homes.settle(scope, base, signal);
+    const home = await this.homes.assignStore(scope, base, signal);
     const store = this.stores.withCode(home);
-    // They may still be there; nothing is embedded again unasked.
+    // The vectors may still exist; nothing is embedded again without a request.
     if (!store) return 0;
-    // In this order, as VectorReconciliation has it.
+    // The order is that of VectorReconciliation.
     const last = await this.fragments.lastId();
     if (await this.repository.isBeingParsed(scope)) return 0;
     const stored = await store.count(scope, undefined, signal);
@@ -88,8 +88,8 @@ export class LostVectors {
   }
 
   /**
-   * For a search of the whole base that has found no vector: whether that is because they are lost. Does not reject; looks
-   * at a base at most every 30 seconds.
+   * Determines whether the vectors of a base in which a search found none are lost. Does not reject; checks a base at
+   * most every 30 seconds.
    */
   async explainEmpty(knowledge: KnowledgeBase): Promise<boolean> {
     const { id: knowledgeId, tenantId, vectorModel, vectorStore } = knowledge;

@@ -24,7 +24,7 @@ export class PageReader {
     this.pages = new PQueue({ concurrency: config.OCR_CONCURRENCY });
   }
 
-  /** Of one attempt. After the first page that fails for good no other is begun. */
+  /** Recognition for one attempt. After the first page that fails permanently no further page starts. */
   recognitionOf(
     lease: DocumentLease,
     recognition: TextRecognition,
@@ -94,7 +94,7 @@ interface ReadPage {
   readonly signal: AbortSignal;
 }
 
-/** What PostgreSQL can store of the text. */
+/** Removes characters that PostgreSQL cannot store. */
 function storable(answer: PageText): PageText {
   return { ...answer, text: answer.text.replaceAll('\0', '').toWellFormed() };
 }

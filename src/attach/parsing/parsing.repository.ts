@@ -37,20 +37,20 @@ export interface Progress {
   readonly outputTokens: number;
 }
 
-/** What a model has answered, and its cost. */
+/** Answer of a model and its cost. */
 export interface KeptAnswer {
   readonly text: string;
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** How a document is released. */
+/** State in which a document is released. */
 export interface Release {
   readonly waitingFor: Message;
   readonly delaySeconds: number;
-  /** Whether the attempt is one of those that a document has. */
+  /** Whether the attempt counts towards the limit of the document. */
   readonly counted: boolean;
-  /** Whether its source or a service is away; it is remembered since when. */
+  /** Whether its source or a service is unavailable; the row records since when. */
   readonly away?: boolean;
 }
 
@@ -59,7 +59,7 @@ export type WaitingDocument = Pick<Attachment, 'id' | 'tenantId' | 'byteSize'>;
 
 export const WAITING = 'attachment.id, tenant_id AS "tenantId", byte_size AS "byteSize"';
 
-/** How long a claim holds without a renewal; a process that died loses it after this time. */
+/** Duration of a claim without renewal; a process that died loses its claim after this time. */
 export const LEASE_SECONDS = 30;
 
 /** Tries of one request for parsing, the first included. */
@@ -240,7 +240,7 @@ export class ParsingRepository {
     return rows.length;
   }
 
-  /** For the only process of a store, at its start: no lease can belong to a live worker. */
+  /** Releases all leases, at the start of the only process of a store: none can belong to a live worker. */
   async expireAllLeases(): Promise<void> {
     await acrossTenants('expiry of leases at the start', () =>
       this.database.query(
@@ -250,7 +250,7 @@ export class ParsingRepository {
     );
   }
 
-  /** How many documents of all tenants wait, and for how many seconds the oldest has. */
+  /** Number of documents of all tenants that wait, and the seconds that the oldest has waited. */
   async waiting(): Promise<{ readonly count: number; readonly oldestSeconds: number }> {
     const [row] = await acrossTenants('metric of waiting documents', () =>
       this.database.query<{ count: number; oldestSeconds: number | null }>(
@@ -281,7 +281,7 @@ export class ParsingRepository {
     );
   }
 
-  /** What models have answered in an earlier attempt, by the digest of the question. */
+  /** Model answers of earlier attempts, by the digest of the question. */
   async modelAnswers({ tenantId, id }: Claim): Promise<Map<string, KeptAnswer>> {
     const rows = await this.database.query<KeptAnswer & { digest: string }>(
       `SELECT digest, text, input_tokens AS "inputTokens", output_tokens AS "outputTokens"

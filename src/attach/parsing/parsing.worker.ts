@@ -36,13 +36,13 @@ import { PARSE_JOB, PARSE_LARGE_JOB, ParsingQueue } from './parsing.queue.js';
 const SWEEP_MS = 15_000;
 const SWEPT_AT_ONCE = 500;
 const FIRST_RETRY_SECONDS = 5;
-/** What the column holds. */
+/** Size of the column. */
 const MAX_REASON_CHARS = 500;
 const WAITING_FOR = 200;
 
 /**
- * How long and how often an attempt is repeated that does not count: the source file is not found by this process, but may
- * be by another one. A limit of the tenant is waited for as long as it says that it has room by then.
+ * Duration and interval of retries that do not count: the source file is missing on this process, but may exist on
+ * another. A limit of the tenant is waited for if it renews within this time.
  */
 const AWAITED_MS = 60 * 60_000;
 const MISSING_SECONDS = 30;
@@ -50,7 +50,7 @@ const MISSING_SECONDS = 30;
 const AWAY_SECONDS = 10;
 const LONG_AWAY_SECONDS = 60;
 /** Between attempts to store how one has ended. */
-const SETTLE_AGAIN_MS = 1_000;
+const RECORD_RETRY_MS = 1_000;
 
 const DIED = msg`The service stopped three times while it parsed this document. Parse it again, or split the file into smaller ones.`;
 
@@ -96,7 +96,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   async onApplicationBootstrap(): Promise<void> {
     if (this.config.ROLE === 'api') return;
     this.subscriptions = [
-      // Only a hint: the row says whether this worker's claim is meant.
+      // The event is only a hint: the row says whether the claim of this worker is abandoned.
       this.bus.subscribe('attachment.abandoned', ({ attachmentId }) =>
         checkLease(this.running.get(attachmentId)),
       ),
@@ -163,14 +163,14 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       else await this.indexer.run(attempt);
     } catch (error) {
       const reason: unknown = lease.signal.aborted ? lease.signal.reason : error;
-      await this.settleOnceStored(claim, attachment, { error: reason, stopping });
+      await this.recordOutcomeWithRetry(claim, attachment, { error: reason, stopping });
     } finally {
       if (this.running.get(claim.id) === lease) this.running.delete(claim.id);
       await lease.end();
     }
   }
 
-  /** Undefined when the one who asked may no longer act in the tenant. */
+  /** The user who requested the parsing; undefined if they may no longer act in the tenant. */
   private async callerOf(
     { tenantId }: Claim,
     { requestedBy, requestedHome }: ClaimedAttachment,
@@ -181,21 +181,23 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   /** Tries again while the database is away: an attempt whose end is not stored counts as one that died. */
-  private async settleOnceStored(...attempt: Parameters<ParsingWorker['settle']>): Promise<void> {
+  private async recordOutcomeWithRetry(
+    ...attempt: Parameters<ParsingWorker['recordOutcome']>
+  ): Promise<void> {
     const [, , { stopping }] = attempt;
     for (;;) {
       try {
-        await this.settle(...attempt);
+        await this.recordOutcome(...attempt);
         return;
       } catch (error) {
         if (!isOutage(error) || stopping.aborted) throw error;
-        await sleep(SETTLE_AGAIN_MS, undefined, { signal: stopping }).catch(() => undefined);
+        await sleep(RECORD_RETRY_MS, undefined, { signal: stopping }).catch(() => undefined);
       }
     }
   }
 
   /** Records how an attempt ended that did not succeed. */
-  private async settle(
+  private async recordOutcome(
     claim: Claim,
     { attempts, awaitedSince, byteSize }: ClaimedAttachment,
     { error, stopping }: { readonly error: unknown; readonly stopping: AbortSignal },
@@ -214,7 +216,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       return;
     }
     const reason = this.reasonOf(claim, error);
-    if (!mayPass(error) || attempts >= ATTEMPTS) {
+    if (!isRetryable(error) || attempts >= ATTEMPTS) {
       await this.repository.fail(claim, reason);
       return;
     }
@@ -226,7 +228,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     await this.again(document, { waitingFor, delaySeconds, counted: true });
   }
 
-  /** Undefined where the attempt counts. */
+  /** Release for a retry that does not count; undefined if the attempt counts. */
   private waitAfter(
     { id: attachmentId }: Claim,
     error: unknown,
@@ -280,8 +282,8 @@ function checkLease(lease: DocumentLease | undefined): void {
   lease?.check().catch(() => undefined);
 }
 
-/** Whether another attempt may succeed: a service failed, or the error is not one of the document. */
-function mayPass(error: unknown): boolean {
+/** Whether another attempt may succeed: a service failed, or the error is not caused by the document. */
+function isRetryable(error: unknown): boolean {
   if (error instanceof UpstreamError) return error.retryable;
   if (error instanceof VectorStoreError || error instanceof MissingVectorsError) return true;
   return !(error instanceof DomainError);

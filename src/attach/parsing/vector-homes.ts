@@ -7,7 +7,7 @@ import { AbsentStoreError, VectorStores } from '../../vector-store/index.js';
 import type { StoreOfBase, VectorScope } from '../../vector-store/index.js';
 import { VectorHomesRepository } from './vectors.repository.js';
 
-/** How long the counts of bases are reused, because readiness is public and asked often. */
+/** Lifetime of cached counts of bases, because readiness is public and requested often. */
 const COUNTED_FOR_MS = 5_000;
 
 /** Bases whose vectors are in another store than the one that new bases like them get. */
@@ -20,9 +20,9 @@ interface BasesElsewhere {
 }
 
 /**
- * Which store holds the vectors of each knowledge base (`vectorStore`). It is chosen with the first fragment and stays when
- * QDRANT_URL is set or removed, so that no document is embedded again unasked: only `reindex` moves a base. Bases of earlier
- * releases get the store in which vectors of theirs are found.
+ * Assigns each knowledge base the store that holds its vectors (`vectorStore`). The choice is made with the first
+ * fragment and stays when QDRANT_URL is set or removed, so that no document is embedded again without a request: only
+ * `reindex` moves a base. Bases of earlier releases get the store in which their vectors are found.
  */
 @Injectable()
 export class VectorHomes {
@@ -48,13 +48,13 @@ export class VectorHomes {
   /** The base with its home. Rejects with AbsentStoreError when that store does not run here. */
   async claim(knowledge: KnowledgeBase, signal: AbortSignal): Promise<KnowledgeBase> {
     const { tenantId, id: knowledgeId } = knowledge;
-    const vectorStore = await this.settle({ tenantId, knowledgeId }, knowledge, signal);
+    const vectorStore = await this.assignStore({ tenantId, knowledgeId }, knowledge, signal);
     if (!this.stores.withCode(vectorStore)) throw new AbsentStoreError(vectorStore);
     return { ...knowledge, vectorStore };
   }
 
   /** The code of the store that holds the vectors of the base; recorded where it was not yet, and where there is no fragment. */
-  async settle(scope: VectorScope, base: StoreOfBase, signal: AbortSignal): Promise<string> {
+  async assignStore(scope: VectorScope, base: StoreOfBase, signal: AbortSignal): Promise<string> {
     const configured = this.stores.configured(base.vectorModel).code;
     if (base.vectorStore === configured) return configured;
     const isEmpty = !(await this.repository.hasFragments(scope));
@@ -69,7 +69,7 @@ export class VectorHomes {
     return this.repository.find(scope);
   }
 
-  /** One line for each store that holds vectors of bases which would get another one now. */
+  /** Logs one line for each store that holds vectors of bases which would get another one now. */
   async report(): Promise<void> {
     for (const { from, to, runs, bases } of await this.elsewhere()) {
       const then = runs
@@ -82,7 +82,7 @@ export class VectorHomes {
     }
   }
 
-  /** What readiness says of bases elsewhere. */
+  /** Readiness notice about bases in other stores. */
   private async notice(): Promise<VectorNotice | undefined> {
     const all = await this.elsewhere();
     const [first] = all.toSorted((a, b) => Number(a.runs) - Number(b.runs));

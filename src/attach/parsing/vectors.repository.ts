@@ -12,7 +12,7 @@ interface HomePair {
   readonly vectorStore: string;
 }
 
-/** What the records say of the stores that hold the vectors of knowledge bases. */
+/** Records of the stores that hold the vectors of knowledge bases. */
 @Injectable()
 export class VectorHomesRepository {
   constructor(private readonly database: Database) {}
@@ -58,7 +58,7 @@ export class VectorHomesRepository {
     );
   }
 
-  /** How many bases with fragments there are of each pair. */
+  /** Number of bases with fragments for each pair. */
   async countBases(pairs: readonly HomePair[]): Promise<(HomePair & { readonly bases: number })[]> {
     return acrossTenants('bases by vector store', () =>
       this.database.query<HomePair & { readonly bases: number }>(
@@ -92,7 +92,7 @@ export interface StoredRange {
 const RESTORABLE = `NOT parse_requested AND lease_token IS NULL
             AND (status = ${parsed} OR (status = ${failed} AND vectors_only))`;
 
-/** What the records say of lost vectors. */
+/** Records of lost vectors. */
 @Injectable()
 export class LostVectorsRepository {
   constructor(private readonly database: Database) {}
@@ -128,7 +128,7 @@ export class LostVectorsRepository {
     return rows.length > 0;
   }
 
-  /** Whether some worker may have vectors in the store whose fragments are not committed yet. */
+  /** Whether a worker may have vectors in the store whose fragments are not committed yet. */
   async isBeingParsed({ tenantId, knowledgeId }: VectorScope): Promise<boolean> {
     const rows = await this.database.query(
       `SELECT id FROM attachment

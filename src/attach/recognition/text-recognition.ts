@@ -13,9 +13,9 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 
-/** What was read from the image of a page, and its cost. */
+/** Text read from the image of a page, and its cost. */
 export interface PageText {
-  /** Empty for a page without text. */
+  /** Recognised text; empty for a page without text. */
   readonly text: string;
   /** Tokens of a model; 0 where none was called. */
   readonly inputTokens: number;
@@ -28,7 +28,7 @@ export interface PageText {
  */
 export interface TextRecognition {
   readonly format: RecognisedPage['format'];
-  /** Of the images it wants, in pixels. */
+  /** Length of the longer side of the images that it needs, in pixels. */
   readonly longestSide: number;
   /** Equal only for what reads the same image alike: what an earlier attempt has read is kept by it. */
   readonly key: string;
@@ -80,7 +80,7 @@ export class CutPageError extends DomainError {
 
 interface TesseractSettings {
   readonly program: string;
-  /** Such as eng+deu. */
+  /** Languages, such as eng+deu. */
   readonly languages: string;
   readonly timeoutSeconds: number;
 }
@@ -91,7 +91,7 @@ const TESSERACT_SIDE_PX = 3_500;
 const MAX_TEXT_CHARS = 4 * 1_024 * 1_024;
 const MAX_REASON_CHARS = 200;
 
-/** Of one thread, because pages are read at the same time; nothing of this process's environment. */
+/** Environment of the program: one thread, because pages are read concurrently, and no variable of this process. */
 const ENVIRONMENT = {
   PATH: '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin',
   OMP_THREAD_LIMIT: '1',
@@ -159,7 +159,7 @@ function sentenceOf(reason: string): Message {
   return asMessage(/[.!?]$/.test(line) ? line : `${line}.`);
 }
 
-/** What the model answers for a page without text; an empty answer counts as a failure of the service. */
+/** Answer of the model for a page without text; an empty answer counts as a failure of the service. */
 const NO_TEXT = 'NO TEXT';
 
 const TASK = `You transcribe the images of pages. Answer with the text of the page as Markdown and nothing else.
@@ -224,7 +224,9 @@ export class TextRecognitions {
     private readonly client: CompletionClient,
   ) {}
 
-  /** Undefined where it is off. Throws NoVisionError, or why the model cannot be called. */
+  /**
+   * Recognition of a base; undefined if it is off. Throws NoVisionError, or the reason why the model cannot be called.
+   */
   async of(
     caller: Caller,
     { enableOcr, ocrModel }: Pick<KnowledgeBase, 'enableOcr' | 'ocrModel'>,

@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import type { VectorScope } from '../../vector-store/index.js';
 
-/** What the records say about vectors that a store holds. Reads all tenants, one scope at a time. */
+/** Compares the vectors of a store with the fragments of the database, for all tenants, one scope at a time. */
 @Injectable()
 export class ReconciliationRepository {
   constructor(private readonly database: Database) {}
 
-  /** Which of the ids no fragment of the base has. */
+  /** The ids that no fragment of the base has. */
   async missing(
     { tenantId, knowledgeId }: VectorScope,
     fragmentIds: readonly number[],

@@ -29,7 +29,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
   private readonly logger = new Logger(VectorReconciliation.name);
   private readonly stopping = new AbortController();
   private rounds: IntervalJob | undefined;
-  private settling: Promise<void> | undefined;
+  private assigning: Promise<void> | undefined;
   private lastFound = 0;
   private removed = 0;
 
@@ -56,13 +56,13 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
   onApplicationBootstrap(): void {
     if (this.config.ROLE === 'api') return;
     this.rounds = new IntervalJob(ROUND_INTERVAL_MS, () => this.reconcileAndLog());
-    this.settling = this.settleHomes();
+    this.assigning = this.assignStores();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await this.rounds?.stop();
-    await this.settling;
+    await this.assigning;
   }
 
   /** One round over every store; answers how many vectors without a fragment it found and removed. */
@@ -91,12 +91,12 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
   }
 
   /** Records where the vectors of bases of earlier releases are, and logs what another QDRANT_URL has left in its place. */
-  private async settleHomes(): Promise<void> {
+  private async assignStores(): Promise<void> {
     const { signal } = this.stopping;
     try {
       for await (const base of this.bases()) {
         if (base.vectorStore !== null) continue;
-        await inTenant(base.tenantId, () => this.homes.settle(base, base, signal));
+        await inTenant(base.tenantId, () => this.homes.assignStore(base, base, signal));
       }
       if (!signal.aborted) await this.homes.report();
     } catch (error) {
@@ -105,7 +105,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     }
   }
 
-  /** Until the process stops. */
+  /** Iterates over the bases until the process stops. */
   private async *bases(): AsyncGenerator<IndexedBase> {
     for (let after = 0; ;) {
       const page = await this.lost.basesAfter(after);
@@ -119,7 +119,9 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     }
   }
 
-  /** What the work on one base returns; 0 when the store refuses a call for it, so that the other bases have their turn. */
+  /**
+   * Result of the work on one base; 0 when the store refuses a call for it, so that the round goes on with the next.
+   */
   private async checked(scope: VectorScope, work: () => Promise<number>): Promise<number> {
     const { tenantId, knowledgeId } = scope;
     try {
@@ -137,8 +139,8 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     scope: VectorScope & { readonly count: number },
   ): Promise<number> {
     const { signal } = this.stopping;
-    // In this order: what is reserved after the look at the sequence is not looked at, and what was reserved before it
-    // and is not committed has a lease.
+    // The order matters: ids reserved after the sequence is read are not checked, and those reserved before it without
+    // a commit have a lease.
     const last = await this.fragments.lastId();
     if (await this.lost.isBeingParsed(scope)) return 0;
     const base = await this.homes.find(scope);

@@ -1,11 +1,13 @@
 /** A word of the question, with everything that the index holds of it. */
 interface FoundWord {
   readonly word: string;
-  /** How often the question has it. */
+  /** Number of occurrences in the question. */
   readonly frequency: number;
-  /** Of each of its stems; those of one fragment count together. */
+  /** Postings of each of its stems; those of one fragment count together. */
   readonly postings: readonly Buffer[];
-  /** Of the stems of its other spellings. A fragment counts by these or by the others, whichever say more. */
+  /**
+   * Postings of the stems of its other spellings. A fragment counts by these or by `postings`, whichever score higher.
+   */
   readonly similar: readonly Buffer[];
 }
 
@@ -13,7 +15,7 @@ interface FoundWord {
 interface FoundJoined extends FoundWord {
   /** A name, which counts beside its words; else it counts only as far as it says more than they. */
   readonly isName: boolean;
-  /** Its words, by their places in `words`. */
+  /** Indexes of its words in `words`. */
   readonly places: readonly number[];
 }
 
@@ -25,7 +27,7 @@ interface FoundQuestion {
 /** All fragments that are searched. */
 interface Corpus {
   readonly fragments: number;
-  /** Of all fragments, repetitions included. */
+  /** Number of terms of all fragments, including repetitions. */
   readonly terms: number;
 }
 
@@ -40,18 +42,18 @@ export interface KeywordHit {
 export interface KeywordResult {
   /** Best first; equal scores in the order of their ids. */
   readonly hits: KeywordHit[];
-  /** How many fragments have at least one of the words. */
+  /** Number of fragments that have at least one of the words. */
   readonly total: number;
 }
 
-/** How soon repetitions stop to count. */
+/** Saturation of repetitions in a fragment. */
 const K1 = 1.2;
-/** What another spelling weighs in a base that has the word as the question spells it. */
+/** Weight of another spelling in a base that has the word as spelled in the question. */
 const OTHER_SPELLING = 0.5;
-/** How much long fragments are held back. */
+/** Strength of the length normalisation. */
 const B = 0.75;
 /**
- * How soon repetitions in the question stop to count, the k3 of Robertson and Walker ("Okapi/Keenbow at TREC-8", 1999): a tenth
+ * Saturation of repetitions in the question, the k3 of Robertson and Walker ("Okapi/Keenbow at TREC-8", 1999): a tenth
  * of the question's words within these limits. docs/decisions/0043-words-as-written.md has the measurement.
  */
 const MIN_K3 = 4;
@@ -113,7 +115,7 @@ export function rank(
  * are kept side by side.
  */
 class FragmentNumbers {
-  /** By place: the number and 1; 0 where there is none. */
+  /** Fragment number plus 1 by place; 0 for an empty place. */
   private readonly places: Int32Array;
   private readonly ids: Float64Array;
   count = 0;
@@ -142,7 +144,7 @@ class FragmentNumbers {
   }
 }
 
-/** Where a word is: for each fragment that has it, which, how often, and how long the fragment is. */
+/** Occurrences of a word: the fragments that have it, how often, and their lengths. */
 interface Occurrences {
   readonly count: number;
   readonly numbers: Int32Array;
@@ -179,13 +181,13 @@ function occurrencesOf(postings: readonly Buffer[], fragments: FragmentNumbers):
 interface Weighing extends Corpus {
   readonly averageLength: number;
   readonly k3: number;
-  /** Of this form among all forms of the word; absent: 1. */
+  /** Weight of this form among all forms of the word; 1 if absent. */
   readonly weight?: number;
-  /** How often the question has the word. */
+  /** Number of occurrences in the question. */
   readonly queryFrequency: number;
 }
 
-/** What a word or several as one add to the scores of fragments. */
+/** Scores that one word, or several words as one, add to fragments. */
 interface Gains {
   readonly count: number;
   readonly numbers: Int32Array;
@@ -219,7 +221,7 @@ const NO_GAINS: Gains = { count: 0, numbers: new Int32Array(), gains: new Float6
 
 /** The gains by the form of the word that says most of each fragment. */
 class Accumulator {
-  /** By number of the fragment: its place among the gains and 1; 0 where it has none. Empty between two calls. */
+  /** Place among the gains plus 1, by fragment number; 0 for none. Empty between two calls. */
   private readonly places: Int32Array;
 
   constructor(count: number) {
@@ -288,7 +290,7 @@ function addJoined(
   }
 }
 
-/** From those that are above 0. */
+/** Subtracts the gains from the values above 0. */
 function subtract(values: Float64Array, { count, numbers, gains }: Gains = NO_GAINS): void {
   for (let at = 0; at < count; at += 1) {
     const number = numbers[at] ?? 0;
@@ -348,12 +350,12 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }
 
-/** That a fragment has a term. */
+/** Occurrence of a term in a fragment. */
 export interface Posting {
   readonly fragmentId: number;
-  /** How often it has the term. */
+  /** Number of occurrences of the term. */
   readonly frequency: number;
-  /** How many terms it has in all. */
+  /** Number of terms of the fragment. */
   readonly length: number;
 }
 
@@ -368,7 +370,7 @@ export function packPostings(postings: readonly Posting[]): Buffer {
   return Buffer.from(bytes);
 }
 
-/** At most so many postings are in the bytes: each of the three numbers has one byte at least. */
+/** Maximum number of postings in the bytes: each of the three numbers takes at least one byte. */
 function mostIn(bytes: Buffer): number {
   return Math.floor(bytes.length / 3);
 }

@@ -35,7 +35,7 @@ export interface AnalysisBase extends KnowledgeScope {
 export interface KeywordSearchOptions {
   readonly signal?: AbortSignal;
   readonly fragmentIds?: readonly number[] | undefined;
-  /** Only fragments of these documents are found; absent: all of the base. */
+  /** Restricts the search to fragments of these documents; absent: the whole base. */
   readonly attachmentIds?: readonly number[] | undefined;
 }
 
@@ -87,8 +87,8 @@ export class KeywordIndex {
   }
 
   /**
-   * For an open transaction that changes several documents: call it directly after their rows are locked. Documents share
-   * blocks, so two transactions that took them one by one as their documents come could wait for each other.
+   * Locks the index for an open transaction that changes several documents; call it directly after their rows are
+   * locked. Documents share blocks, so two transactions that locked them one by one could deadlock.
    */
   async hold(tenantId: string, attachmentIds: readonly number[]): Promise<void> {
     await this.repository.holdBlocksOf(tenantId, attachmentIds);
@@ -126,7 +126,7 @@ export class KeywordIndex {
       postings: postingsOf(word.terms),
       similar: postingsOf(word.similar),
     });
-    // In the order of the question, so that the same sums have the same rounding.
+    // The order is that of the question, so that equal sums are rounded equally.
     const question = {
       words: limitedQuestion.words.map(withPostings),
       joined: limitedQuestion.joined.map(withPostings),
@@ -246,7 +246,7 @@ export class KeywordIndex {
       terms: size.terms - sum([...lengths.values()]),
     });
     const others = Object.entries(fragments).filter(([id]) => !taken.has(Number(id)));
-    // Which of them the other fragments are in is not stored.
+    // The languages of the remaining fragments are not stored.
     const otherLanguages = others.length === 0 ? [] : languages;
     await this.repository.changeDocument(scope, {
       fragments: Object.fromEntries([...others, ...added.map(toEntry)]),
@@ -256,7 +256,7 @@ export class KeywordIndex {
   }
 }
 
-/** As many words as a search looks for, and what they are as one. */
+/** Limits the question to the words that a search may look up. */
 function limited({ words, joined }: AskedQuestion): AskedQuestion {
   const isKept = (place: number): boolean => place < MAX_WORDS;
   return {

@@ -21,14 +21,14 @@ export class KeywordBlock {
   @Bigint() knowledgeId: number;
   @Integer() fragments: number;
 
-  /** Of all its fragments, repetitions included. */
+  /** Number of terms of all its fragments, including repetitions. */
   @Bigint() terms: number;
 
-  /** At least those of its fragments. */
+  /** Languages of its fragments; may contain more. */
   @Text({ array: true }) languages: string[];
 }
 
-/** Which fragments of a block have a term; bm25.ts packs them. */
+/** Packed postings of one term in one block (bm25.ts). */
 @Entity({ name: 'keyword_posting' })
 export class KeywordPosting {
   @TenantId(primary) tenantId: string;
@@ -38,7 +38,7 @@ export class KeywordPosting {
   @Bytea() postings: Buffer;
 }
 
-/** Where the postings of a document are: what has to be known to take them out again. */
+/** Location of the postings of a document, needed to remove them. */
 @Entity({ name: 'keyword_document' })
 export class KeywordDocument {
   @Bigint(primary) attachmentId: number;
@@ -49,6 +49,6 @@ export class KeywordDocument {
   /** The terms of each fragment, separated by spaces, by the fragment's id. */
   @Json() fragments: Record<string, string>;
 
-  /** At least those of its fragments; null where it was indexed before this was stored. */
+  /** Languages of its fragments, possibly more; null if it was indexed before this was stored. */
   @Text({ array: true, nullable: true }) languages: string[] | null;
 }

@@ -16,7 +16,7 @@ export interface StemRequest {
   readonly word: string;
 }
 
-/** What a search has to know of a base before it looks for terms. */
+/** Statistics of a base that a search needs before it looks up terms. */
 export interface BaseStatistics {
   readonly fragments: number;
   readonly terms: number;
@@ -34,7 +34,7 @@ export interface BlockSize {
 }
 
 export interface BlockChange extends BlockSize {
-  /** Those that are added. */
+  /** Languages to add. */
   readonly languages: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export interface DocumentRow {
   readonly blockId: number;
   /** The terms of each fragment, separated by spaces, by the fragment's id. */
   readonly fragments: Record<string, string>;
-  /** At least those of its fragments; null where it was indexed before this was stored. */
+  /** Languages of its fragments, possibly more; null if it was indexed before this was stored. */
   readonly languages: readonly string[] | null;
 }
 
@@ -116,7 +116,7 @@ export class KeywordRepository {
     attachmentIds: readonly number[],
   ): Promise<number[]> {
     const [row] = await this.database.query<{ ids: string | null }>(
-      // One text, because a row for each of many ids takes longer than finding them.
+      // One text, because a row for each of many ids takes longer than the lookup.
       `SELECT string_agg(id::text, ' ') AS ids FROM fragment
         WHERE tenant_id = $1 AND knowledge_id = $2 AND attachment_id = ANY ($3::bigint[])`,
       [tenantId, knowledgeId, attachmentIds],
@@ -125,9 +125,9 @@ export class KeywordRepository {
   }
 
   /**
-   * Where the document is, held until the end of the transaction. Its own row is locked first, and by a statement of its
-   * own: a document that the index does not have yet has no other row to take turns on, and the next statement has to
-   * see what the one before has committed.
+   * Location of the document, locked until the end of the transaction. Its own row is locked first, in a separate
+   * statement: a document without index rows has no other row to serialise on, and the next statement must see what the
+   * previous transaction committed.
    */
   async holdDocument({
     tenantId,
@@ -195,7 +195,7 @@ export class KeywordRepository {
     return made.id;
   }
 
-  /** Of a block that is held. */
+  /** Updates the size of a block that is locked. */
   async resizeBlock(
     tenantId: string,
     blockId: number,
@@ -215,7 +215,7 @@ export class KeywordRepository {
     ]);
   }
 
-  /** Those of a block that is held. */
+  /** Postings of a block that is locked. */
   async postings(
     tenantId: string,
     blockId: number,
@@ -250,7 +250,7 @@ export class KeywordRepository {
     await this.upsert('excluded.postings', scope, blockId, changed);
   }
 
-  /** Of a block that is held, so that the rows stay where they are while they are looked for. */
+  /** Removes postings of a block that is locked, so that the rows do not move during the lookup. */
   async removePostings(tenantId: string, blockId: number, terms: readonly string[]): Promise<void> {
     if (terms.length === 0) return;
     await this.database.query(
@@ -309,7 +309,9 @@ export class KeywordRepository {
     );
   }
 
-  /** How many of up to 200 documents of the base have a language; that of the given document counts for all of them. */
+  /**
+   * Number of documents of the base per language, among up to 200; the given document weighs as much as all of them.
+   */
   async documentLanguages({
     tenantId,
     knowledgeId,

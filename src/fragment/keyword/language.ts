@@ -41,7 +41,7 @@ function scriptOf(word: string): Script {
 const SIMPLE = 'simple';
 
 interface Family {
-  /** For words and texts of the script that nothing else is known of. */
+  /** Dictionary for words and texts of the script whose language is unknown. */
   readonly usual: string;
   /** The languages that are recognised, by ISO 639-3, with their PostgreSQL configurations. */
   readonly languages: Readonly<Record<string, string>>;
@@ -93,11 +93,11 @@ const FAMILIES: Readonly<Record<Exclude<Script, 'other'>, Family>> = {
 
 interface Dictionaries {
   readonly usual: string;
-  /** By PostgreSQL configuration. */
+  /** Dictionaries by PostgreSQL configuration. */
   readonly byLanguage: ReadonlyMap<string, string>;
 }
 
-/** By script. Made once, because every word of a text asks for one of them. */
+/** Dictionaries by script. Computed once, because every word of a text needs one. */
 const DICTIONARIES: ReadonlyMap<string, Dictionaries> = new Map(
   Object.entries(FAMILIES).map(([script, family]) => [script, dictionariesOf(family)]),
 );
@@ -110,7 +110,7 @@ function dictionariesOf({ usual, languages, chosenOnly = [] }: Family): Dictiona
   };
 }
 
-/** Of the trigrams that franc knows no model of: the language that is closest to it. */
+/** Closest language with a trigram model, for languages that franc does not cover. */
 const RELATED: Readonly<Record<string, string>> = {
   dan: 'swe',
   nob: 'swe',
@@ -118,7 +118,7 @@ const RELATED: Readonly<Record<string, string>> = {
   slk: 'ces',
 };
 
-/** What a relative's likelihood is worth, and the likelihood of a language that has no relative. */
+/** Weight of the likelihood of a related language, and likelihood of a language without one. */
 const RELATIVE = 0.9;
 const UNRELATED = 0.5;
 
@@ -138,19 +138,19 @@ const MIN_SAMPLE_CHARS = 10;
 /** Function words by which one language leads the next one where trigrams need not be compared. */
 const CLEAR = 5 * FUNCTION_WORD;
 
-/** What the other texts of a document, and those of its base, say at most against a language of one text. */
+/** Maximum weight of the other texts of a document, and of its base, against a language of one text. */
 const SAY_OF_DOCUMENT = 5 * FUNCTION_WORD;
 const SAY_OF_BASE = 3 * FUNCTION_WORD;
 
-/** What speaks for each language of a script, by ISO 639-3; only differences count. */
+/** Evidence for each language of a script, by ISO 639-3 code; only differences count. */
 export type Evidence = ReadonlyMap<string, number>;
 
 const NOTHING: Evidence = new Map();
 
-/** How many documents of a base have texts of a PostgreSQL configuration. */
+/** Number of documents of a base per PostgreSQL configuration. */
 export type BaseVotes = ReadonlyMap<string, number>;
 
-/** What speaks for the languages of all texts together, by the script that they are mainly in. */
+/** Evidence for the languages of all texts together, by their main script. */
 export type SharedEvidence = ReadonlyMap<Script, Evidence>;
 
 const LANGUAGES_OF_WORDS = new Map(
@@ -177,7 +177,7 @@ export function mainScript({ words, terms }: TextWords): Script {
   return [...letters].reduce((most, one) => (one[1] > most[1] ? one : most))[0];
 }
 
-/** What a text that is mainly in the script says about its language: its function words and, unless they do, its trigrams. */
+/** Evidence of a text for its language, in its main script: function words and, if they do not decide, trigrams. */
 export function evidenceOf(text: string, { words }: TextWords, script: Script): Evidence {
   const codes = script === 'other' ? [] : Object.keys(FAMILIES[script].languages);
   if (codes.length === 0) return NOTHING;
@@ -198,7 +198,7 @@ function withTrigrams(
 ): Evidence {
   const sample = text.slice(0, SAMPLE);
   const likely = new Map(francAll(sample, { only: [...codes], minLength: MIN_SAMPLE_CHARS }));
-  // One entry, for an undetermined language, where the sample is too short.
+  // A sample that is too short yields a single entry for an undetermined language.
   if (!codes.some((code) => likely.has(code))) return evidence;
   for (const code of codes) {
     const relative = likely.get(RELATED[code] ?? '') ?? UNRELATED;
@@ -226,7 +226,7 @@ export function shared(
   return sums;
 }
 
-/** Whether the texts say so much that their base changes nothing. */
+/** Whether the texts are so clear that their base changes nothing. */
 export function isDecided(document: SharedEvidence): boolean {
   return [...document.values()].every((evidence) => evidence.size === 0 || isClear(evidence));
 }
@@ -267,7 +267,7 @@ function votesFor(script: Exclude<Script, 'other'>, base: BaseVotes): Evidence {
   );
 }
 
-/** How far a language is behind the best one, 0 or less, with a limit. */
+/** Distance of a language from the best one, 0 or less, with a lower bound. */
 function limited(evidence: Evidence | undefined, limit: number): (code: string) => number {
   if (!evidence || evidence.size === 0) return () => 0;
   const best = Math.max(...evidence.values());

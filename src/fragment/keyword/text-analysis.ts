@@ -32,21 +32,21 @@ function keyOf({ dictionary, word }: StemRequest): string {
 export interface AnalysedText {
   /** The PostgreSQL text search configuration its words were stemmed by; `simple` where none fits. */
   readonly language: string;
-  /** How many terms it has, repetitions included. */
+  /** Number of terms, including repetitions. */
   readonly termCount: number;
-  /** How often each term occurs, at least once. */
+  /** Number of occurrences of each term, at least 1. */
   readonly terms: ReadonlyMap<string, number>;
 }
 
 /** A word of a question in the forms that texts may have it in, which count as one word. */
 export interface AskedWord {
-  /** As it was written, in lower case; the first one, where several have the same stem. */
+  /** Lower-case spelling; the first one if several have the same stem. */
   readonly word: string;
-  /** Its stems in the languages of the base. */
+  /** Stems in the languages of the base. */
   readonly terms: readonly string[];
   /** The stems of its other spellings, such as the one without accents. */
   readonly similar: readonly string[];
-  /** How often the question has it. */
+  /** Number of occurrences in the question. */
   readonly frequency: number;
 }
 
@@ -63,7 +63,7 @@ export interface AskedQuestion {
   readonly joined: readonly AskedJoined[];
 }
 
-/** What is known of the language of texts that belong together. */
+/** Prior knowledge about the language of texts that belong together. */
 export interface KnownLanguage {
   /** The PostgreSQL configuration that their base prescribes; absent: it is recognised. */
   readonly language?: string | undefined;
@@ -71,7 +71,7 @@ export interface KnownLanguage {
   readonly votes?: () => Promise<BaseVotes>;
 }
 
-/** How long other work may have to wait. */
+/** Maximum time that other work has to wait. */
 const MAX_STRETCH_MS = 20;
 
 interface ReadText extends TextWords {
@@ -117,11 +117,11 @@ function evidenced(text: string, words: TextWords): EvidencedText {
   return { script, evidence: evidenceOf(text, words, script) };
 }
 
-/** Of a text whose language is given. */
+/** Placeholder for a text whose language is given. */
 const UNREAD: EvidencedText = { script: 'other', evidence: new Map() };
 
 interface MergedWord {
-  /** In the order of the question. */
+  /** Position in the question. */
   readonly place: number;
   readonly word: string;
   readonly terms: Set<string>;
@@ -174,7 +174,7 @@ class AskedWords {
     }));
   }
 
-  /** Where they are in `all`. */
+  /** Indexes of the words in `all`. */
   placesOf(words: readonly MergedWord[]): number[] {
     const all = [...this.words];
     const places = words.map((word) => {
@@ -201,7 +201,7 @@ interface MergedJoined extends Omit<AskedJoined, 'places'> {
 
 /** The terms of a word in texts of one language. */
 interface WordTerms {
-  /** Its stem, '' for a stop word. */
+  /** Stem; '' for a stop word. */
   readonly term: string;
   /** The stems of its other spellings. */
   readonly similar: readonly string[];
@@ -411,7 +411,7 @@ export class TextAnalysis {
   }
 }
 
-/** One word, or a name that only capitals and digits divide. */
+/** One word, or a name that is divided only by capitals and digits. */
 const UNSEPARATED = /^[\p{L}\p{N}\p{M}]+$/u;
 
 const OTHER_LETTER = /[\p{L}--\p{Lu}]/v;
@@ -457,7 +457,7 @@ function counted({ words, joined, terms, language }: ReadText, reader: TermReade
     count(reader.of(word, language));
     termCount += 1;
   }
-  // They are the same words, so that they make no text longer.
+  // Joined words repeat the single ones, so they do not add to the length of the text.
   for (const one of joined) {
     if (one.isAskedOnly) continue;
     if (one.isApart && words.slice(one.from, one.to).some(isStop)) continue;

@@ -47,17 +47,17 @@ export const FUNCTION_WORDS: Readonly<Record<string, Readonly<Record<string, str
 
 /** A word of a script that puts spaces between words. */
 export interface Word {
-  /** In lower case. */
+  /** Lower-case text. */
   readonly text: string;
   /** Written in capitals alone, like IT or WHO, or a part of a code, like the A of A320: never a stop word. */
   readonly capitals: boolean;
-  /** One character of a code, like the A of A320: asked for, but a text has it only in the code. */
+  /** Whether it is one character of a code, like the A of A320: searched for, but indexed only as part of the code. */
   readonly isSign?: boolean;
 }
 
 /** Neighbouring words that others write as one: e-mail as email, A 320 as A320. */
 export interface JoinedWords {
-  /** In lower case, without what separates the words; a dotted name keeps its dots. */
+  /** Lower-case text without separators; a dotted name keeps its dots. */
   readonly text: string;
   /** The places in `words` of the first one, and after the last one. */
   readonly from: number;
@@ -82,7 +82,7 @@ export interface TextWords {
 
 /** Words that nothing but separators such as hyphens stands between. */
 interface WrittenPiece {
-  /** As the text has it. */
+  /** Original spelling. */
   readonly written: string;
   /** The places in `words` of its first one, and after its last one. */
   readonly from: number;
@@ -104,8 +104,8 @@ const START = String.raw`[[\p{L}\p{N}]--${UNSPACED}]`;
 const WORD = String.raw`${START}[[\p{L}\p{N}\p{M}]--${UNSPACED}]*`;
 
 /**
- * What an apostrophe joins to a word and is none itself: l’ and qu’ before it, ’s, ’d, ’ll, ’ve and ’re behind it. Alone
- * they are rare and would weigh much.
+ * Clitics that an apostrophe attaches to a word: l’ and qu’ before it, ’s, ’d, ’ll, ’ve and ’re behind it. As separate
+ * words they would be rare and weigh too much.
  */
 const CLITIC = String.raw`['’](?:\p{L}|ll|ve|re)(?![\p{L}\p{N}\p{M}'’])`;
 const CLITICS = new RegExp(

@@ -1,6 +1,6 @@
 import { isBlank } from './character.js';
 
-/** Which rules of splitting apply. */
+/** Kind of a source, which determines the rules of splitting. */
 export type SourceKind = 'text' | 'markdown' | 'code' | 'json' | 'table' | 'document';
 
 /**
@@ -10,11 +10,11 @@ export type SourceKind = 'text' | 'markdown' | 'code' | 'json' | 'table' | 'docu
 export interface SourceDocument {
   readonly kind: SourceKind;
   readonly text: string;
-  /** Where each page starts; absent for formats without pages. */
+  /** Start offset of each page; absent for formats without pages. */
   readonly pageStarts?: readonly number[];
   /**
-   * In the order of the text, not overlapping. Absent for text, Markdown, code and JSON, whose structure the splitter reads
-   * from the text itself.
+   * Blocks in the order of the text, without overlaps. Absent for text, Markdown, code and JSON, whose structure the
+   * splitter reads from the text itself.
    */
   readonly blocks?: readonly SourceBlock[];
   /** Name of the programming language, for code: `typescript`, `python`, ... */
@@ -42,13 +42,13 @@ export interface TableBlock<Type extends string> {
   readonly end: number;
   /** Name of the sheet; absent where there is only one table without a name. */
   readonly sheet?: string;
-  /** From 1, as a spreadsheet numbers them; for CSV the row of the file. */
+  /** Row number from 1, as in the spreadsheet; for CSV, the row of the file. */
   readonly row: number;
   /** Number of its last column, from 1. */
   readonly columns: number;
 }
 
-/** How a knowledge base wants its documents split. */
+/** Split settings of a knowledge base. */
 export interface SplitSettings {
   /** No fragment has more characters (UTF-16 code units). Above 0. */
   readonly textBlockSize: number;
@@ -58,7 +58,7 @@ export interface SplitSettings {
   readonly separator: string;
 }
 
-/** One fragment before it has an id. */
+/** Fragment without an id. */
 export interface FragmentDraft {
   /** Never empty. A table's fragment begins with its repeated header, which lies outside of start and end. */
   readonly content: string;
@@ -79,25 +79,25 @@ export interface Span {
 }
 
 /**
- * What splitting must know of a stretch of text: `prose` is cut between sentences, `lines` (code) between lines, a
- * `value` (JSON) between its parts. A `row` is not cut, and a `header` is repeated above the rows that follow.
+ * Kind of a range of text for splitting: `prose` is cut between sentences, `lines` (code) between lines, a `value`
+ * (JSON) between its parts. A `row` is not cut, and a `header` is repeated above the rows that follow.
  */
 type BlockType = 'heading' | 'prose' | 'lines' | 'value' | 'header' | 'row';
 
 /** Blocks lie in the order of the text, do not overlap, and hold every character that is not blank. */
 export interface Block extends Span {
   readonly type: BlockType;
-  /** Of a heading, from 1 for the outermost. */
+  /** Level of a heading, from 1 (outermost). */
   readonly level?: number;
-  /** Of a heading: its text without marks. */
+  /** Text of a heading, without marks. */
   readonly title?: string;
-  /** Of a row: what is repeated above it. */
+  /** Header that is repeated above a row. */
   readonly header?: Span;
-  /** Of a row or header that has a place in a file of cells. */
+  /** Cells of a row or header, if the file has cells. */
   readonly cells?: Cells;
-  /** Of a value: where it may be cut. */
+  /** Places where a value may be cut. */
   readonly joints?: Joints;
-  /** It follows a visible separator, so that nothing before it is in its fragment. */
+  /** Whether it follows a visible separator, so that no earlier block shares its fragment. */
   readonly separated?: boolean;
 }
 
@@ -121,7 +121,7 @@ export function trimmed<B extends Block>(text: string, block: B): B | undefined 
   return start === block.start && end === block.end ? block : { ...block, start, end };
 }
 
-/** Where the text of a range ends: behind its last character that is not blank; its start when all are blank. */
+/** End of the text of a range, behind its last non-blank character; its start if all are blank. */
 export function endOfText(text: string, start: number, end: number): number {
   let last = end;
   while (last > start && isBlank(text.charCodeAt(last - 1))) last -= 1;
@@ -129,8 +129,8 @@ export function endOfText(text: string, start: number, end: number): number {
 }
 
 /**
- * Where the text of a range that is not all blank starts: with the indentation of its first line, as long as the
- * range holds that line from its beginning.
+ * Start of the text of a range that is not all blank, including the indentation of its first line if the range contains
+ * the beginning of that line.
  */
 export function startOfText(text: string, start: number, end: number): number {
   let first = start;

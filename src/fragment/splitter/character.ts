@@ -1,4 +1,4 @@
-/** What a code unit is to the rules of splitting, as bits. */
+/** Classes of a code unit for splitting, as bits. */
 export const CharacterClass = {
   blank: 1,
   /** Ends a sentence where a blank follows, as those of abbreviations and numbers do not. */
@@ -7,11 +7,11 @@ export const CharacterClass = {
   plainMark: 4,
   /** May stand between the end of a sentence and the next one. */
   closer: 8,
-  /** After it a text without blanks may be cut. */
+  /** Text without blanks may be cut after it. */
   pause: 16,
 } as const;
 
-/** One byte for each code unit: this is asked several times for every character of a document. */
+/** Classes by code unit: the lookup is needed several times for every character of a document. */
 const classes = new Uint8Array(0x10000);
 
 function classify(characters: string, bit: number): void {
@@ -59,7 +59,7 @@ function isPlain(code: number): boolean {
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const words = new Intl.Segmenter(undefined, { granularity: 'word' });
 
-/** How much text around a place is enough to see the character or the word that it lies in. */
+/** Characters around an offset that are enough to determine the grapheme or word at it. */
 const REACH = 48;
 
 /**

@@ -3,18 +3,18 @@ import { isBlank } from './character.js';
 
 interface Line {
   readonly start: number;
-  /** Before its line feed. */
+  /** Offset of the line feed. */
   readonly end: number;
   /** The column of its text; a tab reaches to the next multiple of four. */
   readonly indent: number;
-  /** Its text without those blanks; only the beginning of a very long one. */
+  /** Text of the line without those blanks; only the beginning of a very long one. */
   readonly head: string;
 }
 
 /** Longer lines are never headings, fences or delimiters of tables. */
 const MAX_MARK_CHARS = 1_000;
 
-/** From here on an indented line is code, not a heading. */
+/** Indentation from which a line is code, not a heading. */
 const CODE_INDENT = 4;
 
 const TAB = 9;
@@ -31,7 +31,7 @@ export function markdownBlocks(text: string): Block[] {
 
 class MarkdownReader {
   private readonly blocks: Block[] = [];
-  /** Where the prose began that is not a block yet. */
+  /** Start of the pending prose. */
   private prose = 0;
   private position = 0;
   /** The line of prose right above; `opens` when it is the first of its paragraph. */
@@ -50,7 +50,7 @@ class MarkdownReader {
     return this.blocks;
   }
 
-  /** Whether the line belongs to a block that is not prose; that block is then read to its end. */
+  /** Whether the line starts a block that is not prose; that block is then read to its end. */
   private take(line: Line): boolean {
     const { above } = this;
     const fence = /^(`{3,})[^`]*$|^(~{3,})/.exec(line.head);
@@ -133,7 +133,7 @@ function hashesOf(line: Line): number {
   return /^(#{1,6})(?:\s|$)/.exec(line.head)?.[1]?.length ?? 0;
 }
 
-/** Whether the line below makes a heading of the one above it. */
+/** Whether the lower line underlines the upper one and makes it a heading. */
 function isUnderlined(above: Line, below: Line): boolean {
   if (below.indent >= CODE_INDENT || above.indent >= CODE_INDENT) return false;
   if (!isMadeOf(below.head, '=') && !isMadeOf(below.head, '-')) return false;

@@ -2,7 +2,7 @@ import { endOfText, startOfText } from './block.js';
 import type { Block, Span, Joints } from './block.js';
 import type { Group } from './section.js';
 import { linesCut, overlapStart, proseCut } from './prose.js';
-import type { Room } from './prose.js';
+import type { CutRange } from './prose.js';
 
 /** The range of one fragment, the header to repeat above it, and the blocks that its own text is from. */
 export interface Piece extends Span {
@@ -39,7 +39,7 @@ class Packing {
   /** The block and the place from which on text is in no fragment yet. */
   private index: number;
   private at: number;
-  /** Where the fragment starts: there, or before it by the overlap. */
+  /** Start offset of the fragment, including its overlap. */
   private start: number;
   private header: Span | undefined;
 
@@ -113,7 +113,7 @@ class Packing {
     return filled >= (limit - this.at) * (fits ? WORTH_KEEPING : WELL_FILLED);
   }
 
-  /** At most so much is repeated in a fragment that starts with the block. */
+  /** Maximum overlap of a fragment that starts with the block. */
   private overlapBefore(index: number): number {
     const goesOn = isRepeatedInto(this.block(index)) && this.block(index - 1).type === 'prose';
     return goesOn ? this.rules.overlap : 0;
@@ -146,7 +146,7 @@ class Packing {
     const from = Math.max(this.at, block.start);
     const early = Math.max(from, this.at + Math.floor((limit - this.at) * EARLIEST_CUT));
     const cut = this.cutOf(block, { from, limit, early });
-    // A room of 1 does not hold a surrogate pair.
+    // A range of 1 does not hold a surrogate pair.
     if (over > this.index && endOfText(this.text, from, cut) > limit) {
       this.cutBefore(over);
       return;
@@ -162,10 +162,10 @@ class Packing {
     this.start = this.overlapInside(over, cut, above);
   }
 
-  private cutOf(block: Block, room: Room): number {
-    if (block.type === 'lines') return linesCut(this.text, room);
-    if (block.joints) return valueCut(this.text, room, block.joints);
-    return proseCut(this.text, room, this.rules.softSeparator);
+  private cutOf(block: Block, range: CutRange): number {
+    if (block.type === 'lines') return linesCut(this.text, range);
+    if (block.joints) return valueCut(this.text, range, block.joints);
+    return proseCut(this.text, range, this.rules.softSeparator);
   }
 
   /** A row too long for its header, alone in its fragments. */
@@ -220,7 +220,7 @@ class Packing {
     let first = index;
     const { size, overlap: longest } = this.rules;
     // A character of its own text has to fit.
-    const room = size - 1;
+    const availableLength = size - 1;
     const earliest = above.end - longest;
     while (first > this.group.first && this.block(first).start > earliest) {
       if (this.block(first - 1).type !== 'prose') break;
@@ -228,13 +228,13 @@ class Packing {
     }
     const floor = this.block(first).start;
     const lines = this.block(index).type === 'lines' && floor < this.at && first === index;
-    return overlapStart(this.text, { at: this.at, longest, room, above, floor, lines });
+    return overlapStart(this.text, { at: this.at, longest, availableLength, above, floor, lines });
   }
 
   private block(index: number): Block {
-    const requestedBlock = this.blocks[index];
-    if (!requestedBlock) throw new RangeError(`There is no block ${index}.`);
-    return requestedBlock;
+    const block = this.blocks[index];
+    if (!block) throw new RangeError(`There is no block ${index}.`);
+    return block;
   }
 }
 
@@ -250,25 +250,25 @@ function isTabular({ type }: Block): boolean {
   return type === 'header' || type === 'row';
 }
 
-/** What a header takes above a fragment's own text: itself and a line feed. */
+/** Characters that a header adds above a fragment: its text and a line feed. */
 function lengthAbove(header: Span): number {
   return header.end - header.start + 1;
 }
 
 /**
- * Where JSON that goes on beyond the room is cut: at the last of the outermost joints in the room, when that is behind
- * `early` or when the value behind it fits into a fragment of its own; else at the last of the outermost joints behind
- * `early`. A value that is longer than the room is cut as prose.
+ * Cut of JSON that exceeds the limit: at the last of the outermost joints within it, if that is behind `early` or the
+ * value behind it fits into a fragment of its own; else at the last of the outermost joints behind `early`. A value
+ * longer than the limit is cut as prose.
  */
-export function valueCut(text: string, room: Room, joints: Joints): number {
-  const early = Math.max(room.early, room.from);
-  const outermost = lastOutermost(joints, room.from, room.limit);
+export function valueCut(text: string, range: CutRange, joints: Joints): number {
+  const early = Math.max(range.early, range.from);
+  const outermost = lastOutermost(joints, range.from, range.limit);
   if (outermost) {
     if (outermost.position > early) return outermost.position;
-    if (fitsBehind(joints, outermost, room)) return outermost.position;
+    if (fitsBehind(joints, outermost, range)) return outermost.position;
   }
-  const joint = lastOutermost(joints, early, room.limit);
-  return joint ? joint.position : proseCut(text, room, '');
+  const joint = lastOutermost(joints, early, range.limit);
+  return joint ? joint.position : proseCut(text, range, '');
 }
 
 interface Joint {
@@ -290,8 +290,8 @@ function lastOutermost(joints: Joints, from: number, limit: number): Joint | und
 }
 
 /** Whether the value behind a joint ends before a fragment that begins with it does. */
-function fitsBehind({ positions, depths }: Joints, joint: Joint, room: Room): boolean {
-  const end = joint.position + room.limit - room.from;
+function fitsBehind({ positions, depths }: Joints, joint: Joint, range: CutRange): boolean {
+  const end = joint.position + range.limit - range.from;
   for (let index = joint.index + 1; index < positions.length; index += 1) {
     if ((positions[index] ?? 0) > end) return false;
     if ((depths[index] ?? 0) <= joint.depth) return true;

@@ -10,20 +10,20 @@ import {
 } from './character.js';
 import type { Span, Block } from './block.js';
 
-/** What begins at a place of a prose text, from the weakest to the strongest. */
+/** Kind of boundary at an offset of prose, from the weakest to the strongest. */
 const Beginning = {
   none: 0,
   word: 1,
   line: 2,
   sentence: 3,
-  /** Of the knowledge base, where it consists of blanks. */
+  /** Separator of the knowledge base, if it consists of blanks. */
   separator: 4,
   paragraph: 5,
 } as const;
 
 type Beginning = (typeof Beginning)[keyof typeof Beginning];
 
-/** What begins at `at`. The separator is one of blanks, or empty. */
+/** The boundary at `at`. The separator consists of blanks, or is empty. */
 function beginningAt(text: string, at: number, separator: string): Beginning {
   const next = text.charCodeAt(at);
   if (isBlank(next)) return Beginning.none;
@@ -69,7 +69,7 @@ function endsNothing(text: string, dot: number): boolean {
   return /(^|\s)\p{Lu}$|(^|\n)[ \t]*\d{1,3}$/u.test(text.slice(Math.max(0, dot - 8), dot));
 }
 
-/** At most a few: a text of closers alone must not be walked again from each of them. */
+/** Skips at most a few closers: a text of closers alone must not be scanned again from each. */
 function beforeClosers(text: string, end: number): number {
   let last = end;
   while (last > end - 4 && isCloser(text.charCodeAt(last - 1))) last -= 1;
@@ -90,22 +90,22 @@ function isLowerCase(text: string, at: number): boolean {
   return /^\p{Ll}$/u.test(text[at] ?? '');
 }
 
-export interface Room {
+export interface CutRange {
   /** The cut lies behind it. */
   readonly from: number;
   /** The text up to the cut, without blanks at its end, ends here at the latest. */
   readonly limit: number;
-  /** How far back a cut is better than one in the middle of a sentence. */
+  /** Offset from which a cut is better than one in the middle of a sentence. */
   readonly early: number;
 }
 
 /**
- * Where prose that goes on beyond the room is cut: at the last paragraph, else separator, else sentence that begins
- * behind `early`; else at a line or a word in its later half; else between two characters.
+ * Cut of prose that exceeds the limit: at the last paragraph, else separator, else sentence that begins behind `early`;
+ * else at a line or word in its later half; else between two characters.
  */
-export function proseCut(text: string, room: Room, separator: string): number {
-  const { from, limit } = room;
-  const early = Math.max(room.early, from);
+export function proseCut(text: string, range: CutRange, separator: string): number {
+  const { from, limit } = range;
+  const early = Math.max(range.early, from);
   const late = early + Math.floor((limit - early) / 2);
   let best: Beginning = Beginning.none;
   let cut = from;
@@ -130,16 +130,16 @@ export function afterBlanks(text: string, at: number): number {
 }
 
 interface OverlapRequest {
-  /** Where the fragment's own text starts. */
+  /** Start of the fragment's own text. */
   readonly at: number;
   readonly longest: number;
   /** Blanks between the two, which are repeated as well, and what is repeated take no more than this. */
-  readonly room: number;
+  readonly availableLength: number;
   /** The fragment before it. */
   readonly above: Span;
-  /** Not before this place. */
+  /** Lower bound of the start. */
   readonly floor: number;
-  /** Of the text that is repeated: code is repeated in whole lines where one is short enough. */
+  /** Whether the repeated text is code, which is repeated in whole lines if one is short enough. */
   readonly lines: boolean;
 }
 
@@ -147,13 +147,18 @@ interface OverlapRequest {
 const SENTENCE_SHARE = 0.1;
 
 /**
- * Where a fragment starts that repeats the end of the one before it: `longest` characters of it, less what comes before
- * the first word that begins among them, or the first sentence where one begins nearly as early. Never all of that
- * fragment, and nothing of a word that is longer, unless the cut is within it or its script has no blanks.
+ * Start of a fragment that repeats the end of the previous one: `longest` characters of it, reduced to the first word
+ * that begins among them, or to the first sentence if one begins nearly as early. Never repeats the whole fragment, nor
+ * a part of a longer word, unless the cut is within it or its script has no blanks.
  */
 export function overlapStart(text: string, request: OverlapRequest): number {
   const { at, above, floor, lines } = request;
-  const earliest = Math.max(above.end - request.longest, at - request.room, floor, above.start + 1);
+  const earliest = Math.max(
+    above.end - request.longest,
+    at - request.availableLength,
+    floor,
+    above.start + 1,
+  );
   if (earliest >= above.end) return at;
   const line = lines ? nextLine(text, earliest, above.end) : undefined;
   return line ?? nearestBeginning(text, earliest, at);
@@ -218,34 +223,33 @@ function isLineBlank(text: string, start: number, end: number): boolean {
 const CONTINUATION =
   /^(?:[})\]{;,]|\*\/|(?:end|else|elif|elsif|except|finally|catch|rescue|ensure|fi|done|esac)\b)/;
 
-/** Whether the text at the start of a line only ends or continues what is above it. */
+/** Whether the text at the start of a line only ends or continues the line above. */
 function continuesAbove(text: string, at: number): boolean {
   return CONTINUATION.test(text.slice(at, at + 8));
 }
 
 /** Indentation beyond this makes a place no worse. */
 const DEEPEST = 60;
-/** What a missing blank line, and a line that continues the one above it, cost in columns of indentation. */
+/** Cost of a missing blank line, and of a line that continues the one above it, in columns of indentation. */
 const UNBROKEN = 100;
 const CONTINUED = 200;
 
 /**
- * Where lines of code that go on beyond the room are cut: before the line behind `early` that is indented least of
- * those after a blank line, else least of all; of equals before the last. A line that is longer than the room is cut
- * as prose.
+ * Cut of code that exceeds the limit: before the least indented line behind `early` that follows a blank line, else
+ * before the least indented line; the last of equals. A line longer than the limit is cut as prose.
  */
-export function linesCut(text: string, room: Room): number {
-  const early = Math.max(room.early, room.from);
+export function linesCut(text: string, range: CutRange): number {
+  const early = Math.max(range.early, range.from);
   let lowest = Infinity;
   let cut = early;
-  for (let at = afterBlanks(text, room.limit); at > early; at -= 1) {
+  for (let at = afterBlanks(text, range.limit); at > early; at -= 1) {
     if (text[at - 1] !== '\n') continue;
     const cost = costOf(text, at);
     if (cost >= lowest) continue;
     lowest = cost;
     cut = at;
   }
-  return cut > early ? cut : proseCut(text, room, '');
+  return cut > early ? cut : proseCut(text, range, '');
 }
 
 function costOf(text: string, at: number): number {
@@ -257,7 +261,7 @@ function costOf(text: string, at: number): number {
   return indent + continued + (followsBlankLine(text, at) ? 0 : UNBROKEN);
 }
 
-/** Whether the line above the one that starts at `at` is blank; there is none above the first. */
+/** Whether the line above the one at `at` is blank; false for the first line. */
 function followsBlankLine(text: string, at: number): boolean {
   let above = at - 2;
   while (above >= 0 && text[above] !== '\n' && isBlank(text.charCodeAt(above))) above -= 1;

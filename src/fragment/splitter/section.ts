@@ -6,7 +6,7 @@ export interface Section {
   readonly level: number;
   readonly parent: Section | undefined;
   readonly children: Section[];
-  /** Its blocks: from its heading up to those of its first child, and up to those of its last child. */
+  /** Block ranges: from its heading to its first child, and to the end of its last child. */
   readonly first: number;
   ownEnd: number;
   end: number;
@@ -82,17 +82,17 @@ const SMALL = 1 / 4;
 const JOINED = 1 / 2;
 
 /**
- * Which blocks may share a fragment. A section that fits with all its subsections is one group, so a document that
- * fits is one as well. Of a longer one, the text above its subsections and each subsection are groups; neighbours
- * among them that are small are joined. A heading without text of its own goes with its first subsection. Nothing
- * before a visible separator, or of another sheet, is in one group with what follows.
+ * Groups the blocks that may share a fragment. A section that fits with all its subsections is one group, so a document
+ * that fits is one as well. A longer section has a group for the text above its subsections and one for each
+ * subsection; small neighbours among them are joined. A heading without text of its own goes with its first subsection.
+ * A group does not extend across a visible separator or a sheet.
  */
 export function groupBlocks(blocks: readonly Block[], root: Section, size: number): Group[] {
   return new Grouping(blocks, size).partsOf(root).flatMap((part) => atSeparators(blocks, part));
 }
 
 class Grouping {
-  /** How many of the blocks before each one are not headings. */
+  /** Number of non-heading blocks before each block. */
   private readonly texts: number[] = [0];
 
   constructor(
@@ -113,7 +113,7 @@ class Grouping {
     const ownPart = ownEnd > first ? [this.part({ first, end: ownEnd })] : [];
     const below = section.children.flatMap((child) => {
       const parts = this.partsOf(child);
-      // Those of a subsection are no siblings of those of the next one.
+      // Parts of a subsection are not siblings of those of the next one.
       return parts.length === 1 ? parts : parts.map((part) => ({ ...part, small: false }));
     });
     return this.joined([...ownPart, ...below]);

@@ -108,7 +108,7 @@ function isDivisible(block: Block): boolean {
 
 interface SeparatorCut {
   readonly at: number;
-  /** Where to look for the next one. */
+  /** Offset at which the search for the next one starts. */
   readonly behind: number;
 }
 
@@ -135,7 +135,7 @@ interface Structure {
   readonly sectionOf: readonly Section[];
 }
 
-/** What is known of each piece beside its text. Pieces come in the order of the text. */
+/** Drafts of the pieces with their positions, pages and headings. Pieces are in the order of the text. */
 export function draftsOf(
   document: SourceDocument,
   { blocks, sectionOf }: Structure,
@@ -211,8 +211,8 @@ function linesLocation(first: number, last: number): string {
 }
 
 /**
- * Where the rows of a fragment are: "Sheet1!A2:F20", or "rows 2-20" in a table without a sheet. A header counts only
- * where there is nothing else; with text beside the rows there is no such place.
+ * Cell range of a fragment: "Sheet1!A2:F20", or "rows 2-20" in a table without a sheet. A header counts only if the
+ * fragment has no rows; there is no range if the fragment also has text.
  */
 function cellsLocation(blocks: readonly Block[]): string | undefined {
   const cells: Cells[] = [];
@@ -240,7 +240,7 @@ function rowsLocation(first: number, last: number): string {
   return first === last ? `row ${first}` : `rows ${first}-${last}`;
 }
 
-/** As spreadsheets write it: in quotes unless it is a plain word. */
+/** Sheet name as spreadsheets write it: quoted unless it is a plain word. */
 function sheetName(name: string): string {
   return /^[\p{L}\p{N}_.]+$/u.test(name) ? name : `'${name.replaceAll("'", "''")}'`;
 }

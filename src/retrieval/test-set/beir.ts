@@ -73,7 +73,7 @@ export function writeJudgements(judgements: readonly BeirJudgement[]): string {
 
 interface Line {
   readonly text: string;
-  /** From 1. */
+  /** Line number, from 1. */
   readonly number: number;
 }
 

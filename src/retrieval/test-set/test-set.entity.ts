@@ -29,7 +29,7 @@ export class TestQuery {
   @Varchar(200) queryId: string;
   @Text() query: string;
 
-  /** At least one; without duplicates. */
+  /** Expected results: at least one, without duplicates. */
   @Jsonb() expected: Expected[];
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
@@ -76,7 +76,7 @@ export class Evaluation {
   @Double() recall: number;
   @Double() mrr: number;
 
-  /** Of every query; read only on request, because of its size. */
+  /** Results of every query; read only on request, because of their size. */
   @Jsonb({ select: false }) results: QueryResult[];
   @CreateTime() createTime: Date;
 }

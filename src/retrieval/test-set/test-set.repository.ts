@@ -69,7 +69,7 @@ export class TestSetRepository {
     return this.queries.page(tenantId, query, where, { id: 'DESC' });
   }
 
-  /** In the order of insertion. */
+  /** All queries, in the order of insertion. */
   async all({ tenantId, knowledgeId }: Scope): Promise<TestQuery[]> {
     return this.queries.find(tenantId, { knowledgeId }, { id: 'ASC' });
   }
@@ -171,7 +171,7 @@ export class EvaluationRepository {
     this.evaluations = new TenantScoped(database, Evaluation, phrase`The evaluation`);
   }
 
-  /** Without the results of the queries. */
+  /** A page of evaluations, without the results of their queries. */
   async page({ tenantId, knowledgeId }: Scope, query: PageQuery): Promise<Page<EvaluationSummary>> {
     return this.evaluations.page(tenantId, query, { knowledgeId }, { id: 'DESC' });
   }

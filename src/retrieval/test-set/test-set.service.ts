@@ -76,7 +76,7 @@ export class Expectations {
   }
 }
 
-/** Without duplicates, with the highest relevance. */
+/** Removes duplicates; the highest relevance wins. */
 export function distinct(expected: readonly Expected[]): Expected[] {
   const best = new Map<string, Expected>();
   for (const one of expected) {
@@ -145,7 +145,7 @@ export class TestSetService {
       const expected = await this.expectations.read(scope, body.expected);
       const queryId = body.queryId?.trim() || randomName();
       const { id } = await this.testSets.insert(scope, { ...body, queryId, expected });
-      await this.requireRoom(scope);
+      await this.requireCapacity(scope);
       await this.record(caller, 'create', knowledgeId, 1);
       return this.view(scope, id);
     });
@@ -231,13 +231,13 @@ export class TestSetService {
     const scope = { tenantId: caller.tenantId, knowledgeId };
     return this.database.transaction(async () => {
       const added = await this.testSets.putAll(scope, values);
-      await this.requireRoom(scope);
+      await this.requireCapacity(scope);
       await this.record(caller, 'upload', knowledgeId, values.length);
       return added;
     });
   }
 
-  private async requireRoom(scope: Scope): Promise<void> {
+  private async requireCapacity(scope: Scope): Promise<void> {
     const count = await this.testSets.count(scope);
     if (count > this.limit) throw new TestSetFullError(this.limit);
   }

@@ -142,7 +142,7 @@ const evaluation = {
   settings: object(MeasuredSettingsView),
   userId: nullable(recordId({ description: 'Who ran it; null when the user was deleted' })),
   createTime: time(),
-  /** Only when requested. */
+  /** Results of the queries, only when requested. */
   results: optional(list(QueryResultView)),
 };
 

@@ -108,7 +108,7 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     await super.insert(scope, batch);
   }
 
-  /** Undefined when the cache differs from the rows. */
+  /** Hits from the cache; undefined if it differs from the rows. */
   private async searchMemory(set: VectorSet, query: VectorQuery): Promise<VectorHit[] | undefined> {
     const [revision, answer] = await Promise.all([
       this.vectors.revision(set),
@@ -124,7 +124,7 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
   ): Promise<VectorHit[]> {
     const { limitBytes } = this;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      // Before the list, so that a change between them shows in the next search.
+      // The revision is read before the list, so that a change between them is detected by the next search.
       const revision = await this.vectors.revision(set);
       const list = await this.vectors.list(set);
       this.assertFits(set, list.fragmentIds.length);

@@ -187,7 +187,7 @@ export interface SearchTask {
 }
 
 export interface SearchAnswer {
-  /** Of the rows that the searched set was read from. */
+  /** Revision of the rows that the searched set was read from. */
   readonly revision: string;
   readonly hits: VectorHit[];
 }
@@ -198,7 +198,7 @@ export interface MissingTask {
 }
 
 export interface UpdateTask extends SearchTask {
-  /** Of the rows; read before the list. */
+  /** Revision of the rows, read before the list. */
   readonly revision: string;
   /** The whole list of the set. */
   readonly list: SetList;
@@ -226,10 +226,10 @@ interface Held {
 
 /** The cached sets; the least recently searched one is evicted first. */
 export class VectorMemory {
-  /** In the order of use, the most recent last. */
+  /** Cached sets in order of use, the most recent last. */
   private readonly cachedSets = new Map<string, Held>();
 
-  /** Undefined when the set is not in memory. */
+  /** Searches a cached set; undefined if it is not in memory. */
   search({ set, query }: SearchTask): SearchAnswer | undefined {
     const cachedSet = this.use(set);
     return cachedSet && { revision: cachedSet.revision, hits: cachedSet.matrix.nearest(query) };

@@ -22,7 +22,7 @@ type Send<T> = (api: QdrantApi, init: RequestInit) => Promise<{ readonly data: T
 /** Sends one request; undefined when there is no such collection or point. */
 export type Sender = <T>(send: Send<{ result?: T }>) => Promise<T | undefined>;
 
-/** What the first call of a process and every probe do with a server that answers. */
+/** Checks of a responding server at the first call of a process and at every probe. */
 export interface Verification {
   verify(send: Sender): Promise<void>;
   /** A small change, by which a server that refused one shows that it takes them again. */
@@ -45,7 +45,7 @@ const OLDEST = [1, 15] as const;
 /** Pauses before a request is retried, each with up to 50 % jitter. */
 const PAUSES_MS = [200, 600, 1_800];
 
-/** How often a server that is up is probed, so that an outage shows before a request meets it. */
+/** Interval of the probes of a running server, so that an outage is known before a request meets it. */
 const PROBE_EVERY_MS = 5_000;
 const PROBE_LIMIT_MS = 2_000;
 /** A process that is starting is too busy to read an answer at once. */
@@ -70,13 +70,14 @@ export class QdrantCalls {
     const { origin, pathname } = new URL(address.url);
     const client = new QdrantClient({
       url: origin,
-      // Without it the client uses 6333 for an address without a port.
+      // An explicit null: otherwise the client uses 6333 for an address without a port.
       port: null,
       prefix: pathname.replace(/\/+$/, ''),
       headers: {
-        // With gzip, Qdrant sends an answer in two writes, of which the second waits 40 ms for a delayed ACK.
+        // No gzip: Qdrant sends a compressed answer in two writes, of which the second waits 40 ms for a delayed ACK.
         'accept-encoding': 'identity',
-        // As `apiKey` the client prints a warning for an http address, which is usual in a private network.
+        // Sent as a header: with `apiKey` the client prints a warning for an http address, which is usual in a private
+        // network.
         ...(address.apiKey !== undefined && { 'api-key': address.apiKey }),
       },
       // The client's own limit would replace the caller's signal.
@@ -107,7 +108,7 @@ export class QdrantCalls {
     return this.sender(signal)(send);
   }
 
-  /** As `send`, but also before the server was verified. */
+  /** Like `send`, but also works before the server is verified. */
   sender(signal: AbortSignal): Sender {
     return (send) => unlessMissing(this.attempts(signal, send));
   }
@@ -256,7 +257,7 @@ function textOf(error: unknown): string {
   return `${message ?? ''} ${JSON.stringify(data ?? null)}`;
 }
 
-/** Whether there was no answer, or one that says that the server, or a proxy before it, cannot serve requests now. */
+/** Whether no response arrived, or one by which the server or its proxy cannot serve requests now. */
 function isAway(status: number | undefined): boolean {
   return status === undefined || status === 429 || (status >= 502 && status <= 504);
 }
@@ -287,6 +288,6 @@ function isRetryable(error: unknown): boolean {
   if (status !== undefined) {
     return (status >= 500 || status === 429) && !faultOf(status, error);
   }
-  // What fetch throws when a connection fails or is interrupted.
+  // Error that fetch throws when a connection fails or is interrupted.
   return name === 'TypeError';
 }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { DependencyFault } from '../../platform/dependency/index.js';
 import { msg } from '../../platform/message/index.js';
 
-/** What is stored with each vector. */
+/** Payload of each vector. */
 export interface PointPayload {
   readonly tenantId: string;
   readonly knowledgeId: number;
@@ -109,7 +109,7 @@ export class QdrantCollections {
     }
   }
 
-  /** Whether this call has created it. */
+  /** Whether this call created the collection. */
   private async create(
     collection_name: string,
     dimension: number,
@@ -149,7 +149,7 @@ export interface VectorInstallation {
   readonly id: string;
   /** The id that INSTALLATION_RENEW names: collections with its marker, or without one, are taken over. */
   readonly takesOver?: string | undefined;
-  /** How many of the points belong to fragments of this installation's database. */
+  /** Number of points that belong to fragments of this installation's database. */
   countKnown(points: readonly KnownPoint[]): Promise<number>;
 }
 
@@ -168,7 +168,7 @@ const Payload = z.object({
   fragmentId: z.number(),
 });
 
-/** How many vectors of a collection without a marker are compared with the database. */
+/** Number of vectors of a collection without a marker that are compared with the database. */
 const SAMPLE = 64;
 /** The process that has created a collection writes the marker next. */
 const MARKER_POLLS = 10;

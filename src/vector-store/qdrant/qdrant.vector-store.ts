@@ -289,7 +289,7 @@ export class QdrantFactory {
     private readonly points: QdrantPointsRepository,
   ) {}
 
-  /** Undefined without QDRANT_URL. */
+  /** Opens the store; undefined without QDRANT_URL. */
   async open(config: Config): Promise<QdrantVectorStore | undefined> {
     if (config.QDRANT_URL === undefined) return undefined;
     const { id, vectorPrefix } = await this.installation.identity();

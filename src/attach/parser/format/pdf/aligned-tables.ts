@@ -1,5 +1,5 @@
 import type { Rule } from './page-glyphs.js';
-import { leastOf, medianOf } from './page-lines.js';
+import { minOf, medianOf } from './page-lines.js';
 import type { Line, Segment } from './page-lines.js';
 
 /** Columns of text by where they stand, from left to right. */
@@ -251,7 +251,7 @@ function gapBetween(above: Line, line: Line): number {
       .filter(({ left, right }) => left < segment.right && right > segment.left)
       .map(({ base }) => segment.base - base),
   );
-  return gaps.length > 0 ? leastOf(gaps) : above.base - line.base;
+  return gaps.length > 0 ? minOf(gaps) : above.base - line.base;
 }
 
 /** Between the gaps within a row and the larger ones between rows: where their sizes differ most. */
@@ -287,10 +287,10 @@ function isContinuation(line: Line, row: readonly Line[], columns: readonly Colu
     const [word = ''] = segment.text.split(' ');
     const needed = (word.length + 1) * (width / Math.max(cell.text.length, 1));
     const next = columns[index + 1];
-    const room = next
+    const availableWidth = next
       ? next.left - (columns[index]?.left ?? 0) - line.size
       : widthOf(columns[index]);
-    return width + needed > room * 0.95;
+    return width + needed > availableWidth * 0.95;
   });
 }
 

@@ -1,7 +1,7 @@
 import { withAlignedTables } from './aligned-tables.js';
 import type { LineGroup } from './aligned-tables.js';
 import type { Rule } from './page-glyphs.js';
-import { leastOf, linesOf, medianOf, mostOf } from './page-lines.js';
+import { minOf, linesOf, medianOf, maxOf } from './page-lines.js';
 import type { Line, Segment } from './page-lines.js';
 import { isMostlyRightToLeft, isRightToLeft, reverseRuns } from './right-to-left.js';
 import type { Table } from './ruled-tables.js';
@@ -197,8 +197,8 @@ function joined(bands: readonly Band[]): Band[] {
 
 /** Candidate gutters, where the fewest pieces stand in the way of a vertical cut; best first. */
 function guttersOf(pieces: readonly Piece[]): number[] {
-  const left = leastOf(pieces.map((piece) => piece.left));
-  const right = mostOf(pieces.map((piece) => piece.right));
+  const left = minOf(pieces.map((piece) => piece.left));
+  const right = maxOf(pieces.map((piece) => piece.right));
   const size = medianOf(pieces.flatMap(({ segment }) => segment?.size ?? []));
   const bins = Math.min(Math.ceil((right - left) / BIN), 4_000);
   if (pieces.length < COLUMN_LINES * 2 || pieces.length > PIECE_LIMIT || bins < 3) return [];
@@ -209,8 +209,8 @@ function guttersOf(pieces: readonly Piece[]): number[] {
       counts[bin] = (counts[bin] ?? 0) + 1;
     }
   }
-  const before = runningMost(counts);
-  const after = runningMost(counts.toReversed()).reverse();
+  const before = runningMax(counts);
+  const after = runningMax(counts.toReversed()).reverse();
   const isFree = (bin: number) => {
     const beside = Math.min(before[bin] ?? 0, after[bin] ?? 0);
     return beside >= COLUMN_LINES && (counts[bin] ?? 0) <= beside * CROSSING;
@@ -246,7 +246,7 @@ function lowestParts(
   most = PARTS,
 ): Gutter[] {
   if (end <= start || most === 0) return [];
-  const count = leastOf(counts.slice(start, end));
+  const count = minOf(counts.slice(start, end));
   let best = { start, width: 0 };
   for (let bin = start; bin < end; bin += 1) {
     let last = bin;
@@ -262,7 +262,7 @@ function lowestParts(
 }
 
 /** Running maximum of the numbers. */
-function runningMost(counts: readonly number[]): number[] {
+function runningMax(counts: readonly number[]): number[] {
   let most = 0;
   return counts.map((count) => (most = Math.max(most, count)));
 }
@@ -330,8 +330,8 @@ function areColumns(left: readonly Piece[], right: readonly Piece[]): boolean | 
 
 /** Whether the right one was drawn right after the left one. */
 function isDrawnAsRow(left: Line, right: Line): boolean {
-  const end = mostOf(left.segments.map(({ last }) => last));
-  const start = leastOf(right.segments.map(({ first }) => first));
+  const end = maxOf(left.segments.map(({ last }) => last));
+  const start = minOf(right.segments.map(({ first }) => first));
   return start > end && start - end <= 2;
 }
 
@@ -348,7 +348,7 @@ function isDrawnApart(left: readonly Line[], right: readonly Line[]): boolean {
   const first = ordersOf(left);
   const second = ordersOf(right);
   const [low, high] = medianOf(first) < medianOf(second) ? [first, second] : [second, first];
-  const border = mostOf(low);
+  const border = maxOf(low);
   return high.filter((order) => order < border).length <= high.length * 0.1;
 }
 
@@ -374,8 +374,7 @@ function proseLines(lines: readonly Line[]): number {
   const segments = lines
     .filter((line) => line.segments.length === 1)
     .flatMap((line) => line.segments);
-  const width =
-    mostOf(segments.map(({ right }) => right)) - leastOf(segments.map(({ left }) => left));
+  const width = maxOf(segments.map(({ right }) => right)) - minOf(segments.map(({ left }) => left));
   return segments.filter(
     ({ text, left, right }) =>
       right - left >= width * FULL_LINE &&

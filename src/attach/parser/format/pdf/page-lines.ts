@@ -46,7 +46,7 @@ export function segmentsOf(runs: readonly Run[]): Segment[] {
 /** Lines of segments, from the top. Within a column of text, what stands a little higher or lower is beside. */
 export function linesOf(segments: readonly Segment[], withinColumn = false): Line[] {
   return grouped(segments, withinColumn).map((lineSegments) => {
-    const size = mostOf(lineSegments.map((segment) => segment.size));
+    const size = maxOf(lineSegments.map((segment) => segment.size));
     const main = lineSegments.find((segment) => segment.size === size);
     return { segments: lineSegments, size, base: main?.base ?? 0 };
   });
@@ -115,18 +115,18 @@ function sharesBase(parts: readonly Placed[], run: Placed): boolean {
 }
 
 function segmentOf(parts: readonly Placed[], rightToLeft: boolean): Segment {
-  const size = mostOf(parts.map((part) => part.size));
+  const size = maxOf(parts.map((part) => part.size));
   const orders = parts.map(({ order }) => order);
   return {
     text: isRightToLeft(parts.map(({ text }) => text).join(''))
       ? inReadingOrder(spaced(parts), isWrittenLeft(parts, rightToLeft))
       : plainText(parts),
-    left: leastOf(parts.map(({ left }) => left)),
-    right: mostOf(parts.map(({ right }) => right)),
+    left: minOf(parts.map(({ left }) => left)),
+    right: maxOf(parts.map(({ right }) => right)),
     base: parts.find((part) => part.size === size)?.base ?? 0,
     size,
-    first: leastOf(orders),
-    last: mostOf(orders),
+    first: minOf(orders),
+    last: maxOf(orders),
   };
 }
 
@@ -171,10 +171,10 @@ export function medianOf(numbers: readonly number[]): number {
 }
 
 /** Minimum of any number of values; as arguments of Math.min they could be too many. */
-export function leastOf(numbers: readonly number[]): number {
+export function minOf(numbers: readonly number[]): number {
   return numbers.reduce((least, number) => Math.min(least, number), Infinity);
 }
 
-export function mostOf(numbers: readonly number[]): number {
+export function maxOf(numbers: readonly number[]): number {
   return numbers.reduce((most, number) => Math.max(most, number), -Infinity);
 }
